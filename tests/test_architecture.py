@@ -74,7 +74,6 @@ COUNTERS = {
     "release/table_queries.py": ("interface",),
     "release/rehearsal.py": ("memory", "truth"),  # of made-up records alone
     "release/records.py": ("interface", "opening"),  # checks are for the owner of the records
-    "release/frames.py": ("interface", "opening"),
     "engines/conformance/suite.py": ("memory",),  # the reference that the others are held to
     "catalog/holdings.py": ("interface", "opening"),
     "catalog/sources.py": ("interface",),

@@ -31,9 +31,10 @@ from noisycount.query.predicate import (
     Pattern,
     Predicate,
     Range,
+    canonical_text,
+    english,
 )
 from noisycount.query.schema import KINDS, Kind
-from noisycount.query.text import canonical_text, english
 from tests.layers import examples
 from tests.sources import OpenSource, write_parquet
 

@@ -4,9 +4,9 @@ import pytest
 
 from noisycount.engines.truth import truth
 from noisycount.query.contradictions import contradictions
-from noisycount.query.reading import read
+from noisycount.query.normal_form import read
+from noisycount.query.predicate import canonical_text
 from noisycount.query.schema import Kind
-from noisycount.query.text import canonical_text
 from tests.query.grammar import DIRTY, dirty_records
 from tests.query.test_normal_form import predicates
 

@@ -17,9 +17,8 @@ from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
 from noisycount.query.grouping import Plain
 from noisycount.query.parser import parse
-from noisycount.query.predicate import Column
+from noisycount.query.predicate import Column, canonical_text
 from noisycount.query.schema import KINDS, Kind, Spelling
-from noisycount.query.text import canonical_text
 
 FIRST, SECOND = UUID(int=1), UUID(int=2**127)
 

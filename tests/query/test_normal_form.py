@@ -6,9 +6,8 @@ from noisycount.engines.truth import truth
 from noisycount.errors import PredicateError
 from noisycount.query.normal_form import normal_form
 from noisycount.query.parser import parse
-from noisycount.query.predicate import And, Not, Or, Predicate
+from noisycount.query.predicate import And, Not, Or, Predicate, canonical_text
 from noisycount.query.schema import Kind
-from noisycount.query.text import canonical_text
 from tests.query.grammar import DIRTY, dirty_records, predicate_text
 
 RECORDS = 40

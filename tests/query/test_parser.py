@@ -25,9 +25,10 @@ from noisycount.query.predicate import (
     Or,
     Pattern,
     Range,
+    canonical_text,
+    english,
 )
 from noisycount.query.schema import Kind, Schema
-from noisycount.query.text import canonical_text, english
 
 SCHEMA = Schema(
     {

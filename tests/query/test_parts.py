@@ -1,8 +1,8 @@
 import pytest
 
 from noisycount.errors import PredicateError
-from noisycount.query.parts import parts_of
 from noisycount.query.schema import Kind
+from noisycount.query.table import parts_of
 
 SCHEMA = {
     "town": Kind.TEXT,

@@ -3,11 +3,10 @@
 import pytest
 
 from noisycount.errors import PredicateError
-from noisycount.query.normal_form import normal_form
+from noisycount.query.normal_form import normal_form, read
 from noisycount.query.parser import parse
-from noisycount.query.reading import read
+from noisycount.query.predicate import canonical_text
 from noisycount.query.schema import Kind, Schema
-from noisycount.query.text import canonical_text
 
 SCHEMA = Schema({"age": Kind.REAL, "Town": Kind.TEXT})
 

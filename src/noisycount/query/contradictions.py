@@ -75,10 +75,6 @@ def listed(test: Predicate) -> list[Any] | None:
 def holds(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
     """Whether a test of a column may be true where the column has the value.
 
-    Args:
-        test: of one column.
-        value: of ``listed``.
-
     Example:
         >>> column = Column("age", Kind.INTEGER)
         >>> holds(Comparison(column, Operator.LESS, Literal(Kind.INTEGER, 65)), 70)
@@ -162,8 +158,6 @@ def _value(column: Column, literal: Literal) -> Any:  # noqa: ANN401 - of the ki
 
 
 _LESS, _SAME, _MORE = "less", "same", "more"
-
-
 _ORDERS = {
     Operator.EQUAL: {_SAME},
     Operator.NOT_EQUAL: {_LESS, _MORE},
@@ -181,13 +175,10 @@ def contradictions(predicate: Predicate) -> Iterator[Predicate]:
     Patterns are compared with their own negation only. So a predicate without such a part may still
     be true of no record.
 
-    Args:
-        predicate: in normal form, so that no ``not`` stands before ``and`` or ``or``.
-
     Example:
-        >>> from noisycount.query.reading import read
+        >>> from noisycount.query.normal_form import read
         >>> from noisycount.query.schema import Kind
-        >>> from noisycount.query.text import canonical_text
+        >>> from noisycount.query.predicate import canonical_text
         >>> asked = read("smoker and age > 5 and age < 3", {
         ...     "age": Kind.INTEGER, "smoker": Kind.BOOLEAN}).normal
         >>> [canonical_text(part) for part in contradictions(asked)]

@@ -42,30 +42,18 @@ __all__ = [
 
 
 Key: TypeAlias = int | str | bool | date | None
-
-
 """What stands for a group; None for missing values."""
-
-
 OUTSIDE = -(2**62)
-
-
 """The key of what belongs to no group: numbers below the first edge, and days that are infinite or
 not of the years 1 to 9999."""
-
-
 _MOST_EDGES = 4096  # each is compared with in a table of one part
 
 
 @frozen
 class Part(ABC):
-    """One of the things that a table is grouped by.
+    """One of the things that a table is grouped by."""
 
-    Args:
-        column: whose values are grouped.
-    """
-
-    column: Column
+    column: Column  # whose values are grouped
 
     @property
     @abstractmethod
@@ -83,11 +71,7 @@ class Part(ABC):
 
     @abstractmethod
     def checked(self, key: object) -> Key:
-        """A key that somebody asks for, in its one form: as `key` gives it.
-
-        Raises:
-            PredicateError: it is the key of no group.
-        """
+        """A key that somebody asks for, in its one form: as `key` gives it."""
 
     @abstractmethod
     def label(self, key: Key) -> int | str | bool | None:
@@ -151,7 +135,6 @@ class Edges(Part):
 
     Args:
         column: a column of numbers.
-        edges: where ranges begin, rising; what is below the first is in none.
 
     Raises:
         PredicateError: the column holds no numbers, or the edges do not rise.
@@ -162,7 +145,7 @@ class Edges(Part):
         ([0, 0, 1, 2], '18 to 64')
     """
 
-    edges: tuple[int | float, ...]
+    edges: tuple[int | float, ...]  # where ranges begin, rising; what is below the first is in none
 
     def __post_init__(self) -> None:
         if not self.column.kind.is_number:
@@ -234,8 +217,6 @@ _PERIODS = {
     Span.QUARTER: re.compile(r"([0-9]{4})-?Q([1-4])"),
     Span.MONTH: re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])"),
 }
-
-
 _EXAMPLES = {Span.YEAR: "2026", Span.QUARTER: "2026-Q1", Span.MONTH: "2026-01"}
 
 
@@ -247,7 +228,6 @@ class Period(Part):
 
     Args:
         column: a column of dates or times.
-        span: how long a period is.
 
     Raises:
         PredicateError: the column holds no dates.
@@ -258,7 +238,7 @@ class Period(Part):
         (8105, '2026-Q2')
     """
 
-    span: Span
+    span: Span  # how long a period is
 
     def __post_init__(self) -> None:
         if not self.column.kind.is_moment:
@@ -323,14 +303,12 @@ class KeySet:
     """The cells of a table: combinations of keys, one of each part.
 
     Args:
-        parts: what the table is grouped by.
-        values: the keys of each part, each once.
         codes: the places of each cell's keys among the values, shape (cells, parts); no two rows
             are alike.
     """
 
-    parts: tuple[Part, ...]
-    values: tuple[tuple[Key, ...], ...]
+    parts: tuple[Part, ...]  # what the table is grouped by
+    values: tuple[tuple[Key, ...], ...]  # the keys of each part, each once
     codes: Codes = field(repr=False)
 
     def __len__(self) -> int:
@@ -360,22 +338,18 @@ class CellQuestion:
     last cell, if ``has_other``, is that of records with any other keys.
 
     Args:
-        keys: the cells.
-        where: which records match; None: all.
         levels: what is counted, "other" included as the last cell of each.
             A unit is in a node where it is in at least one of its cells.
-        has_other: whether other keys are a cell.
         most: in how many cells a unit is at most: it is left in those with the smallest keyed
             hashes of unit and cell; None: in all that it is in.
-        salt: the key of that hash.
     """
 
-    keys: KeySet
-    where: Predicate | None
+    keys: KeySet  # the cells
+    where: Predicate | None  # which records match; None: all
     levels: tuple[Level, ...]
-    has_other: bool = False
+    has_other: bool = False  # whether other keys are a cell
     most: int | None = None
-    salt: str = ""
+    salt: str = ""  # the key of that hash
 
     @property
     def size(self) -> int:
@@ -385,29 +359,17 @@ class CellQuestion:
 
 @frozen
 class KeyQuestion:
-    """What a source counts for a table whose keys only the records know.
+    """What a source counts for a table whose keys only the records know."""
 
-    Args:
-        parts: what the table is grouped by.
-        where: which records match; None: all.
-        most: in how many groups a unit is at most, as for ``CellQuestion``.
-        salt: the key of that hash.
-    """
-
-    parts: Sequence[Part]
-    where: Predicate | None
-    most: int | None = None
-    salt: str = ""
+    parts: Sequence[Part]  # what the table is grouped by
+    where: Predicate | None  # which records match; None: all
+    most: int | None = None  # in how many groups a unit is at most, as for ``CellQuestion``
+    salt: str = ""  # the key of that hash
 
 
 @frozen(eq=False)
 class KeyCounts:
-    """Some groups that have units, and how many each has.
+    """Some groups that have units, and how many each has."""
 
-    Args:
-        keys: the keys of each group, one of each part.
-        counts: how many units each has, at least one; shape (groups,).
-    """
-
-    keys: list[tuple[Key, ...]]
-    counts: NDArray[np.int64]
+    keys: list[tuple[Key, ...]]  # the keys of each group, one of each part
+    counts: NDArray[np.int64]  # how many units each has, at least one; shape (groups,)

@@ -43,15 +43,10 @@ _TRUTHS = {"true": True, "false": False}
 
 @frozen
 class Word:
-    """A key as it was typed.
+    """A key as it was typed."""
 
-    Attributes:
-        text: What it says; None: the missing value.
-        is_quoted: Whether it stands for itself, whatever it looks like.
-    """
-
-    text: str | None
-    is_quoted: bool = False
+    text: str | None  # what it says; None: the missing value
+    is_quoted: bool = False  # whether it stands for itself, whatever it looks like
 
 
 Listed: TypeAlias = Sequence[Word]
@@ -65,9 +60,6 @@ def values_of(column: str, kind: Kind, words: Listed) -> list[Label]:
         column: The name of the column.
         kind: What it holds.
         words: The keys.
-
-    Raises:
-        PredicateError: A word stands for no value of that kind, or there are too many.
 
     Example:
         >>> values_of("year", Kind.INTEGER, [Word("1..3"), Word(None)])
@@ -144,15 +136,7 @@ def is_frame(keys: object) -> bool:
 
 
 def rows_of_frame(keys: Any, parts: Sequence[Part]) -> list[tuple[object, ...]]:  # noqa: ANN401
-    """The keys of each cell, in the order of the parts; NaN stands for missing values, too.
-
-    Args:
-        keys: a table whose columns are those that the table is grouped by.
-        parts: what it is grouped by.
-
-    Raises:
-        PredicateError: its columns are others.
-    """
+    """The keys of each cell, in the order of the parts; NaN stands for missing values, too."""
     names = list(map(str, getattr(keys, "column_names", keys.columns)))
     wanted = [part.column.name for part in parts]
     if sorted(names) != sorted(wanted):
@@ -169,8 +153,6 @@ def _values(column: Any) -> list[object]:  # noqa: ANN401 - of any library
 
 
 Keys: TypeAlias = Mapping[str, Iterable[object]] | Iterable[object]
-
-
 """The keys of each column, by its name; or the keys of each cell."""
 
 
@@ -182,10 +164,6 @@ def key_set(parts: Sequence[Part], keys: Keys | None) -> KeySet:
         keys: the keys of each part by the name of its column, every combination of which is a cell;
             or one sequence of keys a cell (of a single part the keys themselves), or a table of
             pandas, Polars or Arrow with a row a cell. Ranges of numbers and booleans need none.
-
-    Raises:
-        PredicateError: keys are missing, stand twice or are of another kind, a name is none of the
-            parts, or there are too many cells.
 
     Example:
         >>> from noisycount.query.grouping import Plain
@@ -216,11 +194,7 @@ def _grid(parts: Sequence[Part], keys: Mapping[str, Iterable[object]]) -> KeySet
 
 
 def _part_named(name: str, parts: Sequence[Part]) -> Part:
-    """The part that keys are listed for.
-
-    Raises:
-        PredicateError: there is none of that name.
-    """
+    """The part that keys are listed for."""
     for part in parts:
         if name in {part.text, part.column.name}:
             return part

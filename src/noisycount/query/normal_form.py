@@ -1,14 +1,14 @@
-"""One tree for the wordings of a single test of a column.
-
-One tree for the many wordings of a question, true of the same records in three-valued logic.
-"""
+"""A question that is read: one tree for its many wordings, of the same three-valued truth."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TypeAlias
 
 from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
+from noisycount.query.parser import parse
 from noisycount.query.predicate import (
     And,
     Column,
@@ -22,12 +22,12 @@ from noisycount.query.predicate import (
     Or,
     Predicate,
     Range,
+    canonical_text,
 )
-from noisycount.query.schema import Kind
-from noisycount.query.text import canonical_text
+from noisycount.query.schema import Kind, Schema
 from noisycount.query.tokens import require_bytes, tokens
 
-__all__ = ["EXACT_INTEGERS", "normal_form"]
+__all__ = ["EXACT_INTEGERS", "Reading", "normal_form", "read"]
 
 
 # Reals hold every integer below it, so that no two of them become one number.
@@ -81,14 +81,8 @@ def _positive(literal: Literal) -> Literal:
 
 
 _Connective: TypeAlias = type[And] | type[Or]
-
-
 _OTHER: dict[_Connective, _Connective] = {And: Or, Or: And}
-
-
 _ENDS = {And: (Operator.AT_LEAST, Operator.AT_MOST), Or: (Operator.LESS, Operator.MORE)}
-
-
 _LISTED = {And: Operator.NOT_EQUAL, Or: Operator.EQUAL}
 
 
@@ -214,3 +208,45 @@ def _by_column(
         if part.operator in operators and part.left.kind is not Kind.BOOLEAN:
             found[part.left, part.right.kind].append(part)
     return found
+
+
+@frozen
+class Reading:
+    """A question of the predicate language."""
+
+    asked: Predicate  # in the words of the asker
+    normal: Predicate  # the one tree of all its wordings
+
+
+def read(text: str, schema: Mapping[str, Kind]) -> Reading:
+    """The question that a text asks about columns of a schema; see ``parse``.
+
+    Args:
+        text: As for ``parse``.
+        schema: As for ``parse``; what was read under the same ``Schema`` may be remembered.
+
+    Example:
+        >>> from noisycount.query.predicate import canonical_text
+        >>> canonical_text(read("not age < 65", {"age": Kind.INTEGER}).normal)
+        'age >= 65'
+    """
+    return _read(text, _Same(schema if isinstance(schema, Schema) else Schema(schema)))
+
+
+@frozen(eq=False)
+class _Same:
+    """A schema that equals itself alone: to compare all columns takes longer than to read."""
+
+    schema: Schema
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.schema is other.schema
+
+    def __hash__(self) -> int:
+        return id(self.schema)
+
+
+@lru_cache(maxsize=256)  # a question is read at every step from its text to its answer
+def _read(text: str, same: _Same) -> Reading:
+    asked = parse(text, same.schema)
+    return Reading(asked, normal_form(asked))

@@ -32,9 +32,11 @@ from noisycount.query.predicate import (
     Pattern,
     Predicate,
     Range,
+    canonical_text,
+    written_name,
+    written_text,
 )
 from noisycount.query.schema import Kind, Schema, close_names
-from noisycount.query.text import canonical_text, written_name, written_text
 from noisycount.query.tokens import COMMA, KEYWORDS, Sort, Token, require_bytes, tokens
 
 __all__ = ["parse"]
@@ -45,9 +47,6 @@ _SHORT_DATE = re.compile(r"([0-9]{4})-(?=[0-9]-|[0-9]{2}-[0-9](?![0-9]))([0-9]{1
 
 def signed_number(numeral: str, *, negative: bool) -> Literal:
     """The number that a numeral stands for: an integer, or a real if it has a point or exponent.
-
-    Raises:
-        PredicateError: the integer exceeds signed 64 bits, or the real is not finite.
 
     Example:
         >>> signed_number("25e-1", negative=True).value
@@ -62,9 +61,6 @@ def signed_number(numeral: str, *, negative: bool) -> Literal:
 def beside(column: Column, literals: Sequence[Literal]) -> tuple[Literal, ...]:
     """The literals that a column is compared with, of a kind that compares with its own.
 
-    Raises:
-        PredicateError: a text beside a date or a timestamp is none.
-
     Example:
         >>> [literal.value for literal in beside(Column("age", Kind.REAL),
         ...                                      [signed_number("65", negative=False)])]
@@ -78,9 +74,6 @@ def fitted(literal: Literal, kind: Kind) -> Literal:
 
     A text beside a date or a timestamp is read as ISO 8601; an integer beside a real becomes one.
     Any other literal stays as it is: the tree refuses what cannot be compared.
-
-    Raises:
-        PredicateError: a text beside a date or a timestamp is none.
 
     Example:
         >>> fitted(Literal(Kind.TEXT, "2026-01-31"), Kind.DATE).value
@@ -142,15 +135,11 @@ _TOKEN_TYPES = {
     ">": TokenType.GT,
     ">=": TokenType.GTE,
 }
-
-
 _VALUE_TYPES = {
     Sort.NAME: TokenType.IDENTIFIER,
     Sort.TEXT: TokenType.STRING,
     Sort.NUMBER: TokenType.NUMBER,
 }
-
-
 _OPERATORS: dict[type[exp.Expression], Operator] = {
     exp.EQ: Operator.EQUAL,
     exp.NEQ: Operator.NOT_EQUAL,
@@ -159,8 +148,6 @@ _OPERATORS: dict[type[exp.Expression], Operator] = {
     exp.GT: Operator.MORE,
     exp.GTE: Operator.AT_LEAST,
 }
-
-
 _WORDS: dict[type[exp.Expression], str] = {
     **{kind: operator.value for kind, operator in _OPERATORS.items()},
     exp.And: "and",
@@ -171,11 +158,7 @@ _WORDS: dict[type[exp.Expression], str] = {
     exp.Between: "between",
     exp.In: "in",
 }
-
-
 _SHORT = 30  # characters of a text that a message repeats
-
-
 _SHAPES: dict[type[exp.Expression], frozenset[str]] = {
     **dict.fromkeys([exp.And, exp.Or, exp.Is, *_OPERATORS], frozenset({"this", "expression"})),
     **dict.fromkeys([exp.Not, exp.Neg, exp.Paren, exp.Column, exp.Boolean], frozenset({"this"})),
@@ -195,13 +178,6 @@ def parse(text: str, schema: Mapping[str, Kind]) -> Predicate:
     a literal or another column; ``in``, ``between``, ``like``, ``is null`` and their negations; a
     boolean column; ``true`` and ``false``. Names resolve exactly, else by their only match in
     another case.
-
-    Args:
-        text: at most 4,096 bytes, 500 tokens, 20 levels deep.
-        schema: the columns that the question may use.
-
-    Raises:
-        PredicateError: the text is outside the language, or its types do not fit the schema.
 
     Example:
         >>> canonical_text(parse("(Age>=30) AND NOT health='poor'",

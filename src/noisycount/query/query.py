@@ -8,10 +8,22 @@ from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.key_sets import Keys
-from noisycount.query.parts import Item
 from noisycount.validation import Exactly
 
-__all__ = ["Query"]
+__all__ = ["Item", "Query"]
+
+
+@frozen
+class Item:
+    """One of the things that a table is grouped by."""
+
+    column: str  # the name of the column
+    grouping: str = ""  # edges such as `0,18,65`, or `month`, `quarter`, `year`; empty: each value
+
+    @property
+    def text(self) -> str:
+        """The item as one types it."""
+        return f"{self.column}:{self.grouping}" if self.grouping else self.column
 
 
 @frozen(kw_only=True)
@@ -20,21 +32,16 @@ class Query:
 
     Attributes:
         wheres: Questions in the predicate language; of a table by keys one at most, for all cells.
-        is_list: Whether there is a row for each question, even for one alone.
         by: What a table is grouped by, as for `Desk.release_table`, like the five that follow;
             None: it is no table by keys.
         noise: The class of the noise; None: that of the currency of the price.
-        epsilon: The price in units of privacy loss.
-        rho: The price under Gaussian noise.
-        delta: For hidden keys, or with ε under Gaussian noise.
         within: In place of a price: how near an answer should be, as a share of the guess,
-        error: or in units.
         guess: A public guess of the count, for `within`; never the true count.
         confidence: With which one lies so near, and with which errors are stated, in (0, 1).
     """
 
     wheres: Sequence[str] = ()
-    is_list: bool = False
+    is_list: bool = False  # whether there is a row for each question, even for one alone
     by: str | Sequence[str | Item] | None = None
     keys: Keys | None = None
     margins: str | Sequence[str | Sequence[str]] = ()
@@ -42,11 +49,11 @@ class Query:
     groups_per_unit: int | None = None
     cumulative: bool = False
     noise: type[DiscreteNoise] | None = None
-    epsilon: Exactly | None = None
-    rho: Exactly | None = None
-    delta: Exactly | None = None
+    epsilon: Exactly | None = None  # the price in units of privacy loss
+    rho: Exactly | None = None  # the price under Gaussian noise
+    delta: Exactly | None = None  # for hidden keys, or with ε under Gaussian noise
     within: str | float | Fraction | None = None
-    error: float | Fraction | None = None
+    error: float | Fraction | None = None  # or in units
     guess: float | Fraction | None = None
     confidence: float = 0.95
 

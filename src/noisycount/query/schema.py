@@ -34,21 +34,13 @@ _WRITTEN_CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?:[0-9]{3}|[0-9]{6}))?)?"
 
 @frozen
 class Spelling:
-    """One way in which most cells of a column of texts may be written.
+    """One way in which most cells of a column of texts may be written."""
 
-    Attributes:
-        pattern: The regular expression of such cells.
-        words: What they are called.
-        decimal: What stands before the decimals of a number.
-        date_format: How a date or time is written; None: in ISO 8601.
-        has_groups: Whether digits stand in groups, which is rarer than any other way.
-    """
-
-    pattern: str
-    words: str
-    decimal: str = "."
-    date_format: str | None = None
-    has_groups: bool = False
+    pattern: str  # the regular expression of such cells
+    words: str  # what they are called
+    decimal: str = "."  # what stands before the decimals of a number
+    date_format: str | None = None  # how a date or time is written; None: in ISO 8601
+    has_groups: bool = False  # whether digits stand in groups, which is rarer than any other way
 
 
 class Kind:
@@ -58,22 +50,11 @@ class Kind:
     that engine.
 
     Attributes:
-        value: Its name in configurations, ledgers and answers.
-        type: The Python type of its values.
-        example: What to write in a predicate for a value of this kind.
-        written: Such a value, as it stands in a predicate.
         quoted: How one is written between quotes; None: as a number, a word or a text.
-        noun: What such a value is, for one that does not exist.
-        listed: Some values, as a list of keys.
         options: What its owner can say of how its texts are written, beside words for missing.
-        spellings: How its texts are written, the likeliest first.
         iso: The regular expression of its texts where their owner says nothing; empty: they are
             no texts of one form.
-        is_number: Whether its values compare with numbers.
-        is_discrete: Whether there is no value between two neighbours.
-        is_moment: Whether its values are of a year and a month.
         grouping: How a table groups values of which few are equal; None: each is a group.
-        implied: All its values, where everybody knows them.
     """
 
     INTEGER: ClassVar["Kind"]
@@ -83,21 +64,21 @@ class Kind:
     DATE: ClassVar["Kind"]
     TIMESTAMP: ClassVar["Kind"]
 
-    value: ClassVar[str]
-    type: ClassVar[type]
-    example: ClassVar[str]
-    written: ClassVar[str]
+    value: ClassVar[str]  # its name in configurations, ledgers and answers
+    type: ClassVar[type]  # the Python type of its values
+    example: ClassVar[str]  # what to write in a predicate for a value of this kind
+    written: ClassVar[str]  # such a value, as it stands in a predicate
     quoted: ClassVar[re.Pattern[str] | None] = None
-    noun: ClassVar[str] = ""
-    listed: ClassVar[str] = "2026-01..2026-12"
+    noun: ClassVar[str] = ""  # what such a value is, for one that does not exist
+    listed: ClassVar[str] = "2026-01..2026-12"  # some values, as a list of keys
     options: ClassVar[frozenset[str]] = frozenset()
-    spellings: ClassVar[tuple[Spelling, ...]] = ()
+    spellings: ClassVar[tuple[Spelling, ...]] = ()  # how its texts are written, the likeliest first
     iso: ClassVar[str] = ""
-    is_number: ClassVar[bool] = False
-    is_discrete: ClassVar[bool] = False
-    is_moment: ClassVar[bool] = False
+    is_number: ClassVar[bool] = False  # whether its values compare with numbers
+    is_discrete: ClassVar[bool] = False  # whether there is no value between two neighbours
+    is_moment: ClassVar[bool] = False  # whether its values are of a year and a month
     grouping: ClassVar[str | None] = None
-    implied: ClassVar[tuple[bool, ...] | None] = None
+    implied: ClassVar[tuple[bool, ...] | None] = None  # all its values, where everybody knows them
 
     def to_dict(self) -> str:
         """What JSON has of it."""
@@ -118,11 +99,7 @@ class Kind:
         return type(cell) is self.type
 
     def parsed(self, text: str) -> Any:  # noqa: ANN401 - of its type
-        """The value that stands between quotes in a question, where `quoted` matches.
-
-        Raises:
-            ValueError: There is no such value.
-        """
+        """The value that stands between quotes in a question, where `quoted` matches."""
         return self.type(text)
 
     def key(self, key: object) -> object:
@@ -321,7 +298,6 @@ KINDS = {
     kind.value: kind
     for kind in (Kind.INTEGER, Kind.REAL, Kind.TEXT, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP)
 }
-
 LISTED_NAMES = 8
 
 # Likeness takes time as the square of the length: at most 0.1 s in all, whatever the columns are.
@@ -336,7 +312,6 @@ class Schema(Mapping[str, Kind]):
     """The kind of every column that questions may use, as a read-only mapping.
 
     Args:
-        kinds: the kind of each column.
         others: the engine's type of each column that exists but no question can use.
         whole: all columns of the records, where these are those that their owner chose.
         unit: the column that names the person, which no question may use; None: not known here.
@@ -348,7 +323,7 @@ class Schema(Mapping[str, Kind]):
         {'age': <Kind.INTEGER: 'integer'>}
     """
 
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, Kind]  # the kind of each column
     others: Mapping[str, str] = field(default_factory=dict)
     whole: "Schema | None" = None
     unit: str | None = None
@@ -369,15 +344,7 @@ class Schema(Mapping[str, Kind]):
         return self.whole or self
 
     def for_questions(self, unit: str | None, columns: Sequence[str] | None) -> "Schema":
-        """The columns that questions may use: ``columns``, or all but the unit.
-
-        Args:
-            unit: the column that names the person, or None where every record is one unit.
-            columns: the owner's choice of columns, or None for all but the unit.
-
-        Raises:
-            SourceError: a name is unknown, or the unit is among ``columns``.
-        """
+        """The columns that questions may use: ``columns``, or all but the unit."""
         names = [*self.kinds, *self.others]
         for argument, name in [("unit", unit), *(("columns", name) for name in columns or ())]:
             if name is not None and name not in names:
@@ -398,16 +365,7 @@ class Schema(Mapping[str, Kind]):
         )
 
     def require_clear(self, name: str, numerals: Iterable[str], argument: str) -> None:
-        """The refusal of 1.000 for a column where that is a thousand, as in questions it is 1.
-
-        Args:
-            name: the column that numbers are beside.
-            numerals: as they are typed.
-            argument: where they stand.
-
-        Raises:
-            PredicateError: one of them may be meant either way.
-        """
+        """The refusal of 1.000 for a column where that is a thousand, as in questions it is 1."""
         if name not in self.commas:
             return
         for numeral in filter(_THOUSANDS.fullmatch, map(str.strip, numerals)):

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -20,16 +21,112 @@ from noisycount.model.tables.levels import (
     margin_levels,
     range_levels,
 )
-from noisycount.query.grouping import CellQuestion, KeyQuestion, KeySet, Part
+from noisycount.query.grouping import (
+    CellQuestion,
+    Edges,
+    KeyQuestion,
+    KeySet,
+    Part,
+    Period,
+    Plain,
+    Span,
+)
 from noisycount.query.key_sets import in_one_order, written_keys
-from noisycount.query.predicate import Column, Predicate, columns
-from noisycount.query.schema import close_names
-from noisycount.query.text import canonical_text
+from noisycount.query.predicate import Column, Predicate, canonical_text, columns
+from noisycount.query.query import Item
+from noisycount.query.schema import Kind, Schema, close_names
 
-__all__ = ["TableQuestion", "margins_of"]
+__all__ = ["MOST_PARTS", "CanonicalTable", "TableQuestion", "margins_of", "parts_of"]
 
-
+MOST_PARTS = 8
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+_REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_SPANS = {span.name.lower(): span for span in Span}
 Margins: TypeAlias = tuple[tuple[str, ...], ...]
+
+
+def parts_of(
+    by: str | Sequence[str | Item], schema: Mapping[str, Kind], unit: str | None
+) -> tuple[Part, ...]:
+    """The parts of a table.
+
+    Args:
+        by: names of columns, such as "town,sex" or ["town", "sex"]; "age:0,18,65" groups numbers by
+            edges, "visit:month" days or times by month, quarter or year.
+        schema: the columns that questions may use.
+        unit: the column that names the person; None: every record is one unit.
+
+    Example:
+        >>> schema = {"town": Kind.TEXT, "age": Kind.INTEGER}
+        >>> [part.text for part in parts_of("age:0,18,65,town", schema, None)]
+        ['age:0,18,65', 'town']
+    """
+    listed = [by] if isinstance(by, str) else by
+    written = [each.text if isinstance(each, Item) else each for each in listed]
+    if not all(isinstance(each, str) for each in written):
+        raise PredicateError(f"by must be names of columns, got {str(by)[:80]!r}")
+    items = [item for each in written for item in items_of(each, schema)]
+    if not 1 <= len(items) <= MOST_PARTS:
+        raise PredicateError(f"by must name 1 to {MOST_PARTS} columns, got {len(items)}")
+    parts = tuple(_part(item, schema, unit) for item in items)
+    names = [part.column.name for part in parts]
+    for name in names:
+        if names.count(name) > 1:
+            raise PredicateError(f"by names {name!r} twice: name each column once")
+    return parts
+
+
+def items_of(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
+    """The items of a list with commas, of which those between edges belong to their column."""
+    if text in schema:
+        yield text
+        return
+    item = ""
+    for piece in text.split(","):
+        goes_on = ":" in item and _REAL.fullmatch(piece.strip())
+        if item and not goes_on:
+            yield item
+            item = ""
+        item = f"{item},{piece.strip()}" if goes_on else piece.strip()
+        if not item:
+            raise PredicateError(f"by has an empty name in {text[:80]!r}: leave it out")
+    yield item
+
+
+def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> Part:
+    """One part, from its name and what follows a colon."""
+    if item in schema:
+        return Plain(Column(item, schema[item]))
+    name, colon, how = item.rpartition(":")
+    if not colon:
+        name = item
+    if name == unit:
+        raise PredicateError(
+            f"by names {name!r}, the unit: a table would name persons; leave it out"
+        )
+    if name not in schema:
+        type_ = schema.others.get(name) if isinstance(schema, Schema) else None
+        why = "which is no column" if type_ is None else f"whose type {type_} no question can use"
+        close = close_names(name, list(schema))
+        raise PredicateError(f"by names {name[:80]!r}, {why}: use {close}")
+    column = Column(name, schema[name])
+    if isinstance(schema, Schema):
+        schema.require_clear(name, how.split(","), "by")
+    if how.strip().lower() in _SPANS:
+        return Period(column, _SPANS[how.strip().lower()])
+    return Edges(column, _edges(how, column))
+
+
+def _edges(text: str, column: Column) -> tuple[int | float, ...]:
+    """The numbers where ranges begin."""
+    pieces = [piece.strip() for piece in text.split(",")]
+    pattern = _INTEGER if column.kind is Kind.INTEGER else _REAL
+    if not all(map(pattern.fullmatch, pieces)):
+        raise PredicateError(
+            f"by groups {column} by {text[:80]!r}: write edges such as 0,18,65 for numbers, or "
+            "month, quarter or year for dates"
+        )
+    return tuple(map(int if column.kind is Kind.INTEGER else float, pieces))
 
 
 @frozen
@@ -37,26 +134,22 @@ class TableQuestion:
     """What is counted in one table.
 
     Args:
-        parts: What it is grouped by.
         keys: The cells, in the order in which they are shown; None: only the records know them.
-        where: Which records are counted; None: all.
         margins: The names of the parts of each margin that is measured beside the cells; an empty
             one is the total.
-        has_other: Whether records with other keys are a cell of their own.
         most: In how many cells a unit may be at most; it is left in so many by a keyed hash.
-        is_cumulative: Whether ranges of cells are measured beside them.
 
     Raises:
         PredicateError: A margin is none, or these do not go together.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...]  # what it is grouped by
     keys: KeySet | None
-    where: Predicate | None = None
+    where: Predicate | None = None  # which records are counted; None: all
     margins: Margins = ()
-    has_other: bool = False
+    has_other: bool = False  # whether records with other keys are a cell of their own
     most: int | None = None
-    is_cumulative: bool = False
+    is_cumulative: bool = False  # whether ranges of cells are measured beside them
 
     def __post_init__(self) -> None:
         if self.most is not None and not (type(self.most) is int and self.most >= 1):
@@ -97,12 +190,7 @@ class TableQuestion:
         return ",".join(part.column.name for part in self.parts)
 
     def groups(self, unit: str | None) -> int | None:
-        """In how many cells one unit can be; None: in all that there are.
-
-        Raises:
-            PredicateError: A row is in one cell anyway; or of hidden keys nobody knows how many
-                there are.
-        """
+        """In how many cells one unit can be; None: in all that there are."""
         if unit is None and self.most is not None:
             raise PredicateError(
                 "groups_per_unit is for persons, and a row is in one group only: leave it out"
@@ -198,13 +286,11 @@ class CanonicalTable:
     """A table as it is counted and kept.
 
     Attributes:
-        keys: Its cells.
-        levels: What is counted.
         places: For each level the place here of each node of the table as it was asked.
     """
 
-    keys: KeySet
-    levels: tuple[Level, ...]
+    keys: KeySet  # its cells
+    levels: tuple[Level, ...]  # what is counted
     places: list[NDArray[np.int64]] = field(repr=False)
 
     def as_asked(self, answers: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], ...]:
@@ -227,9 +313,6 @@ def margins_of(margins: str | Sequence[str | Sequence[str]], parts: Sequence[Par
         margins: "total", the name of a part, or several of them joined by "*" or as a sequence;
             "all" are all that there are.
         parts: What the table is grouped by.
-
-    Raises:
-        PredicateError: One is no margin, is the table itself, or stands twice.
 
     Example:
         >>> margins_of(["total"], [])

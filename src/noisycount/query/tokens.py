@@ -13,22 +13,12 @@ __all__ = ["COMMA", "KEYWORDS", "SIMPLE_NAME", "Sort", "Token", "require_bytes",
 
 
 MAXIMUM_BYTES = 4096  # a page of text: more than anybody writes by hand
-
-
 MAXIMUM_TOKENS = 500  # at most as many comparisons as a scan of a million records does in seconds
-
-
 MAXIMUM_DEPTH = 20  # so that parsing needs at most 600 frames of Python's 1,000
-
-
 MAXIMUM_PATTERNS = 200  # characters, each of which can cost a step for each of a text
-
-
 KEYWORDS = frozenset(
     ["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"],
 )
-
-
 SIMPLE_NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -59,11 +49,7 @@ class Token:
 TRUE, FALSE, NULL, NOT, LIKE, IN, BETWEEN = (
     Token(Sort.KEYWORD, word) for word in ("true", "false", "null", "not", "like", "in", "between")
 )
-
-
 OPENING, CLOSING, COMMA, MINUS = (Token(Sort.SYMBOL, symbol) for symbol in "(),-")
-
-
 _PATTERN = re.compile(
     rf"""
       (?P<blank>\s+)
@@ -75,11 +61,7 @@ _PATTERN = re.compile(
     """,
     re.VERBOSE,
 )
-
-
 _CURVED = "„“”«»\N{SINGLE LOW-9 QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}\u2019"
-
-
 _REFUSED = {
     ";": "ask one question, without ';'",
     "--": "leave comments out",
@@ -101,8 +83,6 @@ _REFUSED = {
     **dict.fromkeys("+*/%", "leave arithmetic out, compare the column itself with a number"),
     **dict.fromkeys(_CURVED, "put a text between straight single quotes, such as 'yes'"),
 }
-
-
 _OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like, is null"
 
 
@@ -111,10 +91,6 @@ def tokens(text: str) -> list[Token]:
 
     All patterns after like have at most 200 characters together, as each can cost a step for each
     character of a text: what an asker makes slow for some records only, a slot cannot hide.
-
-    Raises:
-        PredicateError: the text is longer than 4,096 bytes, has a character that the language
-            lacks, calls a function, leaves parentheses open, or exceeds a bound.
 
     Example:
         >>> [token.text for token in tokens("Age>=30 AND name = 'O''Hara'")]
@@ -147,11 +123,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def require_bytes(text: str) -> None:
-    """The refusal of a text that is no Unicode or is longer than 4,096 bytes in UTF-8.
-
-    Raises:
-        PredicateError: it is, or it is no text.
-    """
+    """The refusal of a text that is no Unicode or is longer than 4,096 bytes in UTF-8."""
     if not isinstance(text, str):
         raise PredicateError(f"where must be a text, got a {type(text).__name__}")
     try:

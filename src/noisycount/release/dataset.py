@@ -11,7 +11,6 @@ from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, budget_of
 from noisycount.ledger.entries import Analyst, check_text
-from noisycount.model.searches import first_true
 
 __all__ = [
     "Dataset",
@@ -32,10 +31,7 @@ class Dataset(Shown):
     """Whose records are counted, and what they may pay.
 
     Args:
-        name: What the ledger calls the data set; at most 200 printable characters.
         budget: The most that all its answers may cost together; a number is kept as a budget in ε.
-        size: The number of units where it is public, else None.
-        needs_purpose: Whether a spend must say what its answer is for.
 
     Raises:
         ValueError: The name is not printable, or the budget or the size is out of range.
@@ -45,10 +41,10 @@ class Dataset(Shown):
         PureBudget(epsilon=Fraction(2, 1))
     """
 
-    name: str
+    name: str  # what the ledger calls the data set; at most 200 printable characters
     budget: Budget
-    size: int | None = None
-    needs_purpose: bool = False
+    size: int | None = None  # the number of units where it is public, else None
+    needs_purpose: bool = False  # whether a spend must say what its answer is for
 
     @property
     def told(self) -> str:
@@ -64,19 +60,12 @@ class Dataset(Shown):
 
 @dataclass(slots=True, eq=False)
 class LateDataset(Shown):
-    """A data set whose name is found at its first use, as all of its records must be read for it.
+    """A data set whose name is found at its first use, as all of it must be read for that."""
 
-    Attributes:
-        finding: Finds the data set.
-        budget: The most that all its answers may cost together.
-        size: The number of units where it is public, else None.
-        needs_purpose: Whether a spend must say what its answer is for.
-    """
-
-    finding: Callable[[], str] = field(repr=False)
-    budget: Budget
-    size: int | None = None
-    needs_purpose: bool = False
+    finding: Callable[[], str] = field(repr=False)  # finds the data set
+    budget: Budget  # the most that all its answers may cost together
+    size: int | None = None  # the number of units where it is public, else None
+    needs_purpose: bool = False  # whether a spend must say what its answer is for
     _found: Dataset | None = None
 
     @property
@@ -97,9 +86,6 @@ class RemainingBudget:
     """Two budgets that must both pay for one more answer, and what is left of each.
 
     Attributes:
-        dataset_budget: That of the data set.
-        of_dataset: The largest ε that it still pays for.
-        quota: That of whoever asks, over all data sets; None: there is none.
         of_quota: The largest ε that it still pays for; None where there is none.
 
     Example:
@@ -109,9 +95,9 @@ class RemainingBudget:
         '0.2'
     """
 
-    dataset_budget: Budget
-    of_dataset: Fraction
-    quota: Budget | None = None
+    dataset_budget: Budget  # that of the data set
+    of_dataset: Fraction  # the largest ε that it still pays for
+    quota: Budget | None = None  # that of whoever asks, over all data sets; None: there is none
     of_quota: Fraction | None = None
 
     @classmethod
@@ -159,6 +145,7 @@ class RemainingBudget:
 
 def affordable(budget: Budget, spent: Loss, epsilon: Fraction) -> int:
     """How many answers at an ε a budget pays for, on top of what was spent."""
+    from noisycount.model.searches import first_true  # noqa: PLC0415 - loads NumPy
 
     def is_refused(answers: int) -> bool:
         more = Loss(answers * epsilon, answers * epsilon**2 / 2)

@@ -20,21 +20,13 @@ _SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose num
 
 @frozen
 class LevelPlan(Shown):
-    """The counts of one level, and their noise.
+    """The counts of one level, and their noise."""
 
-    Args:
-        name: What a reader calls the level, such as "town" or "total".
-        size: How many counts there are; None: only the records know.
-        sensitivity: By how much one unit can move all of them together.
-        share: Of the price.
-        mechanism: The noise of each.
-    """
-
-    name: str
-    size: int | None
-    sensitivity: int
-    share: Fraction
-    mechanism: DiscreteNoise
+    name: str  # what a reader calls the level, such as "town" or "total"
+    size: int | None  # how many counts there are; None: only the records know
+    sensitivity: int  # by how much one unit can move all of them together
+    share: Fraction  # of the price
+    mechanism: DiscreteNoise  # the noise of each
 
     def error(self, confidence: float = 0.95) -> int:
         """A count lies within ±error of its answer with the confidence, in units."""
@@ -43,21 +35,13 @@ class LevelPlan(Shown):
 
 @frozen(repr=False)
 class TablePlan(Shown):
-    """The noise of a table, level by level.
+    """The noise of a table, level by level."""
 
-    Args:
-        price: What all counts cost together.
-        levels: The cells first, then what is measured beside them.
-        groups: In how many cells one unit can be; None: in all.
-        is_replacement: Whether neighbours differ by a replaced unit, which moves twice as much.
-        threshold: The smallest noisy count that is shown; None: all keys are known.
-    """
-
-    price: TablePrice
-    levels: tuple[LevelPlan, ...]
-    groups: int | None
-    is_replacement: bool
-    threshold: int | None = None
+    price: TablePrice  # what all counts cost together
+    levels: tuple[LevelPlan, ...]  # the cells first, then what is measured beside them
+    groups: int | None  # in how many cells one unit can be; None: in all
+    is_replacement: bool  # whether neighbours differ by a replaced unit, which moves twice as much
+    threshold: int | None = None  # the smallest noisy count that is shown; None: all keys are known
 
     @property
     def loss(self) -> Loss:
@@ -99,9 +83,6 @@ class TablePlan(Shown):
 
         Returns:
             One error for each level.
-
-        Raises:
-            ValueError: The number of counts is unknown.
         """
         answers = size if self.size is None else self.size
         if answers is None:

@@ -26,10 +26,9 @@ from noisycount.ledger.storage import foreign
 from noisycount.model.half_width import epsilon_within, readable_epsilon_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scales import as_written
-from noisycount.query.predicate import Column, Predicate, columns
+from noisycount.query.normal_form import Reading
+from noisycount.query.predicate import Column, Predicate, canonical_text, columns, english
 from noisycount.query.query import Query
-from noisycount.query.reading import Reading
-from noisycount.query.text import canonical_text, english
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.plan import LevelPlan, TablePlan
 from noisycount.release.results import Release, TableRelease
@@ -106,13 +105,7 @@ class QueryPlan(ABC):
 
     @abstractmethod
     def result(self, answer: Any, charged: Loss, **told: Any) -> Published:  # noqa: ANN401
-        """What is told of counts as they are kept, and of their price.
-
-        Args:
-            answer: As `drawn` and `stored` give it.
-            charged: What was charged now.
-            told: What the fields of all results hold.
-        """
+        """What is told of counts as they are kept, and of their price."""
 
     def published(
         self,
@@ -122,11 +115,7 @@ class QueryPlan(ABC):
         source: Source,
         confidence: float,
     ) -> Published:
-        """What a ledger keeps under an entry, as it is told.
-
-        Raises:
-            LedgerError: It is no answer to this question; no desk stored it.
-        """
+        """What a ledger keeps under an entry, as it is told."""
         told = {
             "remaining": remains.remaining,
             "remains": remains,
@@ -144,15 +133,10 @@ class QueryPlan(ABC):
 
 @frozen(slots=False)
 class CountPlan(QueryPlan):
-    """One count under Laplace noise, asked alone or as a list of one question: one answer for both.
+    """One count under Laplace noise: one answer, whether asked alone or as a list of one."""
 
-    Attributes:
-        reading: The question.
-        epsilon: Its price.
-    """
-
-    reading: Reading
-    epsilon: Fraction
+    reading: Reading  # the question
+    epsilon: Fraction  # its price
 
     @property
     def loss(self) -> Loss:
@@ -329,10 +313,6 @@ def unreadable_as_missing(read: Iterable[Column], source: Source) -> tuple[str, 
 
 def count_price(query: Query) -> Fraction:
     """The ε of one count: given, or that of its goal as `noisycount plan` computes it.
-
-    Raises:
-        ValueError: None or several of epsilon, within and error are given, a guess is missing or
-            not needed, a value is out of range, or no ledger keeps the price.
 
     Example:
         >>> goals = Query(within="20%", guess=100), Query(error=20), Query(epsilon=0.1)

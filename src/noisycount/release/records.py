@@ -1,29 +1,29 @@
 """Private records that are open: what a question about them means, and the desk that counts.
 
-What is in private records, for whoever owns them: it shows facts about the data.
-
-Whether an engine gives every answer as it should, for whoever owns the records on it.
+For their owner alone: what is in them, and whether an engine gives every answer as it should.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from noisycount.catalog.certificates import Certificates
 from noisycount.catalog.contents import Contents
 from noisycount.catalog.holdings import Holding, ServedHolding
-from noisycount.catalog.record import Written
+from noisycount.catalog.record import ROW, Written
 from noisycount.catalog.register import Register, Statement
-from noisycount.catalog.sources import DescribedSource
+from noisycount.catalog.sources import DescribedSource, require_described
 from noisycount.display.texts import told_name
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, Closing, ColumnCheck
 from noisycount.engines.conformance.certificate import Certificate
 from noisycount.engines.conformance.suite import Examination, examined
 from noisycount.engines.forms import ColumnForm, FileForm
-from noisycount.engines.opening import bench_of, files, served
+from noisycount.engines.interface import CheckedSource
+from noisycount.engines.opening import bench_of, files, frames, served
 from noisycount.engines.places import ServedTable, ServerPlace, files_of
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -31,21 +31,25 @@ from noisycount.ledger.entries import Analyst, Entry, asked_of, asked_part
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind, Schema
-from noisycount.release.dataset import Dataset
+from noisycount.release.dataset import Dataset, LateDataset
 from noisycount.release.desk import Desk, Enclose
 from noisycount.release.query_plan import Forms, QueryPlan, unreadable_as_missing
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.table_queries import plan_of
 
-__all__ = ["UTF", "Records", "checked_records", "checked_table", "examined_engine"]
+__all__ = [
+    "UTF",
+    "Records",
+    "checked_records",
+    "checked_table",
+    "desk_of_frame",
+    "examined_engine",
+]
 
 
 @frozen(repr=False)
 class Records(Shown, Closing):
     r"""Records that only a desk can count; made by ``Records.open``.
-
-    Attributes:
-        name: what the ledger calls the data set.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -57,7 +61,7 @@ class Records(Shown, Closing):
         ['age']
     """
 
-    name: str
+    name: str  # what the ledger calls the data set
     _source: DescribedSource
     _former: Written | None
 
@@ -98,17 +102,7 @@ class Records(Shown, Closing):
 
     @staticmethod
     def account_of(place: Path | str | ServedTable, stated: Statement, register: Register) -> str:
-        """The name of the data set that the records at a place belong to.
-
-        Args:
-            place: as for `open`.
-            stated: what their owner says of them.
-            register: what was written down before.
-
-        Raises:
-            SourceError: the records cannot be read.
-            ConfigError: they are there under another name.
-        """
+        """The name of the data set that the records at a place belong to."""
         if isinstance(place, ServedTable):
             return register.name_of(stated, place.digest)
         content = Contents(register.folder).of(files_of(Path(place).absolute()))
@@ -144,12 +138,7 @@ class Records(Shown, Closing):
         return {name: written[name] for name in self._source.schema}
 
     def earlier(self, texts: Collection[str], entries: Iterable[Entry]) -> list[Entry]:
-        """Those of a ledger's entries that ask the same count of these very records, at any price.
-
-        Args:
-            texts: the wordings under which a ledger may hold it.
-            entries: of the ledger.
-        """
+        """Those of a ledger's entries that ask the same count of these records, at any price."""
         versions = {self._source.version, *self._source.former_versions}
         return [
             entry
@@ -161,11 +150,7 @@ class Records(Shown, Closing):
         ]
 
     def answered_otherwise(self, entries: Iterable[Entry]) -> int:
-        """How many of a ledger's entries are of this data set, and of another version of it.
-
-        Args:
-            entries: of the ledger.
-        """
+        """How many of a ledger's entries are of this data set, and of another version of it."""
         versions = {None, self._source.version, *self._source.former_versions}
         return sum(
             asked_part(entry, "version") not in versions
@@ -174,12 +159,7 @@ class Records(Shown, Closing):
         )
 
     def plan(self, query: Query, *, is_replacement: bool) -> QueryPlan:
-        """What a question means for these records; it depends on no record.
-
-        Raises:
-            ValueError: a price is out of range.
-            PredicateError: it cannot be asked of them.
-        """
+        """What a question means for these records; it depends on no record."""
         return plan_of(query, self._source.schema, self.unit, is_replacement=is_replacement)
 
     def requests(self, plan: QueryPlan) -> Forms:
@@ -198,12 +178,7 @@ class Records(Shown, Closing):
         analyst: Analyst = Analyst(),  # noqa: B008 - frozen
         enclose: Enclose | None = None,
     ) -> Desk:
-        """The desk that counts these records; see ``Desk``. What they are is written down now.
-
-        Raises:
-            LedgerError: the ledger cannot be written.
-            SourceError: another process wrote something else down at the same time.
-        """
+        """The desk that counts these records; see ``Desk``. What they are is written down now."""
         self.write_down(ledger)
         return Desk(self._source, ledger, dataset, slot, analyst, enclose)
 
@@ -221,9 +196,6 @@ class Records(Shown, Closing):
 
         Args:
             ledger: Where that is.
-
-        Raises:
-            LedgerError: It cannot be read.
         """
         try:
             self._source.require_unchanged()
@@ -232,12 +204,7 @@ class Records(Shown, Closing):
         return ledger.descriptions().get(self.name) == self._source.written.text
 
     def write_down(self, ledger: Ledger) -> None:
-        """The writing down of what the records are, once.
-
-        Raises:
-            LedgerError: the ledger cannot be written.
-            SourceError: another process wrote something else down at the same time.
-        """
+        """The writing down of what the records are, once."""
         if self.is_written_down:
             return
         text, former = self._source.written.text, self._former
@@ -260,12 +227,72 @@ class Records(Shown, Closing):
         self._source.close()
 
 
+_SHOWN = "frame"
+
+
+def desk_of_frame(
+    frame: Any,  # noqa: ANN401 - of any library
+    stated: Statement,
+    paying: Dataset,
+    register: Register,
+    ledger: Ledger,
+) -> Desk:
+    """The desk of a table in memory; all of it is read at the first question, not before.
+
+    Args:
+        frame: A table of pandas, Polars, Arrow or DuckDB.
+        stated: What its owner says of it; an empty name: it is called by a number.
+        paying: Its budget, and its size where that is public.
+        register: What was written down before.
+        ledger: Where what it is is written down.
+    """
+    known = register if stated.name else Register()
+    unit = known.unit(stated.name or _SHOWN, stated.unit)
+    source = frames().open(frame, unit=unit, columns=stated.columns)
+    named = LateDataset(
+        lambda: _described(source, unit, stated, register, ledger),
+        paying.budget,
+        paying.size,
+        paying.needs_purpose,
+    )
+    return Desk(source, ledger, named)
+
+
+def _described(
+    source: CheckedSource, unit: str | None, stated: Statement, register: Register, ledger: Ledger
+) -> str:
+    """The name of a table in memory, once what it is is written down.
+
+    A table without a name is known again by its content, which only what is written down holds: its
+    name is a number, since a name is told to whoever reads an answer.
+    """
+    digest = source.version
+    called = Statement(stated.name or _free_name(register), is_path=not stated.name)
+    name = register.name_of(called, digest)
+    register.unit(name, ROW if unit is None else unit)
+    former = register.written.get(name)
+    if former is not None:
+        require_described(_SHOWN, former, source)
+    whole = source.schema.entire
+    written = Written(unit, source.forms, digest, whole.others).after(former)
+    if written == former:
+        return name
+    text = ledger.describe(name, written.text, None if former is None else former.text)
+    if text == written.text:
+        return name
+    if former is None and not stated.name:  # another process took the number
+        return _described(source, unit, stated, Register.of(ledger, register.folder), ledger)
+    raise SourceError(f"{told_name(name)!r} was written down otherwise meanwhile: open it again")
+
+
+def _free_name(register: Register) -> str:
+    """The first name of a table without one that no other has."""
+    names = (f"{_SHOWN} {number}" for number in count(1))
+    return next(name for name in names if name not in register.written)
+
+
 UTF = {"utf-8", "utf-16", None}
-
-
 """The encodings that nobody needs to state, as UTF-16 has a mark; None: the file has none."""
-
-
 _OTHER = "cp1252"  # what is not UTF-8 most often
 
 
@@ -290,9 +317,6 @@ def checked_records(  # noqa: PLR0913 - one argument a property of the records
         table: Which table of a DuckDB file.
         kinds: What is stated of the columns.
         form: What is stated of the file.
-
-    Raises:
-        SourceError: The records cannot be read, or a column is unknown.
     """
     look = partial(files().checked, place, unit=unit, columns=columns, table=table, kinds=kinds)
     try:
@@ -322,9 +346,6 @@ def checked_table(
         columns: What questions may use; of the others only their kinds are told, as the account
             need not be allowed to read them.
         certificates: Those that its owner has of engines.
-
-    Raises:
-        SourceError: The server does not answer, or a column is unknown.
     """
     read = None if columns is None else [*columns, *([unit] if unit else [])]
     with served(
@@ -350,8 +371,5 @@ def examined_engine(
     Args:
         place: A table of the server or cluster, which is not touched; None: the engine of files.
         progress: It is told now and then how many questions of how many were asked.
-
-    Raises:
-        SourceError: The server cannot be reached, or makes no table for this account.
     """
     return examined(bench_of(place), progress)

@@ -42,8 +42,6 @@ __all__ = [
 
 
 Examples = Mapping[str, list[object]]
-
-
 """For the name of a column values of its kind."""
 
 
@@ -98,20 +96,10 @@ def _value(part: Part, key: Key) -> object:
 
 
 MOST_UNITS = 2000
-
-
 """A rehearsal is to be quick, and shows its shape with so many."""
-
-
 _MISSING = 0.04  # the share of cells that are empty, since real ones are too
-
-
 _ROWS = (1, 1, 1, 2, 3)  # how many a person has, each as likely
-
-
 _START = date(2020, 1, 1)
-
-
 _DAYS, _AROUND = 2000, 60
 
 
@@ -188,8 +176,6 @@ def _moment(kind: Kind, known: list[date], chance: Random) -> Callable[[], objec
 
 
 MADE_UP = "made-up records"
-
-
 _UNITS = 1000  # where nobody knows how many there are
 
 
@@ -198,15 +184,13 @@ class Rehearsed:
     """A question that was asked of made-up records.
 
     Attributes:
-        units: How many persons or rows were made up.
         counts: Without noise, row by row, which say nothing of real ones; None where keys are
             hidden.
-        release: With noise; it is in no ledger.
     """
 
-    units: int
+    units: int  # how many persons or rows were made up
     counts: tuple[int, ...] | None
-    release: Published
+    release: Published  # with noise; it is in no ledger
 
 
 def rehearsed(

@@ -46,11 +46,7 @@ class Outcome(Generic[Result]):
         self.finished.set()
 
     def now(self) -> Result:
-        """The result, or raise the error, if there is one by now.
-
-        Raises:
-            OverrunError: The work goes on.
-        """
+        """The result, or raise the error, if there is one by now."""
         if not self.finished.is_set():
             raise OverrunError(
                 "the answer was not ready when replies left; its price may be charged: ask the same"
@@ -74,9 +70,6 @@ class ReplyTick:
     Refusals and answers that are known already wait as well: whoever asked for them all the time
     could else tell when the work of another request ended.
 
-    Args:
-        seconds: The length of a slot: from 0.001 to 3600 s.
-
     Raises:
         ValueError: The length is out of range, or no number.
 
@@ -85,7 +78,7 @@ class ReplyTick:
         42
     """
 
-    seconds: float
+    seconds: float  # the length of a slot: from 0.001 to 3600 s
 
     def __post_init__(self) -> None:
         seconds = self.seconds
@@ -107,14 +100,7 @@ class ReplyTick:
         return (math.floor(arrival / self.seconds) + 2) * self.seconds
 
     def reply(self, work: Callable[[], Result]) -> Result:
-        """What work gives, when the reply may leave; what it raises is raised then.
-
-        Args:
-            work: What is done meanwhile, in a thread of its own.
-
-        Raises:
-            OverrunError: The work was not done by then; it goes on without its asker.
-        """
+        """What work gives, when the reply may leave; what it raises is raised then."""
         leaving = self.leaving(time.monotonic())
         outcome = Outcome.of(work)
         while (left := leaving - time.monotonic()) > 0:

@@ -16,13 +16,11 @@ from noisycount.model.tables.levels import Level, cell_level, margin_levels
 from noisycount.model.tables.table_labels import TableLabels
 from noisycount.query.grouping import MOST_CELLS
 from noisycount.query.key_sets import found_keys, key_set, labels_of, written_key
-from noisycount.query.parts import parts_of
-from noisycount.query.predicate import Column, Constant, Predicate
+from noisycount.query.normal_form import Reading, read
+from noisycount.query.predicate import Column, Constant, Predicate, canonical_text, english
 from noisycount.query.query import Query
-from noisycount.query.reading import Reading, read
 from noisycount.query.schema import Kind
-from noisycount.query.table import CanonicalTable, TableQuestion, margins_of
-from noisycount.query.text import canonical_text, english
+from noisycount.query.table import CanonicalTable, TableQuestion, margins_of, parts_of
 from noisycount.release.plan import TablePlan, hidden_plan, table_plan
 from noisycount.release.query_plan import (
     CountPlan,
@@ -41,15 +39,10 @@ MOST_QUESTIONS = 1000
 
 @frozen(slots=False)
 class _GroupedPlan(TableQueryPlan):
-    """A table by keys.
-
-    Attributes:
-        question: The table.
-        noise: That of its levels.
-    """
+    """A table by keys."""
 
     question: TableQuestion
-    noise: TablePlan
+    noise: TablePlan  # that of its levels
 
     @property
     def predicates(self) -> Sequence[Predicate]:
@@ -115,11 +108,7 @@ class HiddenKeysPlan(_GroupedPlan):
         """Nothing: the keys of one unit alone are nobody's business."""
 
     def drawn(self, source: Source) -> TableAnswer:
-        """The noisy counts that reach the threshold, with their keys in order, and the total.
-
-        Raises:
-            SourceError: More keys reach it than a table has cells.
-        """
+        """The noisy counts that reach the threshold, with their keys in order, and the total."""
         cells, *others = self.noise.levels
         assert self.noise.threshold is not None  # noqa: S101 - the plan of hidden keys has one
         found = []
@@ -186,17 +175,11 @@ def _table_plan(
 
 @frozen(slots=False)
 class ListPlan(TableQueryPlan):
-    """Several questions at once.
+    """Several questions at once."""
 
-    Attributes:
-        readings: In the order in which they are shown.
-        texts: Their canonical texts.
-        noise: That of their one level; one unit can match all of them.
-    """
-
-    readings: Sequence[Reading]
-    texts: tuple[str, ...]
-    noise: TablePlan
+    readings: Sequence[Reading]  # in the order in which they are shown
+    texts: tuple[str, ...]  # their canonical texts
+    noise: TablePlan  # that of their one level; one unit can match all of them
 
     @property
     def predicates(self) -> Sequence[Predicate]:
@@ -293,10 +276,6 @@ def plan_of(
         schema: The columns that questions may use.
         unit: The column that names the person; None: every record is one unit.
         is_replacement: Whether neighbours differ by a replaced unit, as where the size is public.
-
-    Raises:
-        ValueError: A price is out of range.
-        PredicateError: It cannot be asked of these records.
     """
     if query.by is not None:
         return _table_plan(query, schema, unit, is_replacement=is_replacement)

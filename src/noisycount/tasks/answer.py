@@ -48,17 +48,11 @@ _FAR = 2  # times as large as the count may be, or as small
 
 @frozen
 class StoredCount:
-    """A noisy count that was answered before, and its price.
+    """A noisy count that was answered before, and its price."""
 
-    Attributes:
-        answer: In units.
-        epsilon: What it cost.
-        key: Under which the ledger keeps it.
-    """
-
-    answer: int
-    epsilon: Fraction
-    key: str
+    answer: int  # in units
+    epsilon: Fraction  # what it cost
+    key: str  # under which the ledger keeps it
 
     @classmethod
     def of(cls, entry: Entry) -> "StoredCount | None":
@@ -86,38 +80,29 @@ class Answer:
     """What was published, or would be, and what a reader needs to understand it.
 
     Attributes:
-        query: What was asked, as it was asked.
-        plan: What it means, with its noise and its price.
-        dataset: Whose records are counted.
-        unit: The column whose distinct values are; None for rows.
-        analyst: Who asks.
-        ledger: Where the answer is kept; None for a server.
         release: What was published; None: this is a preview, and nothing was charged or counted.
-        remains: What is left of the data set's budget and of the analyst's own.
         repeated: Whether the analyst asked the same before, and it is free. What only others asked
             is told as what nobody asked: at its full price.
-        affordable: Whether the budgets pay for it.
         unreadable_as_missing: The columns of the question whose cells, where they could not be
             read, count as missing.
         better: A stored answer to the same question at the largest ε above this one, if the analyst
             has any.
-        impossible: What the question says of itself: what no record can satisfy.
         leaves: What an answer that is previewed would leave, where that is not plain.
     """
 
-    query: Query
-    plan: QueryPlan
-    dataset: DatasetConfig
-    unit: str | None
-    analyst: Analyst
-    ledger: Path | None
-    remains: RemainingBudget
+    query: Query  # what was asked, as it was asked
+    plan: QueryPlan  # what it means, with its noise and its price
+    dataset: DatasetConfig  # whose records are counted
+    unit: str | None  # the column whose distinct values are; None for rows
+    analyst: Analyst  # who asks
+    ledger: Path | None  # where the answer is kept; None for a server
+    remains: RemainingBudget  # what is left of the data set's budget and of the analyst's own
     release: Release | TableRelease | None = None
     repeated: bool = False
-    affordable: bool = True
+    affordable: bool = True  # whether the budgets pay for it
     unreadable_as_missing: tuple[str, ...] = ()
     better: StoredCount | None = None
-    impossible: Sequence[str] = ()
+    impossible: Sequence[str] = ()  # what the question says of itself: what no record can satisfy
     leaves: Sequence[str] = ()
 
     @property
@@ -217,9 +202,6 @@ def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
             and its refusal depends on the columns alone.
         purpose: What the answer is for.
         is_drawn: Whether a picture is drawn of it, which must not have too many rows.
-
-    Raises:
-        NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
     with counter_of(dataset, configuration, makes=True) as counter:
         plan = plan_at(counter, query, analyst)
@@ -252,9 +234,6 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
         key: What the asker calls the question; None: a random name.
         purpose: What the answer is for.
         enclose: Gives what is written with a new answer; None: nothing is.
-
-    Raises:
-        NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
     plan = plan or plan_at(counter, query, analyst)
     impossible = require_possible(counter, plan, analyst)
@@ -286,11 +265,7 @@ def preview_of(
     *,
     is_drawn: bool = False,
 ) -> Answer:
-    """What an answer would cost and be like; nothing is charged or counted, no ledger is made.
-
-    Raises:
-        NoisyCountError: The file, the question or the ledger refuses it.
-    """
+    """What an answer would cost and be like; nothing is charged or counted, no ledger is made."""
     with counter_of(dataset, configuration) as counter:
         preview = preview_at(counter, query, analyst)
         _check_rows(preview.plan, is_drawn=is_drawn)
@@ -298,11 +273,7 @@ def preview_of(
 
 
 def preview_at(counter: Counter, query: Query, analyst: Analyst) -> Answer:
-    """The same of open records.
-
-    Raises:
-        NoisyCountError: The question or the ledger refuses it.
-    """
+    """The same of open records."""
     records, account = counter.records, counter.account
     plan = plan_at(counter, query, analyst)
     spent = Spent.of(account, analyst, counter.ledger)
@@ -327,11 +298,7 @@ def preview_at(counter: Counter, query: Query, analyst: Analyst) -> Answer:
 
 
 def _check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
-    """The refusal of a picture that would have too many rows, before anything is charged.
-
-    Raises:
-        NoisyCountError: It would.
-    """
+    """The refusal of a picture that would have too many rows, before anything is charged."""
     cells = plan.noise.levels[0].size if isinstance(plan, TableQueryPlan) else None
     if is_drawn and cells is not None and cells > MOST_ROWS:
         raise NoisyCountError(
@@ -379,12 +346,7 @@ def _about_guess(answer: Answer) -> Iterator[str]:
 
 
 def _hints_of_table(plan: TablePlan, unit: str | None) -> Iterator[str]:
-    """What would cost less, or why something costs what it does.
-
-    Args:
-        plan: The noise.
-        unit: The column that names the person; None: every record is one unit, or no groups are.
-    """
+    """What would cost less, or why something costs what it does."""
     cells = plan.levels[0]
     moves = 2 if plan.is_replacement else 1
     if plan.groups is None and cells.sensitivity > moves and unit is not None:

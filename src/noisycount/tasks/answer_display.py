@@ -250,24 +250,17 @@ class ShownLevel:
     """One level of a table.
 
     Attributes:
-        name: What its counts are by.
-        counts: How many there are; None: only the records know.
-        error: One lies within ±error with the confidence.
         error_of_all: All of the table do within these; None where nobody knows how many there are.
-        share: Of the price.
-        sensitivity: By how much one unit moves all of them together.
-        mechanism: The name of the noise.
-        scale: Of the noise, in units.
     """
 
-    name: str
-    counts: int | None
-    error: int
+    name: str  # what its counts are by
+    counts: int | None  # how many there are; None: only the records know
+    error: int  # one lies within ±error with the confidence
     error_of_all: int | None
-    share: Fraction
-    sensitivity: int
-    mechanism: str
-    scale: Fraction
+    share: Fraction  # of the price
+    sensitivity: int  # by how much one unit moves all of them together
+    mechanism: str  # the name of the noise
+    scale: Fraction  # of the noise, in units
 
 
 def shown_levels(plan: TablePlan, confidence: float, counts: int | None = None) -> list[ShownLevel]:

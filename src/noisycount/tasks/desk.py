@@ -19,7 +19,7 @@ from noisycount.ledger.budget import Budget
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.frames import desk_of_frame
+from noisycount.release.records import desk_of_frame
 from noisycount.tasks.opening import as_configured, records_of
 from noisycount.tasks.question import dataset_asked
 
@@ -40,12 +40,7 @@ class Wish:
     analyst: str | None
 
     def desk(self, source: Any) -> Desk:  # noqa: ANN401 - a table of any library
-        """The desk of a file, of a configured data set, or of a table in memory.
-
-        Raises:
-            ValueError: A budget, name or size is out of range.
-            NoisyCountError: The configuration, the records or the ledger refuse it.
-        """
+        """The desk of a file, of a configured data set, or of a table in memory."""
         found = find(Path.cwd())
         configuration = without_file() if found is None else load(found)
         is_place = isinstance(source, str | Path)
@@ -70,11 +65,7 @@ class Wish:
         return desk
 
     def _with_ledger(self, configuration: Config, asked: DatasetConfig | None) -> Config:
-        """The configuration with the ledger that is named.
-
-        Raises:
-            ConfigError: The owner of the data set configured another one.
-        """
+        """The configuration with the ledger that is named."""
         if self.ledger is None:
             return configuration
         text = str(self.ledger)
@@ -89,11 +80,7 @@ class Wish:
         return replace(configuration, ledger_url=url, known_head=None)
 
     def _check_name(self, configuration: Config, asked: DatasetConfig | None) -> None:
-        """The refusal of other records under the name, and so at the budget, of a configured one.
-
-        Raises:
-            ConfigError: Another data set has the name.
-        """
+        """The refusal of other records under the name, and so the budget, of a configured one."""
         if asked is not None and not asked.is_path:
             return
         owners = [each for each in configuration.datasets.values() if each.account == self.name]
@@ -108,31 +95,19 @@ class Wish:
         return Dataset(self.name or "frame", budget_from(self.budget), self.size)
 
     def _statement(self) -> Statement:
-        """What is said of a table in memory.
-
-        Raises:
-            ConfigError: It has no tables.
-        """
+        """What is said of a table in memory."""
         if self.table is not None:
             raise ConfigError(f"table is {self.table!r}, but a frame has no tables: leave it out")
         return Statement(self.name or "", unit=self.unit, columns=self.columns)
 
     def _asked(self, source: str, configuration: Config) -> DatasetConfig:
-        """The data set that a name or a path means.
-
-        Raises:
-            ConfigError: It is none, or its owner configured another unit or table.
-        """
+        """The data set that a name or a path means."""
         asked = dataset_asked(configuration, source, self.unit, "unit")
         asked = configuration.table_of(asked, self.table, "table")
         return replace(asked, account=self.name) if asked.is_path and self.name else asked
 
     def _agreed(self, asked: DatasetConfig) -> DatasetConfig:
-        """The data set as it was configured, or with what is said of a path.
-
-        Raises:
-            ConfigError: Its owner configured it otherwise.
-        """
+        """The data set as it was configured, or with what is said of a path."""
         budget = budget_from(self.budget)
         if asked.is_path:
             return replace(asked, budget=budget, size=self.size, columns=_tuple(self.columns))

@@ -95,11 +95,7 @@ def debits(configuration: Config) -> list[Entry]:
 
 
 def verification(configuration: Config, known_head: Head | None) -> Verification | None:
-    """What became of reading the whole ledger; None: there is none yet.
-
-    Raises:
-        LedgerError: The ledger cannot be read, or it is missing though its head was written down.
-    """
+    """What became of reading the whole ledger; None: there is none yet."""
     with existing_ledger(configuration, anchored=False) as ledger:
         if ledger is not None:
             return ledger.verify(known_head)
@@ -149,19 +145,12 @@ def _is_there(place: Path) -> bool:
 
 @frozen
 class Counter:
-    """What is open while a data set is asked; whoever opened it closes it.
+    """What is open while a data set is asked; whoever opened it closes it."""
 
-    Attributes:
-        dataset: As its owner configured it.
-        records: The open records.
-        ledger: The open ledger; None where nothing was asked yet.
-        configuration: Where the ledger is.
-    """
-
-    dataset: DatasetConfig
-    records: Records
-    ledger: Ledger | None
-    configuration: Config
+    dataset: DatasetConfig  # as its owner configured it
+    records: Records  # the open records
+    ledger: Ledger | None  # the open ledger; None where nothing was asked yet
+    configuration: Config  # where the ledger is
 
     @property
     def account(self) -> DatasetConfig:
@@ -179,9 +168,6 @@ class Counter:
         Args:
             plan: The question.
             analyst: Who looks; what only others asked is left out.
-
-        Raises:
-            LedgerError: The ledger cannot be read.
         """
         if self.ledger is None:
             return []
@@ -191,7 +177,12 @@ class Counter:
         return [each for each in self.records.earlier(wordings, asked) if analyst.may_see(each)]
 
     def is_free(self, analyst: Analyst, requests: Forms) -> bool:
-        """Whether an analyst asked for the same before, and so may know that it is free."""
+        """Whether an analyst asked for the same before, and so may know that it is free.
+
+        Args:
+            analyst: Who looks.
+            requests: What asks for it, and its other forms, as `Records` gives them.
+        """
         entry = None if self.ledger is None else entry_of_request(self.ledger, *requests)
         return entry is not None and analyst.may_see(entry)
 
@@ -204,10 +195,6 @@ class Counter:
             analyst: Who asks.
             slot: When replies leave; None: as soon as they are there.
             enclose: Gives what is written with a new answer; None: nothing is.
-
-        Raises:
-            ValueError: There is no ledger yet.
-            NoisyCountError: What the records are cannot be written down.
         """
         if self.ledger is None:
             raise ValueError("ledger must be open before a desk is, got None: make it first")
@@ -237,9 +224,6 @@ def counter_of(
         configuration: Where the ledger is.
         makes: Whether a ledger is to come of it, as `Counter.charging` makes one; nowhere but
             where a link leads to is one made now.
-
-    Raises:
-        NoisyCountError: The records or the ledger cannot be opened.
     """
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=makes))
@@ -251,19 +235,12 @@ def counter_of(
 
 @frozen
 class Spent:
-    """What a data set and an analyst have paid; the budgets of both must pay for more.
+    """What a data set and an analyst have paid; the budgets of both must pay for more."""
 
-    Attributes:
-        dataset: Under the name by which the ledger books its spending.
-        analyst: Who asks.
-        of_dataset: What its answers have cost together.
-        of_analyst: What the analyst's questions have.
-    """
-
-    dataset: DatasetConfig
-    analyst: Analyst
-    of_dataset: Loss
-    of_analyst: Loss
+    dataset: DatasetConfig  # under the name by which the ledger books its spending
+    analyst: Analyst  # who asks
+    of_dataset: Loss  # what its answers have cost together
+    of_analyst: Loss  # what the analyst's questions have
 
     @classmethod
     def of(cls, dataset: DatasetConfig, analyst: Analyst, ledger: Ledger | None) -> Self:

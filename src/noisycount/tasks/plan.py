@@ -39,17 +39,11 @@ __all__ = [
 
 @frozen
 class Paying:
-    """A budget, and what was spent of it, as the ledger adds it up.
+    """A budget, and what was spent of it, as the ledger adds it up."""
 
-    Attributes:
-        budget: The whole budget.
-        spent: What all answers have cost together.
-        dataset: Whose budget it is; None where it was given.
-    """
-
-    budget: Budget = DEFAULT_BUDGET
-    spent: Loss = Loss()
-    dataset: str | None = None
+    budget: Budget = DEFAULT_BUDGET  # the whole budget
+    spent: Loss = Loss()  # what all answers have cost together
+    dataset: str | None = None  # whose budget it is; None where it was given
 
     @property
     def left(self) -> Fraction:
@@ -111,8 +105,6 @@ def _left_words(plan: TablePlan, paying: Paying) -> str:
 
 
 POSSIBLE = 50
-
-
 _CONFIDENCES = (0.5, 0.9, 0.95, 0.99)
 
 
@@ -121,28 +113,20 @@ class Plan:
     """An ε for a goal, or the goal that an ε reaches.
 
     Attributes:
-        epsilon: ε of each answer with the discrete noise that is drawn, readable.
-        width: All answers lie within ±width with the confidence, in records.
-        confidence: The confidence that was asked for.
-        queries: For how many answers together it was asked for.
-        formula: ε of continuous noise for the goal; None where ε was given.
         error: The half-width that was asked for, in records; None where ε was given.
-        within: The same as a share of the guess, if it was given so.
         guess: The public guess of the count, in records; None where there is none.
-        guessed_from: Where the guess comes from, in words; None where it was given.
-        paying: What pays for such answers.
     """
 
-    epsilon: Fraction
-    width: int
-    confidence: float
-    queries: int = 1
-    formula: float | None = None
+    epsilon: Fraction  # ε of each answer with the discrete noise that is drawn, readable
+    width: int  # all answers lie within ±width with the confidence, in records
+    confidence: float  # the confidence that was asked for
+    queries: int = 1  # for how many answers together it was asked for
+    formula: float | None = None  # ε of continuous noise for the goal; None where ε was given
     error: Fraction | None = None
-    within: float | None = None
+    within: float | None = None  # the same as a share of the guess, if it was given so
     guess: float | None = None
-    guessed_from: str | None = None
-    paying: Paying = Paying()
+    guessed_from: str | None = None  # where the guess comes from, in words; None where it was given
+    paying: Paying = Paying()  # what pays for such answers
 
     @property
     def noise(self) -> DiscreteLaplace:
@@ -190,11 +174,7 @@ class Plan:
 
 
 def planned(guess: float, within: float, confidence: float, queries: int = 1) -> Plan:
-    """The plan for answers within ±within·guess with that confidence; no data is read for it.
-
-    Raises:
-        NoisyCountError: The goal needs an ε that no ledger keeps.
-    """
+    """The plan for answers within ±within·guess with that confidence; no data is read for it."""
     error = as_written(within, "within") * as_written(guess, "guess")
     goal = f"--within {within:g} of --guess {guess:g}"
     return _plan(error, confidence, queries, goal, within, guess)
@@ -203,11 +183,7 @@ def planned(guess: float, within: float, confidence: float, queries: int = 1) ->
 def planned_error(
     error: Fraction, confidence: float, queries: int = 1, guess: float | None = None
 ) -> Plan:
-    """The plan for answers within ±error records with that confidence.
-
-    Raises:
-        NoisyCountError: The goal needs an ε that no ledger keeps.
-    """
+    """The plan for answers within ±error records with that confidence."""
     return _plan(error, confidence, queries, f"--error {float(error):g}", None, guess)
 
 

@@ -26,43 +26,23 @@ __all__ = ["Dots", "goal_words", "plan_facts", "preview", "preview_heading"]
 
 
 _DOT = "●"
-
-
 _MOST_ROWS = 10
-
-
 _OVERHANG = 2  # how far a label may reach beyond the axis
-
-
 _STEPS = (1, 3, 5)  # odd, so that the middle column holds as many whole numbers as the others
-
-
 _LEADING = (1, 2, 5)
 
 
 @frozen
 class Dots:
-    """Dots in columns of one width around a centre.
+    """Dots in columns of one width around a centre."""
 
-    Attributes:
-        centre: The value in the middle of the middle column.
-        step: How many whole numbers a column holds.
-        heights: The number of dots of each column, from −reach to reach.
-    """
-
-    centre: int
-    step: int
-    heights: tuple[int, ...]
+    centre: int  # the value in the middle of the middle column
+    step: int  # how many whole numbers a column holds
+    heights: tuple[int, ...]  # the number of dots of each column, from −reach to reach
 
     @classmethod
     def of(cls, errors: Sequence[int], centre: int, most_columns: int) -> "Dots":
-        """The dots of values centre + error, in as many columns as there is room for.
-
-        Args:
-            errors: The distances from the centre, symmetric.
-            centre: The value in the middle.
-            most_columns: How many columns there may be.
-        """
+        """The dots of values centre + error, in as many columns as there is room for."""
         step = _column_step(2 * max(errors) / max(1, most_columns - 2))
         columns = Counter(_column(error, step) for error in errors)
         reach = max(columns)
@@ -98,11 +78,7 @@ class Dots:
         return [(dot - (dots - 1) / 2) * self.gap for dot in range(dots)]
 
     def lines(self, *, is_offset: bool) -> list[str]:
-        """The rows of dots, from the top, an axis, and its labels.
-
-        Args:
-            is_offset: Whether labels have a sign, as errors do.
-        """
+        """The rows of dots, from the top, an axis, and its labels."""
         rows = math.ceil(max(self.heights) / self.abreast)
         drawn = [self._row(row).rstrip() for row in reversed(range(rows))]
         return [*drawn, *self._axis(self.abreast + 1, is_offset=is_offset)]
@@ -206,12 +182,7 @@ def preview_heading(plan: Plan) -> str:
 
 
 def preview(plan: Plan, columns: int) -> list[str]:
-    """Fifty possible answers or errors as dots on an axis.
-
-    Args:
-        plan: The plan.
-        columns: The width of the terminal.
-    """
+    """Fifty possible answers or errors as dots on an axis."""
     dots = Dots.of(plan.possible_errors, plan.centre, (columns - 2 * _MARGIN) // 2)
     return [" " * _MARGIN + line for line in dots.lines(is_offset=plan.guess is None)]
 

@@ -18,11 +18,10 @@ from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.sampling.scales import as_written
 from noisycount.query.contradictions import contradictions
-from noisycount.query.parts import Item, parts_of
-from noisycount.query.predicate import And, Predicate, Range
-from noisycount.query.query import Query
+from noisycount.query.predicate import And, Predicate, Range, canonical_text
+from noisycount.query.query import Item, Query
 from noisycount.query.schema import Kind
-from noisycount.query.text import canonical_text
+from noisycount.query.table import parts_of
 from noisycount.release.plan import TablePlan
 from noisycount.release.query_plan import QueryPlan, TableQueryPlan
 from noisycount.release.table_queries import plan_of
@@ -44,17 +43,7 @@ _SHOWN = 3  # of the parts that no record can satisfy
 def dataset_asked(
     configuration: Config, source: str, unit: str | None, option: str = "--unit"
 ) -> DatasetConfig:
-    """The data set that SOURCE means, counted by the unit that the asker names.
-
-    Args:
-        configuration: Which data sets there are.
-        source: What the asker typed.
-        unit: The column that names the person, where the asker says it.
-        option: By what it is said, for a refusal.
-
-    Raises:
-        ConfigError: SOURCE is unknown, or its owner configured it by another unit.
-    """
+    """The data set that SOURCE means, counted by the unit that the asker names."""
     dataset = configuration.dataset(source)
     if unit is None or unit == dataset.unit:
         return dataset
@@ -68,12 +57,7 @@ def dataset_asked(
 
 
 def plan_at(counter: Counter, query: Query, analyst: Analyst | None = None) -> QueryPlan:
-    """The plan of a question about open records, at the price that it needs.
-
-    Raises:
-        ValueError: A price is out of range.
-        NoisyCountError: It cannot be asked of them, or the goal has no price.
-    """
+    """The plan of a question about open records, at the price that it needs."""
     dataset, records = counter.dataset, counter.records
     budgets = [dataset.budget, *filter(None, [analyst and analyst.budget])]
     for_keys = min(
@@ -121,11 +105,7 @@ def plan_in(
 
 
 def _row_price(query: Query, plan: TablePlan) -> Fraction:
-    """The smallest price in two digits at which every row lies as near as its goal wants.
-
-    Raises:
-        NoisyCountError: No ledger keeps such a price.
-    """
+    """The smallest price in two digits at which every row lies as near as its goal wants."""
     within, guess = float(query.within or 0), float(query.guess or 0)
     width = math.floor(as_written(within, "within") * as_written(guess, "guess"))
     noise = plan.price.noise
@@ -168,11 +148,7 @@ def known_keys(query: Query) -> Any:  # noqa: ANN401 - as a query has them
 def _check_groups(
     query: Query, schema: Mapping[str, Kind], unit: str | None, for_keys: Fraction
 ) -> None:
-    """The refusal of keys that nobody lists, or of which nobody knows how many a person has.
-
-    Raises:
-        NoisyCountError: Keys may stay hidden, but nobody said so; or not how many count.
-    """
+    """The refusal of keys that nobody lists, or of which nobody knows how many a person has."""
     parts = parts_of(query.by or (), schema, unit)
     unknown = next((part for part in parts if part.implied is None), None)
     if unknown is None:
@@ -194,11 +170,7 @@ def _check_groups(
 
 
 def require_possible(counter: Counter, plan: QueryPlan, analyst: Analyst) -> list[str]:
-    """What no record can satisfy of a question that the analyst paid for.
-
-    Raises:
-        PredicateError: It cannot mean what it says, and was never paid for.
-    """
+    """What no record can satisfy of a question that the analyst paid for."""
     hints = impossible_hints(plan.predicates)
     if hints and not counter.is_free(analyst, counter.records.requests(plan)):
         raise PredicateError(f"where asks in vain: {'; '.join(hints)}")
@@ -208,11 +180,8 @@ def require_possible(counter: Counter, plan: QueryPlan, analyst: Analyst) -> lis
 def impossible_hints(predicates: Iterable[Predicate]) -> list[str]:
     """A sentence for each part of questions that no record can satisfy; no data is read.
 
-    Args:
-        predicates: In normal form.
-
     Example:
-        >>> from noisycount.query.reading import read
+        >>> from noisycount.query.normal_form import read
         >>> impossible_hints([read("age between 64 and 1", {"age": Kind.INTEGER}).normal])
         ['no record can satisfy age between 64 and 1: write the smaller end first']
     """

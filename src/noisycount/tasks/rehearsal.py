@@ -18,19 +18,12 @@ __all__ = ["Rehearsal", "made_up_words", "rehearsal_object", "rehearsal_of", "re
 
 @frozen
 class Rehearsal:
-    """Counts of made-up records.
+    """Counts of made-up records."""
 
-    Attributes:
-        query: What was asked.
-        plan: What it means, with its noise.
-        unit: The column that names the person; None: rows were counted.
-        told: The counts and their answers.
-    """
-
-    query: Query
-    plan: QueryPlan
-    unit: str | None
-    told: Rehearsed
+    query: Query  # what was asked
+    plan: QueryPlan  # what it means, with its noise
+    unit: str | None  # the column that names the person; None: rows were counted
+    told: Rehearsed  # the counts and their answers
 
     @classmethod
     def of(cls, query: Query, plan: QueryPlan, unit: str | None, size: int | None) -> "Rehearsal":
@@ -39,15 +32,7 @@ class Rehearsal:
 
 
 def rehearsal_of(counter: Counter, query: Query) -> Rehearsal:
-    """The rehearsal of what was asked; no record is read, and nothing is charged.
-
-    Args:
-        counter: The data set, of which the columns, their kinds and the public size are used.
-        query: What was asked, and at what price.
-
-    Raises:
-        NoisyCountError: It cannot be asked of these columns.
-    """
+    """The rehearsal of what was asked; no record is read, and nothing is charged."""
     plan = plan_at(counter, query)
     return Rehearsal.of(query, plan, counter.records.unit, counter.dataset.size)
 

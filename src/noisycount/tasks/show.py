@@ -65,30 +65,20 @@ class View:
     """What may be asked of a data set, what is left to pay, and what was asked; no record's cell.
 
     Attributes:
-        dataset: As its owner configured it.
-        unit: The column whose distinct values are counted; None for rows.
-        is_said: Whether anybody said so yet.
         columns: What questions may use, and what the cells of each stand for.
-        remains: What is left of the budget, and of the quota of whoever looks.
-        entries: What was asked, oldest first.
-        usual: ε of an answer where nothing was asked.
     """
 
-    dataset: DatasetConfig
-    unit: str | None
-    is_said: bool
+    dataset: DatasetConfig  # as its owner configured it
+    unit: str | None  # the column whose distinct values are counted; None for rows
+    is_said: bool  # whether anybody said so yet
     columns: Mapping[str, ColumnForm]
-    remains: RemainingBudget
-    entries: tuple[Entry, ...] = ()
-    usual: Fraction = _USUAL
+    remains: RemainingBudget  # what is left of the budget, and of the quota of whoever looks
+    entries: tuple[Entry, ...] = ()  # what was asked, oldest first
+    usual: Fraction = _USUAL  # ε of an answer where nothing was asked
 
     @classmethod
     def of(cls, dataset: DatasetConfig, configuration: Config) -> "View":
-        """The view of a data set; no ledger is made for it.
-
-        Raises:
-            NoisyCountError: The file or the ledger cannot be read.
-        """
+        """The view of a data set; no ledger is made for it."""
         with existing_ledger(configuration) as ledger:
             register = register_of(ledger, configuration)
             dataset = as_configured(dataset, configuration, register)
@@ -109,9 +99,6 @@ class View:
             counter: The records and the ledger.
             analyst: Who looks; what is left is left to them.
             usual: ε of the answers that are to be paid for.
-
-        Raises:
-            LedgerError: The ledger cannot be read.
         """
         records = counter.records
         left = Spent.of(counter.account, analyst, counter.ledger).remains
@@ -136,8 +123,6 @@ class View:
 
 
 CONFIDENCE = 0.95
-
-
 COLUMN_HEADER = ("column", "kind", "compare it with")
 
 

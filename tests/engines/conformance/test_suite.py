@@ -16,9 +16,8 @@ from noisycount.engines.truth import Record
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.parser import parse
-from noisycount.query.predicate import And, Not, Or, Predicate
+from noisycount.query.predicate import And, Not, Or, Predicate, canonical_text
 from noisycount.query.schema import Kind
-from noisycount.query.text import canonical_text
 from tests.engines.conformance.benches import MemoryBench
 
 

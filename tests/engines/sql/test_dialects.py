@@ -20,8 +20,8 @@ from noisycount.engines.sql.source import CountedTable
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyQuestion
 from noisycount.query.parser import parse
-from noisycount.query.parts import parts_of
 from noisycount.query.schema import Kind
+from noisycount.query.table import parts_of
 from tests.engines.tables import grid, identity, total
 
 SCHEMA = {

@@ -15,7 +15,6 @@ from noisycount.engines.sql.source import SqlSource
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyQuestion
 from noisycount.query.parser import parse
-from noisycount.query.parts import parts_of
 from noisycount.query.predicate import (
     Column,
     Comparison,
@@ -27,6 +26,7 @@ from noisycount.query.predicate import (
     Range,
 )
 from noisycount.query.schema import Kind
+from noisycount.query.table import parts_of
 from tests.engines.sql.tables import made_by, place_of, table_of
 from tests.engines.tables import grid, identity
 from tests.postgresql import Server

@@ -6,6 +6,7 @@ from starlette.datastructures import FormData
 
 from noisycount.ledger.exact import exact_epsilon
 from noisycount.query.parser import parse
+from noisycount.query.query import Item
 from noisycount.query.schema import Kind
 from noisycount.service.api.questions import Question
 from noisycount.service.pages.calls import calls_of
@@ -112,7 +113,7 @@ def test_count_has_its_price() -> None:
     """±20 with 95 % costs ε = 0.15, and that is what is sent."""
     body = form(*row("age", ">=", "65"), *GOAL).body(COLUMNS)
     assert body == {"where": "age >= 65", "epsilon": "0.15", "confidence": "95%"}
-    assert Question.model_validate(body).pay.price == exact_epsilon("0.15")
+    assert Question.model_validate(body).query().epsilon == exact_epsilon("0.15")
 
 
 def test_table_is_what_programs_send() -> None:
@@ -128,8 +129,9 @@ def test_table_is_what_programs_send() -> None:
     assert body["keys"]["town"] == ["Bern", "Biel, old", None]
     assert body["keys"]["born"] == ["2026-01", "2026-02", "2026-03"]
     assert (body["margins"], body["other"], body["groups_per_unit"]) == (["total"], True, 1)
-    asked = Question.model_validate(body).asked()
-    assert [item.text for item in asked.by] == body["by"]
+    query = Question.model_validate(body).query()
+    assert query.by is not None
+    assert [item.text for item in query.by if isinstance(item, Item)] == body["by"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.query.reading import read
+from noisycount.query.normal_form import read
 from noisycount.query.schema import Kind
 from noisycount.tasks import question
 from noisycount.tasks.question import impossible_hints

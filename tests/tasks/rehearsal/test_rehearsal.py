@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from noisycount.query.key_sets import Word
-from noisycount.query.parts import Item
-from noisycount.query.query import Query
+from noisycount.query.query import Item, Query
 from noisycount.query.schema import Kind
 from noisycount.release.results import Release
 from noisycount.tasks.question import plan_in

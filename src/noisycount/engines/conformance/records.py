@@ -22,9 +22,8 @@ from typing import Any, TypeVar
 from noisycount.engines.truth import Record
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyQuestion
-from noisycount.query.predicate import Predicate
+from noisycount.query.predicate import Predicate, canonical_text
 from noisycount.query.schema import KINDS, Kind
-from noisycount.query.text import canonical_text
 
 __all__ = [
     "CELLS",

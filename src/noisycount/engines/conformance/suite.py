@@ -40,8 +40,7 @@ from noisycount.engines.truth import Record, ordered, truth, unit_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts
-from noisycount.query.predicate import Predicate
-from noisycount.query.text import canonical_text
+from noisycount.query.predicate import Predicate, canonical_text
 
 __all__ = ["Examination", "Examiner", "examined", "suite", "suite_hash", "true_counts"]
 

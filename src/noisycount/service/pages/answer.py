@@ -19,8 +19,8 @@ from noisycount.ledger.replies import entry_of_key
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.table_labels import Label
 from noisycount.query.grouping import Edges
-from noisycount.query.parts import parts_of
 from noisycount.query.schema import Kind
+from noisycount.query.table import parts_of
 from noisycount.readers.assumption import Assumed
 from noisycount.release.dataset import next_words
 from noisycount.service.api.questions import found

@@ -12,9 +12,9 @@ from noisycount.display.numbers import exact_text, percent
 from noisycount.ledger.entries import Entry, asked_of
 from noisycount.model.tables.table_labels import Label
 from noisycount.query.grouping import Edges, Part
-from noisycount.query.parts import parts_of
+from noisycount.query.predicate import written_name
 from noisycount.query.schema import Kind
-from noisycount.query.text import written_name
+from noisycount.query.table import parts_of
 from noisycount.readers.values import parse_share
 from noisycount.tasks.table.options import items
 

@@ -13,8 +13,8 @@ from noisycount.frozen import frozen
 from noisycount.ledger.exact import exact_epsilon
 from noisycount.model.tables.table_labels import Label
 from noisycount.query.key_sets import values_of
+from noisycount.query.predicate import written_name, written_text
 from noisycount.query.schema import Kind
-from noisycount.query.text import written_name, written_text
 from noisycount.readers.values import drop_thousands, parse_number, parse_share
 from noisycount.tasks.plan import planned_error
 from noisycount.tasks.table.options import items, keys_of_column

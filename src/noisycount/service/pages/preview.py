@@ -13,8 +13,8 @@ from noisycount.ledger.entries import Analyst
 from noisycount.ledger.exact import is_in_range
 from noisycount.ledger.price import odds_of_all
 from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.predicate import written_name
 from noisycount.query.schema import Kind
-from noisycount.query.text import written_name
 from noisycount.release.results import Release
 from noisycount.service.api.questions import Question
 from noisycount.service.pages.form import Operator, operators_of

@@ -33,8 +33,8 @@ from noisycount.model.tables.levels import (
 )
 from noisycount.model.tables.table_labels import Label, TableLabels
 from noisycount.query.grouping import Edges, Part, Period, Plain, Span
-from noisycount.query.parts import Item
 from noisycount.query.predicate import Column
+from noisycount.query.query import Item
 from noisycount.query.schema import Kind
 from noisycount.readers.values import noise_of
 from noisycount.tasks.answer import StoredCount

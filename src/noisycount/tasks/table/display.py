@@ -47,26 +47,18 @@ class ShownRow:
     """One count of a table.
 
     Attributes:
-        labels: What stands for each key.
-        answer: The noisy count, in units.
-        error: It lies within ±error of the true one with the confidence of the table.
         combined: The best estimate from all levels together, and its standard error; None where
             there is none.
     """
 
-    labels: tuple[str, ...]
-    answer: int
-    error: int
+    labels: tuple[str, ...]  # what stands for each key
+    answer: int  # the noisy count, in units
+    error: int  # it lies within ±error of the true one with the confidence of the table
     combined: tuple[float, float] | None = None
 
 
 def shown_rows(release: TableRelease, places: Sequence[int]) -> list[ShownRow]:
-    """Some of the counts.
-
-    Args:
-        release: The table.
-        places: Which of them, from 0, the cells first.
-    """
+    """Some of the counts."""
     errors, estimates, deviations = release.errors, release.combined, release.standard_errors
     rows = []
     for place in places:
@@ -81,8 +73,6 @@ def shown_rows(release: TableRelease, places: Sequence[int]) -> list[ShownRow]:
 
 
 _ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
-
-
 Lines = list[tuple[str, ...]]
 
 

@@ -13,8 +13,7 @@ from noisycount.engines.duckdb.public import PublicColumns, PublicTable
 from noisycount.errors import ConfigError, NoisyCountError, extra_words
 from noisycount.query.grouping import MOST_CELLS
 from noisycount.query.key_sets import Listed, Word
-from noisycount.query.parts import Item
-from noisycount.query.query import Query
+from noisycount.query.query import Item, Query
 from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import answer_object
@@ -28,12 +27,7 @@ __all__ = ["check_files", "save_rows", "with_files", "written_files"]
 
 
 def check_files(files: TableFiles) -> None:
-    """The refusal of files that could not be written, before anything is charged.
-
-    Raises:
-        NoisyCountError: A file of rows is there already, a folder is missing or closed, or what
-            writes it is not installed.
-    """
+    """The refusal of files that could not be written, before anything is charged."""
     if files.output is not None and files.output.exists():
         raise NoisyCountError(f"--output {str(files.output)!r} exists already: name another file")
     for file in filter(None, (files.output, files.plot)):
@@ -45,12 +39,7 @@ def check_files(files: TableFiles) -> None:
 
 
 def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query:
-    """The question with what its files say.
-
-    Raises:
-        ConfigError: Keys come from the records themselves, which nobody may know.
-        NoisyCountError: A file cannot be read, or lists keys again.
-    """
+    """The question with what its files say."""
     if files.questions is not None:
         query = replace(query, wheres=[*query.wheres, *_questions(files.questions)])
     if files.keys is None:
@@ -78,9 +67,6 @@ def keys_of_file(path: Path, items: Sequence[Item]) -> Mapping[str, Listed] | li
         path: A CSV or Parquet file with the columns of the table, or one of them; others are
             left out.
         items: What the table is grouped by.
-
-    Raises:
-        NoisyCountError: It cannot be read, has none of the columns, or has too many rows.
     """
     with PublicTable.open(path) as table:
         named = {
@@ -110,11 +96,7 @@ def keys_of_file(path: Path, items: Sequence[Item]) -> Mapping[str, Listed] | li
 
 
 def _questions(path: Path) -> list[str]:
-    """The lines of a file, but for empty ones and remarks.
-
-    Raises:
-        NoisyCountError: It cannot be read.
-    """
+    """The lines of a file, but for empty ones and remarks."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeError) as error:
@@ -142,11 +124,7 @@ def written_files(answer: Answer, files: TableFiles) -> Iterator[Path]:
 
 
 def save_rows(answer: Answer, out: Path) -> None:
-    """The file of a table, of the kind that its ending names.
-
-    Raises:
-        NoisyCountError: It cannot be written.
-    """
+    """The file of a table, of the kind that its ending names."""
     ending = out.suffix.lower()
     if ending == ".json":
         with writing(out):
@@ -201,11 +179,7 @@ def _save_arrow(out: Path, columns: dict[str, Cells]) -> None:
 
 
 def _arrow() -> Any:  # noqa: ANN401 - a package
-    """The package that writes Arrow files.
-
-    Raises:
-        NoisyCountError: The extra `frames` is not installed.
-    """
+    """The package that writes Arrow files."""
     try:
         import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - only for such files
     except ImportError:

@@ -25,29 +25,17 @@ __all__ = ["Design", "Forecast", "forecast", "forecast_object", "print_forecast"
 
 @frozen
 class Design:
-    """The shape of a table, and its price.
+    """The shape of a table, and its price."""
 
-    Attributes:
-        cells: How many keys each column has.
-        margins: The sums that are measured beside the cells.
-        epsilon: The price of Laplace noise; or, with δ, of Gaussian noise.
-        rho: The price of Gaussian noise.
-        delta: Of hidden keys, or of Gaussian noise.
-        groups: In how many cells one unit can be.
-        is_size_public: Whether everybody knows how many units there are.
-        is_hidden: Whether only the records know the keys.
-        is_cumulative: Whether ranges are measured too.
-    """
-
-    cells: Mapping[str, int]
-    margins: Sequence[str] = ()
-    epsilon: Fraction | None = None
-    rho: Fraction | None = None
-    delta: Fraction | None = None
-    groups: int | None = None
-    is_size_public: bool = False
-    is_hidden: bool = False
-    is_cumulative: bool = False
+    cells: Mapping[str, int]  # how many keys each column has
+    margins: Sequence[str] = ()  # the sums that are measured beside the cells
+    epsilon: Fraction | None = None  # the price of Laplace noise; or, with δ, of Gaussian noise
+    rho: Fraction | None = None  # the price of Gaussian noise
+    delta: Fraction | None = None  # of hidden keys, or of Gaussian noise
+    groups: int | None = None  # in how many cells one unit can be
+    is_size_public: bool = False  # whether everybody knows how many units there are
+    is_hidden: bool = False  # whether only the records know the keys
+    is_cumulative: bool = False  # whether ranges are measured too
 
     @property
     def counts(self) -> int:
@@ -63,14 +51,12 @@ class Forecast:
     """What two noises would give at the same price.
 
     Attributes:
-        design: The shape and the price.
         plans: The noise of each level, one plan a kind of noise, the better one first.
-        confidence: With which errors are stated.
     """
 
-    design: Design
+    design: Design  # the shape and the price
     plans: tuple[TablePlan, ...]
-    confidence: float
+    confidence: float  # with which errors are stated
 
     def levels(self, plan: TablePlan) -> list[ShownLevel]:
         """What each level of one of the plans would cost, and how far off it would be."""
@@ -90,12 +76,7 @@ class Forecast:
 
 
 def forecast(design: Design, confidence: float) -> Forecast:
-    """The plan of a table with Laplace noise, with Gaussian noise, or with both at one (ε, δ).
-
-    Raises:
-        ValueError: A price is out of range or missing.
-        NoisyCountError: The table cannot be asked so.
-    """
+    """The plan of a table with Laplace noise, with Gaussian noise, or with both at one (ε, δ)."""
     plans = [_plan(design, noise) for noise in _noises(design)]
     plans.sort(key=lambda plan: _squares(plan, design.counts))
     return Forecast(design, tuple(plans), confidence)

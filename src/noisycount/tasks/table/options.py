@@ -13,8 +13,7 @@ from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.key_sets import Listed, Word
-from noisycount.query.parts import Item
-from noisycount.query.query import Query
+from noisycount.query.query import Item, Query
 from noisycount.query.schema import close_names
 from noisycount.readers.options import Command, Parsed, plot_option, with_options
 from noisycount.readers.values import parse_delta, parse_groups, parse_margins, parse_rho
@@ -40,24 +39,15 @@ ONE_PRICE = "give either --epsilon, or both --within and --guess, such as --with
 
 @frozen
 class TableFiles:
-    """The files that go with a table.
+    """The files that go with a table."""
 
-    Attributes:
-        keys: Its keys: one row a cell, or the keys of one column.
-        questions: More questions, one a line.
-        plot: To be made: a picture.
-        output: To be made: its rows.
-    """
-
-    keys: Path | None = None
-    questions: Path | None = None
-    plot: Path | None = None
-    output: Path | None = None
+    keys: Path | None = None  # its keys: one row a cell, or the keys of one column
+    questions: Path | None = None  # more questions, one a line
+    plot: Path | None = None  # to be made: a picture
+    output: Path | None = None  # to be made: its rows
 
 
 NO_FILES = TableFiles()
-
-
 Read = TypeVar("Read")
 _ENDINGS = (".csv", ".parquet", ".json", ".arrow")
 _WHOLE = re.compile(r"[0-9]{1,9}")
@@ -72,9 +62,6 @@ _PIECE = re.compile(r'(?:[^",]|"(?:[^"]|"")*")+|(?<=,)(?=,|$)|^(?=,|$)')
 
 def items(text: str) -> list[Item]:
     """What a table is grouped by; the edges of numbers go on until the next name.
-
-    Raises:
-        ValueError: An item is none.
 
     Example:
         >>> [item.text for item in items("town,age:0,18,65,visit:month")]
@@ -95,9 +82,6 @@ def items(text: str) -> list[Item]:
 
 def keys_of_column(text: str) -> tuple[str, Listed]:
     """The name of a column and its keys.
-
-    Raises:
-        ValueError: The text has another form, or no keys.
 
     Example:
         >>> keys_of_column("town=Bern,'Biel, old',null")[1][1:]
@@ -329,11 +313,7 @@ def has_hidden_keys(query: Query, files: TableFiles) -> bool:
 
 
 def check_query(query: Query, files: TableFiles = NO_FILES) -> None:
-    """The refusal of options that do not belong together.
-
-    Raises:
-        UsageError: They do not; the text says what to leave out or to add.
-    """
+    """The refusal of options that do not belong together."""
     for is_wrong, refusal in (
         *_of_kind(query, files),
         *_of_keys(query, files),
