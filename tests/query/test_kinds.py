@@ -15,10 +15,13 @@ from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.forms import ColumnForm
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
-from noisycount.query.grouping import Plain
+from noisycount.query.grouping import CellQuestion, Plain
+from noisycount.query.key_sets import found_keys, key_set, written_key
 from noisycount.query.parser import parse
 from noisycount.query.predicate import Column, canonical_text
 from noisycount.query.schema import KINDS, Kind, Spelling
+from noisycount.release.rehearsal import made_up
+from tests.engines.tables import identity
 
 FIRST, SECOND = UUID(int=1), UUID(int=2**127)
 
@@ -74,6 +77,32 @@ def test_a_new_kind_is_asked_about(tmp_path: Path, where: str, count: int) -> No
     records = [{"who": who} for who in (FIRST, FIRST, SECOND, None)]
     with MemorySource(records, {"who": UUIDS}) as memory:
         assert memory.count([asked]) == [count]
+
+
+@pytest.mark.usefixtures("with_uuids")
+def test_a_table_is_by_a_new_kind(tmp_path: Path) -> None:
+    """Its keys are counted by each engine, and are texts in a ledger."""
+    part = Plain(Column("who", UUIDS))
+    keys = key_set([part], [FIRST, SECOND, None])
+    kept = found_keys([part], [[written_key(key) for key in keys.key(n)] for n in range(3)])
+    assert [kept.key(n) for n in range(3)] == [keys.key(n) for n in range(3)]
+    question = CellQuestion(keys, None, (identity(3),))
+    records = [{"who": who} for who in (FIRST, FIRST, SECOND, None)]
+    table = tmp_path / "records.csv"
+    table.write_text("who,age\n" + "".join(f"{each['who'] or ''},1\n" for each in records))
+    with (
+        MemorySource(records, {"who": UUIDS}) as memory,
+        DuckDBSource.open(table, kinds={"who": ColumnForm(UUIDS)}) as source,
+    ):
+        counted = [engine.count_cells(question)[0].tolist() for engine in (memory, source)]
+    assert counted == [[2, 1, 1]] * 2
+
+
+@pytest.mark.usefixtures("with_uuids")
+def test_a_new_kind_is_made_up() -> None:
+    """For a rehearsal: the values that a question names, or the example of its kind."""
+    assert made_up({"who": UUIDS}, None, {"who": [SECOND]}, 9).check().rows == 9
+    assert made_up({"who": UUIDS}, None, {}, 9).check().columns[0].missing < 9
 
 
 @pytest.mark.usefixtures("with_uuids")

@@ -1,7 +1,4 @@
-"""What the ending of a file decides.
-
-How the texts of a file stand for values: as its owner states it, or as a check guesses it.
-"""
+"""How the texts of a file stand for values: as its owner states it, or as a check guesses it."""
 
 import re
 from collections.abc import Mapping

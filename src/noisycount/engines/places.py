@@ -1,12 +1,6 @@
-"""The parts of the address of a server or a cluster, read so that no password is left in them.
+"""Where records are: files, Parquet files on object stores, and tables of servers and clusters.
 
-Which files a place holds: one file, the Parquet files of a folder, or those of a pattern.
-
-Where Parquet files on an object store are: an address, which may be a folder or a pattern.
-
-Where records on a server or a cluster are: an address, and a table of it.
-
-A table of a server, or files of a lake, with all that its owner says of how it is counted.
+Addresses are read so that no password is left in what is shown.
 """
 
 import hashlib

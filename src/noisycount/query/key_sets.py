@@ -86,7 +86,7 @@ def _values_of_word(column: str, kind: Kind, word: Word) -> Iterator[Label]:
         yield None
         return
     ends = _RANGE.fullmatch(word.text)
-    if ends is None or word.is_quoted or kind in {Kind.TEXT, Kind.BOOLEAN}:
+    if ends is None or word.is_quoted or not (kind.is_number or kind.is_moment):
         yield _value(kind, word.text)
         return
     low, high = ends.groups()
@@ -339,18 +339,12 @@ def written_keys(keys: KeySet) -> dict[str, object]:
 
 def found_keys(parts: Sequence[Part], stored: Sequence[Sequence[object]]) -> KeySet:
     """The cells that records brought to light, from what a ledger keeps of their keys."""
-    return _coded(parts, stored, _read)
+    return _coded(parts, stored, lambda part, key: part.column.kind.key(key))
 
 
 def written_key(key: Key) -> int | str | bool | None:
-    """A key in the types of JSON."""
-    return key.isoformat() if isinstance(key, date) else key
-
-
-def _read(part: Part, key: object) -> Key:
-    """A key from the types of JSON."""
-    is_day = isinstance(key, str) and part.column.kind.value == "date"
-    return date.fromisoformat(key) if is_day else key  # type: ignore[arg-type, return-value]
+    """A key in the types of JSON, which `Kind.key` reads again."""
+    return key if key is None or isinstance(key, int | str) else str(key)
 
 
 def labels_of(keys: KeySet, *, is_hidden: bool = False) -> TableLabels:

@@ -102,9 +102,14 @@ class Kind:
         """The value that stands between quotes in a question, where `quoted` matches."""
         return self.type(text)
 
-    def key(self, key: object) -> object:
-        """A key that somebody asks for, as a value of this kind where it names one."""
-        return key
+    def key(self, key: object) -> Any:  # noqa: ANN401 - of its type, or what was given
+        """A key that somebody asks for or a ledger keeps, as a value where it names one."""
+        if self.quoted is None or not isinstance(key, str) or not self.quoted.fullmatch(key):
+            return key
+        try:
+            return self.parsed(key)
+        except ValueError:
+            return key
 
     def is_key(self, key: object) -> bool:
         """Whether somebody may ask for such a key."""
@@ -254,7 +259,7 @@ class Date(_Moment):
     )
     is_discrete = True
 
-    def key(self, key: object) -> object:
+    def key(self, key: object) -> Any:  # noqa: ANN401 - of its type, or what was given
         """The day that a text names or a midnight begins."""
         if isinstance(key, datetime) and key.time() == time.min:
             return key.date()

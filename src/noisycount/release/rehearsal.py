@@ -142,8 +142,11 @@ def _draw(kind: Kind, examples: list[object], chance: Random) -> Callable[[], ob
         return lambda: chance.random() < 0.5  # noqa: PLR2004 - one of two
     if kind.is_number:
         return _number(kind, [value for value in known if isinstance(value, int | float)], chance)
-    if kind in {Kind.DATE, Kind.TIMESTAMP}:
+    if kind.is_moment:
         return _moment(kind, [value for value in known if isinstance(value, date)], chance)
+    if kind is not Kind.TEXT:
+        values = known or [kind.parsed(kind.written.strip("'"))]
+        return lambda: chance.choice(values)
     texts = [str(value) for value in known]
     choices = [*texts, *texts, "something else"] if texts else ["a", "b", "c"]
     return lambda: chance.choice(choices)

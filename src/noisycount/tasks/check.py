@@ -1,7 +1,4 @@
-"""What a check found, held against what is stated of a data set.
-
-How an owner's check is made, and written down where all fits.
-"""
+"""What a check found, held against what is stated of a data set; written down where all fits."""
 
 from contextlib import ExitStack
 from dataclasses import field, replace

@@ -1,9 +1,4 @@
-"""The kind of a column in words, with what else its texts stand for.
-
-What a check found, in words.
-
-What a check found, as JSON.
-"""
+"""What a check found, in words and as JSON."""
 
 import shlex
 from collections.abc import Iterator, Sequence

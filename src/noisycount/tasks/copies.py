@@ -1,9 +1,4 @@
-"""The copies that lie beside a ledger, and whose they are.
-
-Copies in words.
-
-Copies as JSON.
-"""
+"""The copies that lie beside a ledger, and whose they are; in words and as JSON."""
 
 from pathlib import Path
 from typing import Any

@@ -1,9 +1,4 @@
-"""The test of the engine that a data set is on.
-
-A diagnosis in words.
-
-A diagnosis as JSON.
-"""
+"""The test of the engine that a data set is on; in words and as JSON."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,7 +1,4 @@
-"""The lines of `noisycount.toml` that let questions be answered.
-
-A configuration for one file or table, of what its owner says and of what its texts look like.
-"""
+"""A noisycount.toml for one file or table, and the lines of it that let questions be answered."""
 
 import re
 import textwrap

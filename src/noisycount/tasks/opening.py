@@ -1,11 +1,4 @@
-"""The records of a data set, opened as its owner configured them.
-
-Reading of a ledger where there is one; none is made.
-
-The open records of a data set, and the ledger that pays for what is counted in them.
-
-What was spent of the two budgets that pay for an answer.
-"""
+"""The records of a data set, opened as its owner configured them, and the ledger that pays for them."""
 
 import json
 from collections.abc import Iterator

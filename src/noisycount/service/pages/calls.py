@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from datetime import date
 from typing import Any
 from urllib.parse import quote
 
@@ -80,13 +79,7 @@ def _keys(part: Part, stored: list[Any] | None) -> list[Any] | None:
         return None
     if isinstance(part, Edges) and None in stored:
         return [None]
-    return [_label(part, key) for key in stored]
-
-
-def _label(part: Part, key: Any) -> Any:  # noqa: ANN401 - a key in the types of JSON
-    """A key as `Part.checked` reads it again."""
-    is_day = isinstance(key, str) and part.column.kind is Kind.DATE
-    return part.label(date.fromisoformat(key) if is_day else key)
+    return [part.label(part.column.kind.key(key)) for key in stored]
 
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?: [A-Za-z0-9_-]+)*")
