@@ -1,4 +1,4 @@
-"""The records of a data set, opened as its owner configured them, and the ledger that pays for them."""
+"""The records of a data set, opened as its owner configured them, and the ledger that pays."""
 
 import json
 from collections.abc import Iterator
