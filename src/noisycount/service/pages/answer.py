@@ -24,6 +24,7 @@ from noisycount.query.table import parts_of
 from noisycount.readers.assumption import Assumed
 from noisycount.release.dataset import next_words
 from noisycount.service.api.questions import found
+from noisycount.service.pages.calls import body_of, with_purpose
 from noisycount.service.pages.picture import bar_picture
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.estimate import Refinement, refinement_facts
@@ -146,12 +147,14 @@ class Released:
     Attributes:
         told: The stored reply.
         purpose: What it is for; empty: nobody said.
+        body: What a program would send for the same; None for what no form asks.
         estimate: The refined count.
         estimates: The refined rows.
     """
 
     told: Mapping[str, Any]
     purpose: str = ""
+    body: Mapping[str, Any] | None = None
     estimate: CountEstimate | None = None
     estimates: RowEstimates | None = None
 
@@ -161,17 +164,17 @@ class Released:
         told = json.loads(found(name, user, state))
         entry = entry_of_key(state.ledger, told.get("first") or name)
         purpose = "" if entry is None else entry.purpose or ""
+        shown = cls(told, purpose, _body(state, user, told, entry))
         dataset = state.configuration.datasets.get(state.name_of(told["dataset"]))
-        if "rows" not in told and "error" in told:
+        if shown.is_count and not shown.is_table:
             size = None if dataset is None else dataset.size
-            return cls(told, purpose, CountEstimate.of(told, size))
-        if "rows" not in told or entry is None or dataset is None:
-            return cls(told, purpose)
+            return replace(shown, estimate=CountEstimate.of(told, size))
+        if not shown.is_table or entry is None or dataset is None:
+            return shown
         with suppress(NoisyCountError):  # what was asked of other columns is told as it was
             columns = state.counter(user, dataset.name).records.schema
-            estimates = RowEstimates.of(entry, told["confidence"], columns)
-            return cls(told, purpose, estimates=estimates)
-        return cls(told, purpose)
+            return replace(shown, estimates=RowEstimates.of(entry, told["confidence"], columns))
+        return shown
 
     @property
     def dataset(self) -> str:
@@ -182,11 +185,6 @@ class Released:
     def key(self) -> str:
         """Under which the ledger keeps it."""
         return str(self.told["key"])
-
-    @property
-    def first(self) -> str:
-        """The key of the debit that paid for it."""
-        return str(self.told.get("first") or self.key)
 
     @property
     def is_table(self) -> bool:
@@ -207,20 +205,9 @@ class Released:
         return f"{where}  ({meaning})" if meaning else str(where)
 
     @property
-    def body(self) -> dict[str, Any] | None:
-        """What a program would send for the same count; None for a table."""
-        if self.is_table or not self.is_count:
-            return None
-        names = ("where", "epsilon")
-        return {name: self.told[name] for name in names} | {
-            "confidence": self.sure.replace("\N{NO-BREAK SPACE}", "")
-        }
-
-    @property
     def sure(self) -> str:
         """The confidence of the errors."""
-        shown = percent(self.told.get("confidence", 0.95))
-        return shown.replace(" ", "\N{NO-BREAK SPACE}")
+        return percent(self.told.get("confidence", 0.95)).replace(" ", "\N{NO-BREAK SPACE}")
 
     @property
     def unit(self) -> str:
@@ -278,6 +265,23 @@ class Released:
             _row(row, text, estimates.get((row["level"], *own)), ends)
             for row, text, own in zip(rows, texts, keys, strict=True)
         ]
+
+
+def _body(
+    state: ServiceState, user: User, told: Mapping[str, Any], entry: Entry | None
+) -> dict[str, Any] | None:
+    """What asks the same, of the ledger; of a reply alone where its columns are gone."""
+    body, wants = None, False
+    if "error" in told and "rows" not in told:
+        sure = percent(told.get("confidence", 0.95)).replace(" ", "")
+        body = {"where": told["where"], "epsilon": told["epsilon"], "confidence": sure}
+    with suppress(NoisyCountError):  # the data set, or a column of the question, is gone
+        counter = state.counter(user, told["dataset"])
+        wants = counter.dataset.needs_purpose
+        if entry is not None:
+            body = body_of(entry, counter.records.schema, told.get("confidence"))
+    purpose = "" if entry is None else entry.purpose or ""
+    return None if body is None else with_purpose(body, purpose, wants=wants)
 
 
 def _row(

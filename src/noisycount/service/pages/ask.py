@@ -17,14 +17,13 @@ from starlette.datastructures import FormData
 
 from noisycount.access.keys import User
 from noisycount.errors import BudgetError, NoisyCountError, PredicateError
-from noisycount.ledger.replies import entry_of_key
 from noisycount.ledger.reply import Reply
 from noisycount.service.api.questions import Question, Spend
 from noisycount.service.auth import Asking
 from noisycount.service.errors import InFlightError
 from noisycount.service.pages.answer import Released
-from noisycount.service.pages.calls import body_of, calls_of
-from noisycount.service.pages.form import AskForm, FormError
+from noisycount.service.pages.calls import calls_of, with_purpose
+from noisycount.service.pages.form import AskForm, FormError, operators_of
 from noisycount.service.pages.layout import page, redirect
 from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
 from noisycount.service.state import ServiceState, State
@@ -35,7 +34,6 @@ __all__ = ["router"]
 
 router = APIRouter(include_in_schema=False)
 _KEY = re.compile(r"[0-9a-f]{32}")
-_PURPOSE = "what the answer is for"
 _TRIES, _PAUSE = 40, 0.25  # seconds
 
 
@@ -101,7 +99,7 @@ def _shown(state: ServiceState, user: User, name: str, sent: FormData) -> dict[s
         return {"offer": offer, "form": changed}
     shown: dict[str, Any] = {"offer": offer, "form": form}
     try:
-        body = form.body(offer.kinds)
+        body = form.body(offer.columns)
         answered = {"preview": Preview.of(counter, analyst, body)}
         if "rehearse" not in sent:
             return shown | answered
@@ -127,8 +125,8 @@ def _page(request: Request, state: ServiceState, user: User, shown: dict[str, An
     offer, form, preview = shown["offer"], shown["form"], shown.get("preview")
     calls = []
     if preview is not None:
-        body, wants = preview.body, offer.wants_purpose
-        calls = _calls(request, state, user, offer.name, _with_purpose(body, form.purpose, wants))
+        body = with_purpose(preview.body, form.purpose, wants=offer.wants_purpose)
+        calls = _calls(request, state, user, offer.name, body)
     return page(
         request,
         "ask.html",
@@ -136,15 +134,10 @@ def _page(request: Request, state: ServiceState, user: User, shown: dict[str, An
         status=422 if "error" in shown else 200,
         **{"error": None, "preview": None, "rehearsal": None, **shown},
         columns=offer.columns,
+        operators=operators_of,
         calls=calls,
         key=secrets.token_hex(16),
     )
-
-
-def _with_purpose(body: Mapping[str, Any], purpose: str, wants: bool) -> dict[str, Any]:  # noqa: FBT001
-    """What a program sends, with what the answer is for where it must say so."""
-    said = purpose or (_PURPOSE if wants else "")
-    return {**body, "purpose": said} if said else dict(body)
 
 
 def _calls(
@@ -182,18 +175,6 @@ def _question(sent: FormData) -> Question:
 @router.get("/releases/{name}")
 def release_page(request: Request, name: str, user: Asking, state: State) -> Response:
     """An answer, however often it is loaded."""
-    shown, body = state.reply(partial(_released, state, user, name))
-    calls = [] if body is None else _calls(request, state, user, shown.dataset, body)
+    shown = state.reply(partial(Released.of, state, user, name))
+    calls = [] if shown.body is None else _calls(request, state, user, shown.dataset, shown.body)
     return page(request, "release.html", user, it=shown, calls=calls)
-
-
-def _released(state: ServiceState, user: User, name: str) -> tuple[Released, dict[str, Any] | None]:
-    """An answer, and what asks the same."""
-    shown = Released.of(state, user, name)
-    entry, body, wants = entry_of_key(state.ledger, shown.first), shown.body, False
-    with suppress(NoisyCountError):  # the data set, or a column of the question, is gone
-        counter = state.counter(user, shown.dataset)
-        wants = counter.dataset.needs_purpose
-        if entry is not None:
-            body = body_of(entry, counter.records.schema, shown.told.get("confidence"))
-    return shown, None if body is None else _with_purpose(body, shown.purpose, wants)

@@ -17,7 +17,7 @@ from noisycount.query.table import parts_of
 from noisycount.readers.values import parse_share
 from noisycount.tasks.table.options import items
 
-__all__ = ["body_of", "calls_of"]
+__all__ = ["body_of", "calls_of", "with_purpose"]
 
 
 def body_of(
@@ -37,6 +37,12 @@ def body_of(
         body["delta"] = exact_text(entry.request.delta)
     sure = {} if confidence is None else {"confidence": percent(confidence).replace(" ", "")}
     return body | sure
+
+
+def with_purpose(body: Mapping[str, Any], purpose: str, *, wants: bool) -> dict[str, Any]:
+    """What a program sends, with what the answer is for where the owner wants it said."""
+    said = purpose or ("what the answer is for" if wants else "")
+    return {**body, "purpose": said} if said else dict(body)
 
 
 def _is_callable(table: Mapping[str, Any]) -> bool:

@@ -17,7 +17,6 @@ from noisycount.query.predicate import written_name
 from noisycount.query.schema import Kind
 from noisycount.release.results import Release
 from noisycount.service.api.questions import Question
-from noisycount.service.pages.form import Operator, operators_of
 from noisycount.service.pages.picture import dots_picture
 from noisycount.tasks.answer import Answer, preview_at
 from noisycount.tasks.answer_display import count_facts, shown_levels
@@ -30,24 +29,6 @@ from noisycount.tasks.table.display import level_rows, preview_facts, shown_rows
 from noisycount.terminal.printing import Facts
 
 __all__ = ["Offer", "Preview", "RehearsedPanel"]
-
-
-@frozen
-class OfferedColumn:
-    """A column that questions may use."""
-
-    name: str
-    kind: Kind
-
-    @property
-    def operators(self) -> tuple[Operator, ...]:
-        """What can be said of it."""
-        return operators_of(self.kind)
-
-    @property
-    def keys(self) -> str:
-        """Such keys as a table by it may have."""
-        return self.kind.listed
 
 
 @frozen
@@ -65,7 +46,7 @@ class Offer:
     name: str
     unit: str | None
     facts: Facts
-    columns: Mapping[str, OfferedColumn]
+    columns: Mapping[str, Kind]
     wants_purpose: bool = False
 
     @classmethod
@@ -75,7 +56,7 @@ class Offer:
         counts = "rows" if view.unit is None else f"persons: distinct values of {view.unit}"
         size = counter.dataset.size
         public = "" if size is None else f"; everybody knows that there are {signed(size)}"
-        columns = {name: OfferedColumn(name, form.kind) for name, form in view.columns.items()}
+        columns = {name: form.kind for name, form in view.columns.items()}
         protected = "row" if view.unit is None else "person"
         whole = odds_of_all(view.remains.dataset_budget, protected, is_replacement=size is not None)
         facts = [
@@ -87,19 +68,12 @@ class Offer:
         return cls(counter.dataset.name, view.unit, facts, columns, wants_purpose)
 
     @property
-    def kinds(self) -> dict[str, Kind]:
-        """The kind of each column."""
-        return {name: column.kind for name, column in self.columns.items()}
-
-    @property
     def example(self) -> str:
         """A question that may be asked."""
-        column = next(iter(self.columns.values()), None)
-        if column is None:
-            return "true"
-        if column.kind.is_number:
-            return f"{written_name(column.name)} >= 30"
-        return f"{written_name(column.name)} = {column.kind.written}"
+        for name, kind in self.columns.items():
+            said = ">= 30" if kind.is_number else f"= {kind.written}"
+            return f"{written_name(name)} {said}"
+        return "true"
 
 
 _HEAD = ("question", "data set")
