@@ -10,8 +10,11 @@ import duckdb
 import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
+from noisycount.engines.duckdb.counting import records_of
+from noisycount.engines.duckdb.dialect import DUCKDB
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.duckdb.view import count_sql
+from noisycount.engines.statement.counts import count_statement
+from noisycount.engines.statement.text import text_of
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.parser import parse
 from noisycount.release.dataset import Dataset
@@ -57,7 +60,10 @@ def through_the_desk(records: Path, unit: str | None, ledger: str) -> Run:
     return lambda: seconds(counted)
 
 
-def by_duckdb(query: Callable[[str], str], view: str) -> Run:
+Query = tuple[str, dict[str, object]]
+
+
+def by_duckdb(query: Callable[[str], Query], view: str) -> Run:
     """Connect with default settings, make a view, count, close."""
     asked = questions()
 
@@ -65,7 +71,7 @@ def by_duckdb(query: Callable[[str], str], view: str) -> Run:
         where = next(asked)
         with duckdb.connect() as connection:
             connection.execute(view)
-            assert connection.execute(query(where)).fetchall()[0][0] > 0
+            assert connection.execute(*query(where)).fetchall()[0][0] > 0
 
     return lambda: seconds(counted)
 
@@ -76,14 +82,20 @@ def the_same(records: Path, unit: str | None) -> Run:
         schema = source.schema
         shown = "SELECT sql FROM duckdb_views() WHERE view_name = 'records'"
         ((view,),) = source.connection.execute(shown).fetchall()
-    return by_duckdb(lambda where: count_sql([parse(where, schema)], unit), view)
+
+    def query(where: str) -> Query:
+        return text_of(count_statement([parse(where, schema)], records_of(unit, schema)), DUCKDB)
+
+    return by_duckdb(query, view)
 
 
 def the_plain(records: Path, unit: str | None) -> Run:
     """What a person would write, whose time may tell who is in the data."""
     counted = "*" if unit is None else f"DISTINCT {unit}"
     view = f"CREATE VIEW records AS FROM read_parquet('{records}')"
-    return by_duckdb(lambda where: f"SELECT count({counted}) FROM records WHERE {where}", view)
+    return by_duckdb(
+        lambda where: (f"SELECT count({counted}) FROM records WHERE {where}", {}), view
+    )
 
 
 @pytest.mark.parametrize("unit", [None, "person"], ids=["records", "persons"])

@@ -50,7 +50,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "fsspec": "engines/duckdb/",
     "python_calamine": "engines/duckdb/",
     "sqlglot": ("query/", "engines/sql/"),
-    "sqlalchemy": ("ledger/", "engines/sql/"),
+    "sqlalchemy": ("ledger/", "engines/"),  # the counting statement of every engine
     "psycopg": ("ledger/", "engines/sql/"),
     "pyspark": "engines/spark/",
     "altair": "charts/",

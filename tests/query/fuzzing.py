@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from sqlalchemy import case, func, select, table
 
-from noisycount.engines.duckdb.cells import duckdb_sql
+from noisycount.engines.duckdb.counting import condition_text, records_of
+from noisycount.engines.duckdb.dialect import DUCKDB
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.memory import MemorySource
+from noisycount.engines.statement.text import text_of
 from noisycount.engines.truth import truth as truth_of
 from noisycount.errors import PredicateError
 from noisycount.query.parser import parse
@@ -23,9 +26,18 @@ __all__ = ["Found", "fuzz"]
 
 AT_ONCE = 250
 ROWS = 20
-# What the SQL of a predicate may consist of, as DuckDB itself names the parts; `~~` is LIKE.
+# What the SQL of a predicate may consist of, as DuckDB itself names the parts.
 PARTS = frozenset(
-    ["BETWEEN", "CAST", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "OPERATOR", "TYPE"],
+    [
+        "CAST",
+        "COLUMN_REF",
+        "COMPARISON",
+        "CONJUNCTION",
+        "CONSTANT",
+        "OPERATOR",
+        "PARAMETER",
+        "TYPE",
+    ],
 )
 FUNCTIONS = frozenset(["~~"])
 
@@ -73,15 +85,16 @@ def _admitted(text: str) -> Predicate | None:
 
 def _check_parts(reader: duckdb.DuckDBPyConnection, predicates: Sequence[Predicate]) -> None:
     """The parts of the SQL, as DuckDB's own parser tells them, are known ones."""
-    query = f"SELECT {', '.join(map(duckdb_sql, predicates))}"
+    texts = [condition_text(predicate)[0] for predicate in predicates]
+    query = f"SELECT {', '.join(texts)}"
     text = reader.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0]
     (statement,) = json.loads(text)["statements"]
     for predicate, tree in zip(predicates, statement["node"]["select_list"], strict=True):
         own = {column.name for column in columns(predicate)}
         for node in _nodes(tree):
             known = FUNCTIONS if node["class"] == "FUNCTION" else PARTS
-            assert node.get("function_name", node["class"]) in known, duckdb_sql(predicate)
-            assert own.issuperset(node.get("column_names", ())), duckdb_sql(predicate)
+            assert node.get("function_name", node["class"]) in known, canonical_text(predicate)
+            assert own.issuperset(node.get("column_names", ())), canonical_text(predicate)
 
 
 def _nodes(tree: object) -> Iterator[dict[str, Any]]:
@@ -120,8 +133,9 @@ def _unknowns(source: DuckDBSource, predicates: Sequence[Predicate]) -> tuple[in
     """For how many records each predicate is neither true nor false, which no text can ask."""
     if not predicates:
         return ()
-    counts = ", ".join(
-        f"count(CASE WHEN {duckdb_sql(predicate)} IS NULL THEN 1 END)" for predicate in predicates
-    )
-    row: tuple[int, ...] = source.connection.execute(f"SELECT {counts} FROM records").fetchall()[0]  # noqa: S608 - rendered from trees
+    records = records_of(None, source.schema)
+    conditions = map(records.condition, predicates)
+    counts = [func.count(case((each.is_(None), 1))) for each in conditions]
+    statement = text_of(select(*counts).select_from(table("records")), DUCKDB)
+    row: tuple[int, ...] = source.connection.execute(*statement).fetchall()[0]
     return row

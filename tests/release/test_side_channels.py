@@ -14,12 +14,15 @@ import pytest
 from noisycount.catalog.contents import Contents
 from noisycount.catalog.record import Written
 from noisycount.catalog.register import Register, Statement
+from noisycount.engines.duckdb.counting import records_of
+from noisycount.engines.duckdb.dialect import DUCKDB
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.duckdb.view import count_sql
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.engines.interface import Source
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.places import files_of
+from noisycount.engines.statement.counts import count_statement
+from noisycount.engines.statement.text import text_of
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -239,11 +242,14 @@ def test_every_row_group_is_read_whatever_can_match(unit: str | None, tmp_path: 
     with DuckDBSource.open(path, unit=unit, columns=["age"]) as source:
         for age in (7, 20479, -1):
             question = parse(f"age = {age}", source.schema)
-            assert groups_read(source.connection, count_sql([question], unit)) == (10, 10)
+            statement = count_statement([question], records_of(unit, source.schema))
+            assert groups_read(source.connection, *text_of(statement, DUCKDB)) == (10, 10)
 
 
-def groups_read(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[int, int]:
+def groups_read(
+    connection: duckdb.DuckDBPyConnection, query: str, values: dict[str, object] | None = None
+) -> tuple[int, int]:
     """How many row groups of a Parquet file a query reads, of how many."""
-    plan = connection.execute(f"EXPLAIN ANALYZE {query}").fetchall()[0][1]
+    plan = connection.execute(f"EXPLAIN ANALYZE {query}", values).fetchall()[0][1]
     read, there = re.findall(r"Row Groups Scanned: (\d+) / (\d+)", plan)[0]
     return int(read), int(there)

@@ -6,17 +6,24 @@ from collections import Counter
 from collections.abc import Sequence
 from hashlib import md5
 
+import numpy as np
 import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.dialects import mssql, mysql, oracle, postgresql, sqlite
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.expression import ClauseElement
 
-from noisycount.engines.sql.counts import cell_counts, cells_statement, key_counts, keys_statement
 from noisycount.engines.sql.dialects import dialect_of
 from noisycount.engines.sql.kinds import Form, FoundColumn, FoundName
-from noisycount.engines.sql.records import Records, count_statement
 from noisycount.engines.sql.source import CountedTable
+from noisycount.engines.statement.counts import (
+    cell_counts,
+    cells_statement,
+    count_statement,
+    key_counts,
+    keys_statement,
+)
+from noisycount.engines.statement.records import Records
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyQuestion
 from noisycount.query.parser import parse
@@ -148,8 +155,10 @@ def test_persons_stay_in_the_groups_of_the_smallest_hashes(most: int) -> None:
         connection.exec_driver_sql(f"CREATE TABLE ward.visits ({columns})")
         rows = [(person, town) for person in range(300) for town in towns]
         connection.exec_driver_sql("INSERT INTO ward.visits (who, town) VALUES (?, ?)", rows)
-        (found,) = key_counts(parts, connection.execute(keys_statement(hidden, visits)))
-        (cells,) = cell_counts(connection, listed, visits)
+        rows = [*connection.execute(keys_statement(hidden, visits))]
+        found = key_counts(hidden, visits.dialect, rows)
+        rows = np.array([*connection.execute(cells_statement(listed, visits))], np.object_)
+        (cells,) = cell_counts(listed, visits, rows.T[:3])
     assert dict(zip(found.keys, found.counts, strict=True)) == {(t,): n for t, n in kept.items()}
     assert cells.tolist() == [kept[town] for town in towns]
 

@@ -1,35 +1,18 @@
-# ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
-"""What the cells of a table of texts stand for, and predicates, as SQL of DuckDB."""
+# ruff: noqa: S608, as all SQL here is made of names that it quotes and of patterns of its own
+"""What the cells of a table of texts stand for, as SQL of DuckDB that depends on no other cell."""
 
 from collections.abc import Sequence
 
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
 from noisycount.engines.forms import BLANKS, ColumnForm, date_pattern
-from noisycount.query.predicate import (
-    And,
-    Column,
-    Comparison,
-    Constant,
-    Flag,
-    Literal,
-    Membership,
-    Missing,
-    Not,
-    Or,
-    Pattern,
-    Predicate,
-    Range,
-)
 from noisycount.query.schema import ISO_ZONED, ZONED, Kind
 
 __all__ = [
     "READ_TYPES",
     "SQL_TYPES",
     "certain_kinds",
-    "duckdb_sql",
     "given_cell",
     "plain_cast",
-    "summand_sql",
     "typed_cell",
 ]
 
@@ -219,80 +202,6 @@ def _written(text: str, form: ColumnForm) -> str:
         pattern = date_pattern(form.date_format)
         value = f"try_strptime({text}, {quoted_text(form.date_format)})"
     return f"CASE WHEN regexp_full_match({text}, '{pattern}') THEN CAST({value} AS {type_}) END"
-
-
-def duckdb_sql(predicate: Predicate) -> str:
-    """An expression of DuckDB that is true, false or null as the predicate is, and never raises.
-
-    The columns must have DuckDB's type for their kind: integers any type that compares with
-    BIGINT, reals DOUBLE, texts VARCHAR in binary order, and BOOLEAN, DATE, TIMESTAMP.
-
-    Example:
-        >>> age = Column("age", Kind.INTEGER)
-        >>> print(duckdb_sql(Range(age, Literal(Kind.INTEGER, 30), Literal(Kind.INTEGER, 39))))
-        ("age" BETWEEN '30'::BIGINT AND '39'::BIGINT)
-    """
-    match predicate:
-        case Constant(value):
-            return str(value).upper()
-        case Flag(column):
-            return quoted_name(column.name)
-        case Not(operand):
-            return f"(NOT {duckdb_sql(operand)})"
-        case And(operands):
-            return f"({' AND '.join(map(duckdb_sql, operands))})"
-        case Or(operands):
-            return f"({' OR '.join(map(duckdb_sql, operands))})"
-        case _:
-            return f"({_test_sql(predicate)})"
-
-
-def summand_sql(predicate: Predicate) -> str:
-    """What is added up to count the records that match: 1 of each, or true.
-
-    DuckDB is three times as fast at the bits of numbers as at AND, and as blind: it looks at all
-    operands of every record, so that its time does not tell how many match the first. Unknown is
-    not added up, and need not be told from false.
-
-    Example:
-        >>> smoker = Flag(Column("smoker", Kind.BOOLEAN))
-        >>> print(summand_sql(And((smoker, Not(smoker)))))
-        ("smoker"::SMALLINT & (NOT "smoker")::SMALLINT)
-    """
-    if not isinstance(predicate, And):
-        return duckdb_sql(predicate)
-    return f"({' & '.join(f'{duckdb_sql(part)}::SMALLINT' for part in predicate.operands)})"
-
-
-def _test_sql(test: Comparison | Range | Membership | Pattern | Missing) -> str:
-    match test:
-        case Comparison(left, operator, right):
-            kind = _common_kind(left, right)
-            return f"{_operand(left, kind)} {operator.value} {_operand(right, kind)}"
-        case Range(column, low, high):
-            kind = _common_kind(column, low)
-            ends = f"{_operand(low, kind)} AND {_operand(high, kind)}"
-            return f"{_operand(column, kind)} BETWEEN {ends}"
-        case Membership(column, choices):
-            kind = _common_kind(column, choices[0])
-            listed = ", ".join(_operand(choice, kind) for choice in choices)
-            return f"{_operand(column, kind)} IN ({listed})"
-        case Pattern(column, pattern):
-            return f"{quoted_name(column.name)} LIKE {quoted_text(pattern)}"
-        case Missing(column):
-            return f"{quoted_name(column.name)} IS NULL"
-
-
-def _common_kind(left: Column, right: Column | Literal) -> Kind:
-    return Kind.REAL if Kind.REAL in (left.kind, right.kind) else left.kind
-
-
-def _operand(operand: Column | Literal, kind: Kind) -> str:
-    """The operand as a value of the kind, which is its own or, for an integer, real."""
-    if isinstance(operand, Literal):
-        return f"{quoted_text(str(operand.value))}::{SQL_TYPES[kind]}"
-    name = quoted_name(operand.name)
-    return name if operand.kind is kind else f"CAST({name} AS {SQL_TYPES[kind]})"
 
 
 # Texts that stand for a value without doubt: a 007 may be the name of a region.

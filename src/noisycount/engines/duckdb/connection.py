@@ -13,12 +13,10 @@ import duckdb
 
 from noisycount.engines.places import COLUMNAR, files_of, is_several
 from noisycount.errors import SourceError
-from noisycount.frozen import frozen
 
 __all__ = [
     "Connection",
     "Cursors",
-    "Statements",
     "limited",
     "lock",
     "path_pattern",
@@ -200,19 +198,6 @@ class Cursors:
 
 
 _AGAIN = 0.05  # s; an interruption between two statements meets neither
-
-
-@frozen
-class Statements:
-    """What is asked of one cursor."""
-
-    cursor: Connection
-    require_open: Callable[[], None]
-
-    def run(self, query: str, parameters: object = None) -> Connection:
-        """The answer to a statement."""
-        self.require_open()
-        return self.cursor.execute(query, parameters)
 
 
 @contextmanager

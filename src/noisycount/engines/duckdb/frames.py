@@ -22,6 +22,7 @@ from noisycount.engines.duckdb.connection import (
     quoted_name,
     without_engine_errors,
 )
+from noisycount.engines.duckdb.counting import Counting
 from noisycount.engines.duckdb.snapshot import (
     FRAME,
     Decisions,
@@ -30,13 +31,10 @@ from noisycount.engines.duckdb.snapshot import (
     snapshot_of,
 )
 from noisycount.engines.duckdb.streams import ColumnContent, content_hash, read_cells
-from noisycount.engines.duckdb.table_counts import TableCounting
-from noisycount.engines.duckdb.tables import Person
 from noisycount.engines.duckdb.view import (
     check_counts,
     column_types,
     converted,
-    count_sql,
     require_units,
     row_within,
     whole_schema,
@@ -238,9 +236,7 @@ class FrameSource(TypedSource):
         texts = {name: known for name, known in self.snapshot.texts.items() if name in used}
         if set().union(*map(compared_columns, predicates)) & {*kept, *texts}:
             kept, texts = set(), {}
-        return list(
-            without_engine_errors(lambda: self._counts(predicates, used, kept, texts), _FAILURE)
-        )
+        return self._counts(predicates, used, kept, texts)
 
     def _counts(
         self,
@@ -248,46 +244,47 @@ class FrameSource(TypedSource):
         used: Collection[str],
         kept: Collection[str],
         texts: Mapping[str, Sequence[str]],
-    ) -> tuple[int, ...]:
+    ) -> list[int]:
         """The counts, with columns of categories as they are kept, or as numbers of texts."""
-        with self.cursors.one() as cursor:
-            decisions = Decisions(texts, cursor, "_" * (1 + max(map(len, self.types))))
-            asked = [decisions.of(predicate) for predicate in predicates]
-        query = count_sql(asked, self.unit)
-        return self._row(query, used, {*kept, *texts}, texts, decisions.tests.values())
+
+        def decided() -> tuple[list[Predicate], Iterable[str]]:
+            with self.cursors.one() as cursor:
+                decisions = Decisions(texts, cursor, "_" * (1 + max(map(len, self.types))))
+                asked = [decisions.of(predicate) for predicate in predicates]
+                return asked, decisions.tests.values()
+
+        asked, tests = without_engine_errors(decided, _FAILURE)
+        return self._counting(used, {*kept, *texts}, texts, tests).counts(asked)
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """The true counts of a table; see ``Source.count_cells``."""
-        return self._tables(question.keys.parts, question.where).cells(question)
+        return self._of_table(question.keys.parts, question.where).cells(question)
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """The groups that have units, and how many; see ``Source.count_keys``."""
-        return self._tables(question.parts, question.where).keys(question)
+        return self._of_table(question.parts, question.where).keys(question)
 
-    def _tables(self, parts: Sequence[Part], where: Predicate | None) -> TableCounting:
+    def _of_table(self, parts: Sequence[Part], where: Predicate | None) -> Counting:
         """How tables by some parts are counted."""
         require_known_parts(parts, where, self.schema)
         asked = [] if where is None else columns(where)
-        used = {column.name for column in (*(part.column for part in parts), *asked)}
-        return TableCounting(
-            partial(self._viewed, used),
-            self.cursors.require_open,
-            self.require_unchanged,
-            Person.of(self.unit, self.schema),
-            self.seconds,
-            _FAILURE,
-        )
+        return self._counting({column.name for column in (*(p.column for p in parts), *asked)})
 
-    def _row(
+    def _counting(
         self,
-        query: str,
         names: Collection[str],
         kept: Collection[str] = (),
         numbered: Collection[str] = (),
         more: Iterable[str] = (),
-    ) -> tuple[int, ...]:
-        """The only row of a query; the rest is as for the view."""
-        with self._viewed(names, kept, numbered, more) as cursor:
+    ) -> Counting:
+        """How records are counted; it takes what `_viewed` takes."""
+        opened = partial(self._viewed, names, kept, numbered, more)
+        unchanged = self.cursors.require_open
+        return Counting(opened, unchanged, self.unit, self.schema, self.seconds, _FAILURE)
+
+    def _row(self, query: str, names: Collection[str]) -> tuple[int, ...]:
+        """The only row of a query about some columns."""
+        with self._viewed(names) as cursor:
             return row_within(self.seconds, cursor, query)
 
     @contextmanager

@@ -8,8 +8,8 @@ from dataclasses import field
 from importlib import import_module
 from typing import Any
 
-from noisycount.engines.duckdb.cells import duckdb_sql
 from noisycount.engines.duckdb.connection import Connection, quoted_name, without_engine_errors
+from noisycount.engines.duckdb.counting import condition_text
 from noisycount.engines.duckdb.streams import Streamed
 from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
@@ -378,10 +378,11 @@ class Decisions:
 
     def _bits(self, test: Predicate, name: str) -> int:
         """A number with a bit for each category that satisfies a test."""
-        shown = f'unnest(?::VARCHAR[]) COLLATE "binary" AS {quoted_name(name)}'
+        condition, values = condition_text(test)
+        texts = f'unnest($texts::VARCHAR[]) COLLATE "binary" AS {quoted_name(name)}'
+        numbers = "unnest(range($size)) AS number"
         rows = self.connection.execute(
-            f"SELECT number FROM (SELECT unnest(?::BIGINT[]) AS number, {shown}) "
-            f"WHERE {duckdb_sql(test)}",
-            [[*range(len(self.texts[name]))], [*self.texts[name]]],
+            f"SELECT number FROM (SELECT {numbers}, {texts}) WHERE {condition}",
+            {**values, "texts": [*self.texts[name]], "size": len(self.texts[name])},
         ).fetchall()
         return sum(1 << number for (number,) in rows)

@@ -19,6 +19,7 @@ from noisycount.engines.duckdb.connection import (
     readable_place,
     without_engine_errors,
 )
+from noisycount.engines.duckdb.counting import Counting
 from noisycount.engines.duckdb.files import (
     COPY,
     LAKE,
@@ -30,12 +31,9 @@ from noisycount.engines.duckdb.files import (
     stated_forms,
 )
 from noisycount.engines.duckdb.lake import Lake, require_state, state_of
-from noisycount.engines.duckdb.table_counts import TableCounting
-from noisycount.engines.duckdb.tables import Person
 from noisycount.engines.duckdb.typed_texts import with_values
 from noisycount.engines.duckdb.view import (
     check_counts,
-    count_sql,
     made_view,
     read_all,
     row_within,
@@ -328,41 +326,33 @@ class DuckDBSource(Closing):
         self.prepare()
         if not predicates:
             return []
-        query = count_sql(predicates, self.unit)
-        row = without_engine_errors(lambda: self._row(query), self._refusal)
-        self.require_unchanged()
-        return list(row)
+        return self._counting.counts(predicates)
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """The true counts of a table; see ``Source.count_cells``."""
         require_known_parts(question.keys.parts, question.where, self.schema)
         self.prepare()
-        return self._tables.cells(question)
+        return self._counting.cells(question)
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """The groups that have units, and how many; see ``Source.count_keys``."""
         require_known_parts(question.parts, question.where, self.schema)
         self.prepare()
-        return self._tables.keys(question)
+        return self._counting.keys(question)
 
     @property
-    def _tables(self) -> TableCounting:
-        """How tables are counted."""
-        return TableCounting(
-            self.cursors.one,
-            self.cursors.require_open,
-            self.require_unchanged,
-            Person.of(self.unit, self.schema),
-            self.seconds,
-            self._refusal,
-        )
-
-    @property
-    def _refusal(self) -> str:
-        """What is said where the engine fails."""
-        return (
+    def _counting(self) -> Counting:
+        refusal = (
             f"{str(self.path)!r} cannot be counted: check that the file is whole, "
             "that it is not closed meanwhile, and that memory is free"
+        )
+        return Counting(
+            self.cursors.one,
+            self.require_unchanged,
+            self.unit,
+            self.schema,
+            self.seconds,
+            refusal,
         )
 
     def _row(self, query: str) -> tuple[int, ...]:

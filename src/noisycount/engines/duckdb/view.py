@@ -1,10 +1,10 @@
-# ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
-"""The view `records`: the columns that questions may use, each of one type; and its counts."""
+# ruff: noqa: S608, as all SQL here is made of names that it quotes
+"""The view `records`: the columns that questions may use, each of one type."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from noisycount.engines.duckdb.cells import READ_TYPES, duckdb_sql, summand_sql
+from noisycount.engines.duckdb.cells import READ_TYPES
 from noisycount.engines.duckdb.connection import (
     Connection,
     limited,
@@ -12,14 +12,12 @@ from noisycount.engines.duckdb.connection import (
     without_engine_errors,
 )
 from noisycount.errors import SourceError
-from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Schema
 
 __all__ = [
     "check_counts",
     "column_types",
     "converted",
-    "count_sql",
     "made_view",
     "read_all",
     "require_units",
@@ -27,17 +25,6 @@ __all__ = [
     "type_reason",
     "whole_schema",
 ]
-
-
-def count_sql(predicates: Sequence[Predicate], unit: str | None) -> str:
-    """One scan without a filter: its time does not tell how many records match."""
-    if unit is None:
-        counts = ", ".join(f"coalesce(sum({summand_sql(each)}), 0)" for each in predicates)
-        return f"SELECT {counts} FROM records"
-    numbered = list(enumerate(map(duckdb_sql, predicates)))
-    matches = ", ".join(f"bool_or({condition}) AS matches_{n}" for n, condition in numbered)
-    counts = ", ".join(f"coalesce(sum(matches_{n}), 0)" for n, _ in numbered)
-    return f"SELECT {counts} FROM (SELECT {matches} FROM records GROUP BY {quoted_name(unit)})"
 
 
 def check_counts(columns: Iterable[str], unit: str | None) -> list[str]:

@@ -8,7 +8,7 @@ from sqlalchemy import Column, Connection, Engine, MetaData, Table
 
 from noisycount.engines.check import Identity
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.sql.dialect import Dialect
+from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.dialects import dialect_of
 from noisycount.engines.sql.server import OneConnection, engine_of, without_server_errors
 from noisycount.engines.sql.source import SqlSource
@@ -41,7 +41,7 @@ class SqlBench:
     url: str = field(repr=False)
     place: ServerPlace = field(init=False)
     engine: Engine = field(init=False, repr=False)
-    dialect: Dialect = field(init=False, repr=False)
+    dialect: ServerDialect = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         address = self.url.partition("#")[0]

@@ -13,8 +13,9 @@ from sqlalchemy import DateTime, Double, Integer, String, Unicode, cast, func, l
 from sqlalchemy.dialects import mssql, mysql
 from sqlalchemy.types import TypeEngine
 
-from noisycount.engines.sql.dialect import Dialect, Expression
+from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.postgresql import PostgreSQL
+from noisycount.engines.statement.dialect import Expression
 from noisycount.query.schema import Kind
 
 __all__ = ["dialect_of"]
@@ -29,7 +30,7 @@ _UTC = literal_column("'UTC'", String)
 _TIME: TypeEngine[datetime] = mssql.DATETIME2(6)  # type: ignore[no-untyped-call]  # it has no types
 
 
-class SqlServer(Dialect):
+class SqlServer(ServerDialect):
     """Microsoft SQL Server from 2019 on, and Azure SQL."""
 
     collation = "Latin1_General_100_BIN2_UTF8"
@@ -75,7 +76,7 @@ class SqlServer(Dialect):
         return func.len(text + self.text_literal(".")) - literal_column("1")
 
 
-class MySQL(Dialect):
+class MySQL(ServerDialect):
     """MySQL from 8.0 on."""
 
     collation = "utf8mb4_0900_bin"
@@ -88,7 +89,7 @@ class MySQL(Dialect):
         return literal_column("0E0", Double) + value
 
 
-class Oracle(Dialect):
+class Oracle(ServerDialect):
     """Oracle Database from 12.2 on."""
 
     collation = "BINARY"
@@ -98,14 +99,14 @@ class Oracle(Dialect):
     temporary = ("PRIVATE TEMPORARY",)
 
 
-class Sqlite(Dialect):
+class Sqlite(ServerDialect):
     """SQLite, which has no truth values; as a file it is no server."""
 
     collation = "BINARY"
     has_booleans = False
 
 
-class Snowflake(Dialect):
+class Snowflake(ServerDialect):
     """Snowflake, whose texts without a collation are in the order of their bytes."""
 
     collation = "utf8"
@@ -117,7 +118,7 @@ class Snowflake(Dialect):
         return func.to_timestamp_ntz(func.convert_timezone(_UTC, moment), type_=DateTime())
 
 
-class BigQuery(Dialect):
+class BigQuery(ServerDialect):
     """Google BigQuery."""
 
     collation = None
@@ -132,7 +133,7 @@ class BigQuery(Dialect):
         return func.to_hex(func.md5(text))
 
 
-class Trino(Dialect):
+class Trino(ServerDialect):
     """Trino, whose texts have no collation."""
 
     text_type: TypeEngine[str] = String()
@@ -151,7 +152,7 @@ class Trino(Dialect):
         return func.length(text)
 
 
-class Databricks(Dialect):
+class Databricks(ServerDialect):
     """Databricks SQL."""
 
     collation = "UTF8_BINARY"
@@ -163,7 +164,7 @@ class Databricks(Dialect):
         return func.to_timestamp_ntz(moment, type_=DateTime())
 
 
-_DIALECTS: dict[str, type[Dialect]] = {
+_DIALECTS: dict[str, type[ServerDialect]] = {
     "bigquery": BigQuery,
     "databricks": Databricks,
     "mssql": SqlServer,
@@ -176,10 +177,10 @@ _DIALECTS: dict[str, type[Dialect]] = {
 }
 
 
-def dialect_of(name: str) -> Dialect:
+def dialect_of(name: str) -> ServerDialect:
     """What a server says in its own way.
 
     Args:
         name: Of the dialect in SQLAlchemy.
     """
-    return _DIALECTS.get(name, Dialect)()
+    return _DIALECTS.get(name, ServerDialect)()

@@ -9,6 +9,7 @@ from decimal import Decimal
 from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sqlalchemy import (
     BigInteger,
     Connection,
@@ -30,8 +31,9 @@ from sqlalchemy.exc import NoSuchTableError
 
 from noisycount.engines.check import Identity
 from noisycount.engines.sql.definitions import computed_columns
-from noisycount.engines.sql.dialect import Dialect, Expression, Lists
+from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.kinds import Form, FoundColumn, FoundName
+from noisycount.engines.statement.dialect import Expression, Lists, range_of
 from noisycount.query.schema import Kind
 
 if TYPE_CHECKING:
@@ -200,15 +202,17 @@ _SETTINGS = {
     "application_name": "noisycount",
     "search_path": "pg_catalog, pg_temp",  # no operator or function but the server's own
     "TimeZone": "UTC",
+    "DateStyle": "ISO",  # of the texts of days that are hashed
     "lock_timeout": "30s",
     "work_mem": "256MB",  # a million persons are grouped without a file
 }
 
 
-class PostgreSQL(Dialect):
+class PostgreSQL(ServerDialect):
     """PostgreSQL from version 12 on."""
 
     collation = "C"
+    keeps_keys = True
     most_bound = 10_000_000
     quote = True
 
@@ -283,16 +287,16 @@ class PostgreSQL(Dialect):
         """The year, month or day of a date or time."""
         return cast(func.date_part(name, moment), BigInteger)
 
-    def range_number(self, value: Expression, edges: Sequence[int | float]) -> Expression | None:
-        """How many of many rising edges are not above a number; all of them for NaN."""
+    def range_code(self, value: Expression, edges: Sequence[int | float]) -> Expression | None:
+        """The code of a number among many rising edges; NaN is in the last range."""
         type_: TypeEngine[Any] = BigInteger() if isinstance(edges[0], int) else Double()
         listed: Expression = cast(literal(list(edges), ARRAY(type_)), ARRAY(type_))
-        return func.width_bucket(cast(value, type_), listed, type_=BigInteger())
+        return range_of(func.width_bucket(cast(value, type_), listed, type_=BigInteger()))
 
     def listed(self, name: str, columns: Lists) -> FromClause:
         """Bound rows, each column of them one array."""
         arrays: list[Any] = [
-            cast(literal(list(values), ARRAY(type_)), ARRAY(type_))
+            cast(literal(np.asarray(values, object).tolist(), ARRAY(type_)), ARRAY(type_))
             for values, type_ in columns.values()
         ]
         rows = func.unnest(*arrays).table_valued(*columns, with_ordinality="place", name=name)

@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, make_ur
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, NoSuchTableError
 
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.sql.dialect import Dialect
+from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.dialects import dialect_of
 from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
@@ -193,7 +193,7 @@ class Transactions(Protocol):
     """What gives transactions in which nothing is changed."""
 
     @property
-    def dialect(self) -> Dialect:
+    def dialect(self) -> ServerDialect:
         """What the server says in its own way."""
         ...
 
@@ -235,7 +235,7 @@ class Server:
     """
 
     engine: Engine
-    dialect: Dialect
+    dialect: ServerDialect
     shown: str
     seconds: float | None = None
     used: list[set[Any]] = field(default_factory=lambda: [set()])
@@ -299,7 +299,7 @@ class OneConnection:
     """
 
     connection: Connection
-    dialect: Dialect
+    dialect: ServerDialect
     shown: str
     lock: Lock = field(default_factory=Lock)
     is_closed: Event = field(default_factory=Event)

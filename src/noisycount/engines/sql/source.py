@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sqlalchemy import (
     ColumnClause,
     Connection,
+    CursorResult,
     TableClause,
     column,
     func,
@@ -26,9 +27,7 @@ from sqlalchemy import (
 from noisycount.engines.check import Check, ColumnCheck, Identity
 from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.sql.algebra import SqlAlgebra, type_of
-from noisycount.engines.sql.counts import cell_counts, key_counts, keys_statement
-from noisycount.engines.sql.dialect import Dialect, Expression
+from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.kinds import (
     Form,
     FoundColumn,
@@ -38,8 +37,18 @@ from noisycount.engines.sql.kinds import (
     schema_of,
     table_name,
 )
-from noisycount.engines.sql.records import Person, Records, count_statement, require_somebody
 from noisycount.engines.sql.server import Server, Transactions, without_server_errors
+from noisycount.engines.statement.counts import (
+    KEYS_AT_ONCE,
+    cell_counts,
+    cells_statement,
+    count_statement,
+    key_counts,
+    keys_statement,
+)
+from noisycount.engines.statement.dialect import Expression
+from noisycount.engines.statement.expressions import type_of
+from noisycount.engines.statement.records import Person, Records, require_somebody
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
@@ -64,7 +73,7 @@ class CountedTable:
         SourceError: The unit is of a type that names nobody.
     """
 
-    dialect: Dialect
+    dialect: ServerDialect
     name: FoundName
     columns: tuple[FoundColumn, ...]
     unit: str | None
@@ -77,11 +86,15 @@ class CountedTable:
     @property
     def records(self) -> Records:
         """What statements read."""
-        algebra = SqlAlgebra(
+        values = {each.name: self._value(each) for each in self.columns}
+        person = None if self.unit is None else self._person_of(self._unit)
+        return Records(
+            self._clause,
+            lambda column: values[column.name],
+            person,
             self.dialect,
-            {each.name: (each, self._column(each)) for each in self.columns},
+            self.uses_indexes,
         )
-        return Records(self._clause, algebra, self._person, self.uses_indexes)
 
     def require_same(self, connection: Connection) -> None:
         """The refusal of a table that is not as it was, or may not be read.
@@ -137,17 +150,26 @@ class CountedTable:
     def _unit(self) -> FoundColumn:
         return next(each for each in self.columns if each.name == self.unit)
 
-    @property
-    def _person(self) -> Person | None:
-        """Who a record is of; texts are told apart as they are compared."""
-        return None if self.unit is None else self._person_of(self._unit)
-
     def _person_of(self, found: FoundColumn) -> Person:
-        """Who a record is of, by a column that names persons."""
-        value = self._column(found)
+        """Who a record is of, by a column that names persons; texts are told apart as compared."""
         is_text = found.kind is Kind.TEXT and found.form is not Form.NAMED
-        told = self.dialect.text(value) if is_text else value
-        return Person(told, found.kind, self.dialect, found.is_required)
+        value = self.dialect.text(self._column(found)) if is_text else self._column(found)
+        return Person(value, found.kind, found.is_required)
+
+    def _value(self, found: FoundColumn) -> Expression:
+        """The values of a column as those of the one type of its kind."""
+        value = self._column(found)
+        if found.kind is Kind.TEXT:
+            return self.dialect.text(value)
+        match found.form:
+            case Form.ZONED:
+                return self.dialect.in_utc(value)
+            case Form.DECIMAL:
+                return self.dialect.nearest_double(value)
+            case Form.CAST:
+                return self.dialect.double(value)
+            case _:
+                return value
 
     @property
     def _clause(self) -> TableClause:
@@ -277,7 +299,14 @@ class SqlSource(TypedSource):
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """The true counts of a table; see ``Source.count_cells``."""
         require_known_parts(question.keys.parts, question.where, self.schema)
-        return self._done(lambda each: cell_counts(each, question, self.table.records))
+        records = self.table.records
+
+        def counted(connection: Connection) -> list[NDArray[np.int64]]:
+            found = connection.execute(cells_statement(question, records))
+            rows = np.array([row[:3] for row in found], np.object_).reshape(-1, 3)
+            return cell_counts(question, records, rows.T)
+
+        return self._done(counted)
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """The groups that have units, and how many; see ``Source.count_keys``."""
@@ -287,16 +316,15 @@ class SqlSource(TypedSource):
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         stack = ExitStack()
 
-        def begun() -> Iterator[KeyCounts]:
+        def begun() -> CursorResult[*tuple[Any, ...]]:
             connection = stack.enter_context(self.transactions.transaction())
             self.table.require_same(connection)
-            statement = keys_statement(question, self.table.records)
-            return key_counts(question.parts, connection.execute(statement))
+            return connection.execute(keys_statement(question, self.table.records))
 
         try:
-            batches = without_server_errors(self.shown, begun)
-            while batch := without_server_errors(self.shown, lambda: next(batches, None)):
-                yield batch
+            result = without_server_errors(self.shown, begun)
+            while rows := without_server_errors(self.shown, lambda: result.fetchmany(KEYS_AT_ONCE)):
+                yield key_counts(question, self.table.dialect, rows)
         finally:
             without_server_errors(self.shown, stack.close)
 

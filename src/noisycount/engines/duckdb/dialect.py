@@ -1,0 +1,199 @@
+"""What DuckDB says in its own way in the counting statement."""
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    DateTime,
+    Double,
+    FromClause,
+    Integer,
+    Select,
+    SmallInteger,
+    Text,
+    bindparam,
+    case,
+    cast,
+    column,
+    func,
+    literal_column,
+    null,
+    select,
+    table,
+    try_cast,
+)
+from sqlalchemy.sql import operators
+from sqlalchemy.sql.elements import BooleanClauseList
+from sqlalchemy.types import UserDefinedType
+
+from noisycount.engines.duckdb.connection import Connection
+from noisycount.engines.statement.dialect import (
+    NOTHING,
+    Dialect,
+    Expression,
+    Lists,
+    range_of,
+    whole,
+)
+from noisycount.engines.statement.expressions import edges_of
+from noisycount.engines.statement.text import TextCompiler, TextDialect
+from noisycount.frozen import frozen
+from noisycount.query.grouping import Edges
+from noisycount.query.schema import Kind
+
+__all__ = ["DUCKDB", "DuckDBDialect"]
+
+
+class _Compiler(TextCompiler):
+    def visit_floordiv_binary(self, binary: Any, operator: Any, **kw: Any) -> str:  # noqa: ANN401, ARG002 - of SQLAlchemy
+        """A division of whole numbers; `/` is one of reals."""
+        return f"{self.process(binary.left, **kw)} // {self.process(binary.right, **kw)}"
+
+    def visit_try_cast(self, cast: Any, **kw: Any) -> str:  # noqa: ANN401 - of SQLAlchemy
+        """A cast that is never an error."""
+        return f"TRY_{self.visit_cast(cast, **kw)}"  # type: ignore[no-untyped-call]  # of SQLAlchemy
+
+
+class _TextDialect(TextDialect):
+    mark = "$"
+    statement_compiler = _Compiler
+
+
+DUCKDB = _TextDialect()
+
+
+class _Numbers(UserDefinedType[Any]):
+    """A list of whole numbers, or of reals."""
+
+    cache_ok = True
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+
+    def get_col_spec(self, **_: object) -> str:
+        """Its name."""
+        return "BIGINT[]" if self.kind is Kind.INTEGER else "DOUBLE[]"
+
+
+@frozen(slots=False)
+class DuckDBDialect(Dialect):
+    """DuckDB, whose flags are truth values, which may be unknown.
+
+    It looks at all records at each step; its time does not tell how many match.
+
+    Attributes:
+        cursor: Where keys are listed; None: for statements without them.
+    """
+
+    cursor: Connection | None = None
+
+    keeps_keys = True
+    joins_missing = True
+    counts_distinct = False
+
+    def text(self, value: Expression) -> Expression:
+        """A value as a text; columns of texts are compared by their bytes as they are."""
+        return value if isinstance(value.type, Text) else cast(value, Text())
+
+    def is_like(self, text: Expression, pattern: str) -> Expression:
+        """Whether a text is like a pattern, in which nothing escapes."""
+        return text.like(self.text_literal(pattern))
+
+    def integer(self, value: Expression) -> Expression:
+        """A whole number as it is: one of 64 bits without a sign is compared too."""
+        return value
+
+    def unit_text(self, unit: Expression, kind: Kind | None) -> Expression:
+        """The text of a unit; of other kinds than those of questions a text of their own."""
+        if kind is Kind.REAL:
+            real: Expression = try_cast(unit, Double())
+            text: Expression = case(
+                (func.isnan(real), self.text_literal("nan")),
+                else_=func.printf(self.text_literal("%.17g"), real + whole(0)),
+            )
+        elif kind is Kind.TIMESTAMP:
+            text = try_cast(func.epoch_us(try_cast(unit, DateTime())), Text())
+        else:
+            text = try_cast(unit, Text())
+        return func.coalesce(text, self.text_literal(""))
+
+    def hashed(self, text: Expression) -> Expression:
+        """The hash of a text as a number."""
+        return func.md5_number(text)
+
+    def in_order(self, hashed: Expression) -> Expression:
+        """The number itself."""
+        return hashed
+
+    def length(self, text: Expression) -> Expression:
+        """How many characters a text has."""
+        return func.length(text)
+
+    def number_where(self, truth: Expression) -> Expression:
+        """How often a condition is true; unknown is not added up."""
+        return self.number_of(self.flag(truth))
+
+    def flag(self, truth: Expression) -> Expression:
+        """The condition itself, or, of several, the bits of numbers.
+
+        DuckDB is three times as fast at those as at AND, and as blind: it looks at all operands of
+        every record, so that its time does not tell how many match the first.
+        """
+        if isinstance(truth, BooleanClauseList) and truth.operator is operators.and_:
+            bits = [cast(each, SmallInteger()) for each in truth.clauses]
+            return reduce(lambda one, other: one.bitwise_and(other), bits)
+        return truth
+
+    def is_any(self, flag: Expression) -> Expression:
+        """Whether one of a group is so."""
+        return func.bool_or(flag if isinstance(flag.type, Boolean) else cast(flag, Boolean()))
+
+    def is_set(self, flag: Expression) -> Expression:
+        """The flag itself."""
+        return flag
+
+    def range_code(self, value: Expression, edges: Sequence[int | float]) -> Expression | None:
+        """The number itself, of which `with_ranges` finds the range."""
+        del edges
+        return value
+
+    def with_ranges(self, rows: Select[Any], wide: Mapping[str, Edges]) -> Select[Any]:
+        """Rows whose keys were looked up in lists of edges."""
+        return reduce(lambda found, each: _with_range(found, *each), wide.items(), rows)
+
+    def listed(self, name: str, columns: Lists) -> FromClause:
+        """Rows that the cursor holds."""
+        if self.cursor is None:
+            raise AssertionError("keys are listed at a cursor")
+        values = {
+            column: each if isinstance(each, np.ndarray) else np.array(each, np.object_)
+            for column, (each, _) in columns.items()
+        }
+        size = len(next(iter(values.values())))
+        self.cursor.register(name, {**values, "place": np.arange(1, size + 1)})
+        shown = [column(each, type_) for each, (_, type_) in columns.items()]
+        return table(name, *shown, column("place", BigInteger()))
+
+
+def _with_range(rows: Select[Any], name: str, part: Edges) -> Select[Any]:
+    """Rows after a bisection, which adds up the number of edges that are not above a key.
+
+    Beyond the end of the list there is no edge, and nothing is added.
+    """
+    numbers = _Numbers(part.column.kind)
+    listed = select(bindparam(f"{name}_edges", edges_of(part), numbers).label("edges")).subquery()
+    rows = rows.add_columns(NOTHING.label("found"), listed.c.edges)
+    for exponent in reversed(range(len(part.edges).bit_length())):
+        seen = rows.subquery()
+        more = seen.c.found + literal_column(str(2**exponent), Integer)
+        is_above = seen.c[name] >= func.list_extract(seen.c.edges, more)
+        found = case((is_above, more), else_=seen.c.found).label("found")
+        rows = select(*(found if each is seen.c.found else each for each in seen.c))
+    seen = rows.subquery()
+    code = case((seen.c[name].is_(None), null()), else_=range_of(seen.c.found)).label(name)
+    kept = [each for each in seen.c if each.name not in {"found", "edges"}]
+    return select(*(code if each.name == name else each for each in kept))
