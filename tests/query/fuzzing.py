@@ -39,7 +39,7 @@ PARTS = frozenset(
         "TYPE",
     ],
 )
-FUNCTIONS = frozenset(["~~"])
+FUNCTIONS = frozenset(["~~", "!~~"])  # LIKE, and NOT LIKE
 
 
 @dataclass
@@ -135,7 +135,7 @@ def _unknowns(source: DuckDBSource, predicates: Sequence[Predicate]) -> tuple[in
         return ()
     records = records_of(None, source.schema)
     conditions = map(records.condition, predicates)
-    counts = [func.count(case((each.is_(None), 1))) for each in conditions]
+    counts = [func.count(case((func.coalesce(each).is_(None), 1))) for each in conditions]
     statement = text_of(select(*counts).select_from(table("records")), DUCKDB)
     row: tuple[int, ...] = source.connection.execute(*statement).fetchall()[0]
     return row
