@@ -2,8 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from noisycount.model.exact import Exact
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+import noisycount as nc
 from noisycount.model.releases import census_2020
 
 LEVELS = ["US", "State", "County", "Tract", "Block group", "Block"]
@@ -25,7 +24,7 @@ QUERIES = [
 def scale(level: str, query: str) -> float:
     """The scale of a query."""
     noise = census_2020("pl94", level, query)
-    assert isinstance(noise, DiscreteGaussian)
+    assert isinstance(noise, nc.DiscreteGaussian)
     return float(noise.scale)
 
 
@@ -55,7 +54,7 @@ def test_all_queries_of_all_levels_cost_what_the_whole_file_costs() -> None:
 
 def test_the_total_of_the_country_has_no_noise() -> None:
     """It is a public count."""
-    assert census_2020("pl94", "US", "total") == Exact()
+    assert census_2020("pl94", "US", "total") == nc.Exact()
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ def test_names_may_be_written_otherwise(written: tuple[str, str, str]) -> None:
     """Spaces, order, case and the ending of the file's names."""
     expected = scale("Block group", "votingage * hispanic * cenrace")
     noise = census_2020(*written)
-    assert isinstance(noise, DiscreteGaussian)
+    assert isinstance(noise, nc.DiscreteGaussian)
     assert float(noise.scale) == expected
 
 

@@ -4,14 +4,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from noisycount.model.exact import Exact, ExactLikelihood
+import noisycount as nc
+from noisycount.model.exact import ExactLikelihood
 from noisycount.model.laws.factors import LogStep, Moved, Product
 
 
 @pytest.mark.parametrize("count", [0, 1, 10**12])
 def test_the_answer_is_the_count(count: int) -> None:
     """No noise: the release is the count itself, an int."""
-    answer = Exact().release(count)
+    answer = nc.Exact().release(count)
     assert answer == count
     assert type(answer) is int
 
@@ -19,7 +20,7 @@ def test_the_answer_is_the_count(count: int) -> None:
 @pytest.mark.parametrize("answer", [0, 7, 10, 7.0, np.int64(7), np.float64(7), Fraction(7)])
 def test_the_support_is_the_answer_alone(answer: float) -> None:
     """After an exact answer only one count is possible."""
-    factor = Exact().likelihood(answer, 10)
+    factor = nc.Exact().likelihood(answer, 10)
     assert factor.support == (answer, answer)
     assert factor.kinks == ()
     assert factor.is_log_concave
@@ -45,17 +46,17 @@ def test_an_impossible_answer_is_refused(answer: object) -> None:
     """The refusal names the range and the value."""
     message = rf"^answer must be a whole number from 0 to 10 without noise, got {answer!r}$"
     with pytest.raises(ValueError, match=message):
-        Exact().likelihood(answer, 10)  # type: ignore[arg-type]
+        nc.Exact().likelihood(answer, 10)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, math.nan, True])
 def test_a_count_that_is_no_whole_number_is_refused(count: object) -> None:
     """Nothing is released about a count that cannot be."""
     with pytest.raises(ValueError, match=r"^count must be a whole number"):
-        Exact().release(count)  # type: ignore[arg-type]
+        nc.Exact().release(count)  # type: ignore[arg-type]
 
 
 def test_the_count_itself_has_a_likelihood_of_one() -> None:
     """In logarithms, at counts of any shape."""
-    assert Exact().logpmf(3, [[2, 3], [3, 4]]).tolist() == [[-math.inf, 0.0], [0.0, -math.inf]]
-    assert float(Exact().logpmf(3, 3)) == 0
+    assert nc.Exact().logpmf(3, [[2, 3], [3, 4]]).tolist() == [[-math.inf, 0.0], [0.0, -math.inf]]
+    assert float(nc.Exact().logpmf(3, 3)) == 0

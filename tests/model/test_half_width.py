@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
-from noisycount.model.noises.laplace import DiscreteLaplace
+import noisycount as nc
+from noisycount.model.half_width import epsilon_within, error_within
 
 mp.dps = 50
 
@@ -21,7 +21,7 @@ def test_the_readable_epsilon_keeps_all_answers_within(
     error: float, confidence: float, queries: int
 ) -> None:
     """In 50 digits; one step of the second digit less breaks the promise or the formula."""
-    epsilon = readable_epsilon_within(error, confidence, queries)
+    epsilon = nc.readable_epsilon_within(error, confidence, queries)
     width = math.floor(error)
     formula = -mp.log1p(-(mpf(confidence) ** (mpf(1) / queries))) / mpf(float(error))
 
@@ -43,7 +43,7 @@ def test_the_width_is_the_smallest_that_is_kept(
     epsilon: Fraction, confidence: float, queries: int
 ) -> None:
     """All answers lie within ±m often enough, and not within ±(m − 1), in 50 digits."""
-    noise = DiscreteLaplace.for_epsilon(epsilon)
+    noise = nc.DiscreteLaplace.for_epsilon(epsilon)
     fall = mp.exp(-mpf(noise.scale.denominator) / noise.scale.numerator)
 
     def inside(width: int) -> mpf:
@@ -68,8 +68,8 @@ def test_the_formula_holds_for_several_answers(confidence: float, queries: int) 
 def test_widths_and_confidences_that_cannot_be_are_refused() -> None:
     """No interval has a width of 0, and nothing is sure."""
     with pytest.raises(ValueError, match=r"^error must be positive and finite, got 0"):
-        readable_epsilon_within(0, 0.95)
+        nc.readable_epsilon_within(0, 0.95)
     with pytest.raises(ValueError, match=r"^confidence must lie strictly between 0 and 1, got 1"):
-        readable_epsilon_within(3, 1)
+        nc.readable_epsilon_within(3, 1)
     with pytest.raises(ValueError, match=r"^queries must be a whole number from 1 to 2"):
-        error_within(DiscreteLaplace(3), 0.95, 0)
+        error_within(nc.DiscreteLaplace(3), 0.95, 0)

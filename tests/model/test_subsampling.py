@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisycount.analysis.posterior.posterior import Posterior, posterior
-from noisycount.model.exact import Exact
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.populations.binomial import BetaBinomial, Binomial
-from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata import Strata
-from noisycount.model.subsampling import NoisySampleLikelihood, Subsample
+import noisycount as nc
+from noisycount.model.subsampling import NoisySampleLikelihood
 
 DRAWS = 3000
 FALSE_ALARM = 1e-6
@@ -23,7 +15,7 @@ LEVELS = (0.5, (1 - 0.95) / 2, 1 - (1 - 0.95) / 2)
 SAMPLES = [(1, 0), (1, 1), (10, 3), (10**5, 30_123), (10**6 - 3, 300_000)]
 
 
-def assert_moments(told: Posterior, mean: float, variance: float) -> None:
+def assert_moments(told: nc.Posterior, mean: float, variance: float) -> None:
     """Mean within 1e-10 standard deviations and 4 ulp, variance within 1e-9."""
     assert abs(told.mean - mean) <= 1e-10 * math.sqrt(variance) + 4 * math.ulp(mean)
     assert told.variance == pytest.approx(variance, rel=1e-9)
@@ -36,7 +28,7 @@ def test_a_sample_tells_only_about_itself_if_the_rate_is_known(
     size: int, sample_size: int, answer: int, rate: float
 ) -> None:
     """The other records of a `Binomial` stay as they were: mean and variance in closed form."""
-    told = posterior(answer, Binomial(size, rate), Subsample(sample_size))
+    told = nc.posterior(answer, nc.Binomial(size, rate), nc.Subsample(sample_size))
     others = size - sample_size
     assert_moments(told, answer + others * rate, others * rate * (1 - rate))
 
@@ -49,8 +41,8 @@ def test_a_sample_sharpens_an_uncertain_rate(
     size: int, sample_size: int, answer: int, shapes: tuple[float, float]
 ) -> None:
     """The other records have the shapes of the sample added: mean and variance in closed form."""
-    told = posterior(answer, BetaBinomial(size, *shapes), Subsample(sample_size))
-    same = BetaBinomial(size, *shapes).given(sample_size, answer).law()
+    told = nc.posterior(answer, nc.BetaBinomial(size, *shapes), nc.Subsample(sample_size))
+    same = nc.BetaBinomial(size, *shapes).given(sample_size, answer).law()
     others = size - sample_size
     alpha, beta = shapes[0] + answer, shapes[1] + (sample_size - answer)
     total = alpha + beta
@@ -61,13 +53,15 @@ def test_a_sample_sharpens_an_uncertain_rate(
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    "noise", [Laplace(2.5), DiscreteLaplace(3), Gaussian(2.5), DiscreteGaussian(0.4)]
+    "noise", [nc.Laplace(2.5), nc.DiscreteLaplace(3), nc.Gaussian(2.5), nc.DiscreteGaussian(0.4)]
 )
-@pytest.mark.parametrize("population", [Binomial(40, 0.3), BetaBinomial(40, 0.5, 0.5)])
-def test_a_sample_of_all_records_leaves_the_noise(noise: Mechanism, population: Population) -> None:
+@pytest.mark.parametrize("population", [nc.Binomial(40, 0.3), nc.BetaBinomial(40, 0.5, 0.5)])
+def test_a_sample_of_all_records_leaves_the_noise(
+    noise: nc.Mechanism, population: nc.Population
+) -> None:
     """Sampling everybody is no sampling."""
-    told = posterior(17, population, Subsample(40, noise))
-    same = posterior(17, population, noise)
+    told = nc.posterior(17, population, nc.Subsample(40, noise))
+    same = nc.posterior(17, population, noise)
     assert told.mean == pytest.approx(same.mean, rel=1e-12)
     assert told.variance == pytest.approx(same.variance, rel=1e-11)
     assert (told.median, told.mode, told.interval()) == (same.median, same.mode, same.interval())
@@ -75,25 +69,25 @@ def test_a_sample_of_all_records_leaves_the_noise(noise: Mechanism, population: 
 
 def test_vanishing_noise_leaves_the_sample() -> None:
     """Noise far below one record tells the number in the sample."""
-    told = posterior(3, Binomial(40, 0.3), Subsample(10, Gaussian(0.01)))
-    same = posterior(3, Binomial(40, 0.3), Subsample(10))
+    told = nc.posterior(3, nc.Binomial(40, 0.3), nc.Subsample(10, nc.Gaussian(0.01)))
+    same = nc.posterior(3, nc.Binomial(40, 0.3), nc.Subsample(10))
     assert told.pmf(range(41)) == pytest.approx(same.pmf(range(41)), rel=1e-9)
 
 
 def test_wide_noise_on_a_sample_leaves_the_population() -> None:
     """Noise of a million records tells next to nothing."""
-    told = posterior(3, Binomial(40, 0.3), Subsample(10, Gaussian(1e6)))
+    told = nc.posterior(3, nc.Binomial(40, 0.3), nc.Subsample(10, nc.Gaussian(1e6)))
     assert told.mean == pytest.approx(12, abs=1e-10)
 
 
 def test_exact_noise_on_a_sample_is_none() -> None:
     """`Subsample(m, Exact())` is `Subsample(m)`."""
-    assert Subsample(10, Exact()) == Subsample(10)
+    assert nc.Subsample(10, nc.Exact()) == nc.Subsample(10)
 
 
 def test_releases_are_hypergeometric() -> None:
     """A real sample is drawn: chi-square over its number of positives, false alarm 1e-6."""
-    drawn = Counter(Subsample(6).release(7, size=15) for _ in range(DRAWS))
+    drawn = Counter(nc.Subsample(6).release(7, size=15) for _ in range(DRAWS))
     law = stats.hypergeom(15, 7, 6)
     observed = [drawn[found] for found in range(7)]
     expected = DRAWS * law.pmf(range(7))
@@ -104,12 +98,12 @@ def test_releases_are_hypergeometric() -> None:
 @pytest.mark.parametrize(("count", "expected"), [(0, 0), (9, 4)])
 def test_a_release_about_none_or_all_records_is_certain(count: int, expected: int) -> None:
     """No sample can hold what is not there, nor miss what is everywhere."""
-    assert {Subsample(4).release(count, size=9) for _ in range(50)} == {expected}
+    assert {nc.Subsample(4).release(count, size=9) for _ in range(50)} == {expected}
 
 
 def test_noise_comes_on_top_of_the_sample() -> None:
     """Integers from discrete noise, far beyond the sample where the noise is wide."""
-    answers = [Subsample(4, DiscreteLaplace(1000)).release(5, size=9) for _ in range(50)]
+    answers = [nc.Subsample(4, nc.DiscreteLaplace(1000)).release(5, size=9) for _ in range(50)]
     assert all(isinstance(answer, int) for answer in answers)
     assert max(map(abs, answers)) > 4
 
@@ -119,53 +113,55 @@ def test_a_sample_size_that_cannot_be_is_refused(sample_size: object) -> None:
     """The refusal names the sample size and its value."""
     message = r"^sample_size must be a whole number from 1 to 2\*\*53, got "
     with pytest.raises(ValueError, match=message):
-        Subsample(sample_size)  # type: ignore[arg-type]
+        nc.Subsample(sample_size)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("noise", [2.0, "laplace", Laplace, Subsample(5), Subsample(5, Laplace(1))])
+@pytest.mark.parametrize(
+    "noise", [2.0, "laplace", nc.Laplace, nc.Subsample(5), nc.Subsample(5, nc.Laplace(1))]
+)
 def test_noise_that_is_not_added_is_refused(noise: object) -> None:
     """A scale, a name or a class is not yet noise; a sample of a sample is a smaller sample."""
     with pytest.raises(ValueError, match=r"^noise must be noise that is added .* or None, got "):
-        Subsample(4, noise)  # type: ignore[arg-type]
+        nc.Subsample(4, noise)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("population", [Binomial(9, 0.5), Strata([4, 5], [0.1, 0.2])])
-@pytest.mark.parametrize("noise", [None, Laplace(2)])
+@pytest.mark.parametrize("population", [nc.Binomial(9, 0.5), nc.Strata([4, 5], [0.1, 0.2])])
+@pytest.mark.parametrize("noise", [None, nc.Laplace(2)])
 def test_a_sample_of_more_than_all_records_is_refused(
-    population: Population, noise: Mechanism | None
+    population: nc.Population, noise: nc.Mechanism | None
 ) -> None:
     """The refusal gives the number of records."""
     message = r"^sample_size must be at most the 9 records there are, got 10$"
     with pytest.raises(ValueError, match=message):
-        posterior(3, population, Subsample(10, noise))
+        nc.posterior(3, population, nc.Subsample(10, noise))
 
 
 @pytest.mark.parametrize("answer", [-1, 5, 1.5, math.nan, math.inf, True, "3"])
 def test_an_answer_that_no_sample_gives_is_refused(answer: object) -> None:
     """The number in a sample of four is one of 0..4."""
     with pytest.raises(ValueError, match=r"^answer must be "):
-        posterior(answer, Binomial(9, 0.5), Subsample(4))  # type: ignore[arg-type]
+        nc.posterior(answer, nc.Binomial(9, 0.5), nc.Subsample(4))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("answer", [1.5, math.nan, math.inf])
 def test_an_answer_that_the_noise_cannot_give_is_refused(answer: float) -> None:
     """Discrete noise on a sample gives integers."""
     with pytest.raises(ValueError, match=r"^answer must be "):
-        posterior(answer, Binomial(9, 0.5), Subsample(4, DiscreteLaplace(2)))
+        nc.posterior(answer, nc.Binomial(9, 0.5), nc.Subsample(4, nc.DiscreteLaplace(2)))
 
 
 @pytest.mark.parametrize("size", [None, 3, 5])
 def test_a_release_needs_the_size(size: int | None) -> None:
     """A sample of four among records of which six are positive needs at least six."""
     with pytest.raises(ValueError, match=rf"^size must be given and at least .*, got {size}: "):
-        Subsample(4).release(6, size)
+        nc.Subsample(4).release(6, size)
 
 
 @pytest.mark.parametrize("size", [60, 61, 5000])
 @pytest.mark.parametrize("scale", [Fraction(1, 50), 2, 40])
 def test_a_small_sample_is_summed_like_a_large_one(size: int, scale: Fraction | float) -> None:
     """The table of a small sample has the values of the smooth laws that serve large ones."""
-    noisy = DiscreteGaussian(scale).likelihood(20, 60)
+    noisy = nc.DiscreteGaussian(scale).likelihood(20, 60)
     likelihood = NoisySampleLikelihood(noisy, 60, size)
     counts = np.array([[0.0, 1.0, 19.0], [20.0, size // 2, size]])
     each = [likelihood._log_value(count) for count in counts.ravel().tolist()]  # noqa: SLF001
@@ -178,7 +174,9 @@ def test_a_small_sample_makes_no_law_for_each_count(monkeypatch: pytest.MonkeyPa
     """All counts are summed at once, however narrow the noise on top."""
     made: list[object] = []
     monkeypatch.setattr("noisycount.model.subsampling.smooth_law", made.append)
-    told = posterior(20, Binomial(1000, 0.3), Subsample(60, DiscreteGaussian(Fraction(1, 50))))
+    told = nc.posterior(
+        20, nc.Binomial(1000, 0.3), nc.Subsample(60, nc.DiscreteGaussian(Fraction(1, 50)))
+    )
     assert told.mean == pytest.approx(302, abs=1e-9)
     assert made == []
 
@@ -189,16 +187,17 @@ def test_the_likelihood_of_counts_is_hypergeometric(size: int, sample_size: int)
     answer = sample_size // 3
     counts = np.unique(np.linspace(0, size, 40).astype(int))
     exact = stats.hypergeom.logpmf(answer, size, counts, sample_size)
-    found = Subsample(sample_size).logpmf(answer, counts, size)
+    found = nc.Subsample(sample_size).logpmf(answer, counts, size)
     assert found == pytest.approx(exact, rel=1e-9, abs=1e-9)
     assert (
-        Subsample(sample_size).logpmf(answer, [-1, 0.5, size + 1], size).tolist() == [-math.inf] * 3
+        nc.Subsample(sample_size).logpmf(answer, [-1, 0.5, size + 1], size).tolist()
+        == [-math.inf] * 3
     )
 
 
 def test_the_likelihood_of_counts_needs_the_size() -> None:
     """The sample is of so many records."""
     with pytest.raises(ValueError, match=r"^size must be given, .* got None: logpmf\(answer, coun"):
-        Subsample(3).logpmf(1, [1, 2])
+        nc.Subsample(3).logpmf(1, [1, 2])
     with pytest.raises(ValueError, match=r"^sample_size must be at most the 2 records"):
-        Subsample(3).logpmf(1, [1, 2], 2)
+        nc.Subsample(3).logpmf(1, [1, 2], 2)

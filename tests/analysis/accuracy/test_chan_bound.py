@@ -5,9 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from noisycount.analysis.accuracy.accuracy import accuracy, chan_bound
-from noisycount.model.noises.laplace import Laplace
-from noisycount.model.noises.noise_sum import NoiseSum
+import noisycount as nc
 from tests.oracles.sum_tails import equal_laplace, unequal_laplace
 
 SCALES = st.lists(st.floats(0.01, 100), min_size=1, max_size=30)
@@ -23,8 +21,8 @@ def printed(scales: list[float], beta: float) -> float:
 @settings(deadline=None)
 def test_the_bound_holds(scales: list[float], beta: float) -> None:
     """The exact alpha of the sum is never above it."""
-    noise = NoiseSum([Laplace(scale) for scale in scales])
-    assert accuracy(noise, beta) <= chan_bound(scales, beta)
+    noise = nc.NoiseSum([nc.Laplace(scale) for scale in scales])
+    assert nc.accuracy(noise, beta) <= nc.chan_bound(scales, beta)
 
 
 @given(scales=SCALES, beta=BETAS)
@@ -32,7 +30,7 @@ def test_the_bound_is_the_formula(scales: list[float], beta: float) -> None:
     """ν·√(8·ln(2/β)) with ν = max(√(Σb²), b_max·√(ln(2/β)))."""
     odds = math.log(2 / beta)
     width = max(math.sqrt(sum(scale**2 for scale in scales)), max(scales) * math.sqrt(odds))
-    assert chan_bound(scales, beta) == pytest.approx(width * math.sqrt(8 * odds), rel=1e-13)
+    assert nc.chan_bound(scales, beta) == pytest.approx(width * math.sqrt(8 * odds), rel=1e-13)
 
 
 @pytest.mark.parametrize(("count", "beta", "told"), [(2, 0.3, 0.3373), (20, 0.5, 0.618)])
@@ -40,15 +38,15 @@ def test_the_bound_without_constants_does_not_hold(count: int, beta: float, told
     """Of two scales at β = 0.3 the printed error is reached with 0.337, of 20 at 0.5 with 0.618."""
     reached = float(equal_laplace(count, 1.0)(mpf(printed([1.0] * count, beta))))
     assert round(reached, 4) == told > beta
-    assert accuracy(NoiseSum([Laplace(1.0)] * count), beta) > printed([1.0] * count, beta)
+    assert nc.accuracy(nc.NoiseSum([nc.Laplace(1.0)] * count), beta) > printed([1.0] * count, beta)
 
 
 @pytest.mark.parametrize(("count", "crossing"), [(2, 0.0918934), (20, 0.093478), (1000, 0.0928966)])
 def test_the_printed_bound_fails_from_a_beta_on(count: int, crossing: float) -> None:
     """On both sides of the crossing, which is near 0.09 for any number of equal scales."""
-    noise, scales = NoiseSum([Laplace(1.0)] * count), [1.0] * count
-    assert accuracy(noise, crossing - 1e-6) < printed(scales, crossing - 1e-6)
-    assert accuracy(noise, crossing + 1e-6) > printed(scales, crossing + 1e-6)
+    noise, scales = nc.NoiseSum([nc.Laplace(1.0)] * count), [1.0] * count
+    assert nc.accuracy(noise, crossing - 1e-6) < printed(scales, crossing - 1e-6)
+    assert nc.accuracy(noise, crossing + 1e-6) > printed(scales, crossing + 1e-6)
 
 
 def test_unequal_scales_break_the_printed_bound_too() -> None:
@@ -70,4 +68,4 @@ def test_unequal_scales_break_the_printed_bound_too() -> None:
 def test_bad_scales_and_betas_are_refused(scales: list[float], beta: float, message: str) -> None:
     """No scale, one that is not positive, or a beta that is no probability."""
     with pytest.raises(ValueError, match=message):
-        chan_bound(scales, beta)
+        nc.chan_bound(scales, beta)

@@ -5,14 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.analysis.accuracy.accuracy import (
-    accuracy,
-    epsilon_for_accuracy,
-    failure_probability,
-)
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.noises.noise_sum import NoiseSum
+import noisycount as nc
 
 mp.dps = 50
 
@@ -24,10 +17,12 @@ QUERIES = st.sampled_from([1, 2, 10, 10_000])
 @given(alpha=ALPHAS, beta=BETAS, queries=QUERIES)
 def test_epsilon_is_the_inverse_of_accuracy(alpha: float, beta: float, queries: int) -> None:
     """Laplace noise of that ε reaches alpha with probability beta, in 50 digits."""
-    epsilon = epsilon_for_accuracy(alpha, beta, queries)
+    epsilon = nc.epsilon_for_accuracy(alpha, beta, queries)
     tail = mp.exp(-mpf(alpha) * mpf(epsilon))
     assert abs(-mp.expm1(queries * mp.log1p(-tail)) / beta - 1) <= 1e-10
-    assert accuracy(Laplace.for_epsilon(epsilon), beta, queries) == pytest.approx(alpha, rel=1e-10)
+    assert nc.accuracy(nc.Laplace.for_epsilon(epsilon), beta, queries) == pytest.approx(
+        alpha, rel=1e-10
+    )
 
 
 @given(alpha=ALPHAS, beta=BETAS, queries=QUERIES)
@@ -36,35 +31,35 @@ def test_discrete_noise_of_that_epsilon_keeps_the_goal(
 ) -> None:
     """It never reaches alpha too often; a little less ε would not do."""
     assume(beta < 0.999 or alpha < 100)  # else ε < 2^−52, which discrete noise does not take
-    epsilon = epsilon_for_accuracy(alpha, beta, queries, DiscreteLaplace)
-    noise = DiscreteLaplace.for_epsilon(epsilon)
-    assert failure_probability(noise, alpha, queries) <= beta * (1 + 1e-12)
+    epsilon = nc.epsilon_for_accuracy(alpha, beta, queries, nc.DiscreteLaplace)
+    noise = nc.DiscreteLaplace.for_epsilon(epsilon)
+    assert nc.failure_probability(noise, alpha, queries) <= beta * (1 + 1e-12)
     fall = mp.exp(-mpf(epsilon) * (1 - mpf(10) ** -9))
     tail = 2 * fall ** math.ceil(alpha) / (1 + fall)
     assert -mp.expm1(queries * mp.log1p(-tail)) > beta
 
 
 @pytest.mark.few(12)
-@pytest.mark.parametrize("noise", [Laplace, DiscreteLaplace])
+@pytest.mark.parametrize("noise", [nc.Laplace, nc.DiscreteLaplace])
 @pytest.mark.parametrize("parts", [1, 2, 30])
 @pytest.mark.parametrize("queries", [1, 10])
 @pytest.mark.parametrize("beta", [1e-9, 0.05, 0.6])
 def test_a_total_of_parts_keeps_the_goal(
-    noise: type[Laplace], parts: int, queries: int, beta: float
+    noise: type[nc.Laplace], parts: int, queries: int, beta: float
 ) -> None:
     """The noises of the parts add up; with 1e-6 less ε the total would miss the goal."""
-    epsilon = epsilon_for_accuracy(50, beta, queries, noise, parts)
+    epsilon = nc.epsilon_for_accuracy(50, beta, queries, noise, parts)
     for price, kept in ((epsilon * (1 + 1e-9), True), (epsilon * (1 - 1e-6), False)):
-        total = NoiseSum([noise.for_epsilon(price)] * parts)
-        assert (failure_probability(total, 50, queries) <= beta) is kept
+        total = nc.NoiseSum([noise.for_epsilon(price)] * parts)
+        assert (nc.failure_probability(total, 50, queries) <= beta) is kept
 
 
 def test_the_example_of_the_blog_in_exact_numbers() -> None:
     """Two disjoint parts, one total: (1 + αε/2)·e^(−αε) = β, at less than √2 of one part's ε."""
-    epsilon = epsilon_for_accuracy(20, 0.05, parts=2)
+    epsilon = nc.epsilon_for_accuracy(20, 0.05, parts=2)
     reach = 20 * mpf(epsilon)
     assert abs((1 + reach / 2) * mp.exp(-reach) - 0.05) < 1e-11
-    assert 1.37 < epsilon / epsilon_for_accuracy(20, 0.05) < 1.38
+    assert 1.37 < epsilon / nc.epsilon_for_accuracy(20, 0.05) < 1.38
 
 
 @pytest.mark.parametrize(
@@ -77,14 +72,14 @@ def test_the_example_of_the_blog_in_exact_numbers() -> None:
         ((20, 1.0), r"^beta must lie strictly between 0 and 1, got 1.0"),
         ((20, 0.05, 0), r"^queries must be a whole number from 1 to 2\*\*53, got 0"),
         ((20, 0.05, 1.5), r"^queries must be a whole number from 1 to 2\*\*53, got 1.5"),
-        ((20, 0.05, 1, Gaussian), r"^noise must be Laplace or DiscreteLaplace, got <class "),
-        ((20, 0.05, 1, Laplace, 0), r"^parts must be a whole number from 1 to 2\*\*53, got 0"),
+        ((20, 0.05, 1, nc.Gaussian), r"^noise must be Laplace or DiscreteLaplace, got <class "),
+        ((20, 0.05, 1, nc.Laplace, 0), r"^parts must be a whole number from 1 to 2\*\*53, got 0"),
     ],
 )
 def test_goals_that_cannot_be_are_refused(arguments: tuple[float, float], message: str) -> None:
     """Each argument by its name, with its value."""
     with pytest.raises(ValueError, match=message):
-        epsilon_for_accuracy(*arguments)
+        nc.epsilon_for_accuracy(*arguments)
 
 
 @pytest.mark.few(4)
@@ -95,10 +90,12 @@ def test_discrete_noise_reaches_whole_errors_only(
     alpha: float, whole: int, beta: float, queries: int
 ) -> None:
     """A broken alpha costs what the next whole one does, in closed form for alpha = 1."""
-    epsilon = epsilon_for_accuracy(alpha, beta, queries, DiscreteLaplace)
-    assert epsilon == epsilon_for_accuracy(whole, beta, queries, DiscreteLaplace)
+    epsilon = nc.epsilon_for_accuracy(alpha, beta, queries, nc.DiscreteLaplace)
+    assert epsilon == nc.epsilon_for_accuracy(whole, beta, queries, nc.DiscreteLaplace)
     if whole == 1:  # 2q/(1 + q) = b
         each = -mp.expm1(mp.log1p(-mpf(beta)) / queries)
         assert epsilon == pytest.approx(float(mp.log((2 - each) / each)), rel=1e-10)
-    totals = [epsilon_for_accuracy(error, beta, 1, DiscreteLaplace, 3) for error in (alpha, whole)]
+    totals = [
+        nc.epsilon_for_accuracy(error, beta, 1, nc.DiscreteLaplace, 3) for error in (alpha, whole)
+    ]
     assert totals[0] == totals[1]

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.analysis.accuracy.accuracy import accuracy, chan_bound, failure_probability
-from noisycount.model.noises.laplace import Laplace
-from noisycount.model.noises.noise_sum import NoiseSum
+import noisycount as nc
+from noisycount.analysis.accuracy.accuracy import accuracy, chan_bound
 
 PAGE = Path(__file__).parents[3] / "docs" / "accuracy-of-sums.md"
 TEXT = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
@@ -27,9 +26,9 @@ def test_the_table_of_sums_is_computed() -> None:
     assert len(found) == 30
     for number, chance, printed, fails, exact, constants in found:
         count, beta = int(number), float(chance)
-        noise, scales = NoiseSum([Laplace(1)] * count), [1.0] * count
+        noise, scales = nc.NoiseSum([nc.Laplace(1)] * count), [1.0] * count
         bound = math.hypot(*scales) * math.log(1 / beta)
-        failing = failure_probability(noise, bound)
+        failing = nc.failure_probability(noise, bound)
         assert printed == f"{bound:.4g}"
         assert fails.strip("*") == f"{failing:.3g}"
         assert fails.startswith("**") is (failing > beta * (1 + 1e-12))
@@ -44,16 +43,18 @@ def test_what_is_said_of_the_table_holds() -> None:
     thousand = next(row for row in rows(6) if row[:2] == ["1000", "1e-09"])
     assert round(float(thousand[2]) / float(thousand[4]), 1) == 2.4
     assert all(float(row[3].strip("*")) / 2 <= float(row[1]) for row in rows(6))
-    two = NoiseSum([Laplace(1)] * 2)
-    assert round(failure_probability(two, math.sqrt(2) * math.log(1 / 0.3)), 3) == 0.337
+    two = nc.NoiseSum([nc.Laplace(1)] * 2)
+    assert round(nc.failure_probability(two, math.sqrt(2) * math.log(1 / 0.3)), 3) == 0.337
 
 
 @pytest.mark.parametrize(("count", "crossing"), [(2, 0.0918934), (6, 0.0939216), (1000, 0.0928966)])
 def test_the_printed_bound_crosses_where_the_page_says(count: int, crossing: float) -> None:
     """It holds just below and fails just above; the limit of many noises is a normal law."""
-    noise = NoiseSum([Laplace(1)] * count)
+    noise = nc.NoiseSum([nc.Laplace(1)] * count)
     for beta, holds in ((crossing - 1e-6, True), (crossing + 1e-6, False)):
-        assert (failure_probability(noise, math.sqrt(count) * math.log(1 / beta)) <= beta) is holds
+        assert (
+            nc.failure_probability(noise, math.sqrt(count) * math.log(1 / beta)) <= beta
+        ) is holds
     limit = 0.0929
     assert math.erfc(math.log(1 / limit) / 2) == pytest.approx(limit, abs=1e-4)
 
@@ -63,7 +64,7 @@ def test_the_table_of_several_answers_is_computed() -> None:
     found = rows(5)
     assert len(found) == 4
     for number, *told in found:
-        answers, noise = int(number), Laplace(10)
+        answers, noise = int(number), nc.Laplace(10)
         values = [
             value
             for beta in (0.05, 0.5)

@@ -8,12 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.analysis.accuracy.accuracy import accuracy, failure_probability
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.noises.noise_sum import NoiseSum
+import noisycount as nc
 from tests.layers import examples
 from tests.oracles import sum_tails
 from tests.oracles.convolution import DISCRETE, convolved
@@ -23,16 +18,16 @@ BETAS = [1e-300, 1e-12, 0.05, 0.3, 0.5, 0.7, 0.999, 1 - 1e-12]
 CLOSE = mpf(10) ** -10
 
 
-def assert_inverts(noise: Mechanism, tail: Tail, beta: float, queries: int = 1) -> None:
+def assert_inverts(noise: nc.Mechanism, tail: Tail, beta: float, queries: int = 1) -> None:
     """Alpha is within 1e-10 of itself, and the failure probability there within 1e-10 of beta."""
 
     def any_tail(error: mpf) -> mpf:
         return -mp.expm1(queries * mp.log1p(-tail(error)))
 
-    alpha = accuracy(noise, beta, queries)
+    alpha = nc.accuracy(noise, beta, queries)
     assert type(alpha) is float
     assert any_tail(mpf(alpha) * (1 + CLOSE)) <= beta <= any_tail(mpf(alpha) * (1 - CLOSE))
-    found = failure_probability(noise, alpha, queries)
+    found = nc.failure_probability(noise, alpha, queries)
     assert abs(found - any_tail(mpf(alpha))) <= CLOSE * beta
 
 
@@ -43,7 +38,7 @@ def assert_inverts(noise: Mechanism, tail: Tail, beta: float, queries: int = 1) 
 )
 def test_equal_laplace_noises_have_a_gamma_mixture(count: int, scale: float, beta: float) -> None:
     """One to ten thousand summands, beta from 1e-300 to 1 − 1e-12, to 1e-10 of alpha."""
-    noise = NoiseSum([Laplace(scale)] * count)
+    noise = nc.NoiseSum([nc.Laplace(scale)] * count)
     assert_inverts(noise, sum_tails.equal_laplace(count, scale), beta)
 
 
@@ -63,7 +58,7 @@ def test_equal_laplace_noises_have_a_gamma_mixture(count: int, scale: float, bet
 )
 def test_unequal_laplace_noises_have_partial_fractions(scales: list[float], beta: float) -> None:
     """Also where scales nearly coincide, and where they differ by nine orders of magnitude."""
-    noise = NoiseSum([Laplace(scale) for scale in scales])
+    noise = nc.NoiseSum([nc.Laplace(scale) for scale in scales])
     assert_inverts(noise, sum_tails.unequal_laplace(scales), beta)
 
 
@@ -73,7 +68,7 @@ def test_ten_thousand_unequal_noises_near_one_scale_are_nearly_equal(beta: float
     """Scales of mean 1 that all differ, by 1e-8 at most: the law differs by 1e-16."""
     scales = [1 + (index - 4999.5) * 2e-12 for index in range(10_000)]
     assert len(set(scales)) == 10_000
-    noise = NoiseSum([Laplace(scale) for scale in scales])
+    noise = nc.NoiseSum([nc.Laplace(scale) for scale in scales])
     assert_inverts(noise, sum_tails.equal_laplace(10_000, 1.0), beta)
 
 
@@ -81,7 +76,7 @@ def test_ten_thousand_unequal_noises_near_one_scale_are_nearly_equal(beta: float
 @pytest.mark.parametrize("deviation", [1e-6, 0.03, 1.0, 30.0, 1e6])
 def test_laplace_and_gaussian_noise_have_their_closed_form(deviation: float, beta: float) -> None:
     """Whichever of the two is wider."""
-    noise = NoiseSum([Laplace(1.0), Gaussian(deviation)])
+    noise = nc.NoiseSum([nc.Laplace(1.0), nc.Gaussian(deviation)])
     assert_inverts(noise, sum_tails.laplace_and_gaussian(1.0, deviation), beta)
 
 
@@ -90,29 +85,29 @@ def test_laplace_and_gaussian_noise_have_their_closed_form(deviation: float, bet
 def test_gaussian_noises_are_one_gaussian_noise(queries: int, beta: float) -> None:
     """Alone, added up, and in the worst of ten thousand answers."""
     tail = sum_tails.gaussian(0.3**2 + 4.0**2 + 7.0**2)
-    noise = NoiseSum([Gaussian(0.3), Gaussian(4.0), Gaussian(7.0)])
+    noise = nc.NoiseSum([nc.Gaussian(0.3), nc.Gaussian(4.0), nc.Gaussian(7.0)])
     assert_inverts(noise, tail, beta, queries)
-    assert_inverts(Gaussian(7.0), sum_tails.gaussian(49.0), beta, queries)
+    assert_inverts(nc.Gaussian(7.0), sum_tails.gaussian(49.0), beta, queries)
 
 
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("queries", [2, 10_000])
 def test_the_worst_of_many_totals_fails_by_the_product(queries: int, beta: float) -> None:
     """1 − (1 − b)^k of independent sums, below the union bound."""
-    noise = NoiseSum([Laplace(10.0), Laplace(10.0)])
+    noise = nc.NoiseSum([nc.Laplace(10.0), nc.Laplace(10.0)])
     assert_inverts(noise, sum_tails.equal_laplace(2, 10.0), beta, queries)
-    assert accuracy(noise, beta, queries) <= accuracy(noise, beta / queries) * (1 + 1e-12)
+    assert nc.accuracy(noise, beta, queries) <= nc.accuracy(noise, beta / queries) * (1 + 1e-12)
 
 
 @pytest.mark.few(5)
 @pytest.mark.parametrize("noises", DISCRETE, ids=str)
-def test_discrete_sums_give_the_smallest_integer(noises: list[Mechanism]) -> None:
+def test_discrete_sums_give_the_smallest_integer(noises: list[nc.Mechanism]) -> None:
     """By the convolution, term by term: P[|Z| >= alpha] <= beta, and not for alpha − 1."""
     reach = 60
     law = convolved(noises, reach)
     within = [law[reach] + 2 * mp.fsum(law[reach + 1 : reach + alpha]) for alpha in range(1, reach)]
     for beta in (1e-3, 0.05, 0.3, 0.5, 0.7, 0.999):
-        alpha = accuracy(NoiseSum(noises), beta)
+        alpha = nc.accuracy(nc.NoiseSum(noises), beta)
         assert type(alpha) is int
         assert 1 - within[alpha - 1] <= beta
         assert alpha == 1 or 1 - within[alpha - 2] > beta
@@ -131,7 +126,7 @@ def test_two_equal_discrete_noises_give_the_smallest_integer(scale: int, beta: f
         places = alpha + mp.coth(1 / b) + fall / (1 - fall)
         return 2 * mp.tanh(1 / (2 * b)) ** 2 * fall**alpha / (1 - fall) * places
 
-    alpha = accuracy(NoiseSum([DiscreteLaplace(scale)] * 2), beta)
+    alpha = nc.accuracy(nc.NoiseSum([nc.DiscreteLaplace(scale)] * 2), beta)
     tie = min(mpf(beta), 1 - mpf(beta)) * mpf(10) ** -11
     assert type(alpha) is int
     assert tail(alpha) <= beta + tie
@@ -151,7 +146,7 @@ def test_one_discrete_noise_gives_the_smallest_integer(
         tail = 2 * fall**alpha / (1 + fall)
         return -mp.expm1(queries * mp.log1p(-tail)) if alpha else mpf(1)
 
-    alpha = int(accuracy(DiscreteLaplace(scale), beta, queries))
+    alpha = int(nc.accuracy(nc.DiscreteLaplace(scale), beta, queries))
     tie = min(mpf(beta), 1 - mpf(beta)) * mpf(10) ** -11
     assert any_tail(alpha) <= beta + tie
     assert any_tail(alpha - 1) > beta - tie
@@ -168,7 +163,7 @@ def test_discrete_gaussian_noise_gives_the_smallest_integer(scale: Fraction, bet
     def tail(alpha: int) -> mpf:
         return 2 * mp.fsum(weights[alpha:]) / total if alpha else mpf(1)
 
-    alpha = int(accuracy(DiscreteGaussian(scale), beta))
+    alpha = int(nc.accuracy(nc.DiscreteGaussian(scale), beta))
     tie = min(mpf(beta), 1 - mpf(beta)) * mpf(10) ** -11
     assert tail(alpha) <= beta + tie
     assert tail(alpha - 1) > beta - tie
@@ -181,7 +176,7 @@ def discrete_gaussian_weights(scale: Fraction) -> list[mpf]:
     return [mp.exp(-((z / width) ** 2) / 2) for z in range(int(45 * width) + 45)]
 
 
-NOISES = st.sampled_from([Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian])
+NOISES = st.sampled_from([nc.Laplace, nc.Gaussian, nc.DiscreteLaplace, nc.DiscreteGaussian])
 SCALES = st.floats(-15, 15).map(lambda digits: 10.0**digits)
 
 
@@ -193,14 +188,14 @@ SCALES = st.floats(-15, 15).map(lambda digits: 10.0**digits)
 )
 @settings(deadline=None)
 def test_extreme_goals_give_numbers(
-    kind: type[Laplace], scales: list[float], beta: float, queries: int
+    kind: type[nc.Laplace], scales: list[float], beta: float, queries: int
 ) -> None:
     """No nan, no error and no warning, from the smallest beta to the largest, at any scales."""
-    noise = NoiseSum([kind(scale) for scale in scales])
+    noise = nc.NoiseSum([kind(scale) for scale in scales])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        alpha = accuracy(noise, beta, queries)
-        back = failure_probability(noise, alpha, queries)
+        alpha = nc.accuracy(noise, beta, queries)
+        back = nc.failure_probability(noise, alpha, queries)
     assert math.isfinite(alpha)
     assert alpha > 0
     assert 0 <= back <= 1
@@ -214,6 +209,6 @@ def test_extreme_goals_give_numbers(
 @examples(60)
 def test_more_noise_is_less_accurate(scales: list[float], more: float, beta: float) -> None:
     """Another independent noise never lowers alpha, for symmetric one-peaked noises."""
-    noises = [Laplace(scale) for scale in scales]
-    alone, joined = NoiseSum(noises), NoiseSum([*noises, Gaussian(more)])
-    assert accuracy(alone, beta) <= accuracy(joined, beta) * (1 + 1e-10)
+    noises = [nc.Laplace(scale) for scale in scales]
+    alone, joined = nc.NoiseSum(noises), nc.NoiseSum([*noises, nc.Gaussian(more)])
+    assert nc.accuracy(alone, beta) <= nc.accuracy(joined, beta) * (1 + 1e-10)

@@ -7,24 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.analysis.accuracy.utility import scale_for_utility_loss, utility_loss
-from noisycount.analysis.privacy.privacy_curve import privacy_curve
-from noisycount.model.exact import Exact
+import noisycount as nc
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.factors import Factor
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.catalogue import NOISES, NoiseClass
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.binomial import BetaBinomial, Binomial
-from noisycount.model.populations.known import Known
-from noisycount.model.populations.population import Moments, Neighbours, Population
-from noisycount.model.populations.strata import Strata
-from noisycount.model.populations.tabulated import Tabulated
-from noisycount.model.subsampling import Subsample
+from noisycount.model.populations.population import Moments, Neighbours
 from tests.oracles.posterior import Law, beta_binomial_law, binomial_law, strata_law
 
 CLASSES = NOISES
@@ -43,16 +31,16 @@ def mean_square(law: Law, size: int, drawn: int) -> mpf:
     return total / law.total
 
 
-def variance_by_sum(noise: Mechanism) -> mpf:
+def variance_by_sum(noise: nc.Mechanism) -> mpf:
     """The variance of a noise in 50 digits, from its density or its probabilities."""
-    assert isinstance(noise, Laplace | Gaussian | DiscreteLaplace | DiscreteGaussian)
+    assert isinstance(noise, nc.Laplace | nc.Gaussian | nc.DiscreteLaplace | nc.DiscreteGaussian)
     scale = mpf(noise.exact_scale.numerator) / noise.exact_scale.denominator
-    if isinstance(noise, Laplace):
+    if isinstance(noise, nc.Laplace):
         return 2 * scale**2
-    if isinstance(noise, DiscreteLaplace):
+    if isinstance(noise, nc.DiscreteLaplace):
         q = mp.exp(-1 / scale)
         return 2 * q / (1 - q) ** 2
-    if isinstance(noise, Gaussian) or scale > 20:  # from there on equal in 50 digits
+    if isinstance(noise, nc.Gaussian) or scale > 20:  # from there on equal in 50 digits
         return scale**2
     weights = [mp.exp(-((z / scale) ** 2) / 2) for z in range(int(20 * scale) + 5)]
     squares = mp.fsum(z * z * weight for z, weight in enumerate(weights))
@@ -71,7 +59,7 @@ def test_a_sample_of_equal_records_loses_what_the_definition_says(
     """E[(S/m − K/n)²] by the sum over counts and samples, at rates next to 0 and 1 too."""
     drawn = data.draw(st.integers(1, size))
     exact = mean_square(binomial_law(size, rate), size, drawn)
-    assert close(utility_loss(Subsample(drawn), Binomial(size, rate)), exact)
+    assert close(nc.utility_loss(nc.Subsample(drawn), nc.Binomial(size, rate)), exact)
 
 
 @given(data=st.data(), size=st.integers(1, 12), alpha=SHAPES, beta=SHAPES)
@@ -81,7 +69,7 @@ def test_a_sample_at_an_uncertain_rate_loses_what_the_definition_says(
     """The same sum, for shapes of any size."""
     drawn = data.draw(st.integers(1, size))
     exact = mean_square(beta_binomial_law(size, alpha, beta), size, drawn)
-    assert close(utility_loss(Subsample(drawn), BetaBinomial(size, alpha, beta)), exact)
+    assert close(nc.utility_loss(nc.Subsample(drawn), nc.BetaBinomial(size, alpha, beta)), exact)
 
 
 @given(data=st.data(), sizes=st.lists(st.integers(0, 4), min_size=1, max_size=4).filter(any))
@@ -92,7 +80,7 @@ def test_a_sample_of_groups_loses_what_the_definition_says(
     rates = data.draw(st.lists(RATES, min_size=len(sizes), max_size=len(sizes)))
     drawn = data.draw(st.integers(1, sum(sizes)))
     exact = mean_square(strata_law(sizes, rates), sum(sizes), drawn)
-    assert close(utility_loss(Subsample(drawn), Strata(sizes, rates)), exact)
+    assert close(nc.utility_loss(nc.Subsample(drawn), nc.Strata(sizes, rates)), exact)
 
 
 @given(
@@ -107,31 +95,31 @@ def test_a_sample_under_any_law_loses_what_the_definition_says(
     table = [weight / total for weight in weights]
     drawn = data.draw(st.integers(1, size))
     exact = mean_square(Law(0, [mpf(chance) for chance in table]), size, drawn)
-    assert close(utility_loss(Subsample(drawn), Tabulated(table)), exact, 1e-12)
+    assert close(nc.utility_loss(nc.Subsample(drawn), nc.Tabulated(table)), exact, 1e-12)
 
 
 @pytest.mark.parametrize(
     ("population", "law"),
     [
-        (Binomial(12, 1e-9), binomial_law(9, 1e-9)),
-        (BetaBinomial(12, 0.5, 2.5), beta_binomial_law(9, 1.5, 4.5)),
-        (Strata([12, 0], [0.999, 0.5]), binomial_law(9, 0.999)),
+        (nc.Binomial(12, 1e-9), binomial_law(9, 1e-9)),
+        (nc.BetaBinomial(12, 0.5, 2.5), beta_binomial_law(9, 1.5, 4.5)),
+        (nc.Strata([12, 0], [0.999, 0.5]), binomial_law(9, 0.999)),
     ],
 )
 @pytest.mark.parametrize("drawn", [1, 5, 12])
 def test_known_records_are_sampled_with_the_others(
-    population: Population, law: Law, drawn: int
+    population: nc.Population, law: Law, drawn: int
 ) -> None:
     """With one positive and two negative records known, K is one more than the others' count."""
-    if isinstance(population, Strata):
+    if isinstance(population, nc.Strata):
         informed = population.given([3, 0], [1, 0])
     else:
         informed = population.given(3, 1)
     exact = mean_square(Law(1, law.weights), 12, drawn)
-    assert close(utility_loss(Subsample(drawn), informed), exact)
+    assert close(nc.utility_loss(nc.Subsample(drawn), informed), exact)
 
 
-class Uniform(Population):
+class Uniform(nc.Population):
     """A population from outside the package: every count is as likely."""
 
     @property
@@ -141,20 +129,20 @@ class Uniform(Population):
 
     def law(self, *likelihoods: Factor) -> CountDistribution:
         """The law of a table."""
-        return Tabulated([0.1] * 10).law(*likelihoods)
+        return nc.Tabulated([0.1] * 10).law(*likelihoods)
 
     @property
     def moments(self) -> Moments:
         """E[K] = 4.5 and E[K(9 − K)] = 12."""
         return Moments(4.5, 4.5, 12.0)
 
-    def given(self, known: int, positives: int) -> Population:
+    def given(self, known: int, positives: int) -> nc.Population:
         """What the table says."""
-        return Tabulated([0.1] * 10).given(known, positives)
+        return nc.Tabulated([0.1] * 10).given(known, positives)
 
     def neighbours(self) -> Iterator[Neighbours]:
         """What the table says."""
-        return Tabulated([0.1] * 10).neighbours()
+        return nc.Tabulated([0.1] * 10).neighbours()
 
     def draws(self, runs: int, generator: np.random.Generator) -> Reals:
         """Counts of 0 to 9."""
@@ -164,7 +152,7 @@ class Uniform(Population):
 def test_a_population_of_your_own_is_measured_by_its_moments() -> None:
     """They are all that is asked for."""
     exact = mean_square(Law(0, [mpf(1)] * 10), 9, 4)
-    assert close(utility_loss(Subsample(4), Uniform()), exact, 1e-12)
+    assert close(nc.utility_loss(nc.Subsample(4), Uniform()), exact, 1e-12)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 10])
@@ -176,8 +164,8 @@ def test_nothing_known_about_records_means_the_worst_count(size: int, drawn: int
     losses = [mean_square(Law(count, [mpf(1)]), size, drawn) for count in range(size + 1)]
     for count in range(size):
         worst = max(losses[count : count + 2])
-        assert close(utility_loss(Subsample(drawn), Known(size, count)), worst)
-    assert close(utility_loss(Subsample(drawn), Known(size)), max(losses))
+        assert close(nc.utility_loss(nc.Subsample(drawn), nc.Known(size, count)), worst)
+    assert close(nc.utility_loss(nc.Subsample(drawn), nc.Known(size)), max(losses))
 
 
 @given(size=st.integers(2, 2**53), drawn=st.integers(1, 2**53), rate=RATES)
@@ -185,22 +173,22 @@ def test_lemma_7_holds_at_any_size(size: int, drawn: int, rate: float) -> None:
     """π(1 − π)(1/m − 1/n), to the last digits where m and n are next to each other too."""
     drawn = min(drawn, size)
     exact = mpf(rate) * (1 - mpf(rate)) * (mpf(1) / drawn - mpf(1) / size)
-    assert close(utility_loss(Subsample(drawn), Binomial(size, rate)), exact)
+    assert close(nc.utility_loss(nc.Subsample(drawn), nc.Binomial(size, rate)), exact)
 
 
-POPULATIONS: list[tuple[Population, Law]] = [
-    (Binomial(12, 0.3), binomial_law(12, 0.3)),
-    (BetaBinomial(12, 0.5, 2.5), beta_binomial_law(12, 0.5, 2.5)),
-    (Strata([4, 8], [0.9, 0.1]), strata_law([4, 8], [0.9, 0.1])),
-    (Tabulated([0.5] + [0.0] * 11 + [0.5]), Law(0, [mpf(1), *[mpf(0)] * 11, mpf(1)])),
+POPULATIONS: list[tuple[nc.Population, Law]] = [
+    (nc.Binomial(12, 0.3), binomial_law(12, 0.3)),
+    (nc.BetaBinomial(12, 0.5, 2.5), beta_binomial_law(12, 0.5, 2.5)),
+    (nc.Strata([4, 8], [0.9, 0.1]), strata_law([4, 8], [0.9, 0.1])),
+    (nc.Tabulated([0.5] + [0.0] * 11 + [0.5]), Law(0, [mpf(1), *[mpf(0)] * 11, mpf(1)])),
 ]
 
 
 @pytest.mark.parametrize(("population", "law"), POPULATIONS)
 @pytest.mark.parametrize("drawn", [1, 5, 12])
-@pytest.mark.parametrize("noise", [None, Laplace(1.5), DiscreteGaussian(0.4)])
+@pytest.mark.parametrize("noise", [None, nc.Laplace(1.5), nc.DiscreteGaussian(0.4)])
 def test_definition_8_equals_definition_7(
-    population: Population, law: Law, drawn: int, noise: Mechanism | None
+    population: nc.Population, law: Law, drawn: int, noise: nc.Mechanism | None
 ) -> None:
     """MSE(Y/m) − MSE(K/n) about E[K]/n is the loss, for dependent records too (Lemmas 8 and 9)."""
     goal, extra = law.mean / 12, mpf(0)
@@ -213,31 +201,35 @@ def test_definition_8_equals_definition_7(
         extra = variance_by_sum(noise) / drawn**2
     answer = mp.fsum(w * (mpf(found) / drawn - goal) ** 2 for found, w in enumerate(in_sample))
     statistical = answer + extra - law.variance / 144
-    assert abs(utility_loss(Subsample(drawn, noise), population) - statistical) <= 1e-14
+    assert abs(nc.utility_loss(nc.Subsample(drawn, noise), population) - statistical) <= 1e-14
 
 
 @pytest.mark.parametrize(("population", "_"), POPULATIONS)
 @pytest.mark.parametrize("noise", [kind(scale) for kind in CLASSES for scale in (0.4, 1.7, 1e6)])
-def test_lemma_9_holds_for_every_noise(population: Population, _: Law, noise: Mechanism) -> None:
+def test_lemma_9_holds_for_every_noise(
+    population: nc.Population, _: Law, noise: nc.Mechanism
+) -> None:
     """The loss of added noise is its variance over n², whatever the population."""
-    assert close(utility_loss(noise, population), variance_by_sum(noise) / 144)
+    assert close(nc.utility_loss(noise, population), variance_by_sum(noise) / 144)
 
 
 def test_sums_of_noises_lose_the_sum() -> None:
     """Independent noises add their variances, alone and on a sample."""
-    parts = [Laplace(1.5), Gaussian(2.0)]
-    assert utility_loss(NoiseSum(parts), Binomial(10, 0.5)) == pytest.approx(0.085, rel=1e-14)
-    on_sample = utility_loss(Subsample(5, NoiseSum(parts)), Binomial(10, 0.5))
+    parts = [nc.Laplace(1.5), nc.Gaussian(2.0)]
+    assert nc.utility_loss(nc.NoiseSum(parts), nc.Binomial(10, 0.5)) == pytest.approx(
+        0.085, rel=1e-14
+    )
+    on_sample = nc.utility_loss(nc.Subsample(5, nc.NoiseSum(parts)), nc.Binomial(10, 0.5))
     assert on_sample == pytest.approx(0.25 * 0.1 + 8.5 / 25, rel=1e-14)
 
 
 def test_the_count_itself_loses_nothing() -> None:
     """Neither does a sample of all records."""
-    assert utility_loss(Exact(), Binomial(10, 0.3)) == 0
-    assert utility_loss(Subsample(10), Tabulated([0.5, *[0.0] * 9, 0.5])) == 0
+    assert nc.utility_loss(nc.Exact(), nc.Binomial(10, 0.3)) == 0
+    assert nc.utility_loss(nc.Subsample(10), nc.Tabulated([0.5, *[0.0] * 9, 0.5])) == 0
 
 
-class Silent(Mechanism):
+class Silent(nc.Mechanism):
     """A mechanism that is none of the known ones."""
 
     likelihood = tail = logpmf = release = None  # type: ignore[assignment]
@@ -246,18 +238,22 @@ class Silent(Mechanism):
 @pytest.mark.parametrize(
     ("mechanism", "population", "words"),
     [
-        (Subsample(11), Binomial(10, 0.3), "sample_size must be at most the 10 records"),
-        (Exact(), Binomial(0, 0.3), "the size of the population must be a whole number from 1"),
-        (Exact(), 10, "population must be a Population, got 10"),
-        (Silent(), Binomial(10, 0.3), "mechanism must be Exact, Subsample, NoiseSum or noise"),
+        (nc.Subsample(11), nc.Binomial(10, 0.3), "sample_size must be at most the 10 records"),
+        (
+            nc.Exact(),
+            nc.Binomial(0, 0.3),
+            "the size of the population must be a whole number from 1",
+        ),
+        (nc.Exact(), 10, "population must be a Population, got 10"),
+        (Silent(), nc.Binomial(10, 0.3), "mechanism must be Exact, Subsample, NoiseSum or noise"),
     ],
 )
 def test_what_has_no_loss_is_refused(
-    mechanism: Mechanism, population: Population, words: str
+    mechanism: nc.Mechanism, population: nc.Population, words: str
 ) -> None:
     """A sample larger than the database, no records, a mechanism of unknown error."""
     with pytest.raises(ValueError, match=f"^{words}"):
-        utility_loss(mechanism, population)
+        nc.utility_loss(mechanism, population)
 
 
 @pytest.mark.parametrize("noise", CLASSES)
@@ -271,10 +267,10 @@ def test_the_scale_is_the_largest_that_keeps_the_loss(noise: NoiseClass, loss: f
 
     The next scale of continuous noise loses more.
     """
-    scale = scale_for_utility_loss(noise, loss)
+    scale = nc.scale_for_utility_loss(noise, loss)
     assert noise(scale).variance <= loss
     assert loss * (1 - mpf("1e-12")) <= variance_by_sum(noise(scale)) <= loss * (1 + mpf("1e-15"))
-    if noise in {Laplace, Gaussian}:
+    if noise in {nc.Laplace, nc.Gaussian}:
         assert noise(math.nextafter(scale, math.inf)).variance > loss
 
 
@@ -285,23 +281,25 @@ def test_the_scale_is_the_largest_that_keeps_the_loss(noise: NoiseClass, loss: f
 )
 def test_the_scale_inverts_the_utility_loss(noise: NoiseClass, scale: float, size: int) -> None:
     """The loss of a scale, as a fraction of any size, gives the scale back."""
-    loss = utility_loss(noise(scale), Known(size))
-    back = scale_for_utility_loss(noise, loss, size=size)
+    loss = nc.utility_loss(noise(scale), nc.Known(size))
+    back = nc.scale_for_utility_loss(noise, loss, size=size)
     assert back == pytest.approx(scale, rel=1e-12)
-    assert utility_loss(noise(back), Known(size)) <= loss
+    assert nc.utility_loss(noise(back), nc.Known(size)) <= loss
 
 
-@pytest.mark.parametrize(("noise", "scale"), [(Laplace, 3.0), (Gaussian, 10.0), (Gaussian, 0.1)])
+@pytest.mark.parametrize(
+    ("noise", "scale"), [(nc.Laplace, 3.0), (nc.Gaussian, 10.0), (nc.Gaussian, 0.1)]
+)
 def test_simple_scales_come_back_as_they_were(noise: NoiseClass, scale: float) -> None:
     """Of continuous noise to the last digit."""
-    assert scale_for_utility_loss(noise, noise(scale).variance) == scale
+    assert nc.scale_for_utility_loss(noise, noise(scale).variance) == scale
 
 
 @pytest.mark.parametrize(
     ("noise", "scale_of"),
     [
-        (DiscreteLaplace, lambda loss: 1 / mp.log(2 / loss)),
-        (DiscreteGaussian, lambda loss: 1 / mp.sqrt(2 * mp.log(2 / loss))),
+        (nc.DiscreteLaplace, lambda loss: 1 / mp.log(2 / loss)),
+        (nc.DiscreteGaussian, lambda loss: 1 / mp.sqrt(2 * mp.log(2 / loss))),
     ],
 )
 @pytest.mark.parametrize("loss", [1e-12, 1e-30, 1e-100, 1e-300])
@@ -309,14 +307,14 @@ def test_scales_of_discrete_noise_fall_with_the_logarithm_of_the_loss(
     noise: NoiseClass, scale_of: Callable[[mpf], mpf], loss: float
 ) -> None:
     """A small loss is 2P[Z = 1], so that even one of 1e-300 records² leaves a scale to draw."""
-    scale = scale_for_utility_loss(noise, loss)
+    scale = nc.scale_for_utility_loss(noise, loss)
     assert close(scale, scale_of(mpf(loss)), 1e-11)
     assert loss * (1 - mpf("1e-12")) <= variance_by_sum(noise(scale)) <= loss * (1 + mpf("1e-15"))
 
 
 OUT_OF_RANGE: list[tuple[NoiseClass, float]] = [
-    *[(Gaussian, 1e-32), (Gaussian, 1e32), (DiscreteLaplace, 1e32)],
-    *[(DiscreteGaussian, 1e32), (Laplace, 1e-308), (Laplace, 1e308)],
+    *[(nc.Gaussian, 1e-32), (nc.Gaussian, 1e32), (nc.DiscreteLaplace, 1e32)],
+    *[(nc.DiscreteGaussian, 1e32), (nc.Laplace, 1e-308), (nc.Laplace, 1e308)],
 ]
 
 
@@ -325,35 +323,35 @@ def test_a_loss_that_no_scale_has_is_refused(noise: NoiseClass, loss: float) -> 
     """The refusal names the losses that can be had."""
     words = rf"^loss must be at least .* of {noise.__name__} noise of the scales .*, got "
     with pytest.raises(ValueError, match=words):
-        scale_for_utility_loss(noise, loss)
+        nc.scale_for_utility_loss(noise, loss)
 
 
 @pytest.mark.parametrize("loss", [0, -1.0, math.inf, math.nan, True])
 def test_a_loss_that_is_no_variance_is_refused(loss: float) -> None:
     """The loss is positive and finite."""
     with pytest.raises(ValueError, match=r"^loss must be positive and finite, got "):
-        scale_for_utility_loss(Laplace, loss)
+        nc.scale_for_utility_loss(nc.Laplace, loss)
 
 
-@pytest.mark.parametrize("noise", [Exact, NoiseSum, Laplace(1.0), "laplace", [Laplace]])
+@pytest.mark.parametrize("noise", [nc.Exact, nc.NoiseSum, nc.Laplace(1.0), "laplace", [nc.Laplace]])
 def test_noise_without_a_scale_is_refused(noise: NoiseClass) -> None:
     """The class itself is given, one that has a scale."""
     with pytest.raises(ValueError, match=r"^noise must be Laplace, Gaussian, DiscreteLaplace or"):
-        scale_for_utility_loss(noise, 1.0)
+        nc.scale_for_utility_loss(noise, 1.0)
 
 
 @pytest.mark.parametrize("noise", CLASSES)
 def test_the_size_is_given_by_place_or_by_name(noise: NoiseClass) -> None:
     """As the other arguments are."""
-    by_name = scale_for_utility_loss(noise, 1e-4, size=1000)
-    assert scale_for_utility_loss(noise, 1e-4, 1000) == by_name
+    by_name = nc.scale_for_utility_loss(noise, 1e-4, size=1000)
+    assert nc.scale_for_utility_loss(noise, 1e-4, 1000) == by_name
 
 
 @pytest.mark.parametrize("size", [0, -1, 1.5])
 def test_a_size_below_one_is_refused(size: int) -> None:
     """A fraction is one of at least one record."""
     with pytest.raises(ValueError, match=r"^size must be a whole number from 1 to 2\*\*53"):
-        scale_for_utility_loss(Laplace, 1.0, size=size)
+        nc.scale_for_utility_loss(nc.Laplace, 1.0, size=size)
 
 
 @pytest.mark.parametrize(
@@ -372,10 +370,12 @@ def test_mechanisms_of_equal_loss_differ_in_privacy(
     Laplace noise is 37 % (π = 0.01) to 53 % (π = 0.5) above Gaussian noise, not "about 20 %" as in
     section 6 of Breutigam and Reischuk; a sample is 3 % below it to 1 % above.
     """
-    population = Binomial(1000, rate)
-    loss = utility_loss(Subsample(100), population)
-    noises = [kind(scale_for_utility_loss(kind, loss, size=1000)) for kind in (Gaussian, Laplace)]
-    found = [privacy_curve(way, population).delta(0.01) for way in (*noises, Subsample(100))]
+    population = nc.Binomial(1000, rate)
+    loss = nc.utility_loss(nc.Subsample(100), population)
+    noises = [
+        kind(nc.scale_for_utility_loss(kind, loss, size=1000)) for kind in (nc.Gaussian, nc.Laplace)
+    ]
+    found = [nc.privacy_curve(way, population).delta(0.01) for way in (*noises, nc.Subsample(100))]
     assert found == pytest.approx([gaussian, laplace, sample], rel=1e-9)
     assert 1.37 < found[1] / found[0] < 1.54
     assert 0.96 < found[2] / found[0] < 1.01

@@ -4,23 +4,18 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from noisycount.analysis.arithmetic.difference import difference, probability_greater
-from noisycount.analysis.posterior.posterior import Posterior, posterior
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.populations.binomial import BetaBinomial, Binomial
-from noisycount.model.populations.tabulated import Tabulated
+import noisycount as nc
 from tests.analysis.arithmetic.exact import pairs
 
-A = posterior(14.2, Binomial(40, 0.3), Laplace(4))
-B = posterior(22, BetaBinomial(35, 0.5, 0.5), DiscreteLaplace(2))
-C = posterior(2, Tabulated([0.2, 0, 0.3, 0.5, 0]), Gaussian(2))
+A = nc.posterior(14.2, nc.Binomial(40, 0.3), nc.Laplace(4))
+B = nc.posterior(22, nc.BetaBinomial(35, 0.5, 0.5), nc.DiscreteLaplace(2))
+C = nc.posterior(2, nc.Tabulated([0.2, 0, 0.3, 0.5, 0]), nc.Gaussian(2))
 
 
 @pytest.mark.parametrize(("a", "b"), [(A, B), (B, A), (A, C)])
-def test_the_law_is_that_of_all_pairs(a: Posterior, b: Posterior) -> None:
+def test_the_law_is_that_of_all_pairs(a: nc.Posterior, b: nc.Posterior) -> None:
     """Probabilities, moments and quantiles; negative differences too."""
-    law = difference(a, b)
+    law = nc.difference(a, b)
     assert law.mean == pytest.approx(a.mean - b.mean, abs=1e-12)
     assert law.variance == pytest.approx(a.variance + b.variance, rel=1e-12)
     for d in (-20, -8, -1, 0, 3, 11, 30):
@@ -40,44 +35,44 @@ def test_the_law_is_that_of_all_pairs(a: Posterior, b: Posterior) -> None:
 @pytest.mark.parametrize(("scale", "times"), [(800, 1), (1e4, 3), (1e6, 2)])
 def test_wide_smooth_laws_are_summed_with_a_stride(scale: float, times: float) -> None:
     """The difference of two Gaussian posteriors is Gaussian; it agrees with what compares them."""
-    flat = BetaBinomial(10**9, 1, 1)
+    flat = nc.BetaBinomial(10**9, 1, 1)
     a, b = (
-        posterior(3e8, flat, Gaussian(scale)),
-        posterior(3e8 + scale, flat, Gaussian(scale * times)),
+        nc.posterior(3e8, flat, nc.Gaussian(scale)),
+        nc.posterior(3e8 + scale, flat, nc.Gaussian(scale * times)),
     )
-    law, spread = difference(a, b), scale * math.hypot(1, times)
+    law, spread = nc.difference(a, b), scale * math.hypot(1, times)
     assert law.mean == pytest.approx(-scale, abs=1e-9 * spread)
     assert law.variance == pytest.approx(spread**2, rel=1e-9)
     assert law.mode == pytest.approx(-scale, abs=1)
     far = -scale + np.array([-9, -1, 0, 5]) * round(spread)
     logs = -(((far + scale) / spread) ** 2) / 2 - math.log(spread * math.sqrt(2 * math.pi))
     np.testing.assert_allclose(law.logpmf(far), logs, atol=1e-9)
-    assert law.probability(1, math.inf) == pytest.approx(probability_greater(a, b), rel=1e-9)
+    assert law.probability(1, math.inf) == pytest.approx(nc.probability_greater(a, b), rel=1e-9)
 
 
 @pytest.mark.thorough
 def test_counts_with_the_noise_of_a_large_site_have_a_difference() -> None:
     """Discrete Laplace noise of scale 300 bends: all products, a billion of them."""
-    flat = BetaBinomial(10**9, 1, 1)
-    a, b = (posterior(answer, flat, DiscreteLaplace(300)) for answer in (90_000, 90_500))
-    law = difference(a, b)
-    assert law.variance == pytest.approx(2 * float(DiscreteLaplace(300).variance), rel=1e-9)
-    assert law.probability(1, math.inf) == pytest.approx(probability_greater(a, b), rel=1e-11)
+    flat = nc.BetaBinomial(10**9, 1, 1)
+    a, b = (nc.posterior(answer, flat, nc.DiscreteLaplace(300)) for answer in (90_000, 90_500))
+    law = nc.difference(a, b)
+    assert law.variance == pytest.approx(2 * float(nc.DiscreteLaplace(300).variance), rel=1e-9)
+    assert law.probability(1, math.inf) == pytest.approx(nc.probability_greater(a, b), rel=1e-11)
 
 
 def test_wide_laws_that_bend_are_refused() -> None:
     """In one line that names what compares them."""
-    flat = BetaBinomial(10**9, 1, 1)
-    told = posterior(3e8, flat, Laplace(1e5))
+    flat = nc.BetaBinomial(10**9, 1, 1)
+    told = nc.posterior(3e8, flat, nc.Laplace(1e5))
     with pytest.raises(
         ValueError, match=r"^a and b must be smooth .*: probability_greater\(a, b\)"
     ):
-        difference(told, told)
+        nc.difference(told, told)
 
 
 def test_a_difference_shows_itself() -> None:
     """As every result."""
-    shown = difference(A, C)
+    shown = nc.difference(A, C)
     assert repr(shown).startswith("Difference(mean=")
     assert list(shown.to_dict()) == ["type", "mean", "median", "mode", "std", "interval", "level"]
-    assert difference(shown, C).mean == pytest.approx(A.mean - 2 * C.mean)
+    assert nc.difference(shown, C).mean == pytest.approx(A.mean - 2 * C.mean)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from noisycount.analysis.arithmetic.unbiased import unbiased
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+import noisycount as nc
 
 FUNCTIONS: list[Callable[..., object]] = [
     lambda k: k,
@@ -37,7 +36,7 @@ def test_the_estimate_is_right_on_average(
             (1 - a) / (1 + a) * a ** abs(z) * estimate(count + z) for z in range(-reach, reach + 1)
         )
         assert abs(mean - function(count)) < mpf(10) ** -50
-        ours = unbiased(function, DiscreteLaplace(scale))
+        ours = nc.unbiased(function, nc.DiscreteLaplace(scale))
         answers = np.arange(-6, 40)
         for answer, found in zip(answers.tolist(), ours(answers).tolist(), strict=True):
             assert found == pytest.approx(float(estimate(answer)), rel=1e-13, abs=1e-12)
@@ -45,9 +44,9 @@ def test_the_estimate_is_right_on_average(
 
 def test_the_variance_of_the_square_is_as_told() -> None:
     """4k²·v + Var[Z²], v the variance of the noise."""
-    noise, errors = DiscreteLaplace(3), np.arange(-400, 401, dtype=np.float64)
+    noise, errors = nc.DiscreteLaplace(3), np.arange(-400, 401, dtype=np.float64)
     chances = np.exp(noise.logpmf(0, errors))
-    estimates = unbiased(np.square, noise)(9 + errors)
+    estimates = nc.unbiased(np.square, noise)(9 + errors)
     variance = chances @ estimates**2 - 81**2
     of_squares = chances @ errors**4 - (chances @ errors**2) ** 2
     assert variance == pytest.approx(4 * 81 * float(noise.variance) + of_squares, rel=1e-11)
@@ -55,7 +54,7 @@ def test_the_variance_of_the_square_is_as_told() -> None:
 
 def test_answers_come_in_any_shape_and_are_whole() -> None:
     """A number gives a number, nan stays; a fraction is no answer of discrete noise."""
-    count = unbiased(np.positive, DiscreteLaplace(2))
+    count = nc.unbiased(np.positive, nc.DiscreteLaplace(2))
     assert count(7) == 7
     np.testing.assert_array_equal(count([[1, np.nan]]), [[1, np.nan]])
     with pytest.raises(
@@ -67,4 +66,4 @@ def test_answers_come_in_any_shape_and_are_whole() -> None:
 def test_other_noises_are_refused() -> None:
     """Their laws are not undone by a second difference."""
     with pytest.raises(ValueError, match=r"^noise must be DiscreteLaplace, got Laplace"):
-        unbiased(np.square, Laplace(2))
+        nc.unbiased(np.square, nc.Laplace(2))

@@ -7,15 +7,8 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from noisycount.analysis.privacy.privacy_curve import privacy_curve
-from noisycount.analysis.privacy.smallest_scale import amplified_delta, amplified_directions
-from noisycount.model.exact import Exact
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.populations.binomial import Binomial
-from noisycount.model.subsampling import Subsample
+import noisycount as nc
+from noisycount.analysis.privacy.smallest_scale import amplified_directions
 from tests.oracles.posterior import binomial_law
 from tests.oracles.subsampled_sum import Reals, subsampled_deltas
 
@@ -84,8 +77,8 @@ def test_the_bound_is_never_below_the_sample(size: int, drawn: int, rate: float)
 def test_the_bound_as_it_is_printed_is_never_below_the_curve(size: int, drawn: int) -> None:
     """To the last bit, also where both are equal but for rounding."""
     for rate in RATES:
-        curve = privacy_curve(Subsample(drawn), Binomial(size, rate))
-        assert (curve.delta(EPSILONS) <= amplified_delta(size, drawn, rate, EPSILONS)).all()
+        curve = nc.privacy_curve(nc.Subsample(drawn), nc.Binomial(size, rate))
+        assert (curve.delta(EPSILONS) <= nc.amplified_delta(size, drawn, rate, EPSILONS)).all()
 
 
 @pytest.mark.parametrize(("size", "drawn"), [(2, 1), (10, 10), (40, 3), (1000, 100), (10**9, 30)])
@@ -130,27 +123,31 @@ def test_the_bound_lies_between_the_sample_and_the_conjecture(
     size: int, drawn: int, rate: float
 ) -> None:
     """δ of `Subsample` <= the bound <= λ·δ of `Exact` on the sample's size, by the curves."""
-    bound = amplified_delta(size, drawn, rate, EPSILONS)
+    bound = nc.amplified_delta(size, drawn, rate, EPSILONS)
     larger = np.log1p(np.expm1(EPSILONS) * size / drawn)
-    conjectured = drawn / size * privacy_curve(Exact(), Binomial(drawn, rate)).delta(larger)
-    exact = privacy_curve(Subsample(drawn), Binomial(size, rate)).delta(EPSILONS)
+    conjectured = (
+        drawn / size * nc.privacy_curve(nc.Exact(), nc.Binomial(drawn, rate)).delta(larger)
+    )
+    exact = nc.privacy_curve(nc.Subsample(drawn), nc.Binomial(size, rate)).delta(EPSILONS)
     assert (exact <= bound * (1 + NUMERICS) + 1e-300).all()
     assert (bound <= conjectured * (1 + NUMERICS) + 1e-300).all()
 
 
 @pytest.mark.parametrize(
     "noise",
-    [None, Laplace(2.0), Gaussian(1.5), DiscreteLaplace(2), DiscreteGaussian(3)],
+    [None, nc.Laplace(2.0), nc.Gaussian(1.5), nc.DiscreteLaplace(2), nc.DiscreteGaussian(3)],
     ids=["none", "laplace", "gaussian", "discrete-laplace", "discrete-gaussian"],
 )
 @pytest.mark.parametrize(("size", "drawn", "rate"), [(20, 19, 0.3), (1000, 100, 0.1)])
 def test_noise_on_a_sample_is_noise_on_the_count_of_its_size(
-    noise: Mechanism | None, size: int, drawn: int, rate: float
+    noise: nc.Mechanism | None, size: int, drawn: int, rate: float
 ) -> None:
     """Theorem 3 by two curves: a sample with noise, and the noise on as many records."""
     epsilons = np.array([0.0, 0.001, 0.01, 0.02])
-    sample = privacy_curve(Subsample(drawn, noise), Binomial(size, rate)).directions(epsilons)
-    whole = privacy_curve(noise or Exact(), Binomial(drawn, rate))
+    sample = nc.privacy_curve(nc.Subsample(drawn, noise), nc.Binomial(size, rate)).directions(
+        epsilons
+    )
+    whole = nc.privacy_curve(noise or nc.Exact(), nc.Binomial(drawn, rate))
     rise = np.expm1(epsilons) * size / drawn
     for side, share in enumerate((rate, 1 - rate)):
         kept = 1 - (size - drawn) / size * rise * share
@@ -226,10 +223,10 @@ def test_the_conjecture_holds_for_other_symmetric_queries(
 def test_shapes_are_kept() -> None:
     """One ε gives a float, an array an array of its shape, with the same values."""
     grid = np.array([[0.0, 0.1], [0.01, 2.0]])
-    bounds = amplified_delta(100, 10, 0.3, grid)
+    bounds = nc.amplified_delta(100, 10, 0.3, grid)
     assert isinstance(bounds, np.ndarray)
     assert bounds.shape == grid.shape
-    singles = [amplified_delta(100, 10, 0.3, epsilon) for epsilon in grid.ravel().tolist()]
+    singles = [nc.amplified_delta(100, 10, 0.3, epsilon) for epsilon in grid.ravel().tolist()]
     assert all(type(single) is float for single in singles)
     assert bounds.ravel().tolist() == pytest.approx(singles, rel=1e-14)
 
@@ -252,4 +249,4 @@ def test_what_has_no_bound_is_refused(
 ) -> None:
     """No records, a sample larger than the database, a certain property, an ε below 0."""
     with pytest.raises(ValueError, match=f"^{words}"):
-        amplified_delta(*arguments)
+        nc.amplified_delta(*arguments)

@@ -13,7 +13,6 @@ import noisycount as nc
 from noisycount.analysis.privacy.bounds import Bounded
 from noisycount.analysis.privacy.cells import Cell, Move
 from noisycount.analysis.privacy.disjoint_cells import TableAnswers, told_most, worst_moves
-from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import SymmetricNoise
 from tests.oracles.databases import answered_delta, exact_table_delta
 
@@ -26,7 +25,7 @@ NOISES = (nc.DiscreteLaplace(1), nc.DiscreteGaussian(1), nc.Laplace(1), nc.Gauss
 def table(
     size: int,
     rates: Sequence[float | Fraction],
-    mechanism: Exact | SymmetricNoise,
+    mechanism: nc.Exact | SymmetricNoise,
     epsilons: list[float],
     *,
     rest: bool = False,
@@ -44,7 +43,7 @@ def table(
 @pytest.mark.parametrize("rates", [HALVES, (Fraction(1, 2), *([Fraction(1, 8)] * 4))])
 def test_the_noiseless_table_is_exact(size: int, rates: Sequence[Fraction]) -> None:
     """The sum over every database in 50 digits lies in the bracket, which is that of rounding."""
-    for epsilon, found in zip(EPSILONS, table(size, rates, Exact(), EPSILONS), strict=True):
+    for epsilon, found in zip(EPSILONS, table(size, rates, nc.Exact(), EPSILONS), strict=True):
         true = exact_table_delta(size, rates, epsilon)
         assert found.lower <= true <= found.upper
         assert found.upper - found.lower < 1e-10
@@ -83,8 +82,10 @@ class _Answers:
         return self.noise.errors.between(starts, np.full_like(starts, self.width))
 
 
-@pytest.mark.parametrize("mechanism", [Exact(), nc.Gaussian(2), nc.DiscreteLaplace(2)], ids=str)
-def test_two_cells_that_hold_all_records_are_one_count(mechanism: Exact | SymmetricNoise) -> None:
+@pytest.mark.parametrize("mechanism", [nc.Exact(), nc.Gaussian(2), nc.DiscreteLaplace(2)], ids=str)
+def test_two_cells_that_hold_all_records_are_one_count(
+    mechanism: nc.Exact | SymmetricNoise,
+) -> None:
     """With both answered it is one count that is answered twice, with one of them once."""
     both, one = [Cell(0.25, mechanism), Cell(0.75, mechanism)], Cell(0.75, None)
     once = nc.privacy_curve(mechanism, nc.Binomial(50, 0.25)).bracket(0.1)
@@ -107,8 +108,8 @@ def test_the_figure_of_the_issue_is_met() -> None:
     assert found.upper - found.lower < 1e-4
 
 
-@pytest.mark.parametrize("mechanism", [Exact(), nc.Gaussian(2)], ids=str)
-def test_the_rarest_two_cells_are_the_worst(mechanism: Exact | SymmetricNoise) -> None:
+@pytest.mark.parametrize("mechanism", [nc.Exact(), nc.Gaussian(2)], ids=str)
+def test_the_rarest_two_cells_are_the_worst(mechanism: nc.Exact | SymmetricNoise) -> None:
     """No other move between cells that are answered alike shows more, if the total is told."""
     cells = [Cell(rate, mechanism) for rate in (0.02, 0.05, 0.13, 0.3, 0.5)]
     moves = list(worst_moves(20, cells))
@@ -121,7 +122,7 @@ def test_the_rarest_two_cells_are_the_worst(mechanism: Exact | SymmetricNoise) -
 def test_delta_falls_with_more_records_more_noise_and_a_larger_epsilon() -> None:
     """More records, more noise and a larger ε show less."""
     rates = [0.1, 0.2, 0.7]
-    sizes = [table(size, rates, Exact(), [0.1])[0].value for size in (1, 10, 100)]
+    sizes = [table(size, rates, nc.Exact(), [0.1])[0].value for size in (1, 10, 100)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] == pytest.approx(1.0)
     scales = [table(20, rates, nc.Gaussian(scale), [0.1])[0] for scale in (0.1, 1.0, 10.0)]
@@ -141,7 +142,7 @@ def test_a_table_of_one_record_is_the_worst_case() -> None:
 @pytest.mark.parametrize("size", [10**6, 10**9])
 def test_large_tables_have_brackets_too(size: int) -> None:
     """A hundred cells of a million records: the ends are a few percent apart."""
-    (found,) = table(size, [0.01] * 100, Exact(), [0.01])
+    (found,) = table(size, [0.01] * 100, nc.Exact(), [0.01])
     assert 0 < found.lower <= found.upper <= 1.1 * found.lower + 1e-290
 
 
@@ -152,17 +153,17 @@ def test_a_list_of_many_disjoint_questions_is_a_table() -> None:
     (found,) = table(50, [0.1, 0.1, 0.2, 0.3, 0.3], nc.Gaussian(2), [0.1], rest=True)
     assert curve.bracket(0.1) == (found.lower, found.upper)
     assert curve.delta(0.1) == found.upper
-    exact = nc.privacy_curve(Exact(), cells).bracket(0.1)
-    (found,) = table(50, [0.1, 0.1, 0.2, 0.3, 0.3], Exact(), [0.1])
+    exact = nc.privacy_curve(nc.Exact(), cells).bracket(0.1)
+    (found,) = table(50, [0.1, 0.1, 0.2, 0.3, 0.3], nc.Exact(), [0.1])
     assert exact == (found.lower, found.upper)
 
 
 def test_cells_answered_unlike_are_all_compared() -> None:
     """A frequent cell without noise beside rare ones under much noise is looked at, too."""
-    cells = [Cell(0.1, nc.Gaussian(50)), Cell(0.1, nc.Gaussian(50)), Cell(0.4, Exact())]
-    cells.append(Cell(0.4, Exact()))
+    cells = [Cell(0.1, nc.Gaussian(50)), Cell(0.1, nc.Gaussian(50)), Cell(0.4, nc.Exact())]
+    cells.append(Cell(0.4, nc.Exact()))
     (found,) = TableAnswers(40, tuple(cells)).directions([0.1])[0]
-    exact = nc.privacy_curve(Exact(), nc.Binomial(40, 0.4)).bracket(0.1)[0]
+    exact = nc.privacy_curve(nc.Exact(), nc.Binomial(40, 0.4)).bracket(0.1)[0]
     assert found.upper >= exact
     assert found.lower >= 0.9 * exact
 
@@ -172,7 +173,7 @@ def test_a_cell_may_be_as_rare_as_a_number_can_say(power: int) -> None:
     """The count is of the rarer cell, beside which the other's share is no more than 1 − 1e-17."""
     rare = Fraction(1, 10**power)
     rates = [Fraction(2, 5) - rare, Fraction(3, 5), rare]
-    for epsilon, found in zip(EPSILONS, table(3, rates, Exact(), EPSILONS), strict=True):
+    for epsilon, found in zip(EPSILONS, table(3, rates, nc.Exact(), EPSILONS), strict=True):
         true = exact_table_delta(3, rates, epsilon)
         assert found.lower <= true <= found.upper
     usual = table(3, [0.4 - 1e-12, 0.6, 1e-12], nc.Gaussian(1), EPSILONS)

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.model.populations.binomial import Binomial
+import noisycount as nc
 from tests.layers import examples
 from tests.oracles.posterior import binomial_log_pmf
 
@@ -66,7 +66,7 @@ def test_log_probabilities_keep_twelve_digits(size: int, rate: float, deviations
     """Ln P[K = k] to 1e-12 of max(1, |ln P|) out to 500 standard deviations."""
     count = count_at(size, rate, deviations)
     exact = binomial_log_pmf(size, mpf(rate), count)
-    fast = float(Binomial(size, rate).law().log_pmf(count))
+    fast = float(nc.Binomial(size, rate).law().log_pmf(count))
     assert abs(fast - exact) <= 1e-12 * max(1, abs(exact))
 
 
@@ -80,7 +80,7 @@ def test_log_probabilities_keep_twelve_digits(size: int, rate: float, deviations
 def test_log_tails_keep_twelve_digits(size: int, rate: float, deviations: float) -> None:
     """Ln P[K >= k] and ln P[K <= k] to 1e-12 of max(1, |ln P|) out to 500 standard deviations."""
     count = count_at(size, rate, deviations)
-    law = Binomial(size, rate).law()
+    law = nc.Binomial(size, rate).law()
     above = log_probability_from(size, mpf(rate), count)
     below = log_probability_from(size, 1 - mpf(rate), size - count)
     assert abs(law.log_probability(count, math.inf) - above) <= 1e-12 * max(1, abs(above))

@@ -9,7 +9,6 @@ from mpmath import mp, mpf
 
 import noisycount as nc
 from noisycount.model.laws.gamma import binomial_expansion, log_gamma_bend
-from noisycount.model.populations.binomial import Binomial
 from tests.oracles.posterior import beta_binomial_law, binomial_law
 
 RATES = st.sampled_from([1e-12, 1e-4, 0.017, 0.3, 0.5, 0.999, 1 - 1e-12])
@@ -49,7 +48,7 @@ def test_expansions_match_the_definition_in_fifty_digits(
 @given(size=st.integers(0, 400), rate=st.one_of(RATES, st.sampled_from([0.0, 1.0])))
 def test_the_law_of_a_binomial_count_is_exact(size: int, rate: float) -> None:
     """Mean, variance, mode, median and probabilities against the direct sum."""
-    fast, exact = Binomial(size, rate).law(), binomial_law(size, rate)
+    fast, exact = nc.Binomial(size, rate).law(), binomial_law(size, rate)
     assert fast.mean == pytest.approx(float(exact.mean), rel=1e-13, abs=1e-300)
     assert fast.variance == pytest.approx(float(exact.variance), rel=1e-12, abs=1e-300)
     assert (fast.mode, fast.median) == (exact.mode, exact.quantile(0.5))
@@ -62,21 +61,21 @@ def test_the_law_of_a_binomial_count_is_exact(size: int, rate: float) -> None:
 @pytest.mark.parametrize("counts", [[-1], [0.5], [11], [float("nan")]])
 def test_impossible_counts_have_probability_zero(counts: list[float]) -> None:
     """What a count cannot be has probability 0, without a warning."""
-    assert Binomial(10, 0.3).law().pmf(counts).tolist() == [0.0]
+    assert nc.Binomial(10, 0.3).law().pmf(counts).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("size", [-1, 1.5, float("nan"), float("inf"), 2**53 + 1, True, "10"])
 def test_a_size_that_is_no_whole_number_is_refused(size: object) -> None:
     """The refusal names the size and its value."""
     with pytest.raises(ValueError, match=r"^size must be a whole number from 0 to 2\*\*53, got "):
-        Binomial(size, 0.5)  # type: ignore[arg-type]
+        nc.Binomial(size, 0.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan"), True, "0.5"])
 def test_a_rate_outside_the_unit_interval_is_refused(rate: object) -> None:
     """The refusal names the rate and its value."""
     with pytest.raises(ValueError, match=r"^rate must be a probability between 0 and 1, got "):
-        Binomial(10, rate)  # type: ignore[arg-type]
+        nc.Binomial(10, rate)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

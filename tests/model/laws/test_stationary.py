@@ -7,12 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import noisycount as nc
 from noisycount.model.laws.factors import Factor, LogStep, Product, mode_and_turns
 from noisycount.model.laws.gamma import Expansion, Reals
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.binomial import BetaBinomial, Binomial
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +53,19 @@ class Watched:
         return self.factor.exact_log_step(count)
 
 
-NOISES: list[Callable[[], NoiseSum]] = [
-    lambda: NoiseSum([DiscreteLaplace(30), DiscreteLaplace(40)]),
-    lambda: NoiseSum([DiscreteGaussian(3), DiscreteGaussian(2)]),
+NOISES: list[Callable[[], nc.NoiseSum]] = [
+    lambda: nc.NoiseSum([nc.DiscreteLaplace(30), nc.DiscreteLaplace(40)]),
+    lambda: nc.NoiseSum([nc.DiscreteGaussian(3), nc.DiscreteGaussian(2)]),
 ]
 
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize(
-    "prior", [Binomial(10**15, 0.3), BetaBinomial(10**15, 3, 7), BetaBinomial(10**15, 0.3, 0.7)]
+    "prior",
+    [nc.Binomial(10**15, 0.3), nc.BetaBinomial(10**15, 3, 7), nc.BetaBinomial(10**15, 0.3, 0.7)],
 )
 def test_a_mode_among_very_many_counts_takes_few_steps(
-    prior: Binomial | BetaBinomial, noise: Callable[[], NoiseSum]
+    prior: nc.Binomial | nc.BetaBinomial, noise: Callable[[], nc.NoiseSum]
 ) -> None:
     """Far fewer than halving would for each turn, as every step of a sum of noises is dear."""
     watched = Watched(noise().likelihood(10**15, prior.size))
@@ -86,8 +84,8 @@ def test_the_mode_is_the_smallest_largest(
     size: int, rate: float, answer: int, scale: float
 ) -> None:
     """Against all counts, compared exactly."""
-    prior = Binomial(size, rate)
-    product = Product((prior, DiscreteLaplace(Fraction(scale)).likelihood(answer, size)))
+    prior = nc.Binomial(size, rate)
+    product = Product((prior, nc.DiscreteLaplace(Fraction(scale)).likelihood(answer, size)))
     steps = [product.exact_log_step(count).is_positive for count in range(size)]
     assert mode_and_turns(product, (0, size))[0] == sum(steps)
 
@@ -95,6 +93,6 @@ def test_the_mode_is_the_smallest_largest(
 def test_many_steps_are_each_step() -> None:
     """The steps of many counts at once are those of each."""
     counts = [0, 1, 29, 30, 31, 99]
-    product = Product((Binomial(100, 0.3), NOISES[0]().likelihood(30, 100)))
+    product = Product((nc.Binomial(100, 0.3), NOISES[0]().likelihood(30, 100)))
     each = [product.rise_after(count) for count in counts]
     assert product.rises_after(counts) == pytest.approx(np.array(each), rel=1e-12)

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+import noisycount as nc
 from noisycount.model.laws.factors import Product
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian, GaussianLikelihood
+from noisycount.model.noises.gaussian import GaussianLikelihood
 from noisycount.model.noises.laplace import LaplaceLikelihood
 from noisycount.model.sampling.vectors import LARGEST_TERM
 
 mp.dps = 50
 SMALL_SCALES = [Fraction(scale) for scale in ("1/20", "1/2", "99/100", "1", "7/3", "10")]
 AWKWARD = Fraction(123_456_789_012_345, 98_765_432_101)
-LAWS = [Gaussian, DiscreteGaussian]
-Law = type[Gaussian | DiscreteGaussian]
+LAWS = [nc.Gaussian, nc.DiscreteGaussian]
+Law = type[nc.Gaussian | nc.DiscreteGaussian]
 
 
 def log_weight(value: mpf, scale: Fraction) -> mpf:
@@ -72,14 +72,14 @@ def test_a_scale_out_of_range_is_refused(law: Law, scale: float) -> None:
 
 def test_floats_are_read_as_the_decimals_that_are_shown() -> None:
     """0.1 is one tenth, exactly."""
-    assert DiscreteGaussian(0.1).scale == Fraction(1, 10)
-    assert DiscreteGaussian(np.int64(7)).exact_scale == 7
+    assert nc.DiscreteGaussian(0.1).scale == Fraction(1, 10)
+    assert nc.DiscreteGaussian(np.int64(7)).exact_scale == 7
 
 
 @given(st.fractions(min_value=Fraction(1, 10**15), max_value=10**15))
 def test_awkward_scales_are_rounded_up_and_hardly(scale: Fraction) -> None:
     """The drawn scale fits the sampler, is never smaller, and at most 2^−51 larger."""
-    drawn = DiscreteGaussian(scale).scale
+    drawn = nc.DiscreteGaussian(scale).scale
     assert max(drawn.numerator, drawn.denominator) <= LARGEST_TERM
     assert scale <= drawn <= scale * (1 + Fraction(1, 2**51))
 
@@ -90,14 +90,14 @@ def test_continuous_tails_equal_the_definition(scale: float, reach: float) -> No
     """P[|Z| >= alpha] = erfc(alpha/(scale·√2)) to 1e-12 down to 1e-300."""
     alpha = float(reach) * scale
     exact = mp.erfc(mpf(alpha) / (mpf(scale) * mp.sqrt(2)))
-    assert abs(mp.expm1(mpf(Gaussian(scale).log_tail(alpha)) - mp.log(exact))) < 1e-12
+    assert abs(mp.expm1(mpf(nc.Gaussian(scale).log_tail(alpha)) - mp.log(exact))) < 1e-12
 
 
 @pytest.mark.parametrize("reach", [36.9, 37.0, 37.1, 40.0, 1e3, 1e6])
 def test_continuous_tails_beyond_the_floats_keep_their_logarithm(reach: float) -> None:
     """Where the tail itself underflows its logarithm is right to 1e-15."""
     exact = mp.log(mp.erfc(mpf(reach) / mp.sqrt(2)))
-    assert Gaussian(1.0).log_tail(reach) == pytest.approx(float(exact), rel=1e-15)
+    assert nc.Gaussian(1.0).log_tail(reach) == pytest.approx(float(exact), rel=1e-15)
 
 
 def test_both_references_of_the_discrete_tail_agree() -> None:
@@ -116,14 +116,16 @@ def test_discrete_tails_equal_the_definition(scale: Fraction, reach: float) -> N
     """P[|Z| >= alpha] to 1e-11, also at non-integer alpha."""
     alpha = max(1, math.ceil(reach * float(scale)))
     exact = mp.log(exact_tail(alpha, scale))
-    noise = DiscreteGaussian(scale)
+    noise = nc.DiscreteGaussian(scale)
     assert abs(mp.expm1(mpf(noise.log_tail(alpha)) - exact)) < 1e-11 * max(1, abs(exact) / 700)
     if scale < 2**50:
         assert noise.log_tail(alpha - 0.5) == noise.log_tail(alpha)
 
 
-@pytest.mark.parametrize("noise", [Gaussian(2.0), DiscreteGaussian(2), DiscreteGaussian(2**52)])
-def test_tails_are_probabilities_at_the_ends(noise: Gaussian | DiscreteGaussian) -> None:
+@pytest.mark.parametrize(
+    "noise", [nc.Gaussian(2.0), nc.DiscreteGaussian(2), nc.DiscreteGaussian(2**52)]
+)
+def test_tails_are_probabilities_at_the_ends(noise: nc.Gaussian | nc.DiscreteGaussian) -> None:
     """Every error is at least a non-positive alpha, and none is near the largest float."""
     assert noise.log_tail(-3) == 0
     assert noise.log_tail(0) == 0
@@ -135,21 +137,21 @@ def test_tails_are_probabilities_at_the_ends(noise: Gaussian | DiscreteGaussian)
 @pytest.mark.parametrize("beta", [1e-300, 1e-9, 0.05, 0.5, 0.999])
 def test_continuous_error_has_the_tail_asked(scale: float, beta: float) -> None:
     """P[|Z| >= smallest_error(beta)] = beta to 1e-12."""
-    alpha = Gaussian(scale).smallest_error(beta)
+    alpha = nc.Gaussian(scale).smallest_error(beta)
     tail = mp.erfc(mpf(alpha) / (mpf(scale) * mp.sqrt(2)))
     assert abs(tail / mpf(beta) - 1) < 1e-12
 
 
 def test_the_smallest_beta_has_an_error_too() -> None:
     """The smallest float asks for about 38.5 standard deviations, not for infinitely many."""
-    assert 38 < Gaussian(1.0).smallest_error(5e-324) < 39
+    assert 38 < nc.Gaussian(1.0).smallest_error(5e-324) < 39
 
 
 @pytest.mark.parametrize("scale", [*SMALL_SCALES, Fraction(10**9)])
 @pytest.mark.parametrize("beta", [1e-300, 1e-9, 0.05, 0.5, 0.999])
 def test_discrete_error_is_the_smallest_integer(scale: Fraction, beta: float) -> None:
     """The tail at alpha is at most beta, one record nearer it is more; in 50 digits."""
-    alpha = DiscreteGaussian(scale).smallest_error(beta)
+    alpha = nc.DiscreteGaussian(scale).smallest_error(beta)
     assert isinstance(alpha, int)
     assert exact_tail(alpha, scale) <= beta
     assert alpha == 1 or exact_tail(alpha - 1, scale) > beta
@@ -160,14 +162,14 @@ def test_discrete_variance_is_the_sum(scale: Fraction) -> None:
     """The variance of the law in 50 digits; never above the square of the scale."""
     pairs = [(z * z, mp.exp(log_weight(mpf(z), scale))) for z in range(1, 200)]
     exact = mp.fsum(2 * square * w for square, w in pairs) / (1 + 2 * mp.fsum(w for _, w in pairs))
-    assert DiscreteGaussian(scale).variance == pytest.approx(float(exact), rel=1e-13)
+    assert nc.DiscreteGaussian(scale).variance == pytest.approx(float(exact), rel=1e-13)
     assert exact <= mpf(scale.numerator) ** 2 / scale.denominator**2
 
 
 def test_wide_variances_are_the_squared_scale() -> None:
     """From a few records on the discrete law has the variance of the continuous one."""
-    assert DiscreteGaussian(2**52).variance == 2.0**104
-    assert DiscreteGaussian(1000).variance == Gaussian(1000).variance == 1e6
+    assert nc.DiscreteGaussian(2**52).variance == 2.0**104
+    assert nc.DiscreteGaussian(1000).variance == nc.Gaussian(1000).variance == 1e6
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 100), Fraction(7, 3), Fraction(10**9)])
@@ -204,7 +206,7 @@ def test_steps_are_the_change_to_the_next_count(scale: Fraction, answer: float) 
 
 def test_the_factor_is_smooth_and_positive_everywhere() -> None:
     """All integers are possible counts, and the logarithm is a parabola."""
-    factor = DiscreteGaussian(3).likelihood(7, 10)
+    factor = nc.DiscreteGaussian(3).likelihood(7, 10)
     assert factor == GaussianLikelihood(7.0, Fraction(3))
     assert factor.support == (-math.inf, math.inf)
     assert factor.kinks == ()
@@ -237,8 +239,8 @@ def test_a_discrete_answer_between_integers_is_refused() -> None:
     """1.5 cannot come from integer noise."""
     message = r"^answer must be an integer under discrete noise, got 1\.5$"
     with pytest.raises(ValueError, match=message):
-        DiscreteGaussian(2).likelihood(1.5, 10)
-    assert Gaussian(2.0).likelihood(1.5, 10).answer == 1.5
+        nc.DiscreteGaussian(2).likelihood(1.5, 10)
+    assert nc.Gaussian(2.0).likelihood(1.5, 10).answer == 1.5
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, math.nan, True])
@@ -255,17 +257,17 @@ def test_continuous_releases_lie_on_the_public_grid(scale: float, count: int) ->
     """Every answer is the float nearest to a multiple of a grid that does not depend on counts."""
     grid = Fraction(2) ** min(0, math.floor(math.log2(scale)) - 40)
     for _ in range(20):
-        answer = Gaussian(scale).release(count)
+        answer = nc.Gaussian(scale).release(count)
         steps = round(Fraction(answer) / grid)
         assert float(steps * grid) == answer
 
 
-@pytest.mark.parametrize("noise", [Gaussian(10.0), DiscreteGaussian(10)])
-def test_releases_have_the_law_around_the_count(noise: Gaussian | DiscreteGaussian) -> None:
+@pytest.mark.parametrize("noise", [nc.Gaussian(10.0), nc.DiscreteGaussian(10)])
+def test_releases_have_the_law_around_the_count(noise: nc.Gaussian | nc.DiscreteGaussian) -> None:
     """Mean and mean square of the errors, each within 5 standard errors of the law."""
     answers = [noise.release(50) for _ in range(20_000)]
     errors = np.array(answers) - 50.0
-    assert all(type(answer) is (float if type(noise) is Gaussian else int) for answer in answers)
+    assert all(type(answer) is (float if type(noise) is nc.Gaussian else int) for answer in answers)
     assert abs(errors.mean()) < 5 * 10 / math.sqrt(errors.size)
     assert abs((errors**2).mean() - noise.variance) < 5 * noise.variance * math.sqrt(
         2 / errors.size
@@ -287,7 +289,7 @@ def test_the_grid_law_is_as_near_to_the_continuous_one_as_stated(scale: int) -> 
 
 def test_samples_are_the_noise_alone() -> None:
     """Bulk samples have the asked shape and the variance of the law within 5 standard errors."""
-    noise = DiscreteGaussian(Fraction(3, 4))
+    noise = nc.DiscreteGaussian(Fraction(3, 4))
     draws = noise.samples(200_000)
     assert draws.shape == (200_000,)
     assert draws.var() == pytest.approx(noise.variance, rel=5 * math.sqrt(2 / draws.size))

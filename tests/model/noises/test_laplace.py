@@ -9,16 +9,15 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.sampling.vectors import LARGEST_TERM
 
 NOT_POSITIVE = [0, -1, 0.0, float("nan"), float("inf"), -math.inf, True, "1"]
 
 
 @pytest.mark.parametrize("scale", NOT_POSITIVE)
-@pytest.mark.parametrize("law", [Laplace, DiscreteLaplace])
+@pytest.mark.parametrize("law", [nc.Laplace, nc.DiscreteLaplace])
 def test_a_scale_that_is_not_positive_is_refused(
-    law: type[Laplace | DiscreteLaplace], scale: object
+    law: type[nc.Laplace | nc.DiscreteLaplace], scale: object
 ) -> None:
     """The refusal names the scale and its value."""
     with pytest.raises(ValueError, match=r"^scale must be positive and finite, got "):
@@ -26,9 +25,9 @@ def test_a_scale_that_is_not_positive_is_refused(
 
 
 @pytest.mark.parametrize("epsilon", [*NOT_POSITIVE[:-1], "one"])
-@pytest.mark.parametrize("law", [Laplace, DiscreteLaplace])
+@pytest.mark.parametrize("law", [nc.Laplace, nc.DiscreteLaplace])
 def test_an_epsilon_that_is_not_positive_is_refused(
-    law: type[Laplace | DiscreteLaplace], epsilon: object
+    law: type[nc.Laplace | nc.DiscreteLaplace], epsilon: object
 ) -> None:
     """The refusal names ε and its value."""
     with pytest.raises(ValueError, match=r"^epsilon must be positive and finite, got "):
@@ -39,21 +38,21 @@ def test_an_epsilon_that_is_not_positive_is_refused(
 def test_a_scale_beyond_the_sampler_is_refused(scale: float | Fraction) -> None:
     """Scales that the sampler cannot draw are refused, not rounded away."""
     with pytest.raises(ValueError, match=r"^scale must be "):
-        DiscreteLaplace(scale)
+        nc.DiscreteLaplace(scale)
 
 
 def test_floats_are_read_as_the_decimals_that_are_shown() -> None:
     """0.1 is one tenth: ε = 0.1 gives the scale 10, exactly."""
-    assert DiscreteLaplace(0.1).scale == Fraction(1, 10)
-    assert DiscreteLaplace.for_epsilon(0.1).scale == 10
-    assert DiscreteLaplace(np.int64(7)).epsilon == Fraction(1, 7)
-    assert DiscreteLaplace(np.float32(0.5)).scale == Fraction(1, 2)
+    assert nc.DiscreteLaplace(0.1).scale == Fraction(1, 10)
+    assert nc.DiscreteLaplace.for_epsilon(0.1).scale == 10
+    assert nc.DiscreteLaplace(np.int64(7)).epsilon == Fraction(1, 7)
+    assert nc.DiscreteLaplace(np.float32(0.5)).scale == Fraction(1, 2)
 
 
 @given(st.fractions(min_value=Fraction(1, 10**15), max_value=10**15))
 def test_awkward_scales_are_rounded_up_and_hardly(scale: Fraction) -> None:
     """The drawn scale fits the sampler, is never smaller, and at most 2^−51 larger."""
-    drawn = DiscreteLaplace(scale).scale
+    drawn = nc.DiscreteLaplace(scale).scale
     assert max(drawn.numerator, drawn.denominator) <= LARGEST_TERM
     assert scale <= drawn <= scale * (1 + Fraction(1, 2**51))
 
@@ -64,12 +63,14 @@ def test_discrete_tails_equal_the_definition(scale: Fraction, alpha: float) -> N
     """P[|Z| >= alpha] with non-integer and non-positive alpha, in 50 digits."""
     x = mp.exp(-mpf(scale.denominator) / scale.numerator)
     exact = mpf(1) if alpha <= 0 else 2 * x ** math.ceil(alpha) / (1 + x)
-    assert DiscreteLaplace(scale).log_tail(alpha) == pytest.approx(float(mp.log(exact)), rel=1e-13)
+    assert nc.DiscreteLaplace(scale).log_tail(alpha) == pytest.approx(
+        float(mp.log(exact)), rel=1e-13
+    )
 
 
 def test_releases_are_integers_around_the_count() -> None:
     """A discrete release is an int; the mean of many is the count within 5 standard errors."""
-    noise = DiscreteLaplace(Fraction(7, 3))
+    noise = nc.DiscreteLaplace(Fraction(7, 3))
     answers = [noise.release(100) for _ in range(20_000)]
     assert all(type(answer) is int for answer in answers)
     assert abs(np.mean(answers) - 100) < 5 * np.std(answers) / math.sqrt(len(answers))
@@ -82,21 +83,21 @@ def test_laplace_releases_lie_on_the_public_grid(scale: float, count: int) -> No
     """Every answer is the float nearest to a multiple of a grid that does not depend on counts."""
     grid = Fraction(2) ** min(0, math.floor(math.log2(scale)) - 40)
     for _ in range(20):
-        answer = Laplace(scale).release(count)
+        answer = nc.Laplace(scale).release(count)
         steps = round(Fraction(answer) / grid)
         assert float(steps * grid) == answer
 
 
 def test_laplace_releases_have_the_scale_of_the_law() -> None:
     """The mean absolute error of Laplace(10) is 10, within 5 standard errors."""
-    errors = np.abs([Laplace(10.0).release(50) - 50 for _ in range(20_000)])
+    errors = np.abs([nc.Laplace(10.0).release(50) - 50 for _ in range(20_000)])
     assert abs(errors.mean() - 10) < 5 * errors.std() / math.sqrt(errors.size)
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, float("nan"), True])
-@pytest.mark.parametrize("law", [Laplace, DiscreteLaplace])
+@pytest.mark.parametrize("law", [nc.Laplace, nc.DiscreteLaplace])
 def test_a_count_that_is_no_whole_number_is_refused(
-    law: type[Laplace | DiscreteLaplace], count: object
+    law: type[nc.Laplace | nc.DiscreteLaplace], count: object
 ) -> None:
     """Nothing is released about a count that cannot be."""
     with pytest.raises(ValueError, match=r"^count must be a whole number"):
@@ -105,7 +106,7 @@ def test_a_count_that_is_no_whole_number_is_refused(
 
 def test_samples_are_the_noise_alone() -> None:
     """Bulk samples have the asked shape and the variance 2x/(1 − x)² of the law."""
-    noise = DiscreteLaplace(2)
+    noise = nc.DiscreteLaplace(2)
     draws = noise.samples(200_000)
     x = math.exp(-0.5)
     assert draws.shape == (200_000,)

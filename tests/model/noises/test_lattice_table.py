@@ -5,9 +5,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.noises.noise_sum import NoiseSum
+import noisycount as nc
 from noisycount.model.noises.sum_law import SumLaw
 
 LAWS = [
@@ -71,5 +69,5 @@ def test_wide_and_continuous_sums_have_no_table() -> None:
 
 def test_noise_too_narrow_for_floats_keeps_its_logarithms() -> None:
     """P[Z = 1] of scale 2^−10 is e^−1024: below a double, not below its logarithm."""
-    noise = NoiseSum([DiscreteLaplace(2**-10), DiscreteGaussian(2**-10)])
+    noise = nc.NoiseSum([nc.DiscreteLaplace(2**-10), nc.DiscreteGaussian(2**-10)])
     assert noise.log_density(1.0) == pytest.approx(-1024, abs=1e-6)

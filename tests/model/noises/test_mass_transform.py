@@ -2,11 +2,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.noises.noise_sum import NoiseSum
+import noisycount as nc
 from tests.oracles.convolution import (
     DISCRETE,
     convolved,
@@ -29,7 +25,8 @@ def test_the_mass_within_two_laplace_noises_has_its_closed_form(ratio: float) ->
             else (mp.exp(-x) - c**2 * mp.exp(-x / c)) / (1 - c**2)
         )
         assert abs(
-            NoiseSum([Laplace(1.0), Laplace(ratio)]).log_within(reach) - mp.log(1 - outside)
+            nc.NoiseSum([nc.Laplace(1.0), nc.Laplace(ratio)]).log_within(reach)
+            - mp.log(1 - outside)
         ) < (CLOSE)
 
 
@@ -41,15 +38,15 @@ def test_the_mass_within_laplace_and_gaussian_noise_is_the_integral(deviation: f
         alpha = mpf(reach) * max(1, mpf(deviation))
         cuts = sorted({min(alpha, mpf(10) ** k) for k in range(-13, 9)})
         mass = mp.quad(lambda e: mp.exp(laplace_and_gaussian(1.0, deviation, e)), [0, *cuts])
-        found = NoiseSum([Laplace(1.0), Gaussian(deviation)]).log_within(float(alpha))
+        found = nc.NoiseSum([nc.Laplace(1.0), nc.Gaussian(deviation)]).log_within(float(alpha))
         assert abs(found - mp.log(2 * mass)) < CLOSE
 
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("noises", DISCRETE, ids=str)
-def test_the_mass_within_discrete_noises_is_a_sum(noises: list[Mechanism]) -> None:
+def test_the_mass_within_discrete_noises_is_a_sum(noises: list[nc.Mechanism]) -> None:
     """Of the convolution, term by term; between two integers nothing is added."""
-    noise, reach = NoiseSum(noises), 60
+    noise, reach = nc.NoiseSum(noises), 60
     probabilities = convolved(noises, reach)
     for alpha in (1, 2, 3, 10, 50):
         exact = mp.log(mp.fsum(probabilities[reach - alpha + 1 : reach + alpha]))
@@ -66,7 +63,7 @@ def test_the_mass_within_wide_discrete_noises_has_its_closed_form(scale: int) ->
         outside = mp.tanh(1 / (2 * b)) ** 2 * fall**alpha / (1 - fall)
         outside *= alpha + mp.coth(1 / b) + fall / (1 - fall)
         assert abs(
-            NoiseSum([DiscreteLaplace(scale)] * 2).log_within(alpha) - mp.log1p(-2 * outside)
+            nc.NoiseSum([nc.DiscreteLaplace(scale)] * 2).log_within(alpha) - mp.log1p(-2 * outside)
         ) < (CLOSE)
 
 
@@ -74,17 +71,17 @@ def test_the_mass_within_wide_discrete_noises_has_its_closed_form(scale: int) ->
 @pytest.mark.parametrize(
     "noises",
     [
-        [DiscreteLaplace(1000), DiscreteGaussian(2)],
-        [DiscreteLaplace(50), DiscreteGaussian(10**6)],
-        [DiscreteGaussian(10**6)] * 3,
-        [DiscreteGaussian(2)] * 1000,
-        [DiscreteLaplace(20 + index) for index in range(300)],
+        [nc.DiscreteLaplace(1000), nc.DiscreteGaussian(2)],
+        [nc.DiscreteLaplace(50), nc.DiscreteGaussian(10**6)],
+        [nc.DiscreteGaussian(10**6)] * 3,
+        [nc.DiscreteGaussian(2)] * 1000,
+        [nc.DiscreteLaplace(20 + index) for index in range(300)],
     ],
     ids=["narrow Gaussian", "wide Gaussian", "three", "a thousand", "unequal"],
 )
-def test_masses_within_many_noises_add_up_to_1_with_their_tails(noises: list[Mechanism]) -> None:
+def test_masses_within_many_noises_add_up_to_1_with_their_tails(noises: list[nc.Mechanism]) -> None:
     """The mass of 1..w beside the tail, and beside the sum of its terms where they are few."""
-    noise = NoiseSum(noises)
+    noise = nc.NoiseSum(noises)
     for share in (1e-3, 0.1, 1.0, 4.0):
         alpha = max(1, round(share * noise.variance**0.5))
         within = noise.log_within(alpha)

@@ -4,31 +4,26 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from noisycount.model.exact import Exact
+import noisycount as nc
 from noisycount.model.laws.factors import LogStep
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian, GaussianLikelihood
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.binomial import Binomial
+from noisycount.model.noises.gaussian import GaussianLikelihood
 from tests.oracles.convolution import DISCRETE, density
 
 
 def test_a_narrow_law_is_even_at_its_steps() -> None:
     """The answer half way between two counts tells nothing about which of them it is."""
-    likelihood = NoiseSum([Laplace(3.0), Laplace(4.0)]).likelihood(10.5, 100)
+    likelihood = nc.NoiseSum([nc.Laplace(3.0), nc.Laplace(4.0)]).likelihood(10.5, 100)
     assert likelihood.log_step(10) == 0
     assert likelihood.exact_log_step(10) == LogStep()
     assert likelihood.log_step(3) == -likelihood.log_step(17) > 0
 
 
 @pytest.mark.parametrize(
-    "noises", [DISCRETE[0], DISCRETE[6], [Laplace(2.0), Gaussian(3.0)]], ids=str
+    "noises", [DISCRETE[0], DISCRETE[6], [nc.Laplace(2.0), nc.Gaussian(3.0)]], ids=str
 )
-def test_factors_are_differences_of_the_law(noises: list[Mechanism]) -> None:
+def test_factors_are_differences_of_the_law(noises: list[nc.Mechanism]) -> None:
     """The expansions and steps of the likelihood and of both tails, around any count."""
-    noise = NoiseSum(noises)
+    noise = nc.NoiseSum(noises)
     answer = 12.0 if noise.is_discrete else 12.25
     cases = [
         (noise.likelihood(answer, 40), lambda count: noise.log_density(answer - count)),
@@ -46,7 +41,7 @@ def test_factors_are_differences_of_the_law(noises: list[Mechanism]) -> None:
         assert factor.support == (-np.inf, np.inf)
 
 
-def brute_posterior(noises: list[Mechanism], answer: int) -> tuple[mpf, mpf]:
+def brute_posterior(noises: list[nc.Mechanism], answer: int) -> tuple[mpf, mpf]:
     """The posterior mean and variance of Bin(60, 0.4) by a direct sum."""
     reach, size, rate = 300, 60, mpf(0.4)
     first, second = (
@@ -71,14 +66,14 @@ def brute_posterior(noises: list[Mechanism], answer: int) -> tuple[mpf, mpf]:
 @pytest.mark.parametrize(
     "noises",
     [
-        [DiscreteLaplace(3), DiscreteLaplace(5)],
-        [DiscreteLaplace(6), DiscreteGaussian(2)],
+        [nc.DiscreteLaplace(3), nc.DiscreteLaplace(5)],
+        [nc.DiscreteLaplace(6), nc.DiscreteGaussian(2)],
     ],
     ids=str,
 )
-def test_the_posterior_is_that_of_the_convolution(noises: list[Mechanism], answer: int) -> None:
+def test_the_posterior_is_that_of_the_convolution(noises: list[nc.Mechanism], answer: int) -> None:
     """Mean and variance against a direct sum."""
-    told = Binomial(60, 0.4).law(NoiseSum(noises).likelihood(answer, 60))
+    told = nc.Binomial(60, 0.4).law(nc.NoiseSum(noises).likelihood(answer, 60))
     mean, variance = brute_posterior(noises, answer)
     assert told.mean == pytest.approx(float(mean), rel=1e-12, abs=1e-11)
     assert told.variance == pytest.approx(float(variance), rel=1e-10)
@@ -89,17 +84,17 @@ def test_the_posterior_is_that_of_the_convolution(noises: list[Mechanism], answe
 @pytest.mark.parametrize(
     "noises",
     [
-        [DiscreteLaplace(20), DiscreteLaplace(3000)],
-        [DiscreteLaplace(3000), DiscreteGaussian(2)],
-        [Laplace(10.0), Gaussian(700.0), Laplace(5000.0)],
+        [nc.DiscreteLaplace(20), nc.DiscreteLaplace(3000)],
+        [nc.DiscreteLaplace(3000), nc.DiscreteGaussian(2)],
+        [nc.Laplace(10.0), nc.Gaussian(700.0), nc.Laplace(5000.0)],
     ],
     ids=str,
 )
-def test_wide_posteriors_need_few_points(noises: list[Mechanism], answer: float) -> None:
+def test_wide_posteriors_need_few_points(noises: list[nc.Mechanism], answer: float) -> None:
     """The sum over blocks of counts equals the sum over a million single counts."""
-    noise = NoiseSum(noises)
+    noise = nc.NoiseSum(noises)
     asked = float(round(answer)) if noise.is_discrete else answer
-    factor, population = noise.likelihood(asked, 10**6), Binomial(10**6, 0.3)
+    factor, population = noise.likelihood(asked, 10**6), nc.Binomial(10**6, 0.3)
     told = population.law(factor)
     counts = np.arange(295_000.0, 305_001.0)
     logs = population.law().log_pmf(counts) + factor.expansion(300_000)(counts - 300_000)
@@ -114,16 +109,16 @@ def test_wide_posteriors_need_few_points(noises: list[Mechanism], answer: float)
 @pytest.mark.parametrize(
     "noises",
     [
-        [DiscreteLaplace(3), DiscreteLaplace(5)],
-        [DiscreteLaplace(5), DiscreteGaussian(2)],
-        [Laplace(5.0), Gaussian(3.0), Laplace(1.0)],
+        [nc.DiscreteLaplace(3), nc.DiscreteLaplace(5)],
+        [nc.DiscreteLaplace(5), nc.DiscreteGaussian(2)],
+        [nc.Laplace(5.0), nc.Gaussian(3.0), nc.Laplace(1.0)],
     ],
     ids=str,
 )
-def test_answers_far_below_all_counts_tilt_the_prior(noises: list[Mechanism]) -> None:
+def test_answers_far_below_all_counts_tilt_the_prior(noises: list[nc.Mechanism]) -> None:
     """By e^(−k/b) of the widest noise: a binomial law again, to all digits at any distance."""
     size, rate = 10**15, 0.3
-    told = Binomial(size, rate).law(NoiseSum(noises).likelihood(0, size))
+    told = nc.Binomial(size, rate).law(nc.NoiseSum(noises).likelihood(0, size))
     tilted = mpf(rate) * mp.exp(mpf(-1) / 5)
     tilted /= 1 - mpf(rate) + tilted
     deviation = mp.sqrt(size * tilted * (1 - tilted))
@@ -134,26 +129,27 @@ def test_answers_far_below_all_counts_tilt_the_prior(noises: list[Mechanism]) ->
 
 def test_wide_discrete_gaussian_noises_are_one_gaussian_noise() -> None:
     """The lattice leaves no trace, and an answer far off loses no digits."""
-    sum_of_two = NoiseSum([DiscreteGaussian(3), DiscreteGaussian(4)])
+    sum_of_two = nc.NoiseSum([nc.DiscreteGaussian(3), nc.DiscreteGaussian(4)])
     likelihood = sum_of_two.likelihood(-(10**9), 100)
     assert isinstance(likelihood, GaussianLikelihood)
     assert float(likelihood.scale) == 5
     assert not isinstance(
-        NoiseSum([DiscreteGaussian(1), DiscreteGaussian(4)]).likelihood(0, 9), GaussianLikelihood
+        nc.NoiseSum([nc.DiscreteGaussian(1), nc.DiscreteGaussian(4)]).likelihood(0, 9),
+        GaussianLikelihood,
     )
 
 
 def test_one_noise_is_that_noise() -> None:
     """A sum of one noise hands everything on."""
-    noise = Laplace(3.0)
-    assert NoiseSum([noise]).likelihood(4.0, 10) == noise.likelihood(4.0, 10)
-    upper, exact = (law.tail(4.0, 10, upper=True) for law in (NoiseSum([noise]), noise))
+    noise = nc.Laplace(3.0)
+    assert nc.NoiseSum([noise]).likelihood(4.0, 10) == noise.likelihood(4.0, 10)
+    upper, exact = (law.tail(4.0, 10, upper=True) for law in (nc.NoiseSum([noise]), noise))
     assert upper.log_step(2) == exact.log_step(2)
 
 
 def test_gaussian_noises_are_one_gaussian_noise() -> None:
     """Of the exact variance, to 60 digits."""
-    likelihood = NoiseSum([Gaussian(0.1), Gaussian(0.7)]).likelihood(4.0, 10)
+    likelihood = nc.NoiseSum([nc.Gaussian(0.1), nc.Gaussian(0.7)]).likelihood(4.0, 10)
     assert isinstance(likelihood, GaussianLikelihood)
     variance = Fraction(0.1) ** 2 + Fraction(0.7) ** 2
     assert abs(likelihood.scale**2 / variance - 1) < Fraction(1, 10**58)
@@ -161,61 +157,63 @@ def test_gaussian_noises_are_one_gaussian_noise() -> None:
 
 def test_sums_of_sums_are_flat() -> None:
     """The noises of a sum stand in its place."""
-    inner = NoiseSum([Laplace(1.0), Gaussian(2.0)])
-    assert NoiseSum([Laplace(3.0), inner]) == NoiseSum([Laplace(3.0), Laplace(1.0), Gaussian(2.0)])
+    inner = nc.NoiseSum([nc.Laplace(1.0), nc.Gaussian(2.0)])
+    assert nc.NoiseSum([nc.Laplace(3.0), inner]) == nc.NoiseSum(
+        [nc.Laplace(3.0), nc.Laplace(1.0), nc.Gaussian(2.0)]
+    )
 
 
 def test_variances_add_up() -> None:
     """2·scale² of each Laplace noise, scale² of the Gaussian one."""
-    assert NoiseSum([Laplace(1.0), Laplace(2.0), Gaussian(3.0)]).variance == 19
+    assert nc.NoiseSum([nc.Laplace(1.0), nc.Laplace(2.0), nc.Gaussian(3.0)]).variance == 19
 
 
-@pytest.mark.parametrize("noises", [DISCRETE[2], [Laplace(2.0), Gaussian(3.0)]], ids=str)
-def test_releases_have_the_variance_of_the_sum(noises: list[Mechanism]) -> None:
+@pytest.mark.parametrize("noises", [DISCRETE[2], [nc.Laplace(2.0), nc.Gaussian(3.0)]], ids=str)
+def test_releases_have_the_variance_of_the_sum(noises: list[nc.Mechanism]) -> None:
     """The mean square of 2,000 errors lies within six of its standard errors.
 
     Of a sum of Laplace noises, the fourth moment is at most six squared variances; by the normal
     approximation a right sampler fails once in a billion runs.
     """
-    noise = NoiseSum(noises)
+    noise = nc.NoiseSum(noises)
     answers = [noise.release(100) for _ in range(2000)]
     assert {type(answer) for answer in answers} == {int if noise.is_discrete else float}
     square = float(np.mean([(answer - 100) ** 2 for answer in answers]))
     assert square == pytest.approx(noise.variance, rel=6 * (5 / 2000) ** 0.5)
 
 
-@pytest.mark.parametrize("noises", [[], [Exact()], [Laplace(1.0), 3.0], "ab"])
-def test_only_noises_are_added(noises: list[Mechanism]) -> None:
+@pytest.mark.parametrize("noises", [[], [nc.Exact()], [nc.Laplace(1.0), 3.0], "ab"])
+def test_only_noises_are_added(noises: list[nc.Mechanism]) -> None:
     """Nothing, or anything but noise, is refused."""
     with pytest.raises(ValueError, match=r"^noises must "):
-        NoiseSum(noises)
+        nc.NoiseSum(noises)
 
 
 @pytest.mark.parametrize(
     "noises",
     [
-        [DiscreteLaplace(3), Laplace(1.0), Laplace(2.0)],
-        [DiscreteLaplace(3), Gaussian(10.0)],
-        [Laplace(3.0), DiscreteLaplace(3.1767)],
+        [nc.DiscreteLaplace(3), nc.Laplace(1.0), nc.Laplace(2.0)],
+        [nc.DiscreteLaplace(3), nc.Gaussian(10.0)],
+        [nc.Laplace(3.0), nc.DiscreteLaplace(3.1767)],
     ],
     ids=str,
 )
-def test_mixed_sums_are_refused(noises: list[Mechanism]) -> None:
+def test_mixed_sums_are_refused(noises: list[nc.Mechanism]) -> None:
     """The density of discrete noise beside continuous noise bends at every integer."""
     with pytest.raises(ValueError, match=r"^noises must be all discrete or all continuous, got "):
-        NoiseSum(noises)
+        nc.NoiseSum(noises)
 
 
 def test_scales_out_of_range_are_refused() -> None:
     """Beyond 2^±52 records no answer would mean anything."""
     with pytest.raises(ValueError, match=r"^scale must be between 2\*\*-52 and 2\*\*52 records"):
-        NoiseSum([Laplace(1e-300), Laplace(1.0)])
+        nc.NoiseSum([nc.Laplace(1e-300), nc.Laplace(1.0)])
 
 
 @pytest.mark.parametrize("answer", [0.5, np.nan, 1e300])
 def test_impossible_answers_are_refused(answer: float) -> None:
     """A fraction from discrete noise, no number, or one that is out of reach."""
-    noise = NoiseSum([DiscreteLaplace(1), DiscreteGaussian(1)])
+    noise = nc.NoiseSum([nc.DiscreteLaplace(1), nc.DiscreteGaussian(1)])
     with pytest.raises(ValueError, match=r"^answer must "):
         noise.likelihood(answer, 10)
     with pytest.raises(ValueError, match=r"^answer must "):

@@ -6,14 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from noisycount.analysis.posterior.posterior import posterior
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.binomial import BetaBinomial, Binomial
-from noisycount.model.populations.known import Known
-from noisycount.model.populations.population import Informed, Population
-from noisycount.model.populations.strata import Strata
-from noisycount.model.populations.tabulated import Tabulated
+import noisycount as nc
+from noisycount.model.populations.population import Informed
 from tests.oracles.posterior import (
     Law,
     assert_exact,
@@ -28,14 +22,14 @@ from tests.oracles.posterior import (
 SHAPES = [1e-6, 0.5, 1.0, 3.7, 1e6]
 TABLE = [0.0, 0.125, 0.25, 0.0, 0.5, 0.125]
 EXCHANGEABLE = [
-    (Binomial(20, 0.3), binomial_law(20, 0.3)),
-    (BetaBinomial(20, 1e-6, 0.5), beta_binomial_law(20, 1e-6, 0.5)),
-    (BetaBinomial(20, 3.7, 1e6), beta_binomial_law(20, 3.7, 1e6)),
-    (Tabulated(TABLE), Law(0, [mpf(chance) for chance in TABLE])),
+    (nc.Binomial(20, 0.3), binomial_law(20, 0.3)),
+    (nc.BetaBinomial(20, 1e-6, 0.5), beta_binomial_law(20, 1e-6, 0.5)),
+    (nc.BetaBinomial(20, 3.7, 1e6), beta_binomial_law(20, 3.7, 1e6)),
+    (nc.Tabulated(TABLE), Law(0, [mpf(chance) for chance in TABLE])),
 ]
 
 
-def assert_same_law(population: Population, exact: Law) -> None:
+def assert_same_law(population: nc.Population, exact: Law) -> None:
     """Every probability to 1e-12 of itself."""
     found = population.law().pmf(range(population.records + 1))
     expected = [float(exact.pmf(count)) for count in range(population.records + 1)]
@@ -47,24 +41,24 @@ def assert_same_law(population: Population, exact: Law) -> None:
 @pytest.mark.parametrize("beta", SHAPES)
 def test_the_law_of_a_beta_binomial_count_is_exact(size: int, alpha: float, beta: float) -> None:
     """Every probability, for U-shaped, flat and narrow laws of the rate."""
-    assert_same_law(BetaBinomial(size, alpha, beta), beta_binomial_law(size, alpha, beta))
+    assert_same_law(nc.BetaBinomial(size, alpha, beta), beta_binomial_law(size, alpha, beta))
 
 
 @pytest.mark.few(9)
 @pytest.mark.parametrize("size", [10**6, 10**12])
 @pytest.mark.parametrize("share", [0, 0.25, 1])
-@pytest.mark.parametrize("noise", [Laplace(10), Gaussian(30)], ids=["Laplace", "Gaussian"])
+@pytest.mark.parametrize("noise", [nc.Laplace(10), nc.Gaussian(30)], ids=["Laplace", "Gaussian"])
 @pytest.mark.parametrize("shapes", [(1e-6, 1e-6), (1e-6, 3.7), (0.5, 1.0), (3.7, 0.5)])
 def test_narrow_noise_on_large_beta_binomials_is_exact(
-    size: int, share: float, noise: Laplace | Gaussian, shapes: tuple[float, float]
+    size: int, share: float, noise: nc.Laplace | nc.Gaussian, shapes: tuple[float, float]
 ) -> None:
     """The counts that matter lie around the answer: summed there in 50 digits."""
     answer = share * size + 11.3
     first, last = max(0, round(answer) - 1000), min(size, round(answer) + 1000)
-    likelihood = laplace_likelihood if isinstance(noise, Laplace) else gaussian_likelihood
+    likelihood = laplace_likelihood if isinstance(noise, nc.Laplace) else gaussian_likelihood
     window = beta_binomial_law(size, *shapes, first, last)
     exact = reweighted(window, likelihood(answer, noise.scale))
-    assert_exact(posterior(answer, BetaBinomial(size, *shapes), noise), exact)
+    assert_exact(nc.posterior(answer, nc.BetaBinomial(size, *shapes), noise), exact)
 
 
 @pytest.mark.few(2)
@@ -77,13 +71,13 @@ def test_wide_noise_on_beta_binomials_weighs_all_counts(
     size, answer = 8000, 2345.6
     law = beta_binomial_law(size, *shapes)
     exact = reweighted(law, laplace_likelihood(answer, scale))
-    assert_exact(posterior(answer, BetaBinomial(size, *shapes), Laplace(scale)), exact)
+    assert_exact(nc.posterior(answer, nc.BetaBinomial(size, *shapes), nc.Laplace(scale)), exact)
 
 
 @pytest.mark.parametrize(("rate", "deviation"), [(0.3, 0.02), (0.999, 1e-3), (1e-6, 1e-7)])
 def test_a_rate_and_its_deviation_give_that_beta_law(rate: float, deviation: float) -> None:
     """The shapes of `from_rate` have the mean and the standard deviation asked for."""
-    population = BetaBinomial.from_rate(10, rate, deviation)
+    population = nc.BetaBinomial.from_rate(10, rate, deviation)
     seen = population.alpha + population.beta
     assert population.alpha / seen == pytest.approx(rate, rel=1e-12)
     spread = math.sqrt(population.alpha * population.beta / (seen + 1)) / seen
@@ -91,7 +85,7 @@ def test_a_rate_and_its_deviation_give_that_beta_law(rate: float, deviation: flo
 
 
 @pytest.mark.parametrize(("population", "law"), EXCHANGEABLE)
-def test_neighbours_weigh_counts_by_their_records(population: Population, law: Law) -> None:
+def test_neighbours_weigh_counts_by_their_records(population: nc.Population, law: Law) -> None:
     """One pair with laws ∝ k·P[k] and ∝ (n − k)·P[k], among as many records."""
     ((positive, negative),) = population.neighbours()
     size = population.records
@@ -104,7 +98,7 @@ def test_neighbours_weigh_counts_by_their_records(population: Population, law: L
 @pytest.mark.parametrize(("population", "law"), EXCHANGEABLE)
 @given(data=st.data())
 def test_known_records_follow_bayes_theorem(
-    population: Population, law: Law, data: st.DataObject
+    population: nc.Population, law: Law, data: st.DataObject
 ) -> None:
     """`given` weighs each count by the hypergeometric probability of what is known."""
     known = data.draw(st.integers(0, population.records))
@@ -115,7 +109,7 @@ def test_known_records_follow_bayes_theorem(
 
 
 @pytest.mark.parametrize("population", [population for population, _ in EXCHANGEABLE])
-def test_knowing_twice_is_knowing_the_sum(population: Population) -> None:
+def test_knowing_twice_is_knowing_the_sum(population: nc.Population) -> None:
     """Three records and then two more tell the same as five at once."""
     twice = population.given(2, 1).given(2, 1)
     once = population.given(4, 2)
@@ -127,28 +121,30 @@ def test_knowing_twice_is_knowing_the_sum(population: Population) -> None:
 
 def test_neighbours_of_an_informed_population_keep_what_is_known() -> None:
     """The other record is one of those that are not known."""
-    ((positive, negative),) = Binomial(10, 0.3).given(4, 1).neighbours()
-    assert positive == Informed(Binomial(5, 0.3), 5, 2)
-    assert negative == Informed(Binomial(5, 0.3), 5, 1)
+    ((positive, negative),) = nc.Binomial(10, 0.3).given(4, 1).neighbours()
+    assert positive == Informed(nc.Binomial(5, 0.3), 5, 2)
+    assert negative == Informed(nc.Binomial(5, 0.3), 5, 1)
 
 
 def test_known_records_do_not_wear_out_a_small_shape() -> None:
     """A shape far below 1 keeps its digits when all known records are of the other kind."""
-    informed = BetaBinomial(100, 24.0, 1e-6).given(24, 24)
-    assert informed.rest == BetaBinomial(76, 48.0, 1e-6)
+    informed = nc.BetaBinomial(100, 24.0, 1e-6).given(24, 24)
+    assert informed.rest == nc.BetaBinomial(76, 48.0, 1e-6)
 
 
 def test_the_worst_adversary_tries_every_count() -> None:
     """`Known` with no count yields a pair for each count of the other records."""
-    pairs = [(positive, negative) for positive, negative in Known(3).neighbours()]
+    pairs = [(positive, negative) for positive, negative in nc.Known(3).neighbours()]
     for count, (positive, negative) in enumerate(pairs):
         assert positive.law().pmf(range(4)).tolist() == [k == count + 1 for k in range(4)]
         assert negative.law().pmf(range(4)).tolist() == [k == count for k in range(4)]
     assert len(pairs) == 3
 
 
-@pytest.mark.parametrize("population", [Binomial(9, 0.0), Binomial(9, 1.0), Tabulated([1, 0, 0])])
-def test_a_certain_property_has_no_neighbours(population: Population) -> None:
+@pytest.mark.parametrize(
+    "population", [nc.Binomial(9, 0.0), nc.Binomial(9, 1.0), nc.Tabulated([1, 0, 0])]
+)
+def test_a_certain_property_has_no_neighbours(population: nc.Population) -> None:
     """If no record, or every one, satisfies it, none can be the other way."""
     with pytest.raises(ValueError, match=r"^population must leave the property uncertain, got "):
         list(population.neighbours())
@@ -165,9 +161,9 @@ def test_a_certain_property_has_no_neighbours(population: Population) -> None:
         (3, math.nan, r"^positives must be a whole number from 0 to 2\*\*53, got nan$"),
     ],
 )
-@pytest.mark.parametrize("population", [Binomial(20, 0.3), BetaBinomial(20, 1, 2)])
+@pytest.mark.parametrize("population", [nc.Binomial(20, 0.3), nc.BetaBinomial(20, 1, 2)])
 def test_knowledge_that_cannot_be_is_refused(
-    population: Population, known: float, positives: float, message: str
+    population: nc.Population, known: float, positives: float, message: str
 ) -> None:
     """The refusal names the argument, its value and the bound."""
     with pytest.raises(ValueError, match=message):
@@ -178,18 +174,18 @@ def test_knowledge_that_cannot_be_is_refused(
 def test_a_size_that_is_no_whole_number_is_refused(size: object) -> None:
     """The refusal names the size and its value."""
     with pytest.raises(ValueError, match=r"^size must be a whole number from 0 to 2\*\*53, got "):
-        BetaBinomial(size, 1, 1)  # type: ignore[arg-type]
+        nc.BetaBinomial(size, 1, 1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"^size must be a whole number from 1 to 2\*\*53, got "):
-        Known(size)  # type: ignore[arg-type]
+        nc.Known(size)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("shape", [0, -1.0, math.nan, math.inf, True, "1"])
 def test_a_shape_that_is_not_positive_is_refused(shape: object) -> None:
     """The refusal names the shape and its value."""
     with pytest.raises(ValueError, match=r"^alpha must be positive and finite, got "):
-        BetaBinomial(10, shape, 1)  # type: ignore[arg-type]
+        nc.BetaBinomial(10, shape, 1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"^beta must be positive and finite, got "):
-        BetaBinomial(10, 1, shape)  # type: ignore[arg-type]
+        nc.BetaBinomial(10, 1, shape)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -207,14 +203,14 @@ def test_a_deviation_that_no_beta_law_has_is_refused(
 ) -> None:
     """The refusal gives the largest deviation at that rate."""
     with pytest.raises(ValueError, match=message):
-        BetaBinomial.from_rate(10, rate, deviation)
+        nc.BetaBinomial.from_rate(10, rate, deviation)
 
 
 @pytest.mark.parametrize("count", [-1, 10, 1.5, math.nan])
 def test_a_known_count_that_cannot_be_is_refused(count: float) -> None:
     """The other nine records hold at most nine positives; the refusal names the count."""
     with pytest.raises(ValueError, match=r"^count must be .*, got "):
-        Known(10, count)  # type: ignore[arg-type]
+        nc.Known(10, count)  # type: ignore[arg-type]
 
 
 def test_known_has_no_law_of_the_count() -> None:
@@ -222,24 +218,24 @@ def test_known_has_no_law_of_the_count() -> None:
     with pytest.raises(
         ValueError, match=r"^population must give the count a law, .*: use Binomial"
     ):
-        posterior(5, Known(10, 4), Laplace(2))
+        nc.posterior(5, nc.Known(10, 4), nc.Laplace(2))
     with pytest.raises(ValueError, match=r"^known must be 0 for Known"):
-        Known(10, 4).given(1, 1)
+        nc.Known(10, 4).given(1, 1)
 
 
 @pytest.mark.parametrize(
     ("population", "size"),
     [
-        (Binomial(7, 0.5), 7),
-        (BetaBinomial(7, 1, 2), 7),
-        (Known(7), 7),
-        (Tabulated([0.5, 0.5]), 1),
-        (Strata([3, 4], [0.1, 0.2]), 7),
-        (Binomial(7, 0.5).given(3, 1), 7),
-        (Strata([3, 4], [0.1, 0.2]).given([1, 2], [1, 0]), 7),
+        (nc.Binomial(7, 0.5), 7),
+        (nc.BetaBinomial(7, 1, 2), 7),
+        (nc.Known(7), 7),
+        (nc.Tabulated([0.5, 0.5]), 1),
+        (nc.Strata([3, 4], [0.1, 0.2]), 7),
+        (nc.Binomial(7, 0.5).given(3, 1), 7),
+        (nc.Strata([3, 4], [0.1, 0.2]).given([1, 2], [1, 0]), 7),
     ],
 )
-def test_every_population_has_the_size_of_all_records(population: Population, size: int) -> None:
+def test_every_population_has_the_size_of_all_records(population: nc.Population, size: int) -> None:
     """Known ones included, under both names."""
     assert (population.size, population.records) == (size, size)
 
@@ -247,10 +243,10 @@ def test_every_population_has_the_size_of_all_records(population: Population, si
 def test_a_population_without_a_size_is_refused() -> None:
     """The property of the base is no default of the field."""
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'size'"):
-        Binomial(rate=0.3)  # type: ignore[call-arg]
+        nc.Binomial(rate=0.3)  # type: ignore[call-arg]
 
 
 def test_a_rate_in_per_cent_is_told_as_a_number() -> None:
     """As it is a text, and rates are numbers."""
     with pytest.raises(ValueError, match=r"^rate must be .* got '1\.7%': write 0\.017$"):
-        Binomial(5912, "1.7%")  # type: ignore[arg-type]
+        nc.Binomial(5912, "1.7%")  # type: ignore[arg-type]

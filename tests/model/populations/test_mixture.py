@@ -10,7 +10,6 @@ import noisycount as nc
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.populations.binomial import Formulated
-from noisycount.model.populations.population import Population
 from tests.model.populations.contract import PopulationCase, PopulationContract
 from tests.oracles.balls import ball
 from tests.oracles.pairs import exchangeable
@@ -100,7 +99,7 @@ def test_more_records_than_a_table_holds_are_refused() -> None:
 def test_what_is_forgotten_cannot_be_made() -> None:
     """A population that only has a law is no population: it says nothing of its neighbours."""
 
-    class Forgetful(Population):
+    class Forgetful(nc.Population):
         size = 3
 
     with pytest.raises(TypeError, match=r"abstract methods .*neighbours"):

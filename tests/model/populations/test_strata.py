@@ -9,13 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.analysis.posterior.posterior import posterior
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.binomial import Binomial
-from noisycount.model.populations.strata import Strata
-from noisycount.model.subsampling import Subsample
+import noisycount as nc
 from tests.layers import examples
 from tests.oracles.posterior import (
     Law,
@@ -59,9 +53,9 @@ def bulk(size: int, rate: float, reach: float = 13) -> Law:
 
 
 @pytest.fixture(scope="module")
-def million() -> tuple[Strata, Law]:
+def million() -> tuple[nc.Strata, Law]:
     """A million records of two kinds, and a few of certain and rare ones."""
-    strata = Strata([900_000, 99_990, 7, 3], [0.02, 1e-3, 1.0, 0.0])
+    strata = nc.Strata([900_000, 99_990, 7, 3], [0.02, 1e-3, 1.0, 0.0])
     law = sum_law(bulk(900_000, 0.02), bulk(99_990, 1e-3))
     return strata, Law(law.first + 7, law.weights)
 
@@ -71,7 +65,7 @@ def million() -> tuple[Strata, Law]:
 def test_the_law_of_a_sum_is_exact(groups: list[tuple[int, float]]) -> None:
     """Every probability of narrow laws to 1e-12 of itself, against the convolution."""
     sizes, rates = zip(*groups, strict=True)
-    law, exact = Strata(sizes, rates).law(), strata_law(sizes, rates)
+    law, exact = nc.Strata(sizes, rates).law(), strata_law(sizes, rates)
     expected = [float(weight) for weight in exact.weights]
     assert law.pmf(range(sum(sizes) + 1)) == pytest.approx(expected, rel=1e-12, abs=1e-290)
     assert law.mean == pytest.approx(float(exact.mean), rel=1e-14, abs=1e-300)
@@ -81,51 +75,51 @@ def test_the_law_of_a_sum_is_exact(groups: list[tuple[int, float]]) -> None:
 @given(
     rates=st.lists(st.floats(0.02, 0.98), min_size=120, max_size=300),
     answer=st.floats(-50, 350),
-    noise=st.sampled_from([Laplace(0.5), Laplace(20), Gaussian(3), Gaussian(1e4)]),
+    noise=st.sampled_from([nc.Laplace(0.5), nc.Laplace(20), nc.Gaussian(3), nc.Gaussian(1e4)]),
 )
 def test_single_records_of_unequal_rates_are_exact(
-    rates: list[float], answer: float, noise: Laplace | Gaussian
+    rates: list[float], answer: float, noise: nc.Laplace | nc.Gaussian
 ) -> None:
     """Wide Poisson-binomial laws come by their frequencies; the answer may lie in their tails."""
     sizes = [1] * len(rates)
-    likelihood = laplace_likelihood if isinstance(noise, Laplace) else gaussian_likelihood
+    likelihood = laplace_likelihood if isinstance(noise, nc.Laplace) else gaussian_likelihood
     exact = reweighted(strata_law(sizes, rates), likelihood(answer, noise.scale))
-    assert_exact(posterior(answer, Strata(sizes, rates), noise), exact)
+    assert_exact(nc.posterior(answer, nc.Strata(sizes, rates), noise), exact)
 
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("deviations", "noise", "likelihood"),
     [
-        (0.3, Laplace(0.01), laplace_likelihood),
-        (-2, Laplace(30), laplace_likelihood),
-        (1.5, Laplace(1e9), laplace_likelihood),
-        (2, Gaussian(0.5), gaussian_likelihood),
-        (6, Gaussian(200), gaussian_likelihood),
-        (0, Gaussian(1e6), gaussian_likelihood),
+        (0.3, nc.Laplace(0.01), laplace_likelihood),
+        (-2, nc.Laplace(30), laplace_likelihood),
+        (1.5, nc.Laplace(1e9), laplace_likelihood),
+        (2, nc.Gaussian(0.5), gaussian_likelihood),
+        (6, nc.Gaussian(200), gaussian_likelihood),
+        (0, nc.Gaussian(1e6), gaussian_likelihood),
     ],
 )
 def test_a_million_records_are_exact(
-    million: tuple[Strata, Law],
+    million: tuple[nc.Strata, Law],
     deviations: float,
-    noise: Laplace | Gaussian,
+    noise: nc.Laplace | nc.Gaussian,
     likelihood: Callable[[float, float], Callable[[int], mpf]],
 ) -> None:
     """Against a convolution in integers of 300 bits."""
     strata, law = million
     answer = 18_107 + 0.25 + deviations * 133
     exact = reweighted(law, likelihood(answer, noise.scale))
-    assert_exact(posterior(answer, strata, noise), exact)
+    assert_exact(nc.posterior(answer, strata, noise), exact)
 
 
-def test_a_sample_of_a_million_records_is_exact(million: tuple[Strata, Law]) -> None:
+def test_a_sample_of_a_million_records_is_exact(million: tuple[nc.Strata, Law]) -> None:
     """A tenth of the records were drawn without noise."""
     strata, law = million
     exact = reweighted(law, sample_likelihood(1850, 100_000, 10**6))
-    assert_exact(posterior(1850, strata, Subsample(100_000)), exact)
+    assert_exact(nc.posterior(1850, strata, nc.Subsample(100_000)), exact)
 
 
-def test_the_law_of_a_million_records_keeps_digits_far_out(million: tuple[Strata, Law]) -> None:
+def test_the_law_of_a_million_records_keeps_digits_far_out(million: tuple[nc.Strata, Law]) -> None:
     """Log-probabilities of the prior law within its depth, to 1e-10."""
     strata, exact = million
     law = strata.law()
@@ -137,11 +131,11 @@ def test_the_law_of_a_million_records_keeps_digits_far_out(million: tuple[Strata
         assert log_pmf == pytest.approx(float(expected), rel=1e-10)
 
 
-@pytest.mark.parametrize("mechanism", [Laplace(3), Gaussian(40), Subsample(50)])
-def test_groups_of_one_rate_are_one_binomial(mechanism: Mechanism) -> None:
+@pytest.mark.parametrize("mechanism", [nc.Laplace(3), nc.Gaussian(40), nc.Subsample(50)])
+def test_groups_of_one_rate_are_one_binomial(mechanism: nc.Mechanism) -> None:
     """Three groups at the same rate tell what one population of all records tells."""
-    told = posterior(17, Strata([60, 1, 39], [0.3, 0.3, 0.3]), mechanism)
-    same = posterior(17, Binomial(100, 0.3), mechanism)
+    told = nc.posterior(17, nc.Strata([60, 1, 39], [0.3, 0.3, 0.3]), mechanism)
+    same = nc.posterior(17, nc.Binomial(100, 0.3), mechanism)
     assert told.mean == pytest.approx(same.mean, rel=1e-13)
     assert told.variance == pytest.approx(same.variance, rel=1e-11)
     assert (told.median, told.mode, told.interval()) == (same.median, same.mode, same.interval())
@@ -149,7 +143,7 @@ def test_groups_of_one_rate_are_one_binomial(mechanism: Mechanism) -> None:
 
 def test_neighbours_are_one_pair_for_each_group_with_records() -> None:
     """The record is taken out of its group and added as known; empty groups have none."""
-    pairs = list(Strata([2, 0, 3], [0.25, 0.5, 0.75]).neighbours())
+    pairs = list(nc.Strata([2, 0, 3], [0.25, 0.5, 0.75]).neighbours())
     rests = [([1, 0, 3], [0.25, 0.5, 0.75]), ([2, 0, 2], [0.25, 0.5, 0.75])]
     for (positive, negative), rest in zip(pairs, rests, strict=True):
         others = [float(weight) for weight in strata_law(*rest).weights]
@@ -160,7 +154,7 @@ def test_neighbours_are_one_pair_for_each_group_with_records() -> None:
 
 def test_knowing_twice_is_knowing_the_sum() -> None:
     """One record of each group and then one of the second are two of the second."""
-    strata = Strata([4, 5], [0.25, 0.75])
+    strata = nc.Strata([4, 5], [0.25, 0.75])
     twice = strata.given([1, 1], [1, 0]).given([0, 1], [0, 1])
     once = strata.given([1, 2], [1, 1])
     assert (twice.known, twice.positives, twice.records) == (3, 2, 9)
@@ -170,10 +164,10 @@ def test_knowing_twice_is_knowing_the_sum() -> None:
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 def test_a_group_of_a_certain_property_has_no_neighbours(rate: float) -> None:
     """Beside others it is as if known; alone it is refused with its rate."""
-    (pair,) = Strata([2, 3], [0.5, rate]).neighbours()
+    (pair,) = nc.Strata([2, 3], [0.5, rate]).neighbours()
     assert pair.positive.law().mean == 1.5 + 3 * rate
     with pytest.raises(ValueError, match=rf"^rates must lie between 0 and 1 .*, got \[{rate}\]: "):
-        list(Strata([3], [rate]).neighbours())
+        list(nc.Strata([3], [rate]).neighbours())
 
 
 @pytest.mark.parametrize(
@@ -197,7 +191,7 @@ def test_a_group_of_a_certain_property_has_no_neighbours(rate: float) -> None:
 def test_groups_that_cannot_be_are_refused(sizes: object, rates: object, message: str) -> None:
     """The refusal names the argument and its value, or the shapes that do not fit."""
     with pytest.raises(ValueError, match=message):
-        Strata(sizes, rates)  # type: ignore[arg-type]
+        nc.Strata(sizes, rates)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -214,4 +208,4 @@ def test_knowledge_that_cannot_be_is_refused(
 ) -> None:
     """The refusal names the argument, its value and the bound."""
     with pytest.raises(ValueError, match=message):
-        Strata([4, 5], [0.25, 0.75]).given(known, positives)
+        nc.Strata([4, 5], [0.25, 0.75]).given(known, positives)

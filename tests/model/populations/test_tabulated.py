@@ -7,12 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from noisycount.analysis.posterior.posterior import posterior
-from noisycount.model.exact import Exact
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.binomial import Binomial
-from noisycount.model.populations.tabulated import Tabulated
+import noisycount as nc
 from tests.oracles.posterior import (
     Law,
     assert_exact,
@@ -26,7 +21,7 @@ from tests.oracles.posterior import (
 def test_the_law_is_the_table(weights: list[int]) -> None:
     """Probabilities, estimates and quantiles are those of the table, zeros and all."""
     table = [weight / sum(weights) for weight in weights]
-    law, exact = Tabulated(table).law(), Law(0, [mpf(chance) for chance in table])
+    law, exact = nc.Tabulated(table).law(), Law(0, [mpf(chance) for chance in table])
     expected = [float(exact.pmf(count)) for count in range(len(table))]
     assert law.pmf(range(len(table))) == pytest.approx(expected, rel=1e-14)
     assert law.mean == pytest.approx(float(exact.mean), rel=1e-13)
@@ -59,13 +54,13 @@ def test_a_table_of_a_million_counts_is_exact(
     """Only the counts within some dozens of scales of the nearest possible one matter."""
     law = Law(first, [mpf(chance) for chance in ramps[first : last + 1]])
     exact = reweighted(law, laplace_likelihood(answer, scale))
-    assert_exact(posterior(answer, Tabulated(ramps), Laplace(scale)), exact)
+    assert_exact(nc.posterior(answer, nc.Tabulated(ramps), nc.Laplace(scale)), exact)
 
 
 @pytest.mark.parametrize(("known", "positives"), [(10**5, 2100), (999_000, 21_000), (10**6, 9)])
 def test_knowledge_of_many_records_keeps_its_digits(known: int, positives: int) -> None:
     """A flat table after held records is a beta-binomial law, with moments in closed form."""
-    told = Tabulated(np.full(10**6 + 1, 1 / (10**6 + 1))).given(known, positives).law()
+    told = nc.Tabulated(np.full(10**6 + 1, 1 / (10**6 + 1))).given(known, positives).law()
     others, alpha, beta = 10**6 - known, positives + 1, known - positives + 1
     total = alpha + beta
     mean = positives + Fraction(others * alpha, total)
@@ -76,28 +71,28 @@ def test_knowledge_of_many_records_keeps_its_digits(known: int, positives: int) 
 
 def test_a_table_of_a_binomial_tells_what_the_binomial_tells() -> None:
     """Noisy answers about both give the same posterior."""
-    binomial = Binomial(200, 0.3)
-    table = Tabulated(binomial.law().pmf(range(201)))
-    for noise in (Laplace(5), Gaussian(8)):
-        told, same = posterior(71.5, table, noise), posterior(71.5, binomial, noise)
+    binomial = nc.Binomial(200, 0.3)
+    table = nc.Tabulated(binomial.law().pmf(range(201)))
+    for noise in (nc.Laplace(5), nc.Gaussian(8)):
+        told, same = nc.posterior(71.5, table, noise), nc.posterior(71.5, binomial, noise)
         assert told.mean == pytest.approx(same.mean, rel=1e-13)
         assert told.interval() == same.interval()
 
 
 def test_counts_of_probability_zero_are_never_told() -> None:
     """Neither an exact answer nor a posterior can put weight where the table has none."""
-    table = Tabulated([0.5, 0.0, 0.0, 0.5])
-    told = posterior(1.4, table, Gaussian(0.3))
+    table = nc.Tabulated([0.5, 0.0, 0.0, 0.5])
+    told = nc.posterior(1.4, table, nc.Gaussian(0.3))
     assert told.pmf([1, 2]).tolist() == [0, 0]
     assert told.mode == told.median == 0
     with pytest.raises(ValueError, match=r"^answer is impossible: no count can have it"):
-        posterior(1, table, Exact())
+        nc.posterior(1, table, nc.Exact())
 
 
 def test_wide_noise_sees_both_sides_of_a_gap() -> None:
     """The weights of two far counts against the definition."""
     exact = reweighted(Law(0, [mpf(0.5), mpf(0), mpf(0), mpf(0.5)]), gaussian_likelihood(1.4, 30.0))
-    assert_exact(posterior(1.4, Tabulated([0.5, 0, 0, 0.5]), Gaussian(30)), exact)
+    assert_exact(nc.posterior(1.4, nc.Tabulated([0.5, 0, 0, 0.5]), nc.Gaussian(30)), exact)
 
 
 @pytest.mark.parametrize(
@@ -118,10 +113,10 @@ def test_wide_noise_sees_both_sides_of_a_gap() -> None:
 def test_a_table_that_is_no_law_is_refused(probabilities: object, message: str) -> None:
     """The refusal gives the smallest number and the sum, or the shape."""
     with pytest.raises(ValueError, match=message):
-        Tabulated(probabilities)  # type: ignore[arg-type]
+        nc.Tabulated(probabilities)  # type: ignore[arg-type]
 
 
 def test_knowledge_of_probability_zero_is_refused() -> None:
     """The table says that no record satisfies the predicate, or exactly two do."""
     with pytest.raises(ValueError, match=r"^positives cannot be 1 of 2: the table gives that"):
-        Tabulated([0.5, 0.0, 0.5]).given(2, 1)
+        nc.Tabulated([0.5, 0.0, 0.5]).given(2, 1)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from noisycount.model.noises.laplace import Laplace
+import noisycount as nc
 from noisycount.model.sampling.scales import public_grid
 
 ANSWERS = 4000
@@ -52,7 +52,7 @@ def test_the_attack_tells_naive_noise(epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_attack_finds_nothing_in_our_noise(epsilon: float, count: int) -> None:
     """Every answer about a count is as possible about its neighbours."""
-    law = Laplace.for_epsilon(epsilon)
+    law = nc.Laplace.for_epsilon(epsilon)
     answers = [law.release(count) for _ in range(ANSWERS // 4)]
     assert told_apart(answers, count + 1) == 0
     assert told_apart(answers, abs(count - 1)) == 0
@@ -65,7 +65,7 @@ def test_the_low_bits_have_one_law_for_all_counts(epsilon: float) -> None:
 
     The number of odd multiples of 4,000 is 2,000 within 5.5 standard errors, for each count.
     """
-    law = Laplace.for_epsilon(epsilon)
+    law = nc.Laplace.for_epsilon(epsilon)
     grid = public_grid(law.scale)
     for count in (0, 1, 7):
         steps = [(Fraction(law.release(count)) - count) / grid for _ in range(ANSWERS)]
@@ -74,7 +74,7 @@ def test_the_low_bits_have_one_law_for_all_counts(epsilon: float) -> None:
         assert abs(odd - ANSWERS / 2) < 5.5 * math.sqrt(ANSWERS / 4)
 
 
-@pytest.mark.parametrize("release", [naive, lambda count, *_: Laplace(1.0).release(count)])
+@pytest.mark.parametrize("release", [naive, lambda count, *_: nc.Laplace(1.0).release(count)])
 def test_only_naive_noise_leaves_the_grid(release: Callable[..., float]) -> None:
     """Float noise has multiples of much finer steps; about as many as half of its answers."""
     generator = np.random.default_rng()
