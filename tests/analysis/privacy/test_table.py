@@ -11,8 +11,13 @@ from numpy.typing import NDArray
 
 import noisycount as nc
 from noisycount.analysis.privacy.bounds import Bounded
-from noisycount.analysis.privacy.cells import Cell, Move
-from noisycount.analysis.privacy.disjoint_cells import TableAnswers, told_most, worst_moves
+from noisycount.analysis.privacy.disjoint_cells import (
+    Cell,
+    Move,
+    TableAnswers,
+    told_most,
+    worst_moves,
+)
 from noisycount.model.noises.additive import SymmetricNoise
 from tests.oracles.databases import answered_delta, exact_table_delta
 

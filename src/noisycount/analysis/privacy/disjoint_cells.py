@@ -1,4 +1,4 @@
-"""δ of a table of disjoint cells: a record moves from one cell to another."""
+"""δ of a table of disjoint cells, which share all records: one moves from one cell to another."""
 
 import math
 from collections import defaultdict
@@ -9,25 +9,225 @@ from itertools import combinations
 import numpy as np
 
 from noisycount.analysis.privacy.bounds import Between, Bounded, Certified
-from noisycount.analysis.privacy.cells import (
-    Cell,
-    Move,
-    Others,
-    answer_table,
-    counts_within,
-    positive_sum,
-    runs_of_totals,
-)
 from noisycount.analysis.privacy.hockey_stick import hockey_sticks
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
+from noisycount.model.laws.gamma import Reals, log_gamma_bends
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.populations.binomial import Binomial
 
-__all__ = ["TableAnswers"]
+__all__ = [
+    "AnswerTable",
+    "Cell",
+    "Move",
+    "Others",
+    "TableAnswers",
+    "answer_table",
+    "counts_within",
+    "positive_sum",
+    "runs_of_totals",
+]
+
+
+@frozen
+class Cell:
+    """One of the disjoint cells among which the records are divided."""
+
+    rate: float  # the probability that a record falls into it, above 0
+    mechanism: Exact | SymmetricNoise | None  # how its count is answered; None: nobody asks for it
+
+
+@frozen
+class Move:
+    """A record that is in one cell or in another."""
+
+    size: int
+    first: Cell  # the cell whose count it raises in P₊
+    second: Cell  # the cell whose count it raises in P₋
+
+    @property
+    def rate(self) -> float:
+        """The probability that another record is in one of the two cells."""
+        return min(1.0, self.first.rate + self.second.rate)
+
+    @property
+    def mirrored(self) -> "Move":
+        """The same from the other side."""
+        return Move(self.size, self.second, self.first)
+
+
+_DEPTH_OF_COUNTS = 42.0  # nepers: a count farther off has a probability below 1e-18
+
+
+@frozen
+class Others:
+    """The counts of two cells among all records, one of which is in the first or in the second."""
+
+    firsts: tuple[int, int]  # the smallest and the largest count of the first cell
+    seconds: tuple[int, int]  # the same of the second cell
+    with_first: Reals  # the probabilities if the record is in the first, shape (firsts, seconds)
+    with_second: Reals  # the same if it is in the second
+
+    @classmethod
+    def of(cls, move: Move) -> "Others":
+        """The counts for a move between two cells that do not hold all records."""
+        others = move.size - 1
+        firsts = counts_within(Binomial(others, move.first.rate), _DEPTH_OF_COUNTS)
+        seconds = counts_within(Binomial(others, move.second.rate), _DEPTH_OF_COUNTS)
+        table = _trinomial(move, firsts, seconds)
+        with_first = np.pad(table, ((1, 0), (0, 1)))
+        with_second = np.pad(table, ((0, 1), (1, 0)))
+        return cls(
+            (firsts[0], firsts[1] + 1), (seconds[0], seconds[1] + 1), with_first, with_second
+        )
+
+
+def counts_within(population: Binomial, depth: float) -> tuple[int, int]:
+    """The first and the last count of so many nepers below the largest probability."""
+    law = population.deep_law()
+    (low, high), (near, far) = law.support, law.reach(depth)
+    return max(low, math.floor(near)), min(high, math.ceil(far))
+
+
+def _trinomial(move: Move, firsts: tuple[int, int], seconds: tuple[int, int]) -> Reals:
+    """The law of both counts among the other records, shape (firsts, seconds).
+
+    A trinomial probability next to one in the middle, from a!·b!·c! by Stirling's errors; the sum
+    of all is 1 but for 1e-16.
+    """
+    others, rest = move.size - 1, 1 - move.rate
+    middle = [math.floor(others * move.first.rate), math.floor(others * move.second.rate)]
+    middle.append(others - sum(middle))
+    rates = (move.first.rate, move.second.rate, rest)
+    first = np.arange(firsts[0], firsts[1] + 1, dtype=np.float64)
+    second = np.arange(seconds[0], seconds[1] + 1, dtype=np.float64)
+    sums = np.arange(firsts[0] + seconds[0], firsts[1] + seconds[1] + 1, dtype=np.float64)
+    logs = [
+        _log_part(counts, centre, rate)
+        for counts, centre, rate in zip((first, second, others - sums), middle, rates, strict=True)
+    ]
+    places = np.arange(len(first))[:, None] + np.arange(len(second))[None, :]
+    table: Reals = logs[0][:, None] + logs[1][None, :] + logs[2][places]
+    table = np.exp(table - table.max())
+    table /= table.sum()
+    return table
+
+
+def _log_part(counts: Reals, centre: int, rate: float) -> Reals:
+    """The logarithm of rate^k/k! for each count k, but for that at the centre; −inf below 0."""
+    possible = counts >= 0
+    steps = np.where(possible, counts - centre, 0.0)
+    start = centre + 1.0
+    bends = log_gamma_bends([start], steps[None])
+    logs: Reals = np.where(possible, steps * math.log(rate / start) - bends, -np.inf)
+    return logs
+
+
+_DEEPEST = 700.0  # nepers below its mode at which the law ends: e^−700 is next to the least double
+_LIKELY = 40.0  # nepers below its mode: what is left out weighs e^−40
+_OF_TAILS = 8  # runs of each tail beyond that
+_ROUNDING = 1e-12  # of a weight: that of a law is 3e-13
+
+
+def runs_of_totals(size: int, rate: float, number: int) -> Iterator[tuple[int, int, float]]:
+    """The law of 1 + Bin(size − 1, rate), in about so many runs: first, last, probability."""
+    others = Binomial(size - 1, rate)
+    low, high = others.support
+    if low == high:
+        yield low + 1, low + 1, 1.0
+        return
+    law = others.deep_law()
+    ends = [_within(law.reach(depth), low, high) for depth in (_DEEPEST, _LIKELY)]
+    (first, last), (start, end) = ends
+    edges = np.unique(
+        np.concatenate(
+            [
+                _edges(first, start, _OF_TAILS),
+                _edges(start, end + 1, number),
+                _edges(end + 1, last + 1, _OF_TAILS),
+            ]
+        )
+    )
+    weights = law.pmf(np.arange(first, last + 1))
+    sums = np.add.reduceat(weights, edges[:-1] - first)
+    for begin, after, weight in zip(edges[:-1], edges[1:], sums, strict=True):
+        yield int(begin) + 1, int(after), float(weight)
+
+
+def _within(reach: tuple[float, float], low: int, high: int) -> tuple[int, int]:
+    """The counts of a reach that can occur."""
+    return max(low, math.floor(reach[0])), min(high, math.ceil(reach[1]))
+
+
+def _edges(low: int, high: int, number: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Whole numbers that divide a range."""
+    return np.linspace(low, high, min(number, max(high - low, 1)) + 1).round().astype(np.int64)
+
+
+_DEPTH_ANSWERS = 34.0  # nepers: an answer farther off has a probability below 1e-14
+_BINS = 6.0  # a standard deviation of continuous noise: what binning hides is a hundredth
+_WIDEST_ANSWERS = 1024  # answers or counts: a product of tables takes 50 ms
+_ROUNDING_ANSWERS = 1e-11  # of a sum of products: 1,024 roundings and those of the noise
+
+
+@frozen
+class AnswerTable:
+    """The probabilities of binned answers for each count.
+
+    Attributes:
+        edges: Where bins of continuous answers begin, and where the last one ends; None: a bin
+            is one answer.
+    """
+
+    rows: Reals  # P[answer in bin i | count j], shape (bins, counts)
+    missed: float  # the largest probability that an answer is in no bin
+    edges: Reals | None = None
+
+
+def answer_table(
+    mechanism: Exact | SymmetricNoise | None, low: int, high: int
+) -> AnswerTable | None:
+    """The probabilities of answers for the counts low..high; None: they would be too many.
+
+    An answer to nothing has one bin. Bins of continuous noise hide something, never add.
+    """
+    counts = np.arange(low, high + 1, dtype=np.float64)
+    if len(counts) > _WIDEST_ANSWERS:
+        return None
+    if mechanism is None:
+        return AnswerTable(np.ones((1, len(counts))), 0.0)
+    if isinstance(mechanism, Exact):
+        return AnswerTable(np.eye(len(counts)), 0.0)
+    errors = mechanism.errors
+    reach = math.ceil(errors.reach(_DEPTH_ANSWERS)) + 1.0
+    span = high - low + 2 * reach
+    finest = 1.0 if errors.is_discrete else math.sqrt(mechanism.variance) / _BINS
+    width = max(finest, span / _WIDEST_ANSWERS)
+    if errors.is_discrete and width > 1:
+        return None
+    starts = np.arange(low - reach, high + reach + width, width)
+    distances = starts[:, None] - counts[None, :]
+    rows = errors.between(distances, np.full_like(distances, width))
+    edges = None if errors.is_discrete else np.append(starts, starts[-1] + width)
+    return AnswerTable(rows, math.exp(errors.log_tail_at(reach)), edges)
+
+
+def positive_sum(first: AnswerTable, weights: Reals, second: AnswerTable) -> tuple[float, float]:
+    """Σ over pairs of answers of what their weights exceed 0 by, and a bound of its rounding.
+
+    Args:
+        first: The answers about the first count.
+        weights: The weights of pairs of counts, shape (counts, counts); or, where the second
+            answer is about the same count, of that count, shape (counts,).
+        second: The answers about the second count.
+    """
+    rows = first.rows * weights if weights.ndim == 1 else first.rows @ weights
+    table = rows @ second.rows.T
+    return float(np.maximum(table, 0.0).sum()), _ROUNDING_ANSWERS * float(np.abs(weights).sum())
+
 
 Answer = Exact | SymmetricNoise
 """How a count is answered."""
@@ -60,9 +260,11 @@ def most_of_one_count(
     more, too.
     """
     if len(answers) == 1:
-        return [one.upper for one in _sticks(count, answers[0], epsilons)]
-    most = _sticks(count, Exact(), epsilons)
-    finer = [_discrete(one) for one in answers]
+        return [one.upper for one in _sticks(count, answers[0], tuple(epsilons))]
+    most = _sticks(count, Exact(), tuple(epsilons))
+    finer = [
+        DiscreteLaplace(one.exact_scale) if isinstance(one, Laplace) else one for one in answers
+    ]
     if not all(isinstance(one, SymmetricNoise) and one.is_discrete for one in finer):
         return [one.upper for one in most]
     found = [_of_two(count, finer, epsilon)[1] for epsilon in epsilons]
@@ -73,32 +275,19 @@ def least_of_one_count(
     count: OneCount, answers: Sequence[Answer], epsilons: list[float]
 ) -> list[float]:
     """A lower bound of the same: each answer alone tells less, and so do answers in bins."""
-    least = [one.lower for one in _sticks(count, answers[0], epsilons)]
+    least = [one.lower for one in _sticks(count, answers[0], tuple(epsilons))]
     if len(answers) == 1:
         return least
     found = [_of_two(count, answers, epsilon)[0] for epsilon in epsilons]
     return [max(both) for both in zip(least, found, strict=True)]
 
 
-def _sticks(count: OneCount, answer: Answer, epsilons: list[float]) -> tuple[Certified, ...]:
-    """δ₊ of one answer."""
-    return _known_sticks(count, answer, tuple(epsilons))
-
-
 @lru_cache(maxsize=_REMEMBERED)
-def _known_sticks(
-    count: OneCount, answer: Answer, epsilons: tuple[float, ...]
-) -> tuple[Certified, ...]:
-    """The same: both ends of a bracket ask for it, and so do tables of equal cells."""
+def _sticks(count: OneCount, answer: Answer, epsilons: tuple[float, ...]) -> list[Certified]:
+    """δ₊ of one answer: both ends of a bracket ask for it, and so do tables of equal cells."""
     (pair,) = neighbour_pairs(answer, count.population)
     errors = None if isinstance(answer, Exact) else answer.errors
-    seen = pair.mirrored if count.is_turned else pair
-    return tuple(hockey_sticks(seen, errors, list(epsilons)))
-
-
-def _discrete(noise: Answer) -> Answer:
-    """Discrete noise from whose answers those of this one can be made, if there is such one."""
-    return DiscreteLaplace(noise.exact_scale) if isinstance(noise, Laplace) else noise
+    return hockey_sticks(pair.mirrored if count.is_turned else pair, errors, list(epsilons))
 
 
 def _of_two(count: OneCount, answers: Sequence[Answer], epsilon: float) -> tuple[float, float]:
@@ -131,9 +320,9 @@ def told_most(move: Move, epsilons: list[float]) -> list[float]:
     """
     answers = one_count_answers(move)
     found = np.zeros(len(epsilons))
-    for run in runs_of_totals(move.size, move.rate, _number(answers)):
-        of_count = most_of_one_count(OneCount.of(move, run.low), answers, epsilons)
-        found += run.most * np.array(of_count)
+    for low, _, weight in runs_of_totals(move.size, move.rate, _number(answers)):
+        of_count = most_of_one_count(OneCount.of(move, low), answers, epsilons)
+        found += min(1.0, weight * (1 + _ROUNDING)) * np.array(of_count)
     return [min(one, 1.0) for one in found.tolist()]
 
 
@@ -141,9 +330,9 @@ def told_least(move: Move, epsilons: list[float]) -> list[float]:
     """A lower bound of the same."""
     answers = one_count_answers(move)
     found = np.zeros(len(epsilons))
-    for run in runs_of_totals(move.size, move.rate, _number(answers)):
-        of_count = least_of_one_count(OneCount.of(move, run.high), answers, epsilons)
-        found += run.least * np.array(of_count)
+    for _, high, weight in runs_of_totals(move.size, move.rate, _number(answers)):
+        of_count = least_of_one_count(OneCount.of(move, high), answers, epsilons)
+        found += weight * (1 - _ROUNDING) * np.array(of_count)
     return [float(one) for one in found]
 
 
@@ -163,7 +352,7 @@ def _number(answers: Sequence[Answer]) -> int:
     return _RUNS if len(answers) == 1 else _RUNS_OF_TWO
 
 
-_WIDEST = 2048  # counts of a cell: a table of 4 million probabilities takes half a second
+_WIDEST_CELL = 2048  # counts of a cell: a table of 4 million probabilities takes half a second
 _DEVIATIONS = 20.0  # of a count that its table holds
 
 
@@ -195,7 +384,7 @@ def counted_bounds(move: Move, epsilons: list[float]) -> list[tuple[float, float
 def _is_short(move: Move) -> bool:
     """Whether a table of both counts is small."""
     rate = max(move.first.rate, move.second.rate)
-    return _DEVIATIONS * math.sqrt(move.size * rate) <= _WIDEST
+    return _DEVIATIONS * math.sqrt(move.size * rate) <= _WIDEST_CELL
 
 
 def _of_both(move: Move, epsilons: list[float]) -> list[float]:
@@ -227,10 +416,8 @@ def _of_answer(move: Move, cell: Cell, epsilons: list[float], *, in_first: bool)
     """The bound from the answer about a cell, in which the record is or is not in P₊."""
     if cell.mechanism is None:
         return [0.0] * len(epsilons)
-    (pair,) = neighbour_pairs(cell.mechanism, Binomial(move.size, cell.rate))
-    errors = None if isinstance(cell.mechanism, Exact) else cell.mechanism.errors
-    sticks = hockey_sticks(pair if in_first else pair.mirrored, errors, epsilons)
-    return [stick.lower for stick in sticks]
+    count = OneCount(Binomial(move.size, cell.rate), not in_first)
+    return [stick.lower for stick in _sticks(count, cell.mechanism, tuple(epsilons))]
 
 
 @frozen(eq=False)

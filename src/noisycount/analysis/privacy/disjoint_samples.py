@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 
 from noisycount.analysis.privacy.bounds import Between, Bounded, MonotoneBounds
-from noisycount.analysis.privacy.cells import answer_table, counts_within
+from noisycount.analysis.privacy.disjoint_cells import answer_table, counts_within
 from noisycount.analysis.privacy.hockey_stick import hockey_sticks
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve

@@ -7,8 +7,7 @@ from typing import overload
 from numpy.typing import ArrayLike
 
 from noisycount.analysis.privacy.bounds import MonotoneBounds, checked_epsilons, shaped
-from noisycount.analysis.privacy.cells import Cell
-from noisycount.analysis.privacy.disjoint_cells import TableAnswers
+from noisycount.analysis.privacy.disjoint_cells import Cell, TableAnswers
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen

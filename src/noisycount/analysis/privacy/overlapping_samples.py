@@ -9,7 +9,12 @@ from itertools import product
 import numpy as np
 
 from noisycount.analysis.privacy.bounds import Between, Bounded, MonotoneBounds
-from noisycount.analysis.privacy.cells import AnswerTable, answer_table, counts_within, positive_sum
+from noisycount.analysis.privacy.disjoint_cells import (
+    AnswerTable,
+    answer_table,
+    counts_within,
+    positive_sum,
+)
 from noisycount.analysis.privacy.hockey_stick import hockey_sticks
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve

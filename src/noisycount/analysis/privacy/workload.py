@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from noisycount.analysis.privacy.bounds import Between, Bounded, Divergences, largest
-from noisycount.analysis.privacy.cells import Cell
 from noisycount.analysis.privacy.composition import composed_answers, merged_noises
-from noisycount.analysis.privacy.disjoint_cells import TableAnswers
+from noisycount.analysis.privacy.disjoint_cells import Cell, TableAnswers
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
