@@ -26,9 +26,6 @@ Choice = TypeVar("Choice")
 def by_ending(path: Path, choices: Mapping[str, Choice]) -> Choice:
     """The choice for a file of this ending, in whatever case.
 
-    Raises:
-        SourceError: There is none.
-
     Example:
         >>> by_ending(Path("answers.PQ"), {".csv": "text", ".pq": "columns"})
         'columns'
@@ -140,9 +137,6 @@ class ColumnForm(Shown):
     def of_parts(cls, parts: Mapping[str, Any]) -> Self:
         """The form that parts describe, as `parts` gives them.
 
-        Raises:
-            SourceError: A part is unknown or unusable.
-
         Example:
             >>> ColumnForm.of_parts({"kind": "real", "unreadable": "missing"}).accepts_unreadable
             True
@@ -196,9 +190,6 @@ class FileForm(Shown):
 
 def date_pattern(date_format: str) -> str:
     r"""The regular expression of all that a date format can have written.
-
-    Raises:
-        SourceError: The format has no directive, or one that is not read here.
 
     Example:
         >>> date_pattern("%d.%m.%Y")

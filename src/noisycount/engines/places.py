@@ -60,27 +60,16 @@ _HERE = {"", "127.0.0.1", "::1", "[::1]"}
 
 @frozen
 class Address:
-    """The address of a server, taken apart.
+    """The address of a server, taken apart."""
 
-    Attributes:
-        engine: What answers, without its driver: `postgresql`.
-        user: Who asks; empty: nobody is named.
-        host: As it is written; empty: this machine.
-        port: As it is written; empty: the usual one.
-        path: The database, with the slash before it.
-        where: The options that say which server or database is meant.
-        url: All of it, which may hold a password.
-        table: What stands behind the #.
-    """
-
-    engine: str
-    user: str
-    host: str
-    port: str
-    path: str
-    where: Mapping[str, str]
-    url: str = field(repr=False)
-    table: str = ""
+    engine: str  # what answers, without its driver: `postgresql`
+    user: str  # who asks; empty: nobody is named
+    host: str  # as it is written; empty: this machine
+    port: str  # as it is written; empty: the usual one
+    path: str  # the database, with the slash before it
+    where: Mapping[str, str]  # the options that say which server or database is meant
+    url: str = field(repr=False)  # all of it, which may hold a password
+    table: str = ""  # what stands behind the #
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -236,15 +225,10 @@ def is_lake(text: str) -> bool:
 
 @frozen
 class LakePlace:
-    """Parquet files on an object store.
+    """Parquet files on an object store."""
 
-    Attributes:
-        url: Their address, which may hold a signature: never shown.
-        shown: What messages and the ledger call them: without what logs in.
-    """
-
-    url: str = field(repr=False)
-    shown: str
+    url: str = field(repr=False)  # their address, which may hold a signature: never shown
+    shown: str  # what messages and the ledger call them: without what logs in
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -294,12 +278,11 @@ class ServerPlace:
         url: The address of the server, which may hold a password: never shown.
         table: Which table of it, with its schema before a dot; or a folder or an address of Parquet
             files that a cluster reads.
-        shown: What messages and the ledger call it: without a password and options.
     """
 
     url: str = field(repr=False)
     table: str
-    shown: str
+    shown: str  # what messages and the ledger call it: without a password and options
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -362,17 +345,15 @@ class ServedTable:
     """A table of a server or a cluster, or Parquet files on an object store.
 
     Attributes:
-        place: Where it is.
         edition: What its owner calls the records as they are now; None: nothing. A table that
             changes all the time has no content of its own: an answer holds until another edition.
-        seconds: After which a count is given up.
         uses_indexes: Whether a count may take indexes, which is faster, and whose time tells how
             many records match.
     """
 
-    place: ServerPlace | LakePlace
+    place: ServerPlace | LakePlace  # where it is
     edition: str | None = None
-    seconds: float = SECONDS
+    seconds: float = SECONDS  # after which a count is given up
     uses_indexes: bool = False
 
     def __str__(self) -> str:

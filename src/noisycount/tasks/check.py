@@ -25,17 +25,11 @@ _HALF = 2
 
 @frozen
 class Former:
-    """Where answers about a file were paid for before a configuration described it.
+    """Where answers about a file were paid for before a configuration described it."""
 
-    Attributes:
-        account: What the ledger calls it.
-        url: The address of the ledger; None: that of the configuration that there is.
-        unit: What was counted: distinct values of that column, or `row`.
-    """
-
-    account: str
-    url: str | None
-    unit: str
+    account: str  # what the ledger calls it
+    url: str | None  # the address of the ledger; None: that of the configuration that there is
+    unit: str  # what was counted: distinct values of that column, or `row`
 
 
 @frozen
@@ -43,23 +37,17 @@ class Inspection:
     """What is in the records of a data set, and whether questions may be asked of it.
 
     Attributes:
-        dataset: As its owner configured it.
-        check: What is in the records.
-        is_configured: Whether a configuration has its name.
-        is_said: Whether anybody said whose rows these are.
-        is_changed: Whether the columns are others than the ledger has written down.
         folder: That of the configuration that there is, or would be.
-        former: Where answers were paid for so far; None: nowhere else.
         answered_otherwise: How many answers are of the records as they were, or were read, before.
     """
 
-    dataset: DatasetConfig
-    check: Check
-    is_configured: bool
-    is_said: bool
-    is_changed: bool = False
+    dataset: DatasetConfig  # as its owner configured it
+    check: Check  # what is in the records
+    is_configured: bool  # whether a configuration has its name
+    is_said: bool  # whether anybody said whose rows these are
+    is_changed: bool = False  # whether the columns are others than the ledger has written down
     folder: Path = field(default_factory=Path.cwd)
-    former: Former | None = None
+    former: Former | None = None  # where answers were paid for so far; None: nowhere else
     answered_otherwise: int = 0
 
     @property
@@ -155,18 +143,7 @@ def former_of(dataset: DatasetConfig, configuration: Config) -> Former | None:
 
 
 def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = False) -> Inspection:
-    """The inspection of a data set; where all fits, the ledger keeps what was found.
-
-    Args:
-        dataset: As its owner configured it.
-        configuration: Where the ledger is.
-        renews: Whether what was written down of its columns before is to be forgotten.
-
-    Raises:
-        SourceError: Its records cannot be read, or lack a column that is named.
-        ConfigError: Its owner says another unit than before.
-        LedgerError: The ledger cannot be used.
-    """
+    """The inspection of a data set; where all fits, the ledger keeps what was found."""
     with existing_ledger(configuration) as ledger:
         register = register_of(ledger, configuration)
         is_said = dataset.unit is not None or register.knows(dataset.account)

@@ -22,13 +22,7 @@ class Shelf:
 
     @classmethod
     def of(cls, source: str | None, configuration: Config) -> "Shelf":
-        """The copies of a data set; of all where none is named.
-
-        Raises:
-            ConfigError: There is no such data set.
-            LedgerError: The ledger cannot be read.
-            SourceError: The folder cannot be read.
-        """
+        """The copies of a data set; of all where none is named."""
         chosen = None if source is None else configuration.dataset(source).account
         folder = configuration.data_folder
         if folder is None:

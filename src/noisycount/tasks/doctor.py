@@ -30,31 +30,18 @@ _NO_TABLE = "no-table"  # of an address that names none, as none is touched
 
 @frozen
 class Diagnosis:
-    """What an engine said, and what follows from it.
+    """What an engine said, and what follows from it."""
 
-    Attributes:
-        place: Where it is, without a password; None: it reads files.
-        examination: What it said.
-        certificate: That it passed; None: it did not.
-        file: Where the certificate is kept; None: nowhere.
-    """
-
-    place: str | None
-    examination: Examination
-    certificate: Certificate | None
-    file: Path | None
+    place: str | None  # where it is, without a password; None: it reads files
+    examination: Examination  # what it said
+    certificate: Certificate | None  # that it passed; None: it did not
+    file: Path | None  # where the certificate is kept; None: nowhere
 
 
 def diagnosed(
     source: str, configuration: Config, progress: Callable[[int, int], None]
 ) -> Diagnosis:
-    """The test of an engine; a certificate is kept, and one that it had is withdrawn.
-
-    Raises:
-        ConfigError: There is no such data set.
-        SourceError: The server cannot be reached, makes no table, or the certificate cannot be
-            kept.
-    """
+    """The test of an engine; a certificate is kept, and one that it had is withdrawn."""
     place = _place(source, configuration)
     kept = Certificates(configuration.data_folder)
     configuration.make_ledger_folder()

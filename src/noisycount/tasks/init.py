@@ -141,17 +141,11 @@ _NEARLY_UNIQUE = "Nearly every unit has a text of its own there, so better witho
 
 @frozen
 class Draft:
-    """The text of a `noisycount.toml` for one file or table.
+    """The text of a `noisycount.toml` for one file or table."""
 
-    Attributes:
-        inspection: What is in it.
-        name: Of the data set.
-        unit: What its owner says of the unit, a column or `row`; None: nothing.
-    """
-
-    inspection: Inspection
-    name: str
-    unit: str | None
+    inspection: Inspection  # what is in it
+    name: str  # of the data set
+    unit: str | None  # what its owner says of the unit, a column or `row`; None: nothing
 
     @property
     def text(self) -> str:

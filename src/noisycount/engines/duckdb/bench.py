@@ -37,11 +37,7 @@ class DuckDBBench:
     def source(
         self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
     ) -> Iterator[DuckDBSource]:
-        """The records in a table of a file.
-
-        Raises:
-            SourceError: DuckDB cannot hold them, or not count them.
-        """
+        """The records in a table of a file."""
         with TemporaryDirectory() as folder:
             path = Path(folder, "records.duckdb")
             without_engine_errors(

@@ -77,19 +77,15 @@ class Description:
     """What the owner of a file says of it.
 
     Attributes:
-        unit: The column that names the person; None: every row is one unit.
-        columns: What questions may use; None: all but the unit.
-        table: Which table of a database.
         kinds: What the texts of columns stand for; the others: what they most likely do.
-        form: How texts are found in the file.
         is_for_check: Whether nothing is counted but what is in each column, the unit among them.
     """
 
-    unit: str | None = None
-    columns: Sequence[str] | None = None
-    table: str | None = None
+    unit: str | None = None  # the column that names the person; None: every row is one unit
+    columns: Sequence[str] | None = None  # what questions may use; None: all but the unit
+    table: str | None = None  # which table of a database
     kinds: Mapping[str, ColumnForm] | None = None
-    form: FileForm = FileForm()
+    form: FileForm = FileForm()  # how texts are found in the file
     is_for_check: bool = False
 
 
@@ -98,15 +94,12 @@ class Relation:
     """A file as a relation of a connection.
 
     Attributes:
-        sql: What stands after FROM.
-        check: What is in its columns, where it was made of texts.
-        is_sound: Whether all cells are known to be readable.
         is_computed: Whether it is a view of the file's, whose cells are made when they are read.
     """
 
-    sql: str
-    check: Check | None = None
-    is_sound: bool = False
+    sql: str  # what stands after FROM
+    check: Check | None = None  # what is in its columns, where it was made of texts
+    is_sound: bool = False  # whether all cells are known to be readable
     is_computed: bool = False
 
     @property
@@ -233,22 +226,17 @@ class Format:
     """How files of an ending are read, and what to do where they cannot be.
 
     Attributes:
-        name: Of the format.
-        check: What to check where a file cannot be read.
-        relief: What to do where memory does not suffice.
         relation: Makes a file a relation of a connection.
-        holds_texts: Whether its cells are texts, which are read once.
         describes: What can be said of how its texts are found, beside their kinds.
-        has_tables: Whether it can have several tables.
     """
 
     name: str
-    check: str
-    relief: str
+    check: str  # what to check where a file cannot be read
+    relief: str  # what to do where memory does not suffice
     relation: Callable[[Connection, Any, Description], Relation]
-    holds_texts: bool = False
+    holds_texts: bool = False  # whether its cells are texts, which are read once
     describes: frozenset[str] = frozenset()
-    has_tables: bool = False
+    has_tables: bool = False  # whether it can have several tables
 
 
 TEXTS = Format(
@@ -300,11 +288,7 @@ FORMATS = {
 
 
 def format_of(path: Path, told: Description) -> Format:
-    """The format of a file by its ending.
-
-    Raises:
-        SourceError: No format has this ending, or the format has no tables or states its kinds.
-    """
+    """The format of a file by its ending."""
     found = PARQUET if is_several(path) else by_ending(path, FORMATS)
     if told.table is not None and not found.has_tables:
         raise SourceError(

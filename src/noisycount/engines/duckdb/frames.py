@@ -109,11 +109,6 @@ class FrameSource(TypedSource):
     missing; in Polars and Arrow NaN is a value. Categories and dictionaries count as what they
     stand for, FLOAT and DECIMAL as DOUBLE, times in UTC and in microseconds, finer ones cut off.
 
-    Attributes:
-        schema: What questions may use.
-        unit: The column that names the person, or None where every record is one unit.
-        seconds: After which a count is given up; None: never.
-
     Example:
         >>> import polars as pl
         >>> from noisycount.query.parser import parse
@@ -126,9 +121,9 @@ class FrameSource(TypedSource):
     cursors: Cursors
     snapshot: Snapshot
     types: dict[str, str]
-    schema: Schema
-    unit: str | None
-    seconds: float | None = None
+    schema: Schema  # what questions may use
+    unit: str | None  # the column that names the person, or None where every record is one unit
+    seconds: float | None = None  # after which a count is given up; None: never
     _version: str = ""
 
     @classmethod
@@ -149,10 +144,6 @@ class FrameSource(TypedSource):
                 index of pandas is a column.
             columns: The columns that questions may use, or None for all but the unit.
             seconds: After which a count is given up; None: never.
-
-        Raises:
-            SourceError: It is no such table, its columns have no names of their own, or values of
-                several types, or it has records without a unit.
         """
         connection = private_connection()
         try:

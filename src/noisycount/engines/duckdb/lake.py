@@ -104,11 +104,7 @@ class Lake:
 
     @classmethod
     def found(cls, place: LakePlace) -> Self:
-        """The files that there are now.
-
-        Raises:
-            SourceError: There are none, a package is missing, or the store does not answer.
-        """
+        """The files that there are now."""
         scheme = place.shown.partition("://")[0]
         try:
             from fsspec.core import url_to_fs  # noqa: PLC0415 - on first use
@@ -179,11 +175,7 @@ def allow(connection: Connection, *files: Path) -> None:
 
 
 def parquet_relation(connection: Connection, place: Path | Lake) -> str:
-    """The relation of all records, in which columns of one name are one column.
-
-    Raises:
-        SourceError: A column has several types, or folders hold one in their names.
-    """
+    """The relation of all records, in which columns of one name are one column."""
     if isinstance(place, Lake):
         names = place.names(connection)
         connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, names))}]")

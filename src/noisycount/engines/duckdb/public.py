@@ -75,11 +75,6 @@ _CHECKS = {_CSV: TEXTS.check, _TSV: TEXTS.check, _PARQUET: PARQUET.check}
 class PublicTable(Closing):
     r"""A table that everybody may see; made by ``PublicTable.open``.
 
-    Attributes:
-        connection: Holds the table as ``loaded``; the cells of a CSV file are text.
-        path: The file.
-        columns: The names of the columns.
-
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
@@ -90,7 +85,7 @@ class PublicTable(Closing):
         [31.5, nan]
     """
 
-    connection: Connection
+    connection: Connection  # holds the table as ``loaded``; the cells of a CSV file are text
     path: Path
     columns: tuple[str, ...]
 
@@ -267,17 +262,11 @@ _MEASURED = {"geocode", "query_name", "value", "variance"}
 
 @frozen
 class NoisyMeasurement:
-    """The answers to one query about one place.
+    """The answers to one query about one place."""
 
-    Attributes:
-        query: Its name, such as "votingage * hispanic".
-        values: A noisy count for each of its cells, shape (cells,).
-        variance: Of the noise of each.
-    """
-
-    query: str
-    values: NDArray[np.int64]
-    variance: float
+    query: str  # its name, such as "votingage * hispanic"
+    values: NDArray[np.int64]  # a noisy count for each of its cells, shape (cells,)
+    variance: float  # of the noise of each
 
 
 def has_measurements(path: Path) -> bool:

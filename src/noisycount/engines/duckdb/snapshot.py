@@ -64,9 +64,6 @@ def snapshot_of(frame: Any, connection: Connection) -> Snapshot:  # noqa: ANN401
     Args:
         frame: Of pandas, Polars, Arrow or DuckDB, or any other with `__arrow_c_stream__`.
         connection: Takes a copy of what can be read only once, or is computed when it is read.
-
-    Raises:
-        SourceError: It is no such table, or its columns have no names of their own.
     """
     library, kind = _origin(frame)
     snapshot: Snapshot
@@ -147,21 +144,15 @@ class _PandasTable(Snapshot):
     """A frame of pandas as it is now: whoever writes into it from now on writes into a copy.
 
     Attributes:
-        frame: Shares the memory of the frame that was given.
         arrow: Its columns that DuckDB would have to guess the type of, read by pyarrow.
     """
 
-    frame: Any
+    frame: Any  # shares the memory of the frame that was given
     arrow: dict[str, Any]
 
     @classmethod
     def of(cls, frame: Any) -> "_PandasTable":  # noqa: ANN401 - its library is not imported
-        """The frame as it is now; a level of its index is a column if it has a name.
-
-        Raises:
-            SourceError: A column is not named by a text, or holds values of several types, or only
-                pyarrow reads it and is not installed.
-        """
+        """The frame as it is now; a level of its index is a column if it has a name."""
         levels = [name for name in frame.index.names if name is not None]
         labels = [*frame.columns, *levels]
         strange = next((label for label in labels if not isinstance(label, str)), None)
@@ -293,15 +284,10 @@ _MOST = 62  # as many as a BIGINT has bits, but for its sign
 
 @frozen
 class _Categories:
-    """A column of numbers, each of which stands for a text.
+    """A column of numbers, each of which stands for a text."""
 
-    Attributes:
-        texts: What the numbers stand for.
-        numbers: The column, in the library that it is of.
-    """
-
-    texts: tuple[str, ...]
-    numbers: Any
+    texts: tuple[str, ...]  # what the numbers stand for
+    numbers: Any  # the column, in the library that it is of
 
 
 def _of_polars(frame: Any) -> Iterator[tuple[str, _Categories]]:  # noqa: ANN401
@@ -348,15 +334,12 @@ class Decisions:
     takes does not tell whether anybody has a category.
 
     Attributes:
-        texts: What the numbers of each column stand for.
-        connection: Decides which texts satisfy a test, as it would for records.
-        stem: The beginning of names that no column has.
         tests: The SQL of each test of the numbers of a column, by name.
     """
 
-    texts: Mapping[str, Sequence[str]]
-    connection: Connection
-    stem: str
+    texts: Mapping[str, Sequence[str]]  # what the numbers of each column stand for
+    connection: Connection  # decides which texts satisfy a test, as it would for records
+    stem: str  # the beginning of names that no column has
     tests: dict[str, str] = field(default_factory=dict)
 
     def of(self, predicate: Predicate) -> Predicate:

@@ -83,12 +83,7 @@ class DuckDBSource(Closing):
 
     @classmethod
     def open(cls, path: Path | str, **said: Any) -> Self:  # noqa: ANN401 - as `found` takes it
-        """The records of a file whose cells fit; it takes what `found` takes.
-
-        Raises:
-            SourceError: as `found` raises it, or cells do not fit the kinds and were not accepted
-                so.
-        """
+        """The records of a file whose cells fit; it takes what `found` takes."""
         source = cls.found(path, **said)
         try:
             source.prepare()
@@ -123,10 +118,6 @@ class DuckDBSource(Closing):
             seconds: after which a count is given up; None: never.
             copy: where a file of texts leaves what they stand for, for `of_copy`; `copied` tells
                 whether it could.
-
-        Raises:
-            SourceError: the file cannot be read, lacks a named column or table, or has records
-                without a unit.
         """
         told = Description(unit, columns, table, stated_forms(kinds), form)
         return cls._read(format_of(Path(path), told), Path(path), told, seconds, copy)
@@ -144,9 +135,6 @@ class DuckDBSource(Closing):
         """The records of a copy that `found` made, by what the texts of each column stood for.
 
         Few of its cells are read before a count.
-
-        Raises:
-            SourceError: The file is damaged, or a copy of something else.
         """
         told = Description(unit, columns, None, forms)
         return cls._read(COPY, copy, told, seconds)
@@ -160,11 +148,7 @@ class DuckDBSource(Closing):
         columns: Sequence[str] | None = None,
         seconds: float | None = None,
     ) -> Self:
-        """The records of Parquet files on an object store, of which only the needed cells are read.
-
-        Raises:
-            SourceError: The store does not answer, has no such files, or a package is missing.
-        """
+        """The records of Parquet files on an object store, whose needed cells alone are read."""
         return cls._read(LAKE, Lake.found(place), Description(unit, columns), seconds)
 
     @classmethod
@@ -178,11 +162,7 @@ class DuckDBSource(Closing):
         kinds: Mapping[str, Kind | ColumnForm] | None = None,
         form: FileForm = FileForm(),  # noqa: B008 - frozen
     ) -> Check:
-        """What is in a file, for its owner, whether or not its cells fit; as `found` takes it.
-
-        Raises:
-            SourceError: The file cannot be read, or a column is unknown.
-        """
+        """What is in a file, for its owner, whether or not its cells fit; as `found` takes it."""
         told = Description(unit, None, table, stated_forms(kinds), form, is_for_check=True)
         source = cls._read(format_of(Path(path), told), Path(path), told)
         with source, source.cursors.one() as cursor:

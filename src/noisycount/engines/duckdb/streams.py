@@ -96,19 +96,12 @@ _pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 @frozen
 class Cells:
-    """Some cells of a column, which may be read until the next ones are asked for.
+    """Some cells of a column, which may be read until the next ones are asked for."""
 
-    Attributes:
-        format: Of the values, as Arrow names it.
-        missing: Which cells say nothing; None: all say something.
-        values: What they say; of texts, the number of bytes of each.
-        texts: The bytes of all texts together.
-    """
-
-    format: str
-    missing: NDArray[np.bool_] | None
-    values: NDArray[Any]
-    texts: NDArray[np.uint8] | None = None
+    format: str  # of the values, as Arrow names it
+    missing: NDArray[np.bool_] | None  # which cells say nothing; None: all say something
+    values: NDArray[Any]  # what they say; of texts, the number of bytes of each
+    texts: NDArray[np.uint8] | None = None  # the bytes of all texts together
 
 
 def read_cells(capsule: object) -> Iterator[Cells]:

@@ -82,27 +82,16 @@ _OPTIONS = (
 
 @frozen
 class TextFile:
-    """A file of lines of cells, and how its texts are found in it.
+    """A file of lines of cells, and how its texts are found in it."""
 
-    Attributes:
-        place: The file, which may be compressed by gzip.
-        form: How its texts are found, with nothing left open.
-        line_end: What ends a line, where that is the carriage return of old; else None.
-        names: Of the columns.
-    """
-
-    place: Path
-    form: FileForm
-    line_end: str | None
+    place: Path  # the file, which may be compressed by gzip
+    form: FileForm  # how its texts are found, with nothing left open
+    line_end: str | None  # what ends a line, where that is the carriage return of old; else None
     names: tuple[str, ...]
 
     @classmethod
     def read(cls, place: Path, stated: FileForm) -> Self:
-        """The file as it is described, and found for the rest.
-
-        Raises:
-            SourceError: Its first lines cannot be read so, or name no columns, or one twice.
-        """
+        """The file as it is described, and found for the rest."""
         head = _head(place)
         encoding = stated.encoding or _encoding(head)
         text = _decoded(place, head, encoding)

@@ -134,8 +134,6 @@ class TextTable:
     """A table `loaded` of texts on a connection.
 
     Attributes:
-        connection: Holds the table.
-        names: Its columns.
         types: How many cells of a kind each column has, where the file tells kinds apart.
     """
 

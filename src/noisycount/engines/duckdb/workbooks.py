@@ -36,24 +36,15 @@ class JsonLines:
 
     A key that no object or only a late one has is a column all the same; null and no entry are
     missing values; what is within arrays and objects stays a text.
-
-    Attributes:
-        place: The file, which may be compressed by gzip.
-        names: The keys, in the order in which they come first.
-        types: How many values of a kind each of them has.
     """
 
-    place: Path
-    names: tuple[str, ...]
-    types: Mapping[str, Counter[Kind]]
+    place: Path  # the file, which may be compressed by gzip
+    names: tuple[str, ...]  # the keys, in the order in which they come first
+    types: Mapping[str, Counter[Kind]]  # how many values of a kind each of them has
 
     @classmethod
     def load(cls, place: Path, connection: Connection) -> Self:
-        """The making of the table.
-
-        Raises:
-            SourceError: A line is no object, or has a key twice.
-        """
+        """The making of the table."""
         if not _are_objects(place, connection):
             raise SourceError(f"{str(place)!r} cannot be read as JSON: {_fault(place)}")
         names = _keys(connection)
@@ -169,19 +160,12 @@ _EXACT = 2**53  # below it, a float is as good as an integer
 
 @frozen
 class Workbook:
-    """The rows of a sheet, held by a connection as the table `loaded` of texts.
-
-    Attributes:
-        names: Of the columns.
-        types: How many values of a kind each of them has.
-        skip: How many rows stand before the names.
-        places: Which row of the sheet each record is, from 1.
-    """
+    """The rows of a sheet, held by a connection as the table `loaded` of texts."""
 
     names: tuple[str, ...]
-    types: Mapping[str, Counter[Kind]]
-    skip: int
-    places: Sequence[int]
+    types: Mapping[str, Counter[Kind]]  # how many values of a kind each of them has
+    skip: int  # how many rows stand before the names
+    places: Sequence[int]  # which row of the sheet each record is, from 1
 
     @classmethod
     def load(cls, place: Path, connection: Connection, table: str | None, skip: int | None) -> Self:
@@ -192,9 +176,6 @@ class Workbook:
             connection: Where.
             table: The name of the sheet; None: the only one.
             skip: How many rows stand before the names; None: as many as look like titles.
-
-        Raises:
-            SourceError: The file or the sheet cannot be read, or names no columns.
         """
         rows = _rows(place, table)
         texts = [list(map(_text_workbook, row)) for row in rows[:_HEAD]]
