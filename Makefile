@@ -16,6 +16,8 @@ MEETING := tests/service tests/tasks/servers tests/tasks/table tests/cli/test_cl
 demo: $(VENV)/installed
 	$(BIN)/noisycount demo
 
+# Half of what it takes to collect the tests is to compile them: what is compiled once is kept.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/developed
 	$(BIN)/python -m pytest $(PARALLEL) -m "not thorough"
 

@@ -1,6 +1,8 @@
 """`risk --ledger`: what all answers about a data set show together."""
 
 import math
+import shutil
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.analysis.privacy.bounds import priced_delta
+from noisycount.analysis.privacy.list_risk import ListRisk
 from noisycount.display.numbers import at_most
 from noisycount.ledger.budget import Loss
 from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho
@@ -31,14 +34,42 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.fixture(scope="module", autouse=True)
+def computed_once() -> Iterator[None]:
+    """The δ of each list, which most tests tell in several forms."""
+    found: dict[str, float] = {}
+
+    def once(of: Callable[[ListRisk, float], float]) -> Callable[[ListRisk, float], float]:
+        def kept(risk: ListRisk, epsilon: float) -> float:
+            key = f"{of.__name__} {risk._key_facts()} {epsilon!r}"  # noqa: SLF001 - what it is of
+            if key not in found:
+                found[key] = of(risk, epsilon)
+            return found[key]
+
+        return kept
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_worst", "_rest", "_adaptive"):
+            patch.setattr(ListRisk, name, once(getattr(ListRisk, name)))
+        yield
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the files of `asked`."""
+    return tmp_path_factory.mktemp("answered")
+
+
 @pytest.fixture
-def asked(here: Path, run: Run) -> Path:
+def asked(here: Path, run: Run, answered: Path) -> Path:
     """A ledger with two questions, one of them asked at two prices."""
-    configure(here, 'unit = "person"\nsize = 60')
-    for where, price in ((POOR, "0.5"), (OLD, "0.5"), (POOR, "1")):
-        told = run("count", "survey", "--where", where, "--epsilon", price)
-        assert told.status == 0
-    (here / "atoms.csv").write_text(ATOMS, encoding="utf-8")
+    if not any(answered.iterdir()):
+        configure(here, 'unit = "person"\nsize = 60')
+        for where, price in ((POOR, "0.5"), (OLD, "0.5"), (POOR, "1")):
+            assert run("count", "survey", "--where", where, "--epsilon", price).status == 0
+        (here / "atoms.csv").write_text(ATOMS, encoding="utf-8")
+        shutil.copytree(here, answered, dirs_exist_ok=True)
+    shutil.copytree(answered, here, dirs_exist_ok=True)
     return here
 
 
