@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from noisycount.charts.privacy import privacy_chart
-from noisycount.charts.privacy_view import PrivacyAxes, PrivacyLine
+from noisycount.charts.privacy import PrivacyAxes, PrivacyLine, privacy_chart
 
 AXES = PrivacyAxes(epsilon=2.0, floor=1e-6, top=1.0, asked=0.5, words="ε = 1/2")
 

@@ -5,9 +5,15 @@ from typing import Any
 import pytest
 
 import noisycount as nc
-from noisycount.charts.dots import MOST_DOTS, RefinedDot, RefinedDots, RefinedSums, answer_error
 from noisycount.charts.drawing import save_file
-from noisycount.charts.refined_table import refined_chart
+from noisycount.charts.refined_table import (
+    MOST_DOTS,
+    RefinedDot,
+    RefinedDots,
+    RefinedSums,
+    answer_error,
+    refined_chart,
+)
 from noisycount.model.exact import Exact
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace

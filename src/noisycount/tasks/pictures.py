@@ -15,8 +15,7 @@ from noisycount.analysis.accuracy.relative_error import iso_epsilon_curves, rela
 from noisycount.charts.bars import TableBar, TableBars
 from noisycount.charts.drawing import save_file
 from noisycount.charts.plan import GoalLine, PossibleAnswers, plan_chart
-from noisycount.charts.privacy import privacy_chart
-from noisycount.charts.privacy_view import NamedCurve, PrivacyView
+from noisycount.charts.privacy import NamedCurve, PrivacyView, privacy_chart
 from noisycount.charts.table import table_chart
 from noisycount.display.numbers import (
     approximately,

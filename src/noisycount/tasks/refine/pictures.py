@@ -8,9 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from noisycount.charts.bars import RefinementCurves
-from noisycount.charts.dots import RefinedDot, RefinedDots, RefinedSums, answer_error
 from noisycount.charts.drawing import save, save_file
-from noisycount.charts.refined_table import refined_chart
+from noisycount.charts.refined_table import (
+    RefinedDot,
+    RefinedDots,
+    RefinedSums,
+    answer_error,
+    refined_chart,
+)
 from noisycount.charts.refinement import refinement_chart
 from noisycount.display.texts import ALL_KEYS
 from noisycount.errors import NoisyCountError
