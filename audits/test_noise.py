@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from tests.model.sampling.test_gaussian import SCALES as GAUSSIAN_SCALES
 from tests.model.sampling.test_gaussian import gaussian_p_value
-from tests.model.sampling.test_low_bits import naive, told_apart
 from tests.model.sampling.test_sampler import SCALES as LAPLACE_SCALES
-from tests.model.sampling.test_sampler import laplace_p_value
+from tests.model.sampling.test_sampler import laplace_p_value, naive, told_apart
 from tests.release.black_box import ROWS, Verdict, audited_bulk, audited_desk
 
 from noisycount.model.noises.laplace import Laplace

@@ -1,16 +1,20 @@
 import math
 from fractions import Fraction
+from itertools import product
 
+import dp_accounting
+import mpmath
 import pytest
+from dp_accounting import rdp
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
+from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho, rho_within
 from noisycount.model.half_width import epsilon_within, error_within
 
 mp.dps = 50
-
 CONFIDENCES = st.sampled_from([0.01, 0.5, 0.8, 0.95, 0.99, 1 - 1e-9])
 
 
@@ -73,3 +77,92 @@ def test_widths_and_confidences_that_cannot_be_are_refused() -> None:
         nc.readable_epsilon_within(3, 1)
     with pytest.raises(ValueError, match=r"^queries must be a whole number from 1 to 2"):
         error_within(nc.DiscreteLaplace(3), 0.95, 0)
+
+
+EPSILONS = [1e-3, 0.03, 0.5, 2, 10, 100]
+DELTAS = [1e-18, 1e-12, 1e-6, 1e-3, 0.1]
+epsilons = st.floats(-7, 4.6).map(math.exp)
+deltas = st.floats(-41, -2.3).map(math.exp)
+ORDERS = [mpmath.mpf(10) ** (mpmath.mpf(step) / 40) for step in range(-400, 800)]  # less 1
+
+
+def implied_delta(above: mpmath.mpf, rho: mpmath.mpf, epsilon: mpmath.mpf) -> mpmath.mpf:
+    """Give the bound on log δ of one order, as Proposition 12 of Canonne and others has it."""
+    order = 1 + above
+    lost = above * (order * rho - epsilon) - mpmath.log(above)
+    return lost + order * mpmath.log(above / order)
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize(("epsilon", "delta"), list(product(EPSILONS, DELTAS)))
+def test_rho_implies_the_pair_and_hardly_more_would(epsilon: float, delta: float) -> None:
+    """In 60 digits one order proves it; a relative 1e-5 more is proved by none of a fine grid."""
+    with mpmath.workdps(60):
+        goal, chance = mpmath.mpf(epsilon), mpmath.log(mpmath.mpf(delta))
+        rho = rho_within(epsilon, delta)
+        exact = mpmath.mpf(rho.numerator) / rho.denominator
+        best = min(ORDERS, key=lambda above: implied_delta(above, exact, goal))
+        found = mpmath.findroot(
+            lambda log_above: mpmath.diff(
+                lambda place: implied_delta(mpmath.exp(place), exact, goal), log_above
+            ),
+            mpmath.log(best),
+        )
+        assert implied_delta(mpmath.exp(found), exact, goal) <= chance
+        more = exact * (1 + mpmath.mpf("1.1e-5"))
+        assert implied_delta(mpmath.exp(found), more, goal) > chance
+        assert all(implied_delta(above, more, goal) > chance for above in ORDERS)
+
+
+@given(epsilons, deltas)
+def test_the_three_functions_agree(epsilon: float, delta: float) -> None:
+    """The ρ within a pair implies it, by either function; one more in its sixth digit does not."""
+    rho = rho_within(epsilon, delta)
+    more = rho * Fraction("1.000011")
+    assert epsilon_of_rho(rho, delta) <= epsilon * (1 + 1e-15) < epsilon_of_rho(more, delta)
+    assert delta_of_rho(rho, epsilon) <= delta * (1 + 1e-15) < delta_of_rho(more, epsilon)
+
+
+@pytest.mark.parametrize(("rho", "delta"), list(product([1e-4, 0.01, 0.5, 3, 40], DELTAS)))
+def test_dp_accounting_finds_nothing_smaller(rho: float, delta: float) -> None:
+    """Its orders are a grid, so that its ε is as large, and within a thousandth on a fine one."""
+    accountant = rdp.RdpAccountant([1 + 1.02**step / 50 for step in range(1, 1000)])
+    theirs = accountant.compose(dp_accounting.ZCDpEvent(rho)).get_epsilon(delta)
+    ours = epsilon_of_rho(rho, delta)
+    assert theirs * (1 - 2e-3) - 1e-9 < ours <= theirs * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("rho", [0.02, 0.5, 4.0])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 6.0])
+def test_gaussian_noise_keeps_what_its_rho_implies(rho: float, epsilon: float) -> None:
+    """Its own δ, in closed form, is smaller: Φ(1/2σ − εσ) − e^ε·Φ(−1/2σ − εσ) at σ² = 1/2ρ."""
+    with mpmath.workdps(50):
+        sigma = 1 / mpmath.sqrt(2 * mpmath.mpf(rho))
+        near, far = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
+        own = mpmath.ncdf(near) - mpmath.exp(epsilon) * mpmath.ncdf(far)
+        assert own < delta_of_rho(rho, epsilon)
+
+
+def test_rounding_never_promises_too_much() -> None:
+    """Six digits, rounded down; bounds rounded up, within what they may be."""
+    rho = rho_within(Fraction(2), Fraction(1, 10**6))
+    assert rho == Fraction("0.0881526")
+    assert rho_within(2, 1e-6) == rho
+    assert epsilon_of_rho(1e-18, 0.5) == 0
+    assert delta_of_rho(1e6, 1e-9) == 1
+    assert 0 < delta_of_rho(1e-9, 1e6) < 1e-300
+
+
+@pytest.mark.parametrize("value", [0, -1, math.inf, math.nan, True, "1"])
+def test_what_is_out_of_range_is_refused(value: float) -> None:
+    """Each argument by its name."""
+    for made, name in (
+        (lambda: epsilon_of_rho(value, 0.1), "rho"),
+        (lambda: delta_of_rho(value, 1), "rho"),
+        (lambda: delta_of_rho(1, value), "epsilon"),
+        (lambda: rho_within(value, 0.1), "epsilon"),
+        (lambda: rho_within(1, value), "delta"),
+        (lambda: epsilon_of_rho(1, value), "delta"),
+    ):
+        with pytest.raises(ValueError, match=rf"\A{name} must [^\n]+\Z"):
+            made()

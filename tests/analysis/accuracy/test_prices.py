@@ -1,9 +1,13 @@
 import math
+import warnings
+from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from mpmath import mp, mpf
 
 import noisycount as nc
 from tests.layers import examples
@@ -74,3 +78,275 @@ def test_a_budget_of_the_very_sum_pays_for_all(*, together: bool) -> None:
     assert nc.affordable_answers(budget, 20, 0.05, together=together) == 7
     less = budget - Fraction(1, 10**20)
     assert nc.affordable_answers(less, 20, 0.05, together=together) == 6
+
+
+mp.dps = 50
+COUNTS = st.floats(0.5, 1e12)
+WIDTHS = st.floats(1e-6, 10)
+CONFIDENCES = st.one_of(st.floats(1e-12, 0.999), st.sampled_from([1e-250, 0.95, 1 - 2**-53]))
+CLOSE = mpf(10) ** -15
+
+
+def test_the_example_of_the_paper_gives_its_number() -> None:
+    """Naldi and D'Acquisto (2015), section 3: 0.08 (0.0805) for ±20 % of 100 with 80 %."""
+    assert round(nc.epsilon_for_relative_error(100, 0.2, 0.8), 4) == 0.0805
+
+
+@given(count=COUNTS, within=WIDTHS, confidence=CONFIDENCES)
+def test_equation_10_and_its_inverses_agree(count: float, within: float, confidence: float) -> None:
+    """ε·w·c = −ln(1 − p), whichever of the four is asked for, to 4 units in the last place."""
+    surprisal = -mp.log1p(-mpf(confidence))
+    epsilon = nc.epsilon_for_relative_error(count, within, confidence)
+    assert abs(mpf(epsilon) * within * count / surprisal - 1) <= CLOSE
+    width = nc.relative_error(count, confidence, epsilon)
+    assert abs(mpf(epsilon) * width * count / surprisal - 1) <= CLOSE
+    guess = nc.count_for_relative_error(within, confidence, epsilon)
+    assert abs(mpf(epsilon) * within * guess / surprisal - 1) <= CLOSE
+    exact = -mp.expm1(-mpf(epsilon) * within * count)
+    assert abs(nc.relative_confidence(count, within, epsilon) / exact - 1) <= CLOSE
+
+
+def test_arrays_give_arrays() -> None:
+    """Of the common shape, each value that of the numbers alone."""
+    epsilons = np.array([[0.1], [0.5]])
+    confidences = [0.5, 0.9, 0.99]
+    found = nc.relative_error(100, confidences, epsilons)
+    assert isinstance(found, np.ndarray)
+    assert found.shape == (2, 3)
+    assert found[1, 2] == nc.relative_error(100, 0.99, 0.5)
+    assert np.shape(nc.relative_confidence(100, [0.1, 0.2], 0.1)) == (2,)
+    assert np.shape(nc.count_for_relative_error(0.2, 0.95, epsilons)) == (2, 1)
+    assert np.shape(nc.epsilon_for_relative_error([10, 100, 1000], 0.2, 0.95)) == (3,)
+
+
+def test_iso_epsilon_curves_lie_where_epsilon_is_the_same() -> None:
+    """Fig. 1: on each curve eq. (10) gives back its ε; a lower ε lies at larger widths."""
+    epsilons, confidences = [0.05, 0.08, 0.1], np.linspace(0.5, 0.99, 9)
+    widths = nc.iso_epsilon_curves(100, epsilons, confidences)
+    assert widths.shape == (3, 9)
+    for epsilon, curve in zip(epsilons, widths, strict=True):
+        assert nc.epsilon_for_relative_error(100, curve, confidences) == pytest.approx(
+            [epsilon] * 9
+        )
+    assert (np.diff(widths, axis=0) < 0).all()
+    assert (np.diff(widths, axis=1) > 0).all()
+
+
+@pytest.mark.parametrize("extreme", [5e-324, 1e-200, 1e200, 1.7e308])
+def test_extreme_values_give_numbers(extreme: float) -> None:
+    """Where a product overflows or underflows, the result is 0 or infinite, not nan."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [
+            nc.epsilon_for_relative_error(extreme, extreme, 0.95),
+            nc.relative_error(extreme, 0.95, extreme),
+            nc.relative_confidence(extreme, extreme, extreme),
+            nc.count_for_relative_error(extreme, 0.95, extreme),
+        ]
+    assert not any(map(math.isnan, found))
+
+
+@pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, True, "1", None])
+def test_what_is_not_positive_is_refused(bad: float) -> None:
+    """A guess, a width or an ε, by its name."""
+    with pytest.raises(ValueError, match=r"^count must be positive and finite, got "):
+        nc.relative_error(bad, 0.95, 0.1)
+    with pytest.raises(ValueError, match=r"^within must be positive and finite, got "):
+        nc.relative_confidence(100, bad, 0.1)
+    with pytest.raises(ValueError, match=r"^epsilon must be positive and finite, got "):
+        nc.count_for_relative_error(0.2, 0.95, bad)
+
+
+def test_one_bad_value_in_an_array_is_named() -> None:
+    """The message quotes the value, not the array."""
+    with pytest.raises(ValueError, match=r"^epsilon must be positive and finite, got -2.0"):
+        nc.relative_error(100, 0.95, [0.1, -2.0])
+
+
+@pytest.mark.parametrize("bad", [0, 1, -0.5, 95, math.nan])
+def test_a_confidence_outside_the_unit_interval_is_refused(bad: float) -> None:
+    """A confidence lies strictly between 0 and 1."""
+    with pytest.raises(ValueError, match=r"^confidence must lie strictly between 0 and 1, got "):
+        nc.iso_epsilon_curves(100, [0.1], [0.5, bad])
+
+
+@pytest.mark.parametrize("count", [5e-324, 1e-300, 1e300])
+@pytest.mark.parametrize("width", [1e-310, 1e-300, 1e300])
+def test_what_is_a_double_is_found_though_a_step_to_it_is_none(count: float, width: float) -> None:
+    """Neither products nor quotients leave the doubles on the way to a result that does not."""
+    for other in (1e-300, 1.0, 1e300):
+        quotient = -mp.log1p(-mpf(0.5)) / count / width
+        power = other * mpf(count) * width
+        for found, exact in (
+            (nc.epsilon_for_relative_error(count, width, 0.5), quotient),
+            (nc.relative_error(count, 0.5, width), quotient),
+            (nc.count_for_relative_error(width, 0.5, count), quotient),
+            (nc.relative_confidence(count, width, other), -mp.expm1(-power)),
+        ):
+            if 1e-307 < exact < 1e308:
+                assert abs(found / exact - 1) <= CLOSE
+
+
+mp.dps = 50
+ALPHAS = st.floats(0.3, 1e9)
+BETAS = st.one_of(st.floats(1e-300, 1e-3), st.floats(1e-3, 0.999), st.just(1 - 1e-12))
+QUERIES = st.sampled_from([1, 2, 10, 10_000])
+
+
+@given(alpha=ALPHAS, beta=BETAS, queries=QUERIES)
+def test_epsilon_is_the_inverse_of_accuracy(alpha: float, beta: float, queries: int) -> None:
+    """Laplace noise of that ε reaches alpha with probability beta, in 50 digits."""
+    epsilon = nc.epsilon_for_accuracy(alpha, beta, queries)
+    tail = mp.exp(-mpf(alpha) * mpf(epsilon))
+    assert abs(-mp.expm1(queries * mp.log1p(-tail)) / beta - 1) <= 1e-10
+    assert nc.accuracy(nc.Laplace.for_epsilon(epsilon), beta, queries) == pytest.approx(
+        alpha, rel=1e-10
+    )
+
+
+@given(alpha=ALPHAS, beta=BETAS, queries=QUERIES)
+def test_discrete_noise_of_that_epsilon_keeps_the_goal(
+    alpha: float, beta: float, queries: int
+) -> None:
+    """It never reaches alpha too often; a little less ε would not do."""
+    assume(beta < 0.999 or alpha < 100)  # else ε < 2^−52, which discrete noise does not take
+    epsilon = nc.epsilon_for_accuracy(alpha, beta, queries, nc.DiscreteLaplace)
+    noise = nc.DiscreteLaplace.for_epsilon(epsilon)
+    assert nc.failure_probability(noise, alpha, queries) <= beta * (1 + 1e-12)
+    fall = mp.exp(-mpf(epsilon) * (1 - mpf(10) ** -9))
+    tail = 2 * fall ** math.ceil(alpha) / (1 + fall)
+    assert -mp.expm1(queries * mp.log1p(-tail)) > beta
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize("noise", [nc.Laplace, nc.DiscreteLaplace])
+@pytest.mark.parametrize("parts", [1, 2, 30])
+@pytest.mark.parametrize("queries", [1, 10])
+@pytest.mark.parametrize("beta", [1e-9, 0.05, 0.6])
+def test_a_total_of_parts_keeps_the_goal(
+    noise: type[nc.Laplace], parts: int, queries: int, beta: float
+) -> None:
+    """The noises of the parts add up; with 1e-6 less ε the total would miss the goal."""
+    epsilon = nc.epsilon_for_accuracy(50, beta, queries, noise, parts)
+    for price, kept in ((epsilon * (1 + 1e-9), True), (epsilon * (1 - 1e-6), False)):
+        total = nc.NoiseSum([noise.for_epsilon(price)] * parts)
+        assert (nc.failure_probability(total, 50, queries) <= beta) is kept
+
+
+def test_the_example_of_the_blog_in_exact_numbers() -> None:
+    """Two disjoint parts, one total: (1 + αε/2)·e^(−αε) = β, at less than √2 of one part's ε."""
+    epsilon = nc.epsilon_for_accuracy(20, 0.05, parts=2)
+    reach = 20 * mpf(epsilon)
+    assert abs((1 + reach / 2) * mp.exp(-reach) - 0.05) < 1e-11
+    assert 1.37 < epsilon / nc.epsilon_for_accuracy(20, 0.05) < 1.38
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 0.05), r"^alpha must be positive and finite, got 0"),
+        ((-3, 0.05), r"^alpha must be positive and finite, got -3"),
+        ((math.nan, 0.05), r"^alpha must be positive and finite, got nan"),
+        ((20, 0), r"^beta must lie strictly between 0 and 1, got 0"),
+        ((20, 1.0), r"^beta must lie strictly between 0 and 1, got 1.0"),
+        ((20, 0.05, 0), r"^queries must be a whole number from 1 to 2\*\*53, got 0"),
+        ((20, 0.05, 1.5), r"^queries must be a whole number from 1 to 2\*\*53, got 1.5"),
+        ((20, 0.05, 1, nc.Gaussian), r"^noise must be Laplace or DiscreteLaplace, got <class "),
+        ((20, 0.05, 1, nc.Laplace, 0), r"^parts must be a whole number from 1 to 2\*\*53, got 0"),
+    ],
+)
+def test_goals_that_cannot_be_are_refused(arguments: tuple[float, float], message: str) -> None:
+    """Each argument by its name, with its value."""
+    with pytest.raises(ValueError, match=message):
+        nc.epsilon_for_accuracy(*arguments)
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("queries", [1, 2])
+@pytest.mark.parametrize("beta", [0.05, 0.5, 0.95])
+@pytest.mark.parametrize(("alpha", "whole"), [(0.001, 1), (0.01, 1), (0.05, 1), (1.5, 2), (7, 7)])
+def test_discrete_noise_reaches_whole_errors_only(
+    alpha: float, whole: int, beta: float, queries: int
+) -> None:
+    """A broken alpha costs what the next whole one does, in closed form for alpha = 1."""
+    epsilon = nc.epsilon_for_accuracy(alpha, beta, queries, nc.DiscreteLaplace)
+    assert epsilon == nc.epsilon_for_accuracy(whole, beta, queries, nc.DiscreteLaplace)
+    if whole == 1:  # 2q/(1 + q) = b
+        each = -mp.expm1(mp.log1p(-mpf(beta)) / queries)
+        assert epsilon == pytest.approx(float(mp.log((2 - each) / each)), rel=1e-10)
+    totals = [
+        nc.epsilon_for_accuracy(error, beta, 1, nc.DiscreteLaplace, 3) for error in (alpha, whole)
+    ]
+    assert totals[0] == totals[1]
+
+
+mp.dps = 50
+GUESSES = st.integers(1, 10**6)
+READABLE_WIDTHS = st.sampled_from([0.001, 0.01, 0.1, 0.199, 0.2, 0.5, 1.0, 3.0])
+READABLE_CONFIDENCES = st.sampled_from([0.01, 0.5, 0.8, 0.95, 0.99, 1 - 1e-9])
+
+
+def test_the_interval_of_equation_3_follows_from_epsilon() -> None:
+    """Naldi and D'Acquisto (2015), eq. (3): at ε = 0.01 the ratio lies in [0.99, 1.01]."""
+    assert [round(math.exp(sign * 0.01), 2) for sign in (-1, 1)] == [0.99, 1.01]
+
+
+@given(guess=GUESSES, within=READABLE_WIDTHS, confidence=READABLE_CONFIDENCES)
+def test_the_readable_epsilon_keeps_the_promise_for_the_discrete_noise(
+    guess: int, within: float, confidence: float
+) -> None:
+    """P[|Z| <= ⌊w·c⌋] >= confidence, in 50 digits, and ε is not below eq. (10)."""
+    epsilon = nc.readable_epsilon(guess, within, confidence)
+    width = math.floor(Fraction(str(within)) * guess)
+    x = mp.exp(-mpf(epsilon.numerator) / epsilon.denominator)
+    assert 1 - 2 * x ** (width + 1) / (1 + x) >= mpf(confidence)
+    assert epsilon >= Fraction(nc.epsilon_for_relative_error(guess, within, confidence))
+
+
+@given(guess=GUESSES, within=READABLE_WIDTHS, confidence=READABLE_CONFIDENCES)
+def test_the_readable_epsilon_is_the_next_decimal_of_two_digits(
+    guess: int, within: float, confidence: float
+) -> None:
+    """Two significant digits, and one step less would break the promise or eq. (10)."""
+    epsilon = nc.readable_epsilon(guess, within, confidence)
+    decimal = Decimal(epsilon.numerator) / Decimal(epsilon.denominator)
+    assert len(decimal.normalize().as_tuple().digits) <= 2
+    step = Fraction(10) ** (decimal.adjusted() - 1)
+    lower = epsilon - step
+    if lower > 0:
+        width = math.floor(Fraction(str(within)) * guess)
+        x = mp.exp(-mpf(lower.numerator) / lower.denominator)
+        keeps = 1 - 2 * x ** (width + 1) / (1 + x) >= mpf(confidence)
+        enough = lower >= Fraction(nc.epsilon_for_relative_error(guess, within, confidence))
+        assert not (keeps and enough)
+
+
+def test_discrete_noise_needs_more_where_the_width_is_not_whole() -> None:
+    """±20 % of 9 is ±1.8, so an integer answer has to lie within ±1."""
+    continuous = nc.epsilon_for_relative_error(9, 0.2, 0.95)
+    assert float(nc.readable_epsilon(9, 0.2, 0.95)) > 1.05 * continuous
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ((0, 0.2, 0.95), "count"),
+        ((-5, 0.2, 0.95), "count"),
+        ((float("nan"), 0.2, 0.95), "count"),
+        ((100, 0, 0.95), "within"),
+        ((100, -0.2, 0.95), "within"),
+        ((100, 0.2, 0), "confidence"),
+        ((100, 0.2, 1), "confidence"),
+        ((100, 0.2, 95), "confidence"),
+    ],
+)
+def test_bad_goals_are_refused_by_name(arguments: tuple[float, float, float], name: str) -> None:
+    """A guess, width or confidence that cannot be is named with its value."""
+    with pytest.raises(ValueError, match=rf"^{name} must .*, got "):
+        nc.readable_epsilon(*arguments)
+
+
+def test_an_absolute_goal_is_the_relative_one_of_the_same_width() -> None:
+    """±20 % of 100 and ±20 are one goal."""
+    assert nc.readable_epsilon_within(20, 0.95) == nc.readable_epsilon(100, 0.2, 0.95)
+    assert nc.readable_epsilon_within(Fraction(3, 10), 0.95) == nc.readable_epsilon(3, 0.1, 0.95)

@@ -1,12 +1,18 @@
+import doctest
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import noisycount as nc
-from tests.oracles.pairs import strata_pairs
+from tests.analysis.privacy.checks import assert_exact
+from tests.oracles.enclosed.deltas import delta
+from tests.oracles.enclosed.pairs import Outsider
+from tests.oracles.pairs import beta_binomial_pairs, strata_pairs, tabulated_pairs
 from tests.oracles.privacy import directions
 
 
@@ -53,11 +59,11 @@ def test_epsilon_is_the_smallest_that_keeps_delta(
 ) -> None:
     """Never more than δ, to 1e-9 in ε."""
     curve = nc.privacy_curve(mechanism, population)
-    for delta in deltas:
-        epsilon = curve.epsilon(delta)
-        assert 0 < epsilon < math.inf, (delta, epsilon)
-        assert curve.delta(epsilon) <= delta, (delta, epsilon)
-        assert curve.delta(epsilon * (1 - 1e-9)) >= delta * (1 - 1e-8), (delta, epsilon)
+    for goal in deltas:
+        epsilon = curve.epsilon(goal)
+        assert 0 < epsilon < math.inf, (goal, epsilon)
+        assert curve.delta(epsilon) <= goal, (goal, epsilon)
+        assert curve.delta(epsilon * (1 - 1e-9)) >= goal * (1 - 1e-8), (goal, epsilon)
 
 
 def test_epsilon_is_0_where_the_total_variation_is_small_enough() -> None:
@@ -189,3 +195,223 @@ def test_no_delta_at_all_takes_an_epsilon_at_which_the_lower_end_underflows() ->
     low, high = curve.epsilon_bracket(0.0)
     assert 0 < low < high == math.inf
     assert curve.bracket(low * (1 - 1e-6))[0] > 0
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "dependent-records.md"
+NOISE = nc.DiscreteLaplace(10)
+SURVEY = nc.BetaBinomial.from_rate(1000, 0.017, 0.006)
+ALIKE = [0.5, *99 * [0.0], 0.5]
+
+
+def rows(columns: int) -> list[list[float]]:
+    """The numbers of the page's table of so many columns."""
+    lines = re.findall(r"^\| ([\d.| ]+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    table = [[float(cell) for cell in line.split("|")] for line in lines]
+    return [row for row in table if len(row) == columns]
+
+
+def test_an_outsider_can_see_more_of_an_uncertain_rate_than_the_worst_case() -> None:
+    """A survey of 1.7 % ± 0.6 %, a thousand people, noise that is 0.1-differentially private."""
+    pairs = beta_binomial_pairs(1000, SURVEY.alpha, SURVEY.beta)
+    outsider, worst = nc.privacy_curve(NOISE, SURVEY), nc.privacy_curve(NOISE)
+    assert_exact(outsider, NOISE, pairs, [0.0, 0.1, 0.3])
+    for epsilon in (0.0, 0.05, 0.1, 0.2, 0.3):
+        assert outsider.delta(epsilon) > 1.5 * worst.delta(epsilon)
+
+
+@pytest.mark.parametrize(
+    "noise", [nc.Laplace(10.0), nc.Gaussian(10.0), nc.DiscreteGaussian(10)], ids=str
+)
+def test_every_noise_for_one_record_is_too_little_for_records_that_follow_it(
+    noise: nc.Mechanism,
+) -> None:
+    """Whatever its law: a record moves three."""
+    outsider, worst = nc.privacy_curve(noise, SURVEY), nc.privacy_curve(noise)
+    for epsilon in (0.0, 0.05, 0.09):
+        assert outsider.delta(epsilon) > 1.5 * worst.delta(epsilon)
+
+
+def test_records_that_are_all_alike_are_given_away_by_their_count() -> None:
+    """A hundred records at once are moved by one: far more than the worst case has it."""
+    curve = nc.privacy_curve(NOISE, nc.Tabulated(ALIKE))
+    assert_exact(curve, NOISE, tabulated_pairs(ALIKE), [0.0, 0.1, 1.0, 5.0])
+    assert curve.delta(0.1) > 0.99
+    assert nc.privacy_curve(NOISE).delta(0.1) == 0.0
+
+
+def test_a_table_of_two_possible_rates_shows_more_than_the_worst_case() -> None:
+    """An outbreak or none: 1 % or 20 % of a hundred records."""
+    calm, wild = nc.Binomial(100, 0.01).law(), nc.Binomial(100, 0.2).law()
+    table = [(calm.probability(k, k) + wild.probability(k, k)) / 2 for k in range(101)]
+    total = sum(table)
+    mixed = nc.Tabulated([chance / total for chance in table])
+    assert nc.privacy_curve(NOISE, mixed).delta(0.1) == pytest.approx(0.29699, rel=1e-4)
+    assert nc.privacy_curve(NOISE, mixed.given(30, 3)).delta(0.1) < 0.03
+
+
+def test_whoever_knows_more_dependent_records_can_see_less() -> None:
+    """They tell the rate, so that one more record tells less about it."""
+    seen = [
+        nc.privacy_curve(NOISE, SURVEY.given(known, positives)).delta(0.1)
+        for known, positives in ((0, 0), (100, 2), (400, 7), (800, 14), (998, 17))
+    ]
+    assert seen == sorted(seen, reverse=True)
+    assert seen[-1] > 0.0
+
+
+def test_the_page_on_dependent_records_gives_the_numbers_of_the_curves() -> None:
+    """Every cell of its two tables, as rounded there."""
+    known_rate = nc.privacy_curve(NOISE, nc.Binomial(1000, 0.017))
+    curves = [nc.privacy_curve(NOISE), known_rate, nc.privacy_curve(NOISE, SURVEY)]
+    by_epsilon, by_knowledge = rows(4), rows(3)
+    assert (len(by_epsilon), len(by_knowledge)) == (5, 4)
+    for epsilon, *stated in by_epsilon:
+        assert [round(curve.delta(epsilon), 6) for curve in curves] == stated
+    for known, positives, stated in by_knowledge:
+        found = nc.privacy_curve(NOISE, SURVEY.given(int(known), int(positives))).delta(0.1)
+        assert round(found, 6) == stated
+
+
+def test_the_words_of_the_page_on_dependent_records_are_true() -> None:
+    """Standard deviations, expected counts and the ε that an outsider needs."""
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    ((positive, negative),) = SURVEY.neighbours()
+    means = positive.law().mean, negative.law().mean
+    spreads = [who.law().variance ** 0.5 for who in (SURVEY, nc.Binomial(1000, 0.017))]
+    more = means[0] - means[1]
+    needed = nc.privacy_curve(NOISE, SURVEY).epsilon(0.0)
+    for words in (
+        f"{means[0]:.2f} positive records are expected if this one is positive, {means[1]:.2f}",
+        f"moves the answer by {more:.2f} records: 1 by itself, and {more - 1:.2f}",
+        f"a standard deviation of {spreads[0]:.1f} in place of {spreads[1]:.1f}",
+        f"needs ε = {needed:.4f}, not 0.1",
+    ):
+        assert words in text
+
+
+def test_the_examples_of_the_page_on_dependent_records_run() -> None:
+    """As typed."""
+    results = doctest.testfile(str(PAGE), module_relative=False, encoding="utf-8")
+    assert results.attempted >= 9
+    assert results.failed == 0
+
+
+NEARLY_KNOWN = Outsider(nc.Binomial(4, 0.000550600574359074))
+GROUPS = Outsider(nc.Strata([1, 1, 1], [2.3e-203, 0.267, 1 - 2**-53]))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "outsider", "goal", "right", "wide"),
+    [
+        (
+            nc.Subsample(4, nc.DiscreteGaussian(0.1149977554888559)),
+            NEARLY_KNOWN,
+            0.9983491075929792,
+            2.1998548347159,
+            0.018,
+        ),
+        (nc.Laplace(0.001), GROUPS, 1 - 1e-12, 438.96071, 5e-4),
+        (nc.DiscreteGaussian(0.1), Outsider(None), 1 - 2.0**-52, 13.956346, 1e-10),
+        (nc.DiscreteLaplace(0.05), Outsider(None), 1 - 1e-8, 1.348502, 1e-9),
+    ],
+)
+def test_epsilon_is_safe_where_curves_are_flat(
+    mechanism: nc.Mechanism, outsider: Outsider, goal: float, right: float, wide: float
+) -> None:
+    """It keeps the goal, and the right one lies in its bracket, which is as narrow as can be."""
+    curve = nc.privacy_curve(mechanism, outsider.told)
+    low, high = curve.epsilon_bracket(goal)
+    assert high == curve.epsilon(goal)
+    assert low <= right + 1e-5 <= high + 2e-5
+    assert high - low <= wide
+    assert delta(mechanism, outsider, high) <= goal
+    assert low == 0 or delta(mechanism, outsider, low) > goal
+
+
+@pytest.mark.few(7)
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 6.0])
+@pytest.mark.parametrize(
+    ("mechanism", "outsider"),
+    [
+        (nc.Exact(), Outsider(nc.Binomial(5, 1e-5))),
+        (nc.DiscreteLaplace(0.06), Outsider(nc.Binomial(5, 1e-5), known=2)),
+        (nc.Gaussian(0.1), Outsider(nc.Binomial(3, 1 - 1e-4))),
+        (nc.Subsample(59, nc.Exact()), Outsider(nc.Binomial(60, 1e-6))),
+        (nc.Subsample(7, nc.DiscreteGaussian(0.2)), Outsider(nc.Binomial(8, 1e-6))),
+        (nc.DiscreteGaussian(0.12), Outsider(nc.Binomial(300, 1e-4))),
+        (nc.Laplace(0.05), Outsider(None)),
+    ],
+    ids=str,
+)
+def test_what_is_left_to_1_is_enclosed(
+    mechanism: nc.Mechanism, outsider: Outsider, epsilon: float
+) -> None:
+    """Where a δ above 1/2 is asked for, it is kept, and no ε below the bracket would do."""
+    curve = nc.privacy_curve(mechanism, outsider.told)
+    goal = curve.delta(epsilon)
+    assert 0.5 < goal < 1
+    low, high = curve.epsilon_bracket(goal)
+    assert math.isinf(high) or delta(mechanism, outsider, high) <= goal
+    assert low == 0 or delta(mechanism, outsider, low) > goal
+
+
+@pytest.mark.parametrize("mechanism", [nc.Gaussian(3), nc.Laplace(3), nc.Exact()], ids=str)
+def test_the_bracket_of_epsilon_is_narrow_where_a_curve_falls(mechanism: nc.Mechanism) -> None:
+    """By 1e-9, and in the shape of its argument."""
+    curve = nc.privacy_curve(mechanism, nc.Binomial(100, 0.3))
+    low, high = curve.epsilon_bracket([1e-2, 1e-6])
+    assert low.shape == high.shape == (2,)
+    assert (low < high).all()
+    assert (high - low <= 1e-9).all()
+
+
+def test_a_goal_that_is_none_is_refused() -> None:
+    """As by `epsilon`."""
+    with pytest.raises(ValueError, match=r"^delta must be from 0 to 1, got 1.5$"):
+        nc.privacy_curve(nc.Gaussian(3)).epsilon_bracket(1.5)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("mechanism", "population"),
+    [
+        (
+            nc.Gaussian(0.2118160102968459),
+            nc.BetaBinomial(29, 0.5276832529866402, 6.899614688631522),
+        ),
+        (nc.Gaussian(0.3367), nc.Binomial(18, 0.8043444486163946)),
+    ],
+)
+def test_narrow_gaussian_noise_has_no_finite_epsilon_for_a_delta_of_0(
+    mechanism: nc.Mechanism, population: nc.Population
+) -> None:
+    """Where some of the ε that are tried have a threshold within reach, and others have none."""
+    curve = nc.privacy_curve(mechanism, population)
+    assert curve.epsilon(0.0) == math.inf
+    low, high = curve.bracket([300.0, 600.0])
+    assert (low <= high).all()
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("epsilon", [601, 650, 699])
+@pytest.mark.parametrize("population", [None, nc.Binomial(9, 0.3), nc.Strata([3], [0.3])])
+@pytest.mark.parametrize("noise", [nc.Laplace, nc.DiscreteLaplace])
+def test_an_epsilon_of_hundreds_is_the_price_of_narrow_laplace_noise(
+    noise: Callable[[float], nc.Mechanism], population: nc.Population | None, epsilon: int
+) -> None:
+    """From where on δ is 0."""
+    curve = nc.privacy_curve(noise(1 / epsilon), population)
+    assert curve.epsilon(0.0) == pytest.approx(epsilon, rel=1e-9)
+    assert curve.bracket(epsilon * (1 + 1e-9)) == (0.0, 0.0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [2.0**-52, 3e-16, 1e-10, 1e-3])
+@pytest.mark.parametrize("noise", [nc.DiscreteGaussian, nc.DiscreteLaplace])
+def test_noise_that_is_next_to_none_hides_nothing(
+    noise: Callable[[float], nc.Mechanism], scale: float
+) -> None:
+    """Two counts half way from an answer have one density, and yet it is not flat."""
+    curve = nc.privacy_curve(noise(scale))
+    assert curve.bracket(600.0)[0] > 1 - 1e-15
+    assert curve.bracket(700.0) == (0.0, 1.0)

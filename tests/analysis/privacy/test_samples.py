@@ -1,7 +1,12 @@
-"""Samples that say little of a record: δ is far smaller than what its laws are summed from."""
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import noisycount as nc
 from tests.analysis.privacy.checks import assert_exact
@@ -13,6 +18,289 @@ from tests.oracles.pairs import (
     sampled,
     tabulated_pairs,
 )
+
+EPSILONS = (0.0, 0.1, 0.7)
+RATES = (Fraction(1, 8), Fraction(3, 8), Fraction(1, 2))
+QUESTIONS = (frozenset({0}), frozenset({0, 1}))
+Law = dict[tuple[int, ...], Fraction]
+
+
+def brute_force(
+    drawings: Sequence[Sequence[Iterable[int]]],
+    size: int,
+    questions: Sequence[frozenset[int]],
+    epsilon: float,
+    answers: Callable[[int], NDArray[np.float64]] | None = None,
+) -> float:
+    """The largest δ of two atoms of the first record: every database, every drawing.
+
+    Args:
+        drawings: Equally likely rows of samples, one sample a question.
+        size: The number of records.
+        questions: What is counted in each sample.
+        epsilon: ε.
+        answers: The probabilities of noisy answers for a count; None: no noise.
+    """
+    laws = [_law(drawings, size, questions, atom) for atom in range(len(RATES))]
+    gain, found = math.exp(epsilon), 0.0
+    for one, two in permutations(laws, 2):
+        keys = set(one) | set(two)
+        weights = {key: float(one.get(key, 0)) - gain * float(two.get(key, 0)) for key in keys}
+        if answers is None:
+            found = max(found, math.fsum(max(0.0, weight) for weight in weights.values()))
+            continue
+        table = sum(w * np.multiply.outer(answers(a), answers(b)) for (a, b), w in weights.items())
+        found = max(found, float(np.maximum(table, 0).sum()))
+    return found
+
+
+def _law(
+    drawings: Sequence[Sequence[Iterable[int]]],
+    size: int,
+    questions: Sequence[frozenset[int]],
+    atom: int,
+) -> Law:
+    """The law of the counts if the first record is in an atom."""
+    law: Counter[tuple[int, ...]] = Counter()
+    for others in product(range(len(RATES)), repeat=size - 1):
+        chance = math.prod((RATES[one] for one in others), start=Fraction(1)) / len(drawings)
+        database = (atom, *others)
+        for samples in drawings:
+            counts = tuple(
+                sum(database[record] in question for record in sample)
+                for sample, question in zip(samples, questions, strict=True)
+            )
+            law[counts] += chance  # type: ignore[assignment]
+    return dict(law)  # type: ignore[arg-type]
+
+
+def parted(size: int, first: int, second: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """All ways to draw two parts."""
+    return [
+        (one, two)
+        for one in combinations(range(size), first)
+        for two in combinations(sorted(set(range(size)) - set(one)), second)
+    ]
+
+
+@pytest.mark.few(0)
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 2), (1, 3), (2, 1)], ids=str)
+def test_parts_agree_with_every_database(sizes: tuple[int, int]) -> None:
+    """Four records of three kinds, two questions, each on its own part: the bracket holds δ."""
+    atoms = nc.Atoms(4, [float(rate) for rate in RATES], QUESTIONS)
+    curve = nc.parts_curve([nc.Subsample(size) for size in sizes], atoms)
+    for epsilon in EPSILONS:
+        true = brute_force(parted(4, *sizes), 4, QUESTIONS, epsilon)
+        lower, upper = curve.bracket(epsilon)
+        assert lower <= true * (1 + 1e-12)
+        assert true <= upper * (1 + 1e-12)
+        assert upper - lower < 2e-4
+        assert max(curve.directions(epsilon)) == curve.delta(epsilon) == upper
+
+
+@pytest.mark.few(0)
+@pytest.mark.parametrize("noise", [nc.DiscreteLaplace(1), nc.Gaussian(1)], ids=str)
+def test_noisy_parts_agree_with_every_database(noise: nc.Laplace) -> None:
+    """So they do with noise on top."""
+    atoms = nc.Atoms(4, [float(rate) for rate in RATES], QUESTIONS)
+    curve = nc.parts_curve([nc.Subsample(2, noise)] * 2, atoms)
+    width = 1.0 if noise.is_discrete else 0.1
+
+    def answers(count: int) -> NDArray[np.float64]:
+        starts = np.arange(-30.0, 32.0, width) - count
+        return noise.errors.between(starts, np.full_like(starts, width))
+
+    for epsilon in EPSILONS:
+        true = brute_force(parted(4, 2, 2), 4, QUESTIONS, epsilon, answers)
+        lower, upper = curve.bracket(epsilon)
+        assert lower <= true * (1 + 1e-3) + 1e-9
+        assert true <= upper + 1e-9
+        assert upper - lower < 0.01 * upper + 1e-3
+
+
+def test_parts_about_one_property_are_one_sample() -> None:
+    """Without noise, counts of parts tell what the count of all of them tells."""
+    records = nc.Binomial(1000, 0.1)
+    whole = nc.privacy_curve(nc.Subsample(400), records).delta(0.1)
+    lower, upper = nc.parts_curve([nc.Subsample(100)] * 4, records).bracket(0.1)
+    assert lower <= whole <= upper
+    assert upper - lower < 1e-9
+
+
+@pytest.mark.parametrize("noise", [None, nc.Gaussian(3), nc.DiscreteLaplace(2)], ids=str)
+def test_one_part_is_a_sample(noise: nc.Gaussian | None) -> None:
+    """The curve of one part is that of `Subsample`."""
+    records, sample = nc.Binomial(300, 0.2), nc.Subsample(100, noise)
+    lower, upper = nc.parts_curve([sample], records).bracket(0.05)
+    assert lower <= nc.privacy_curve(sample, records).delta(0.05) <= upper
+    assert upper - lower < 0.01 * upper
+
+
+@pytest.mark.parametrize("noise", [None, nc.Gaussian(2)], ids=str)
+def test_the_adaptive_bound_is_never_below(noise: nc.Gaussian | None) -> None:
+    """To tell which part holds the record tells more; with parts of all records it is their δ."""
+    atoms = nc.Atoms.independent(200, [0.1, 0.3])
+    parts = [nc.Subsample(100, noise)] * 2
+    for epsilon in (0.01, 0.2):
+        told = nc.parts_curve(parts, atoms, adaptive=True).bracket(epsilon)
+        assert nc.parts_curve(parts, atoms).bracket(epsilon)[0] <= told[1]
+        alone = [
+            nc.privacy_curve(noise or nc.Exact(), nc.Binomial(100, rate)).delta(epsilon)
+            for rate in (0.1, 0.3)
+        ]
+        assert told[1] == pytest.approx(sum(alone) / 2, rel=1e-9)
+
+
+@pytest.mark.thorough
+def test_more_parts_show_more() -> None:
+    """Another answer never lowers δ, and larger parts tell more."""
+    atoms = nc.Atoms.disjoint(300, [0.2, 0.3])
+    one = nc.parts_curve([nc.Subsample(100)], atoms, [{0}]).bracket(0.05)
+    two = nc.parts_curve([nc.Subsample(100)] * 2, atoms).bracket(0.05)
+    larger = nc.parts_curve([nc.Subsample(150)] * 2, atoms).bracket(0.05)
+    assert one[0] < two[1]
+    assert two[0] < larger[1]
+    assert one[1] < two[0] < two[1] < larger[0]
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 2), (3, 1)], ids=str)
+def test_samples_agree_with_every_database(sizes: tuple[int, int]) -> None:
+    """Two samples of four records that may share some: the lower bound is the sum over all."""
+    rate = float(RATES[0] + RATES[1])
+    drawings = list(product(*(combinations(range(4), size) for size in sizes)))
+    question = frozenset({0, 1})
+    curve = nc.samples_curve([nc.Subsample(size) for size in sizes], nc.Binomial(4, rate))
+    for epsilon in EPSILONS:
+        true = brute_force(drawings, 4, (question, question), epsilon)
+        lower, upper = curve.bracket(epsilon)
+        assert lower == pytest.approx(true, abs=1e-9)
+        assert true <= upper * (1 + 1e-12)
+
+
+@pytest.mark.thorough
+def test_samples_tell_less_than_parts_of_their_sizes() -> None:
+    """What samples of all records tell can be made from the count in their union."""
+    records, samples = nc.Binomial(500, 0.2), [nc.Subsample(60, nc.Gaussian(1))] * 3
+    lower, upper = nc.samples_curve(samples, records).bracket(0.05)
+    parts = nc.parts_curve([nc.Subsample(60)] * 3, records).bracket(0.05)
+    assert lower <= upper <= parts[1]
+    assert nc.privacy_curve(samples[0], records).delta(0.05) <= upper
+    assert nc.privacy_curve(samples[0], records).delta(0.05) <= lower * 1.01
+
+
+def test_one_sample_is_exact() -> None:
+    """A single sample has the curve of `privacy_curve`."""
+    records, sample = nc.Binomial(500, 0.2), nc.Subsample(60, nc.Gaussian(1))
+    exact = nc.privacy_curve(sample, records)
+    found = nc.samples_curve([sample], records)
+    assert found.bracket(0.05) == pytest.approx(exact.bracket(0.05), rel=1e-9)
+    assert found.directions(0.05) == pytest.approx(exact.directions(0.05), rel=1e-9)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 1)], ids=str)
+def test_samples_of_two_questions_are_bounded(sizes: tuple[int, int]) -> None:
+    """The sum over every database of four records lies between the bounds; questions overlap."""
+    drawings = list(product(*(combinations(range(4), size) for size in sizes)))
+    questions = (frozenset({0, 1}), frozenset({1, 2}))
+    atoms = nc.Atoms(4, [float(rate) for rate in RATES])
+    curve = nc.samples_curve([nc.Subsample(m) for m in sizes], atoms, questions)
+    for epsilon in EPSILONS:
+        true = brute_force(drawings, 4, questions, epsilon)
+        lower, upper = curve.bracket(epsilon)
+        assert lower <= true * (1 + 1e-12) + 1e-12
+        assert true <= upper
+        assert upper == pytest.approx(1 - math.prod(1 - m / 4 for m in sizes))
+
+
+def test_noisy_samples_of_two_questions_are_bounded() -> None:
+    """So it does with noise; there the bound is far below the chance to be in a sample."""
+    noise, questions = nc.DiscreteLaplace(1), (frozenset({0, 1}), frozenset({1, 2}))
+    drawings = list(product(combinations(range(4), 2), combinations(range(4), 1)))
+    atoms = nc.Atoms(4, [float(rate) for rate in RATES])
+    curve = nc.samples_curve([nc.Subsample(2, noise), nc.Subsample(1, noise)], atoms, questions)
+
+    def answers(count: int) -> NDArray[np.float64]:
+        starts = np.arange(-30.0, 32.0) - count
+        return noise.errors.between(starts, np.ones_like(starts))
+
+    for epsilon in EPSILONS:
+        true = brute_force(drawings, 4, questions, epsilon, answers)
+        lower, upper = curve.bracket(epsilon)
+        assert lower <= true + 1e-9
+        assert true <= upper < 0.4
+
+
+def test_samples_of_all_records_have_the_worst_case() -> None:
+    """And one of a part of them the share of it; both whatever is asked."""
+    atoms = nc.Atoms.nested(50, [0.2, 0.5])
+    noises = [nc.DiscreteLaplace(3), nc.DiscreteGaussian(2)]
+    whole = nc.samples_curve([nc.Subsample(50, noise) for noise in noises], atoms)
+    assert whole.delta(0.1) == pytest.approx(nc.list_risk(noises, atoms).worst(0.1))
+    part = nc.samples_curve([nc.Subsample(5, noises[0])], atoms, [{0}])
+    lower, upper = part.bracket(0.1)
+    assert upper == pytest.approx(0.1 * nc.privacy_curve(noises[0]).delta(0.1))
+    exact = nc.privacy_curve(nc.Subsample(5, noises[0]), nc.Binomial(50, 0.2)).delta(0.1)
+    assert lower == pytest.approx(exact)
+    assert exact <= upper
+
+
+def test_equal_samples_are_counted_alike() -> None:
+    """A hundred of them are no more work than their number; another sample never lowers δ."""
+    atoms = nc.Atoms.nested(1000, [0.2, 0.5])
+    sample = nc.Subsample(10, nc.DiscreteGaussian(4))
+    deltas = [
+        nc.samples_curve([sample] * number, atoms, [{0}, {0, 1}] * (number // 2)).delta(0.1)
+        for number in (2, 20, 100)
+    ]
+    assert deltas == sorted(deltas)
+
+
+PAIR = [nc.Subsample(5)] * 2
+
+
+@pytest.mark.parametrize(
+    ("call", "refusal"),
+    [
+        (
+            lambda: nc.parts_curve(PAIR, nc.Binomial(9, 0.5)),
+            r"^mechanisms must draw at most the 9 ",
+        ),
+        (lambda: nc.parts_curve(PAIR, nc.Binomial(10, 0.0)), r"^questions must leave it open"),
+        (lambda: nc.parts_curve(PAIR, nc.Atoms.disjoint(10, [0.5])), r"^questions must be as many"),
+        (lambda: nc.parts_curve(PAIR, nc.BetaBinomial(10, 1, 1)), r"^population must be Atoms or"),
+        (lambda: nc.parts_curve([nc.Exact()], nc.Binomial(9, 0.5)), r"^mechanisms must be Subsamp"),
+        (
+            lambda: nc.parts_curve([nc.Subsample(1)] * 6, nc.Atoms.independent(10, [0.5] * 6)),
+            r"^questions must part the records into at most 32 atoms, got 64",
+        ),
+        (lambda: nc.samples_curve([nc.Exact()], nc.Binomial(9, 0.5)), r"^mechanisms must be Subsa"),
+        (
+            lambda: nc.samples_curve(PAIR, nc.Known(10)),
+            r"^population must be a Binomial or Atoms, got",
+        ),
+        (lambda: nc.samples_curve(PAIR, nc.Binomial(4, 0.5)), r"^sample_size must be at most the"),
+        (
+            lambda: nc.samples_curve(PAIR, nc.Binomial(9, 0.5), [{0}] * 2),
+            r"^questions must be left",
+        ),
+        (
+            lambda: nc.samples_curve(PAIR, nc.Atoms.disjoint(9, [0.5])),
+            r"^questions must be as many",
+        ),
+        (
+            lambda: nc.samples_curve(
+                [nc.Subsample(m) for m in range(1, 10)], nc.Atoms.independent(9, [0.5] * 9)
+            ).delta(0.1),
+            r"^mechanisms must be so few that at most 256 sets of them differ, got 512",
+        ),
+    ],
+)
+def test_bad_input_is_refused(call: Callable[[], object], refusal: str) -> None:
+    """One line names the argument, the value and the remedy."""
+    with pytest.raises(ValueError, match=refusal) as refused:
+        call()
+    assert "\n" not in str(refused.value)
+
 
 RARE = 5e-10
 BELL = np.exp(-0.5 * ((np.arange(201) - 80) / 7) ** 2)

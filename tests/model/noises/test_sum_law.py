@@ -1,4 +1,6 @@
+import math
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
+from noisycount.model.noises.sum_law import SumLaw
 from tests.oracles.convolution import (
     DISCRETE,
     TOLERANCE,
@@ -169,3 +172,150 @@ def test_the_law_of_one_noise_is_known(noise: nc.Mechanism) -> None:
     errors = [0.0, 1.0, 10.0, 60.0]
     exact = [mp.log(chance) for chance in map(density(noise), map(mpf, errors))]
     assert_close([nc.NoiseSum([noise]).log_density(error) for error in errors], exact)
+
+
+LAWS = [
+    ((2.0, 0.5), ()),
+    ((), (0.5, 0.5, 2.0)),
+    ((1.5,), (1.0,)),
+]
+
+
+def masses(laplace: Sequence[float], gaussian: Sequence[float], reach: int) -> list[mpf]:
+    """P[Z = z] for z = 0..reach by products of parts of ±reach in 50 digits."""
+    total = {0: mpf(1)}
+    for logs in (
+        *(lambda z, b=b: -abs(z) / mpf(b) for b in laplace),
+        *(lambda z, s=s: -(mpf(z) ** 2) / (2 * mpf(s) ** 2) for s in gaussian),
+    ):
+        part = {z: mp.exp(logs(z)) for z in range(-reach, reach + 1)}
+        whole = mp.fsum(part.values())
+        total = {
+            z: mp.fsum(p * part[z - x] for x, p in total.items() if z - x in part) / whole
+            for z in range(-reach, reach + 1)
+        }
+    return [total[z] for z in range(reach + 1)]
+
+
+@pytest.mark.parametrize(("laplace", "gaussian"), LAWS)
+def test_masses_and_tails_are_those_of_the_convolution(
+    laplace: tuple[float, ...], gaussian: tuple[float, ...]
+) -> None:
+    """Each to 1e-13 of itself, down to e^−20."""
+    table = SumLaw(laplace, gaussian, is_discrete=True).table
+    assert table is not None
+    with mp.workdps(50):
+        exact = masses(laplace, gaussian, 120)
+        for z, mass in enumerate(exact):
+            if mass < math.exp(-20):
+                break
+            assert abs(mp.exp(float(table.log_masses[z])) / mass - 1) < 1e-13
+            tail = mp.fsum(exact[z:])
+            assert abs(mp.exp(float(table.log_tails[z])) / tail - 1) < 1e-13
+
+
+@pytest.mark.parametrize(("laplace", "gaussian"), [*LAWS, ((7.0, 7.0), ()), ((), (64.0, 3.0))])
+def test_the_table_goes_on_as_the_integrals_do(
+    laplace: tuple[float, ...], gaussian: tuple[float, ...]
+) -> None:
+    """What the table tells and what the contour tells agree to 1e-11 at every integer."""
+    law = SumLaw(laplace, gaussian, is_discrete=True)
+    table = law.table
+    assert table is not None
+    distances = np.arange(table.log_masses.size, dtype=np.float64)
+    assert np.abs(law.log_profile(distances) - table.log_masses).max() < 1e-11
+    assert table.log_masses[0] - table.log_masses[-1] > 150
+
+
+def test_wide_and_continuous_sums_have_no_table() -> None:
+    """They are smooth, and a table of them would be long."""
+    assert SumLaw((1e3, 1e3), (), is_discrete=True).table is None
+    assert SumLaw((2.0, 2.0), (), is_discrete=False).table is None
+
+
+def test_noise_too_narrow_for_floats_keeps_its_logarithms() -> None:
+    """P[Z = 1] of scale 2^−10 is e^−1024: below a double, not below its logarithm."""
+    noise = nc.NoiseSum([nc.DiscreteLaplace(2**-10), nc.DiscreteGaussian(2**-10)])
+    assert noise.log_density(1.0) == pytest.approx(-1024, abs=1e-6)
+
+
+CLOSE = 1e-12
+TRANSFORM_REACHES = [1e-14, 1e-9, 1e-6, 1e-3, 0.1, 1.0, 3.0, 10.0]
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1 - 1e-9, 0.5, 1e-3, 1e-6])
+def test_the_mass_within_two_laplace_noises_has_its_closed_form(ratio: float) -> None:
+    """To 1e-12 relative, from 1e-14 scales around 0 on, where the complement of a tail has none."""
+    b, c = mpf(1), mpf(ratio)
+    for reach in TRANSFORM_REACHES:
+        x = mpf(reach)
+        outside = (
+            (1 + x / 2) * mp.exp(-x)
+            if b == c
+            else (mp.exp(-x) - c**2 * mp.exp(-x / c)) / (1 - c**2)
+        )
+        assert abs(
+            nc.NoiseSum([nc.Laplace(1.0), nc.Laplace(ratio)]).log_within(reach)
+            - mp.log(1 - outside)
+        ) < (CLOSE)
+
+
+@pytest.mark.few(0)
+@pytest.mark.parametrize("deviation", [1e-6, 0.03, 1.0, 30.0, 1e6])
+def test_the_mass_within_laplace_and_gaussian_noise_is_the_integral(deviation: float) -> None:
+    """Of the closed form of the density, decade by decade."""
+    for reach in (1e-12, 1e-3, 1.0, 10.0):
+        alpha = mpf(reach) * max(1, mpf(deviation))
+        cuts = sorted({min(alpha, mpf(10) ** k) for k in range(-13, 9)})
+        mass = mp.quad(lambda e: mp.exp(laplace_and_gaussian(1.0, deviation, e)), [0, *cuts])
+        found = nc.NoiseSum([nc.Laplace(1.0), nc.Gaussian(deviation)]).log_within(float(alpha))
+        assert abs(found - mp.log(2 * mass)) < CLOSE
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("noises", DISCRETE, ids=str)
+def test_the_mass_within_discrete_noises_is_a_sum(noises: list[nc.Mechanism]) -> None:
+    """Of the convolution, term by term; between two integers nothing is added."""
+    noise, reach = nc.NoiseSum(noises), 60
+    probabilities = convolved(noises, reach)
+    for alpha in (1, 2, 3, 10, 50):
+        exact = mp.log(mp.fsum(probabilities[reach - alpha + 1 : reach + alpha]))
+        assert abs(noise.log_within(alpha) - exact) < CLOSE
+        assert noise.log_within(alpha - 0.5) == noise.log_within(alpha)
+
+
+@pytest.mark.parametrize("scale", [10**6, 10**12, 10**15])
+def test_the_mass_within_wide_discrete_noises_has_its_closed_form(scale: int) -> None:
+    """Of two equal ones, P[Z >= m] = Σ_{k >= m} (k + coth(1/b))·tanh²(1/2b)·e^(−k/b)."""
+    b = mpf(scale)
+    fall = mp.exp(-1 / b)
+    for alpha in (1, 2, 1000, scale // 1000, scale, 30 * scale):
+        outside = mp.tanh(1 / (2 * b)) ** 2 * fall**alpha / (1 - fall)
+        outside *= alpha + mp.coth(1 / b) + fall / (1 - fall)
+        assert abs(
+            nc.NoiseSum([nc.DiscreteLaplace(scale)] * 2).log_within(alpha) - mp.log1p(-2 * outside)
+        ) < (CLOSE)
+
+
+@pytest.mark.few(0)
+@pytest.mark.parametrize(
+    "noises",
+    [
+        [nc.DiscreteLaplace(1000), nc.DiscreteGaussian(2)],
+        [nc.DiscreteLaplace(50), nc.DiscreteGaussian(10**6)],
+        [nc.DiscreteGaussian(10**6)] * 3,
+        [nc.DiscreteGaussian(2)] * 1000,
+        [nc.DiscreteLaplace(20 + index) for index in range(300)],
+    ],
+    ids=["narrow Gaussian", "wide Gaussian", "three", "a thousand", "unequal"],
+)
+def test_masses_within_many_noises_add_up_to_1_with_their_tails(noises: list[nc.Mechanism]) -> None:
+    """The mass of 1..w beside the tail, and beside the sum of its terms where they are few."""
+    noise = nc.NoiseSum(noises)
+    for share in (1e-3, 0.1, 1.0, 4.0):
+        alpha = max(1, round(share * noise.variance**0.5))
+        within = noise.log_within(alpha)
+        assert abs(np.exp(within) + np.exp(noise.log_tail(alpha)) - 1) < 1e-11
+        if alpha < 2000:
+            terms = [noise.log_density(error) for error in np.arange(1.0 - alpha, alpha)]
+            assert within == pytest.approx(np.log(np.sum(np.exp(terms))), abs=CLOSE)

@@ -7,9 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mpmath import mp, mpf
+from mpmath import binomial, log, mp, mpf
 
 import noisycount as nc
+from noisycount.model.populations.binomial_sums import (
+    Kinds,
+    deep_sum_of_binomials,
+    sum_of_binomials,
+)
 from tests.layers import examples
 from tests.oracles.posterior import (
     Law,
@@ -209,3 +214,80 @@ def test_knowledge_that_cannot_be_is_refused(
     """The refusal names the argument, its value and the bound."""
     with pytest.raises(ValueError, match=message):
         nc.Strata([4, 5], [0.25, 0.75]).given(known, positives)
+
+
+@pytest.mark.parametrize("spread", [0.01, 1.0, 6.0])
+@pytest.mark.parametrize("tilt", [-3.0, 0.0, 0.7, 5.0])
+def test_few_kinds_have_the_law_of_many(spread: float, tilt: float) -> None:
+    """The law, its moments and its growth are those of all rates, to rounding."""
+    log_odds = np.sort(np.random.default_rng(7).normal(-1.0, spread, 3000))
+    sizes = 1.0 + np.arange(3000) % 4
+    kinds = Kinds(sizes, log_odds)
+    rates = 1 / (1 + np.exp(-log_odds - tilt))
+    first, logs = sum_of_binomials(sizes, rates, 1 / (1 + np.exp(log_odds + tilt)))
+    few_first, few_logs = kinds.law(tilt)
+    assert few_first == first
+    assert np.exp(few_logs) == pytest.approx(np.exp(logs), abs=1e-13)
+    assert kinds.moments(tilt)[0] == pytest.approx(float(sizes @ rates), rel=1e-14)
+    assert kinds.few.shape[1] <= 16 * (2 + np.ptp(log_odds) // 2)
+
+
+def test_few_kinds_are_all_kinds() -> None:
+    """What is few already is not touched."""
+    sizes, log_odds = np.array([3.0, 5.0]), np.array([-1.0, 0.5])
+    assert (Kinds(sizes, log_odds).few == [sizes, log_odds]).all()
+
+
+def test_equal_log_odds_are_one_kind() -> None:
+    """Rates that are the same but for rounding leave a single node."""
+    log_odds = np.sort(-1.0 + 1e-15 * np.arange(40))
+    few = Kinds(np.ones(40), log_odds).few
+    assert few[0].sum() == pytest.approx(40, rel=1e-14)
+    assert few[1] == pytest.approx(np.full(few.shape[1], -1.0), rel=1e-13)
+
+
+mp.dps = 50
+
+
+def exact_logs(sizes: list[int], rates: list[float], count: int) -> mpf:
+    """The logarithm of the probability of a count of one or two kinds."""
+    first, rate = sizes[0], mpf(rates[0])
+    if len(sizes) == 1:
+        return log(binomial(first, count) * rate**count * (1 - rate) ** (first - count))
+    second, other = sizes[1], mpf(rates[1])
+    return log(
+        mp.fsum(
+            binomial(first, i)
+            * rate**i
+            * (1 - rate) ** (first - i)
+            * binomial(second, count - i)
+            * other ** (count - i)
+            * (1 - other) ** (second - count + i)
+            for i in range(max(0, count - second), min(first, count) + 1)
+        )
+    )
+
+
+@pytest.mark.few(0)
+@pytest.mark.parametrize(
+    ("sizes", "rates"),
+    [
+        ([300, 200], [0.1, 0.4]),
+        ([36000], [0.001]),
+        ([2000, 3000], [0.01, 0.004]),
+        ([400, 400], [0.999, 0.6]),
+        ([20], [0.5]),
+    ],
+)
+def test_probabilities_keep_their_digits_to_the_ends(sizes: list[int], rates: list[float]) -> None:
+    """Down to e^−700, and to a count of 0 or of all where they are nearer."""
+    weights, odds = np.array(sizes, dtype=np.float64), np.array(rates)
+    kinds = Kinds(weights, np.log(odds) - np.log1p(-odds))
+    first, logs = deep_sum_of_binomials(kinds, 700.0)
+    last = first + logs.size - 1
+    assert logs[0] < -690 or first == 0
+    assert logs[-1] < -690 or last == sum(sizes)
+    for place in np.linspace(0, logs.size - 1, 25).astype(int).tolist():
+        assert logs[place] == pytest.approx(
+            float(exact_logs(sizes, rates, first + place)), rel=2e-14, abs=1e-12
+        )

@@ -1,13 +1,19 @@
+import math
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from io import BytesIO
 from itertools import product
+from textwrap import dedent
 
 import numpy as np
 import pytest
 from mpmath import mp, mpf
 
+import noisycount as nc
 from noisycount.model.sampling import scalar as sampler
 from noisycount.model.sampling.scalar import (
     RandomIntegers,
@@ -15,6 +21,7 @@ from noisycount.model.sampling.scalar import (
     discrete_laplace,
     rounded_laplace,
 )
+from noisycount.model.sampling.scales import public_grid
 from noisycount.model.sampling.vectors import _below_by_product, discrete_laplace_array
 from tests.oracles.chi_square import chi_square_p_value
 from tests.oracles.enumeration import (
@@ -230,3 +237,140 @@ def test_bulk_draws_come_from_the_entropy_that_is_given() -> None:
 def test_bulk_draws_come_in_the_number_asked(size: int) -> None:
     """The array has exactly the size asked, across chunk boundaries too."""
     assert discrete_laplace_array(Fraction(1, 3), size).shape == (size,)
+
+
+WORKERS = 8
+DRAWS = 20
+# In a process of its own: a fork of the one that runs the tests would copy their threads.
+FORKING = """
+    import os
+    from fractions import Fraction
+    from noisycount.model.noises import additive as noise
+    from noisycount.model.noises import noise_sum
+    from noisycount.model.sampling import scalar as sampler
+    from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+    from noisycount.model.noises.laplace import DiscreteLaplace
+    from noisycount.model.noises.laplace import Laplace
+
+    {before}
+    laws = [law(2**45) for law in (DiscreteLaplace, DiscreteGaussian, Laplace)]
+    for law in laws:
+        law.release(0)  # whatever the parent keeps after a release, its children have too
+        law.samples(3) if hasattr(law, "samples") else None
+    {after}
+    for worker in range({workers}):
+        reading, writing = os.pipe()
+        if os.fork() == 0:
+            draws = [law.release(0) for law in laws for _ in range({draws})]
+            draws += [int(x) for law in laws[:2] for x in law.samples({draws})]
+            os.write(writing, " ".join(map(repr, draws)).encode())
+            os._exit(0)
+        os.wait()
+        print(os.read(reading, 1 << 16).decode())
+        os.close(reading), os.close(writing)
+"""
+
+
+def draws_of_workers(before: str = "", after: str = "") -> Counter[str]:
+    """How often each draw came out, over all workers."""
+    code = dedent(FORKING).format(before=dedent(before), after=after, workers=WORKERS, draws=DRAWS)
+    told = subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    return Counter(told.stdout.split())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_forked_workers_never_share_a_stream() -> None:
+    """Among 800 draws at a scale of 2^45 two are equal by chance once in 10^8 runs."""
+    counts = draws_of_workers()
+    assert counts.total() == WORKERS * 5 * DRAWS
+    assert len(counts) == counts.total()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_stream_that_is_kept_across_a_fork_is_found() -> None:
+    """The comparison above can fail: with one pool of random bits for all, workers repeat it."""
+    counts = draws_of_workers(
+        """
+        kept = sampler.RandomIntegers()
+        noise.RandomIntegers = lambda: kept
+        """,
+        after="kept._available, kept._pool = 10**5, kept.bits(10**5) | 1 << 10**5",
+    )
+    assert max(counts.values()) == WORKERS
+
+
+ANSWERS = 4000
+EPSILONS = [0.1, 1.0, 3.0, 1 / 3]
+COUNTS = [0, 1, 2, 1000, 2**31, 2**52]
+
+
+def naive(count: int, scale: float, generator: np.random.Generator) -> float:
+    """A count with noise as it is usually added."""
+    return float(count + generator.laplace(0.0, scale))
+
+
+def near(value: float) -> Iterator[float]:
+    """A number and those beside it."""
+    yield value
+    for direction in (-math.inf, math.inf):
+        other = value
+        for _ in range(2):
+            other = math.nextafter(other, direction)
+            yield other
+
+
+def is_possible(answer: float, count: int) -> bool:
+    """Whether any float of noise, added to the count, gives the answer."""
+    return any(count + noise == answer for noise in near(answer - count))
+
+
+def told_apart(answers: list[float], other_count: int) -> float:
+    """The share of answers that cannot be about the other count."""
+    return sum(not is_possible(answer, other_count) for answer in answers) / len(answers)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_attack_tells_naive_noise(epsilon: float) -> None:
+    """More than a hundredth of its answers about 0 are impossible under 1, by their low bits."""
+    generator = np.random.default_rng()
+    answers = [naive(0, 1 / epsilon, generator) for _ in range(ANSWERS)]
+    assert told_apart(answers, 1) > 0.01
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_attack_finds_nothing_in_our_noise(epsilon: float, count: int) -> None:
+    """Every answer about a count is as possible about its neighbours."""
+    law = nc.Laplace.for_epsilon(epsilon)
+    answers = [law.release(count) for _ in range(ANSWERS // 4)]
+    assert told_apart(answers, count + 1) == 0
+    assert told_apart(answers, abs(count - 1)) == 0
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_low_bits_have_one_law_for_all_counts(epsilon: float) -> None:
+    """An answer less its count is a multiple of the grid, odd ones as often as even ones.
+
+    The number of odd multiples of 4,000 is 2,000 within 5.5 standard errors, for each count.
+    """
+    law = nc.Laplace.for_epsilon(epsilon)
+    grid = public_grid(law.scale)
+    for count in (0, 1, 7):
+        steps = [(Fraction(law.release(count)) - count) / grid for _ in range(ANSWERS)]
+        assert all(step.denominator == 1 for step in steps)
+        odd = sum(step.numerator % 2 for step in steps)
+        assert abs(odd - ANSWERS / 2) < 5.5 * math.sqrt(ANSWERS / 4)
+
+
+@pytest.mark.parametrize("release", [naive, lambda count, *_: nc.Laplace(1.0).release(count)])
+def test_only_naive_noise_leaves_the_grid(release: Callable[..., float]) -> None:
+    """Float noise has multiples of much finer steps; about as many as half of its answers."""
+    generator = np.random.default_rng()
+    grid = public_grid(1.0)
+    answers = [release(0, 1.0, generator) for _ in range(1000)]
+    finer = sum(Fraction(answer) % grid != 0 for answer in answers)
+    assert (finer > 500) == (release is naive)
+    assert (finer == 0) == (release is not naive)
