@@ -13,9 +13,9 @@ from noisycount.query.key_sets import key_set
 from noisycount.query.normal_form import normal_form
 from noisycount.query.parser import parse
 from noisycount.query.predicate import canonical_text, english
+from noisycount.query.query import items, keys_of_column
 from noisycount.query.schema import KINDS, Kind, Schema
 from noisycount.query.table import MOST_PARTS, parts_of
-from noisycount.tasks.table.options import items, keys_of_column
 from tests.reference.ebnf import Grammar, Token
 from tests.reference.pages import blocks, rows, section, text
 

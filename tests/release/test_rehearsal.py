@@ -8,7 +8,7 @@ from noisycount.errors import PredicateError
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.rehearsal import MOST_UNITS, Rehearsed, made_up, rehearsed
+from noisycount.release.rehearsal import MOST_UNITS, Rehearsal, made_up, rehearsed
 from noisycount.release.results import Release, TableRelease
 from noisycount.release.table_queries import plan_of
 
@@ -33,12 +33,13 @@ WHERES = [
 ]
 
 
-def made_of(query: Query, unit: str | None, size: int | None = None) -> Rehearsed:
+def made_of(query: Query, unit: str | None, size: int | None = None) -> Rehearsal:
     """Give the rehearsal of a question."""
-    return rehearsed(plan_of(query, COLUMNS, unit, is_replacement=False), unit, size)
+    plan = plan_of(query, COLUMNS, unit, is_replacement=False)
+    return rehearsed(query, plan, unit, size)
 
 
-def count_of(where: str, unit: str | None, epsilon: int, size: int | None) -> Rehearsed:
+def count_of(where: str, unit: str | None, epsilon: int, size: int | None) -> Rehearsal:
     """Give that of one count."""
     return made_of(Query(wheres=[where], epsilon=epsilon), unit, size)
 

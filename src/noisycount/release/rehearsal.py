@@ -26,6 +26,7 @@ from noisycount.query.predicate import (
     Predicate,
     Range,
 )
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.query_plan import Published, QueryPlan, TableQueryPlan
 from noisycount.release.table_queries import CellsPlan, HiddenKeysPlan
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_UNITS",
-    "Rehearsed",
+    "Rehearsal",
     "made_up",
     "rehearsed",
 ]
@@ -50,7 +51,8 @@ def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
 
     Example:
         >>> from noisycount.query.parser import parse
-        >>> from noisycount.query.schema import Kind
+        >>> from noisycount.query.query import Query
+    from noisycount.query.schema import Kind
         >>> asked = parse("age between 30 and 40 or not age = 7", {"age": Kind.INTEGER})
         >>> [value for _, value in examples_of_where(asked)]
         [30, 40, 7]
@@ -183,7 +185,7 @@ _UNITS = 1000  # where nobody knows how many there are
 
 
 @frozen
-class Rehearsed:
+class Rehearsal:
     """A question that was asked of made-up records.
 
     Attributes:
@@ -191,28 +193,28 @@ class Rehearsed:
             hidden.
     """
 
+    query: Query  # what was asked
     units: int  # how many persons or rows were made up
     counts: tuple[int, ...] | None
     release: Published  # with noise; it is in no ledger
 
 
 def rehearsed(
-    plan: QueryPlan, unit: str | None, size: int | None = None, confidence: float = 0.95
-) -> Rehearsed:
+    query: Query, plan: QueryPlan, unit: str | None, size: int | None = None
+) -> Rehearsal:
     """The counts of made-up units, with the noise that real ones would have.
 
     Args:
-        plan: The question, understood and priced.
+        query: The question.
+        plan: The same, understood and priced.
         unit: The column that names the person; None: rows are counted.
         size: How many units there are, where that is public.
-        confidence: With which errors are stated.
 
     Example:
-        >>> from noisycount.query.query import Query
         >>> from noisycount.release.table_queries import plan_of
         >>> asked = Query(wheres=["age >= 65"], epsilon=1)
         >>> plan = plan_of(asked, {"age": Kind.INTEGER}, None, is_replacement=False)
-        >>> made = rehearsed(plan, None, 500)
+        >>> made = rehearsed(asked, plan, None, 500)
         >>> made.units, 0 < made.counts[0] < 500
         (500, True)
     """
@@ -220,13 +222,13 @@ def rehearsed(
     kinds = {column.name: column.kind for column in sorted(plan.read, key=lambda each: each.name)}
     told = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
     with made_up(kinds, unit, _examples(plan), units) as source:
-        release = plan.result(plan.drawn(source), Loss(), confidence=confidence, **told)
+        release = plan.result(plan.drawn(source), Loss(), confidence=query.confidence, **told)
         exact = plan.counted(source)
     if exact is None or isinstance(exact, int):
-        return Rehearsed(units, exact if exact is None else (exact,), release)
+        return Rehearsal(query, units, exact if exact is None else (exact,), release)
     assert isinstance(plan, TableQueryPlan)  # noqa: S101 - others have one count
     levels = plan.shown(exact)["answers"]
-    return Rehearsed(units, tuple(int(each) for level in levels for each in level), release)
+    return Rehearsal(query, units, tuple(int(each) for level in levels for each in level), release)
 
 
 def _examples(plan: QueryPlan) -> Examples:

@@ -23,7 +23,7 @@ from noisycount.service.errors import InFlightError, RateError, StoppingError, U
 
 if TYPE_CHECKING:
     from noisycount.release.records import Records
-    from noisycount.tasks.opening import Counter
+    from noisycount.tasks.opening import DatasetSession
 
 __all__ = [
     "Dataset",
@@ -264,14 +264,14 @@ class ServiceState:
         found = self.configuration.datasets.values()
         return next((each.name for each in found if each.account == account), account)
 
-    def counter(self, user: User, name: str) -> "Counter":
+    def counter(self, user: User, name: str) -> "DatasetSession":
         """The open records and the ledger of a data set."""
-        from noisycount.tasks.opening import Counter  # noqa: PLC0415 - loads the laws
+        from noisycount.tasks.opening import DatasetSession  # noqa: PLC0415 - loads the laws
 
         dataset = self.dataset(user, name)
         needs_purpose = dataset.needs_purpose or self.configuration.service.purpose
         asked = replace(dataset, needs_purpose=needs_purpose)
-        return Counter(asked, self.sources.records(dataset), self.ledger, self.configuration)
+        return DatasetSession(asked, self.sources.records(dataset), self.ledger, self.configuration)
 
     def reply(self, work: Callable[[], Result]) -> Result:
         """What work in a thread of its own gives or refuses, when it may leave.

@@ -29,7 +29,7 @@ from noisycount.release.plan import TablePlan, table_plan
 from noisycount.release.query_plan import CountPlan, QueryPlan, TableQueryPlan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release, TableRelease
-from noisycount.tasks.opening import Counter, Spent, counter_of
+from noisycount.tasks.opening import DatasetSession, Spent, session_of
 from noisycount.tasks.plan import Paying, planned
 from noisycount.tasks.question import impossible_hints, plan_at, require_possible
 
@@ -203,17 +203,17 @@ def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
         purpose: What the answer is for.
         is_drawn: Whether a picture is drawn of it, which must not have too many rows.
     """
-    with counter_of(dataset, configuration, makes=True) as counter:
-        plan = plan_at(counter, query, analyst)
+    with session_of(dataset, configuration, makes=True) as session:
+        plan = plan_at(session, query, analyst)
         _check_rows(plan, is_drawn=is_drawn)
-        require_possible(counter, plan, analyst)  # a refused question makes no ledger
-        with counter.charging() as charged:
+        require_possible(session, plan, analyst)  # a refused question makes no ledger
+        with session.charging() as charged:
             answer = answer_at(charged, query, analyst, slot, plan=plan, purpose=purpose)
             return replace(answer, better=_better_answer(charged, plan, analyst))
 
 
 def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
-    counter: Counter,
+    session: DatasetSession,
     query: Query,
     analyst: Analyst,
     slot: ReplyTick | None = None,
@@ -226,7 +226,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
     """The same of open records and an open ledger, which is not searched for better answers.
 
     Args:
-        counter: The records and the ledger.
+        session: The records and the ledger.
         query: As for `answer_to`, like all that is not told here.
         analyst: Who asks.
         slot: When the reply leaves.
@@ -235,18 +235,18 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
         purpose: What the answer is for.
         enclose: Gives what is written with a new answer; None: nothing is.
     """
-    plan = plan or plan_at(counter, query, analyst)
-    impossible = require_possible(counter, plan, analyst)
+    plan = plan or plan_at(session, query, analyst)
+    impossible = require_possible(session, plan, analyst)
 
     def told(release: Release | TableRelease) -> Answer:
         return Answer(
             query=query,
             plan=plan,
-            dataset=counter.dataset,
+            dataset=session.dataset,
             unit=release.unit,
             analyst=analyst,
-            ledger=counter.ledger_file,
-            remains=release.remains or RemainingBudget(counter.dataset.budget, release.remaining),
+            ledger=session.ledger_file,
+            remains=release.remains or RemainingBudget(session.dataset.budget, release.remaining),
             release=release,
             repeated=release.repeated,
             unreadable_as_missing=release.unreadable_as_missing,
@@ -254,7 +254,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
         )
 
     enclosed = None if enclose is None else lambda release: enclose(told(release))
-    return told(counter.desk(analyst, slot, enclosed).answer(query, key, purpose, plan))
+    return told(session.desk(analyst, slot, enclosed).answer(query, key, purpose, plan))
 
 
 def preview_of(
@@ -266,18 +266,18 @@ def preview_of(
     is_drawn: bool = False,
 ) -> Answer:
     """What an answer would cost and be like; nothing is charged or counted, no ledger is made."""
-    with counter_of(dataset, configuration) as counter:
-        preview = preview_at(counter, query, analyst)
+    with session_of(dataset, configuration) as session:
+        preview = preview_at(session, query, analyst)
         _check_rows(preview.plan, is_drawn=is_drawn)
         return preview
 
 
-def preview_at(counter: Counter, query: Query, analyst: Analyst) -> Answer:
+def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answer:
     """The same of open records."""
-    records, account = counter.records, counter.account
-    plan = plan_at(counter, query, analyst)
-    spent = Spent.of(account, analyst, counter.ledger)
-    is_free = counter.is_free(analyst, records.requests(plan))
+    records, account = session.records, session.account
+    plan = plan_at(session, query, analyst)
+    spent = Spent.of(account, analyst, session.ledger)
+    is_free = session.is_free(analyst, records.requests(plan))
     is_affordable = is_free or spent.admits(plan.loss)
     is_charged = is_affordable and not is_free
     return Answer(
@@ -286,12 +286,12 @@ def preview_at(counter: Counter, query: Query, analyst: Analyst) -> Answer:
         dataset=account,
         unit=records.unit,
         analyst=analyst,
-        ledger=counter.ledger_file,
+        ledger=session.ledger_file,
         remains=spent.remains,
         repeated=is_free,
         affordable=is_affordable,
         unreadable_as_missing=records.unreadable_in(plan),
-        better=_better_answer(counter, plan, analyst),
+        better=_better_answer(session, plan, analyst),
         impossible=impossible_hints(plan.predicates),
         leaves=list(_hints_after(spent, plan.loss)) if is_charged else (),
     )
@@ -307,11 +307,13 @@ def _check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
         )
 
 
-def _better_answer(counter: Counter, plan: QueryPlan, analyst: Analyst) -> StoredCount | None:
+def _better_answer(
+    session: DatasetSession, plan: QueryPlan, analyst: Analyst
+) -> StoredCount | None:
     """An analyst's answer to the same count at the largest ε above this one, if there is one."""
     if not isinstance(plan, CountPlan):
         return None
-    answered = filter(None, map(StoredCount.of, counter.earlier(plan, analyst)))
+    answered = filter(None, map(StoredCount.of, session.earlier(plan, analyst)))
     best = max(answered, key=lambda count: count.epsilon, default=None)
     return best if best is not None and best.epsilon > plan.epsilon else None
 

@@ -23,11 +23,11 @@ from noisycount.release.records import desk_of_frame
 from noisycount.tasks.opening import as_configured, records_of
 from noisycount.tasks.question import dataset_asked
 
-__all__ = ["Wish"]
+__all__ = ["DeskSettings"]
 
 
 @frozen
-class Wish:
+class DeskSettings:
     """What is said of records on opening them; see ``open_desk``."""
 
     unit: str | None

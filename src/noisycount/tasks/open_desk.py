@@ -68,6 +68,6 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
         >>> answer.unit, answer.charged, answer.remaining
         ('person', Fraction(1, 2), Fraction(3, 2))
     """
-    from noisycount.tasks.desk import Wish  # noqa: PLC0415 - loads engines and the ledger
+    from noisycount.tasks.desk import DeskSettings  # noqa: PLC0415 - loads engines and the ledger
 
-    return Wish(unit, budget, ledger, name, size, columns, table, analyst).desk(source)
+    return DeskSettings(unit, budget, ledger, name, size, columns, table, analyst).desk(source)

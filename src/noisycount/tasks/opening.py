@@ -26,14 +26,14 @@ from noisycount.release.records import Records
 from noisycount.release.reply_tick import ReplyTick
 
 __all__ = [
-    "Counter",
+    "DatasetSession",
     "Spent",
     "as_configured",
-    "counter_of",
     "debits",
     "existing_ledger",
     "records_of",
     "register_of",
+    "session_of",
     "statement_of",
     "verification",
 ]
@@ -137,7 +137,7 @@ def _is_there(place: Path) -> bool:
 
 
 @frozen
-class Counter:
+class DatasetSession:
     """What is open while a data set is asked; whoever opened it closes it."""
 
     dataset: DatasetConfig  # as its owner configured it
@@ -195,8 +195,8 @@ class Counter:
         return self.records.desk(self.ledger, paying, slot, analyst, enclose)
 
     @contextmanager
-    def charging(self) -> Iterator["Counter"]:
-        """The counter with a ledger, which is made if nothing was asked yet."""
+    def charging(self) -> Iterator["DatasetSession"]:
+        """The session with a ledger, which is made if nothing was asked yet."""
         if self.ledger is not None:
             yield self
             return
@@ -207,23 +207,23 @@ class Counter:
 
 
 @contextmanager
-def counter_of(
+def session_of(
     dataset: DatasetConfig, configuration: Config, *, makes: bool = False
-) -> Iterator[Counter]:
-    """The counter of a data set; its records and its ledger are closed with it.
+) -> Iterator[DatasetSession]:
+    """The session of a data set; its records and its ledger are closed with it.
 
     Args:
         dataset: Whose records are counted.
         configuration: Where the ledger is.
-        makes: Whether a ledger is to come of it, as `Counter.charging` makes one; nowhere but
-            where a link leads to is one made now.
+        makes: Whether a ledger is to come of it, as `charging` makes one; nowhere but where a link
+            leads to is one made now.
     """
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=makes))
         register = register_of(ledger, configuration, makes=makes)
         dataset = as_configured(dataset, configuration, register)
         records = opened.enter_context(records_of(dataset, register))
-        yield Counter(dataset, records, ledger, configuration)
+        yield DatasetSession(dataset, records, ledger, configuration)
 
 
 @frozen

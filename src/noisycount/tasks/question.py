@@ -25,7 +25,7 @@ from noisycount.query.table import parts_of
 from noisycount.release.plan import TablePlan
 from noisycount.release.query_plan import QueryPlan, TableQueryPlan
 from noisycount.release.table_queries import plan_of
-from noisycount.tasks.opening import Counter
+from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.plan import planned
 
 __all__ = [
@@ -56,9 +56,9 @@ def dataset_asked(
     return replace(dataset, unit=unit)
 
 
-def plan_at(counter: Counter, query: Query, analyst: Analyst | None = None) -> QueryPlan:
+def plan_at(session: DatasetSession, query: Query, analyst: Analyst | None = None) -> QueryPlan:
     """The plan of a question about open records, at the price that it needs."""
-    dataset, records = counter.dataset, counter.records
+    dataset, records = session.dataset, session.records
     budgets = [dataset.budget, *filter(None, [analyst and analyst.budget])]
     for_keys = min(
         each.for_keys if isinstance(each, ApproximateBudget) else Fraction(0) for each in budgets
@@ -169,10 +169,10 @@ def _check_groups(
         )
 
 
-def require_possible(counter: Counter, plan: QueryPlan, analyst: Analyst) -> list[str]:
+def require_possible(session: DatasetSession, plan: QueryPlan, analyst: Analyst) -> list[str]:
     """What no record can satisfy of a question that the analyst paid for."""
     hints = impossible_hints(plan.predicates)
-    if hints and not counter.is_free(analyst, counter.records.requests(plan)):
+    if hints and not session.is_free(analyst, session.records.requests(plan)):
         raise PredicateError(f"where asks in vain: {'; '.join(hints)}")
     return hints
 

@@ -4,51 +4,34 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from noisycount.display.numbers import exact_text, percent, plus_minus, signed
-from noisycount.frozen import frozen
 from noisycount.query.query import Query
-from noisycount.release.query_plan import QueryPlan, TableQueryPlan
-from noisycount.release.rehearsal import Rehearsed, rehearsed
+from noisycount.release.rehearsal import Rehearsal, rehearsed
 from noisycount.release.results import Release, TableRelease
 from noisycount.tasks.answer_display import level_objects, loss_object, shown_levels
-from noisycount.tasks.opening import Counter
+from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.question import plan_at
 
-__all__ = ["Rehearsal", "made_up_words", "rehearsal_object", "rehearsal_of", "rehearsal_words"]
+__all__ = ["made_up_words", "rehearsal_object", "rehearsal_of", "rehearsal_words"]
 
 
-@frozen
-class Rehearsal:
-    """Counts of made-up records."""
-
-    query: Query  # what was asked
-    plan: QueryPlan  # what it means, with its noise
-    unit: str | None  # the column that names the person; None: rows were counted
-    told: Rehearsed  # the counts and their answers
-
-    @classmethod
-    def of(cls, query: Query, plan: QueryPlan, unit: str | None, size: int | None) -> "Rehearsal":
-        """The rehearsal of a question, from what is public of the records."""
-        return cls(query, plan, unit, rehearsed(plan, unit, size, query.confidence))
-
-
-def rehearsal_of(counter: Counter, query: Query) -> Rehearsal:
+def rehearsal_of(session: DatasetSession, query: Query) -> Rehearsal:
     """The rehearsal of what was asked; no record is read, and nothing is charged."""
-    plan = plan_at(counter, query)
-    return Rehearsal.of(query, plan, counter.records.unit, counter.dataset.size)
+    plan = plan_at(session, query)
+    return rehearsed(query, plan, session.records.unit, session.dataset.size)
 
 
 def made_up_words(rehearsal: Rehearsal) -> str:
     """What was counted, and that it says nothing of the data set."""
-    units = "rows" if rehearsal.unit is None else "persons"
+    units = "rows" if rehearsal.release.unit is None else "persons"
     return (
-        f"{signed(rehearsal.told.units)} made-up {units} with these columns: no record of the data "
+        f"{signed(rehearsal.units)} made-up {units} with these columns: no record of the data "
         "set was read, nothing was charged, and the numbers say nothing about it"
     )
 
 
 def rehearsal_words(rehearsal: Rehearsal) -> str:
     """The answer to one question beside the count that it hides."""
-    release, (count,) = rehearsal.told.release, rehearsal.told.counts or (0,)
+    release, (count,) = rehearsal.release, rehearsal.counts or (0,)
     assert isinstance(release, Release)  # noqa: S101 - tables are told row by row
     return (
         f"{signed(count)} of the made-up ones match; the answer was {signed(release.answer)} "
@@ -61,7 +44,7 @@ def rehearsal_object(rehearsal: Rehearsal) -> dict[str, Any]:
     """A rehearsal; `made_up` is a count of made-up records, `answer` the same with noise."""
     return {
         "rehearsal": True,
-        "units": rehearsal.told.units,
+        "units": rehearsal.units,
         "note": made_up_words(rehearsal),
         **_told(rehearsal),
         "charged": "0",
@@ -69,7 +52,7 @@ def rehearsal_object(rehearsal: Rehearsal) -> dict[str, Any]:
 
 
 def _told(rehearsal: Rehearsal) -> dict[str, Any]:
-    release, counts, plan = rehearsal.told.release, rehearsal.told.counts, rehearsal.plan
+    release, counts = rehearsal.release, rehearsal.counts
     if isinstance(release, Release):
         (where,) = rehearsal.query.wheres
         return {
@@ -81,8 +64,7 @@ def _told(rehearsal: Rehearsal) -> dict[str, Any]:
             "confidence": release.confidence,
             "epsilon": exact_text(release.epsilon),
         }
-    assert isinstance(plan, TableQueryPlan)  # noqa: S101 - others have one count
-    levels = shown_levels(plan.noise, release.confidence, len(release))
+    levels = shown_levels(release.plan, release.confidence, len(release))
     return {
         "where": release.where,
         "unit": release.unit,

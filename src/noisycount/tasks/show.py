@@ -32,7 +32,7 @@ from noisycount.tasks.ledger import (
     price_words,
 )
 from noisycount.tasks.opening import (
-    Counter,
+    DatasetSession,
     Spent,
     as_configured,
     existing_ledger,
@@ -92,18 +92,18 @@ class View:
         return cls(dataset, unit, is_said, columns, remains, entries)
 
     @classmethod
-    def at(cls, counter: Counter, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
+    def at(cls, session: DatasetSession, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
         """What an analyst may know of open records: nothing of what others asked.
 
         Args:
-            counter: The records and the ledger.
+            session: The records and the ledger.
             analyst: Who looks; what is left is left to them.
             usual: ε of the answers that are to be paid for.
         """
-        records = counter.records
-        left = Spent.of(counter.account, analyst, counter.ledger).remains
+        records = session.records
+        left = Spent.of(session.account, analyst, session.ledger).remains
         unit, columns = records.unit, records.forms
-        return cls(counter.dataset, unit, True, columns, left, usual=usual)  # noqa: FBT003
+        return cls(session.dataset, unit, True, columns, left, usual=usual)  # noqa: FBT003
 
     @property
     def remaining(self) -> Fraction:

@@ -14,7 +14,7 @@ from noisycount.ledger.storage import LEDGER
 from noisycount.release.desk import Desk
 from noisycount.service.api.questions import owner_of_name
 from noisycount.service.state import ServiceState
-from noisycount.tasks.opening import Counter
+from noisycount.tasks.opening import DatasetSession
 from tests.service.callers import ANA, BO, OWNER, calling, configured, serving
 from tests.service.conftest import PATIENCE, Gate
 
@@ -202,9 +202,9 @@ def test_two_processes_that_meet_give_one_reply(
 ) -> None:
     """Two states at one ledger that work on one key at once reply with the same bytes."""
     met = Barrier(2)
-    desk = Counter.desk
+    desk = DatasetSession.desk
 
-    def meeting(self: Counter, *said: Any) -> Desk:  # noqa: ANN401 - as it is
+    def meeting(self: DatasetSession, *said: Any) -> Desk:  # noqa: ANN401 - as it is
         met.wait(60)
         return desk(self, *said)
 
@@ -212,7 +212,7 @@ def test_two_processes_that_meet_give_one_reply(
         callers = calling(one), calling(other)
         for caller in callers:
             assert caller.get("/v1/datasets/stay").status_code == 200
-        monkeypatch.setattr(Counter, "desk", meeting)
+        monkeypatch.setattr(DatasetSession, "desk", meeting)
         with ThreadPoolExecutor(2) as threads:
             told = list(threads.map(lambda each: each.ask(COUNT, "a"), callers))
     assert [reply.status_code for reply in told] == [201, 201], [reply.text for reply in told]

@@ -7,9 +7,10 @@ import pytest
 from noisycount.query.key_sets import Word
 from noisycount.query.query import Item, Query
 from noisycount.query.schema import Kind
+from noisycount.release.rehearsal import Rehearsal, rehearsed
 from noisycount.release.results import Release
 from noisycount.tasks.question import plan_in
-from noisycount.tasks.rehearsal import Rehearsal, made_up_words, rehearsal_object, rehearsal_words
+from noisycount.tasks.rehearsal import made_up_words, rehearsal_object, rehearsal_words
 
 COLUMNS = {"age": Kind.INTEGER, "town": Kind.TEXT}
 
@@ -17,7 +18,7 @@ COLUMNS = {"age": Kind.INTEGER, "town": Kind.TEXT}
 def rehearsal(query: Query, size: int | None = None) -> Rehearsal:
     """Give the rehearsal of a question."""
     plan = plan_in(query, COLUMNS, "person", is_replacement=False)
-    return Rehearsal.of(query, plan, "person", size)
+    return rehearsed(query, plan, "person", size)
 
 
 def count(**price: Any) -> Rehearsal:  # noqa: ANN401 - of several kinds
@@ -27,8 +28,8 @@ def count(**price: Any) -> Rehearsal:  # noqa: ANN401 - of several kinds
 
 def release_of(told: Rehearsal) -> Release:
     """Give its answer."""
-    assert isinstance(told.told.release, Release)
-    return told.told.release
+    assert isinstance(told.release, Release)
+    return told.release
 
 
 def table() -> Rehearsal:
@@ -68,8 +69,8 @@ def test_nothing_is_said_of_the_data_set(told: Rehearsal) -> None:
 def test_words_tell_how_far_off() -> None:
     """The sentence has the count, the answer and their distance."""
     told = count()
-    assert told.told.counts is not None
-    off = abs(release_of(told).answer - told.told.counts[0])
+    assert told.counts is not None
+    off = abs(release_of(told).answer - told.counts[0])
     assert rehearsal_words(told).endswith(f"so {off:,} off")
 
 

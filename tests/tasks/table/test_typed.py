@@ -3,9 +3,9 @@ import pytest
 from noisycount.errors import PredicateError
 from noisycount.model.tables.table_labels import Label
 from noisycount.query.key_sets import Word, values_of
+from noisycount.query.query import items, keys_of_column
 from noisycount.query.schema import Kind
 from noisycount.readers.values import parse_margins
-from noisycount.tasks.table.options import items, keys_of_column
 
 
 @pytest.mark.parametrize(

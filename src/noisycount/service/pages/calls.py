@@ -12,10 +12,10 @@ from noisycount.ledger.entries import Entry, asked_of
 from noisycount.model.tables.table_labels import Label
 from noisycount.query.grouping import Edges, Part
 from noisycount.query.predicate import written_name
+from noisycount.query.query import items
 from noisycount.query.schema import Kind
 from noisycount.query.table import parts_of
 from noisycount.readers.values import parse_share
-from noisycount.tasks.table.options import items
 
 __all__ = ["body_of", "calls_of", "with_purpose"]
 

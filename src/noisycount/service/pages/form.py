@@ -14,10 +14,10 @@ from noisycount.ledger.exact import exact_epsilon
 from noisycount.model.tables.table_labels import Label
 from noisycount.query.key_sets import values_of
 from noisycount.query.predicate import written_name, written_text
+from noisycount.query.query import items, keys_of_column
 from noisycount.query.schema import Kind
 from noisycount.readers.values import drop_thousands, parse_number, parse_share
 from noisycount.tasks.plan import planned_error
-from noisycount.tasks.table.options import items, keys_of_column
 
 __all__ = [
     "AskForm",

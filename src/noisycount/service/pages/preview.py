@@ -15,15 +15,16 @@ from noisycount.ledger.price import odds_of_all
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import written_name
 from noisycount.query.schema import Kind
+from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
 from noisycount.service.api.questions import Question
 from noisycount.service.pages.picture import dots_picture
 from noisycount.tasks.answer import Answer, preview_at
 from noisycount.tasks.answer_display import count_facts, shown_levels
-from noisycount.tasks.opening import Counter
+from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.plan import Plan, planned_epsilon
 from noisycount.tasks.plan_display import preview_heading
-from noisycount.tasks.rehearsal import Rehearsal, made_up_words, rehearsal_words
+from noisycount.tasks.rehearsal import made_up_words, rehearsal_words
 from noisycount.tasks.show import View, budget_words
 from noisycount.tasks.table.display import level_rows, preview_facts, shown_rows, table_head
 from noisycount.terminal.printing import Facts
@@ -50,7 +51,7 @@ class Offer:
     wants_purpose: bool = False
 
     @classmethod
-    def of(cls, counter: Counter, analyst: Analyst) -> Self:
+    def of(cls, counter: DatasetSession, analyst: Analyst) -> Self:
         """The offer of open records to an analyst."""
         view = View.at(counter, analyst)
         counts = "rows" if view.unit is None else f"persons: distinct values of {view.unit}"
@@ -107,7 +108,7 @@ class Preview:
     more: int | None
 
     @classmethod
-    def of(cls, counter: Counter, analyst: Analyst, body: Mapping[str, Any]) -> Self:
+    def of(cls, counter: DatasetSession, analyst: Analyst, body: Mapping[str, Any]) -> Self:
         """The preview of what somebody wants to ask of open records."""
         query = Question.model_validate(body).query()
         answer = preview_at(counter, query, analyst)
@@ -226,7 +227,7 @@ class RehearsedPanel:
     def of(cls, rehearsal: Rehearsal) -> Self:
         """The panel that shows a rehearsal."""
         note = made_up_words(rehearsal)
-        release, counts = rehearsal.told.release, rehearsal.told.counts
+        release, counts = rehearsal.release, rehearsal.counts
         if isinstance(release, Release):
             return cls(note, rehearsal_words(rehearsal))
         names, places = release.labels.names, range(min(len(release), _MOST_ROWS))

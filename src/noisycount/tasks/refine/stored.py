@@ -34,14 +34,13 @@ from noisycount.model.tables.levels import (
 from noisycount.model.tables.table_labels import Label, TableLabels
 from noisycount.query.grouping import Edges, Part, Period, Plain, Span
 from noisycount.query.predicate import Column
-from noisycount.query.query import Item
+from noisycount.query.query import Item, items
 from noisycount.query.schema import Kind
 from noisycount.readers.values import noise_of
 from noisycount.tasks.answer import StoredCount
 from noisycount.tasks.backup import entry_under_key
 from noisycount.tasks.ledger import asked_words
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
-from noisycount.tasks.table.options import items
 
 __all__ = [
     "NO_SUMS",
