@@ -13,7 +13,7 @@ import noisycount as nc
 from noisycount.analysis.privacy.bounds import Bounded
 from noisycount.analysis.privacy.disjoint_cells import (
     Cell,
-    Move,
+    CellMove,
     TableAnswers,
     told_most,
     worst_moves,
@@ -121,7 +121,7 @@ def test_the_rarest_two_cells_are_the_worst(mechanism: nc.Exact | SymmetricNoise
     assert [(one.first.rate, one.second.rate) for one in moves] == [(0.02, 0.05), (0.05, 0.02)]
     worst = max(told_most(move, [0.1])[0] for move in moves)
     for first, second in permutations(cells, 2):
-        assert told_most(Move(20, first, second), [0.1])[0] <= worst * (1 + 1e-9)
+        assert told_most(CellMove(20, first, second), [0.1])[0] <= worst * (1 + 1e-9)
 
 
 def test_delta_falls_with_more_records_more_noise_and_a_larger_epsilon() -> None:

@@ -22,7 +22,7 @@ from noisycount.model.populations.binomial import Binomial
 __all__ = [
     "AnswerTable",
     "Cell",
-    "Move",
+    "CellMove",
     "Others",
     "TableAnswers",
     "answer_table",
@@ -41,7 +41,7 @@ class Cell:
 
 
 @frozen
-class Move:
+class CellMove:
     """A record that is in one cell or in another."""
 
     size: int
@@ -54,9 +54,9 @@ class Move:
         return min(1.0, self.first.rate + self.second.rate)
 
     @property
-    def mirrored(self) -> "Move":
+    def mirrored(self) -> "CellMove":
         """The same from the other side."""
-        return Move(self.size, self.second, self.first)
+        return CellMove(self.size, self.second, self.first)
 
 
 _DEPTH_OF_COUNTS = 42.0  # nepers: a count farther off has a probability below 1e-18
@@ -72,7 +72,7 @@ class Others:
     with_second: Reals  # the same if it is in the second
 
     @classmethod
-    def of(cls, move: Move) -> "Others":
+    def of(cls, move: CellMove) -> "Others":
         """The counts for a move between two cells that do not hold all records."""
         others = move.size - 1
         firsts = counts_within(Binomial(others, move.first.rate), _DEPTH_OF_COUNTS)
@@ -92,7 +92,7 @@ def counts_within(population: Binomial, depth: float) -> tuple[int, int]:
     return max(low, math.floor(near)), min(high, math.ceil(far))
 
 
-def _trinomial(move: Move, firsts: tuple[int, int], seconds: tuple[int, int]) -> Reals:
+def _trinomial(move: CellMove, firsts: tuple[int, int], seconds: tuple[int, int]) -> Reals:
     """The law of both counts among the other records, shape (firsts, seconds).
 
     A trinomial probability next to one in the middle, from a!·b!·c! by Stirling's errors; the sum
@@ -244,7 +244,7 @@ class OneCount:
     is_turned: bool  # whether P₊ has the record in the other cell
 
     @classmethod
-    def of(cls, move: Move, total: int) -> "OneCount":
+    def of(cls, move: CellMove, total: int) -> "OneCount":
         """The count where so many records are in the two cells of a move."""
         first, second = move.first.rate, move.second.rate
         return cls(Binomial(total, min(first, second) / (first + second)), second < first)
@@ -311,7 +311,7 @@ _RUNS = 256  # of totals: a curve of one answer takes 2 ms
 _RUNS_OF_TWO = 128  # of totals: a table of two answers takes 15 ms
 
 
-def told_most(move: Move, epsilons: list[float]) -> list[float]:
+def told_most(move: CellMove, epsilons: list[float]) -> list[float]:
     """An upper bound of δ₊ of a move whose total T is told, for each ε in rising order.
 
     δ₊ is Σ_t P[T = t]·δ_t(ε), where δ_t is that of one count of t records that is answered by
@@ -326,7 +326,7 @@ def told_most(move: Move, epsilons: list[float]) -> list[float]:
     return [min(one, 1.0) for one in found.tolist()]
 
 
-def told_least(move: Move, epsilons: list[float]) -> list[float]:
+def told_least(move: CellMove, epsilons: list[float]) -> list[float]:
     """A lower bound of the same."""
     answers = one_count_answers(move)
     found = np.zeros(len(epsilons))
@@ -336,7 +336,7 @@ def told_least(move: Move, epsilons: list[float]) -> list[float]:
     return [float(one) for one in found]
 
 
-def one_count_answers(move: Move) -> Sequence[Answer]:
+def one_count_answers(move: CellMove) -> Sequence[Answer]:
     """How one count would be answered that tells as much as the answers about both cells."""
     asked = [cell.mechanism for cell in (move.first, move.second) if cell.mechanism is not None]
     if not asked or any(isinstance(one, Exact) for one in asked):
@@ -356,7 +356,7 @@ _WIDEST_CELL = 2048  # counts of a cell: a table of 4 million probabilities take
 _DEVIATIONS = 20.0  # of a count that its table holds
 
 
-def seen_least(move: Move, epsilons: list[float]) -> list[float]:
+def seen_least(move: CellMove, epsilons: list[float]) -> list[float]:
     """A lower bound of δ₊ of a move, for each ε in rising order: whoever sees more learns more.
 
     The answers about both cells are put into bins; where these would be too many, it is the larger
@@ -368,7 +368,7 @@ def seen_least(move: Move, epsilons: list[float]) -> list[float]:
     return _of_both(move, epsilons) or _of_one_cell(move, epsilons)
 
 
-def counted_bounds(move: Move, epsilons: list[float]) -> list[tuple[float, float]]:
+def counted_bounds(move: CellMove, epsilons: list[float]) -> list[tuple[float, float]]:
     """Below and above δ₊ of a move without noise, summed over both counts; (0, 1) of too many."""
     if move.rate >= 1 or not _is_short(move):
         return [(0.0, 1.0)] * len(epsilons)
@@ -381,13 +381,13 @@ def counted_bounds(move: Move, epsilons: list[float]) -> list[tuple[float, float
     return found
 
 
-def _is_short(move: Move) -> bool:
+def _is_short(move: CellMove) -> bool:
     """Whether a table of both counts is small."""
     rate = max(move.first.rate, move.second.rate)
     return _DEVIATIONS * math.sqrt(move.size * rate) <= _WIDEST_CELL
 
 
-def _of_both(move: Move, epsilons: list[float]) -> list[float]:
+def _of_both(move: CellMove, epsilons: list[float]) -> list[float]:
     """The bound from both answers; none where there are too many counts."""
     if not _is_short(move):
         return []
@@ -405,14 +405,14 @@ def _of_both(move: Move, epsilons: list[float]) -> list[float]:
     return lowers
 
 
-def _of_one_cell(move: Move, epsilons: list[float]) -> list[float]:
+def _of_one_cell(move: CellMove, epsilons: list[float]) -> list[float]:
     """The bound from the answer about one cell alone."""
     firsts = _of_answer(move, move.first, epsilons, in_first=True)
     seconds = _of_answer(move, move.second, epsilons, in_first=False)
     return [max(both) for both in zip(firsts, seconds, strict=True)]
 
 
-def _of_answer(move: Move, cell: Cell, epsilons: list[float], *, in_first: bool) -> list[float]:
+def _of_answer(move: CellMove, cell: Cell, epsilons: list[float], *, in_first: bool) -> list[float]:
     """The bound from the answer about a cell, in which the record is or is not in P₊."""
     if cell.mechanism is None:
         return [0.0] * len(epsilons)
@@ -442,7 +442,7 @@ class TableAnswers:
         return largest, largest
 
 
-def worst_moves(size: int, cells: Sequence[Cell]) -> Iterator[Move]:
+def worst_moves(size: int, cells: Sequence[Cell]) -> Iterator[CellMove]:
     """Moves among which is the one that shows most: between the rarest cells of each mechanism."""
     kinds = defaultdict(list)
     for cell in cells:
@@ -451,13 +451,13 @@ def worst_moves(size: int, cells: Sequence[Cell]) -> Iterator[Move]:
         cell for kind in kinds.values() for cell in sorted(kind, key=lambda cell: cell.rate)[:2]
     ]
     for first, second in combinations(rarest, 2):
-        move = Move(size, first, second)
+        move = CellMove(size, first, second)
         yield move
         if first != second:
             yield move.mirrored
 
 
-def _bounds(move: Move, epsilons: list[float]) -> list[tuple[float, float]]:
+def _bounds(move: CellMove, epsilons: list[float]) -> list[tuple[float, float]]:
     """Below and above δ₊ of one move."""
     most = told_most(move, epsilons)
     if not all(isinstance(cell.mechanism, Exact) for cell in (move.first, move.second)):

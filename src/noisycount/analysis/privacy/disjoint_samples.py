@@ -35,7 +35,7 @@ class Surprises:
 
 
 @frozen
-class Part:
+class SampledPart:
     """A part of the records, and the question that is answered about it."""
 
     share: float  # the probability that a record is in it
@@ -248,7 +248,7 @@ def _asked(
 
 def _parts(
     mechanisms: Sequence[Subsample], known: Atoms, asked: Sequence[Question]
-) -> Iterator[Part]:
+) -> Iterator[SampledPart]:
     """The parts."""
     for one in mechanisms:
         if not isinstance(one, Subsample):
@@ -272,7 +272,7 @@ def _parts(
         if isinstance(noise, SymmetricNoise):
             require_log_concave(noise, "a privacy curve")
         if isinstance(noise, Exact | SymmetricNoise):
-            yield Part(one.sample_size / known.size, one.sample_size, rate, noise)
+            yield SampledPart(one.sample_size / known.size, one.sample_size, rate, noise)
 
 
 def _patterns(known: Atoms, asked: Sequence[Question]) -> tuple[Pattern, ...]:
@@ -290,7 +290,7 @@ def _patterns(known: Atoms, asked: Sequence[Question]) -> tuple[Pattern, ...]:
 class ToldParts:
     """Σ_j λ_j·δ_j: the divergences if it is told which part holds the record."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[SampledPart, ...]
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """The same for both, as the complement of a question may be asked."""
@@ -302,7 +302,7 @@ class ToldParts:
         return found, found
 
 
-def _of_part(part: Part, epsilons: list[float]) -> list[tuple[float, float]]:
+def _of_part(part: SampledPart, epsilons: list[float]) -> list[tuple[float, float]]:
     """Below and above δ of the count of a part, the larger direction."""
     (pair,) = neighbour_pairs(part.mechanism, Binomial(part.size, part.rate))
     errors = None if isinstance(part.mechanism, Exact) else part.mechanism.errors
@@ -318,7 +318,7 @@ def _of_part(part: Part, epsilons: list[float]) -> list[tuple[float, float]]:
 class SecretParts:
     """The divergences if who is in which part stays secret."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[SampledPart, ...]
     patterns: tuple[Pattern, ...]
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:

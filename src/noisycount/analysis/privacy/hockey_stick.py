@@ -21,7 +21,13 @@ from noisycount.analysis.privacy.bounds import (
     largest,
 )
 from noisycount.analysis.privacy.pairs import Excess, Pair
-from noisycount.analysis.privacy.threshold import Forecast, Passage, Search, first_whole, root
+from noisycount.analysis.privacy.threshold import (
+    Passage,
+    Search,
+    ThresholdForecast,
+    first_whole,
+    root,
+)
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import MeshPoints
 from noisycount.model.laws.gamma import Reals
@@ -67,7 +73,7 @@ class NoisyPair:
         The supremum is reached by the answers from a threshold on, at which the densities have the
         ratio e^ε.
         """
-        forecast = Forecast(self.errors, self.pair.base.deviation)
+        forecast = ThresholdForecast(self.errors, self.pair.base.deviation)
         common, forecast = self._common_mesh(asked, forecast)
         values: list[Certified] = []
         for one in asked:
@@ -77,8 +83,8 @@ class NoisyPair:
         return values
 
     def _common_mesh(
-        self, asked: list[EpsilonExcess], forecast: Forecast
-    ) -> tuple[Mesh | None, Forecast]:
+        self, asked: list[EpsilonExcess], forecast: ThresholdForecast
+    ) -> tuple[Mesh | None, ThresholdForecast]:
         """Points for all ε, if the noise does not bend or all thresholds lie together."""
         threshold = asked[-1][1].threshold
         if self.errors.smooth_over >= max(_SMOOTH, self.pair.base.deviation / _MOST_BLOCKS):

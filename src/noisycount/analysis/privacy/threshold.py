@@ -10,7 +10,7 @@ from noisycount.model.noises.additive import CertifiedErrorLaw
 from noisycount.model.searches import Bracket
 from noisycount.model.searches import first_whole as first_whole_of
 
-__all__ = ["CLOSE", "Forecast", "Passage", "Search", "first_whole", "root"]
+__all__ = ["CLOSE", "Passage", "Search", "ThresholdForecast", "first_whole", "root"]
 
 _MOST_STEPS = 400  # enough to halve the range of all floats, and each part of it four times
 _GROWTH = 8.0  # of a step that has not met the other side
@@ -197,14 +197,14 @@ class Seen(NamedTuple):
 
 
 @frozen
-class Forecast:
+class ThresholdForecast:
     """Thresholds of rising ε, from which the next one is expected."""
 
     errors: CertifiedErrorLaw
     deviation: float  # the standard deviation of the count, in records
     path: tuple[Seen, ...] = ()  # the last thresholds that were found
 
-    def after(self, epsilon: float, excess: Excess, passage: Passage) -> "Forecast":
+    def after(self, epsilon: float, excess: Excess, passage: Passage) -> "ThresholdForecast":
         """The forecast with one more threshold, if there is one."""
         if not math.isfinite(passage.place):
             return self
@@ -215,7 +215,7 @@ class Forecast:
             path = path[:-1]
         beyond = passage.place - self._if_normal(excess.threshold)
         seen = Seen(epsilon, passage.place, beyond, slope)
-        return Forecast(self.errors, self.deviation, (*path[1 - _MOST :], seen))
+        return ThresholdForecast(self.errors, self.deviation, (*path[1 - _MOST :], seen))
 
     def expected(self, epsilon: float, excess: Excess) -> tuple[float, float, float]:
         """About the threshold, about how far off that is, and the slope of the log-odds there."""

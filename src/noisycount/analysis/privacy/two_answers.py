@@ -140,7 +140,7 @@ _LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its pro
 
 
 @frozen(eq=False, slots=False)
-class _Side:
+class _ThresholdSide:
     """X = Σ_i w_i·L(i)/L(0) over the places i >= 0 of one side of the threshold.
 
     With answers at distances d >= 0 on this side, each has the factor e^(s·(d − |i − d|)) in
@@ -155,7 +155,7 @@ class _Side:
     growths: Reals  # e^(2·s·d)
 
     @classmethod
-    def of(cls, places: Reals, weights: Reals, slope: float, first: float) -> "_Side":
+    def of(cls, places: Reals, weights: Reals, slope: float, first: float) -> "_ThresholdSide":
         """A side with weights at rising places, and answers at a first distance, and on from it."""
         last = int(places[-1])
         ranks = np.arange(last + 1.0)
@@ -189,7 +189,7 @@ class _Side:
         same = np.minimum(self.rises + self.growths * (self.either - self.sums), most)
         return float(self.chances @ (2 * pairs - self.chances * same))
 
-    def one_each(self, other: "_Side") -> float:
+    def one_each(self, other: "_ThresholdSide") -> float:
         """E min(X, Z) if one answer lies on this side, and one on the side of Z."""
         ends = other.either.searchsorted(self.either)
         masses, moments = other.beyond
@@ -224,8 +224,8 @@ def hidden_by_two_answers(
     """
     above, below = weighed.above, weighed.below
     first = 1.0 if is_centred else 0.5
-    upper = _Side.of(steps * np.arange(float(above.size)), above, slope, first)
-    lower = _Side.of(steps * np.arange(1.0, below.size + 1), below, slope, first)
+    upper = _ThresholdSide.of(steps * np.arange(float(above.size)), above, slope, first)
+    lower = _ThresholdSide.of(steps * np.arange(1.0, below.size + 1), below, slope, first)
     beside = math.exp(-slope)
     beyond, middle = (beside / (1 + beside), math.tanh(slope / 2)) if is_centred else (0.5, 0.0)
     hidden = (

@@ -229,11 +229,11 @@ class IndependentAnswers:
         return 1 << (2 * _POINTS * len(self.told.mechanisms)).bit_length()
 
     @cached_property
-    def _answers(self) -> list["_Answer"]:
+    def _answers(self) -> list["_LogRatios"]:
         """Each answer, on a grid of log ratios that holds those of all."""
         laws = [self._law(place) for place in range(len(self.told.mechanisms))]
         most = max(_widest(*law) for _, pair in laws for law in pair)
-        return [_Answer.of(one, pair, most / _POINTS, self._length) for one, pair in laws]
+        return [_LogRatios.of(one, pair, most / _POINTS, self._length) for one, pair in laws]
 
     def _law(self, place: int) -> tuple[Kernel, tuple[_Moved, _Moved]]:
         """The law of an answer about the other records, moved and not: seen, and told."""
@@ -255,7 +255,7 @@ class IndependentAnswers:
 
 
 @frozen(eq=False)
-class _Answer:
+class _LogRatios:
     """One answer to a question, as a law of a log ratio.
 
     Attributes:
@@ -276,7 +276,7 @@ class _Answer:
         pair: tuple[_Moved, _Moved],
         step: float,
         length: int,
-    ) -> "_Answer":
+    ) -> "_LogRatios":
         """An answer from its laws, moved by a record and not."""
         (seen, told) = pair
         lower = [_parted(one, other, step, is_told=False) for one, other in (seen, seen[::-1])]

@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.noises.sum_transforms import Complexes, Part, Path, Tilt, Tilted
+from noisycount.model.noises.sum_transforms import (
+    Complexes,
+    Path,
+    Tilt,
+    TiltedTransform,
+    TransformFactor,
+)
 
 __all__ = ["along_line", "around_all_poles", "around_period", "log_density"]
 
@@ -47,7 +53,12 @@ def around_period(variable: Complexes) -> tuple[Path, Complexes]:
 
 
 def log_density(
-    parts: Sequence[Part], pole: float, distances: Reals, course: Course, *, is_lifted: bool = False
+    parts: Sequence[TransformFactor],
+    pole: float,
+    distances: Reals,
+    course: Course,
+    *,
+    is_lifted: bool = False,
 ) -> Reals:
     """The logarithm of the density, or of the probability on the integers, at distances x >= 0.
 
@@ -77,7 +88,12 @@ def log_density(
 
 
 def _log_density_of_few(
-    parts: Sequence[Part], pole: float, distances: Reals, course: Course, *, is_lifted: bool
+    parts: Sequence[TransformFactor],
+    pole: float,
+    distances: Reals,
+    course: Course,
+    *,
+    is_lifted: bool,
 ) -> Reals:
     tilt, curvature = _saddle(parts, pole, distances)
     widest = _WIDEST_ON_LATTICE if course in (around_all_poles, around_period) else math.inf
@@ -92,7 +108,7 @@ def _log_density_of_few(
 
 
 def _path_integral(
-    tilted: Sequence[Tilted], distances: Reals, width: Reals, course: Course
+    tilted: Sequence[TiltedTransform], distances: Reals, width: Reals, course: Course
 ) -> Reals:
     """(1/2πi)·∫ M(s)/M(θ)·e^(−(s − θ)·x) ds, by panels of nodes until they add nothing."""
     drift = np.asarray(sum((part.drift for part in tilted), -distances))[:, None]
@@ -113,7 +129,7 @@ def _path_integral(
     return total * width * (_SPACING / math.pi)
 
 
-def _saddle(parts: Sequence[Part], pole: float, distances: Reals) -> tuple[Tilt, Reals]:
+def _saddle(parts: Sequence[TransformFactor], pole: float, distances: Reals) -> tuple[Tilt, Reals]:
     """The θ with (ln M)'(θ) = x, within a twentieth of the width there, and (ln M)''(θ).
 
     Newton's steps for the logarithm of the slope in ln(θ/(pole − θ)), or halvings of the bracket;
@@ -142,7 +158,7 @@ def _saddle(parts: Sequence[Part], pole: float, distances: Reals) -> tuple[Tilt,
     return tilt, curvature
 
 
-def _slopes(parts: Sequence[Part], tilt: Tilt) -> tuple[Reals, Reals]:
+def _slopes(parts: Sequence[TransformFactor], tilt: Tilt) -> tuple[Reals, Reals]:
     slope, curvature = np.sum([part.slopes(tilt) for part in parts], axis=0)
     return slope, curvature
 
@@ -152,7 +168,7 @@ def _tilt(logits: Reals, poles: Reals) -> Tilt:
     return Tilt(poles / (1 + np.exp(-logits)), poles / (1 + np.exp(logits)), poles)
 
 
-def _beyond(parts: Sequence[Part], goals: Reals) -> Reals:
+def _beyond(parts: Sequence[TransformFactor], goals: Reals) -> Reals:
     """Points at which the slope exceeds the goals."""
     poles = np.ones_like(goals)
     while True:

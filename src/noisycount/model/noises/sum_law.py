@@ -31,7 +31,15 @@ from noisycount.model.noises.sum_tables import (
     lattice_table,
     sum_table,
 )
-from noisycount.model.noises.sum_transforms import NORMAL, Above, Comb, Normal, Part, Poles, Window
+from noisycount.model.noises.sum_transforms import (
+    NORMAL,
+    Above,
+    Comb,
+    Normal,
+    Poles,
+    TransformFactor,
+    Window,
+)
 
 __all__ = ["SumLaw", "SummedErrors"]
 
@@ -182,7 +190,7 @@ class SumLaw:
             return np.zeros_like(distances, dtype=np.bool_)
         return distances >= (_OUT_OF_REACH if self.gaussian else 0)
 
-    def _poles(self, unit: float) -> list[Part]:
+    def _poles(self, unit: float) -> list[TransformFactor]:
         """The transform of the Laplace noises, if there are any, with scales in such units."""
         if not self.laplace:
             return []
@@ -193,7 +201,7 @@ class SumLaw:
         """The smallest rate of the Laplace noises; infinite if there are none."""
         return unit / self.widest_laplace if self.laplace else math.inf
 
-    def _combs(self) -> list[Part]:
+    def _combs(self) -> list[TransformFactor]:
         """The transforms of the discrete Gaussian noises."""
         return [Comb(scale**2, copies) for scale, copies in Counter(self.gaussian).items()]
 

@@ -23,12 +23,12 @@ __all__ = [
     "Comb",
     "Complexes",
     "Normal",
-    "Part",
     "Path",
     "Poles",
     "Summand",
     "Tilt",
-    "Tilted",
+    "TiltedTransform",
+    "TransformFactor",
     "Window",
 ]
 
@@ -64,7 +64,7 @@ class Path:
 
 
 @frozen
-class Tilted:
+class TiltedTransform:
     """A transform around θ: ln M(θ + σ) = logarithm + drift·σ + variance·σ²/2 + rest.
 
     Attributes:
@@ -77,14 +77,14 @@ class Tilted:
     rest: Callable[[Path], Complexes] | None = None
 
 
-class Part(Protocol):
+class TransformFactor(Protocol):
     """A factor of the transform of a sum."""
 
     def slopes(self, tilt: Tilt) -> tuple[Reals, Reals]:
         """The first two derivatives of ln M at θ, to the precision that placing a path needs."""
         ...
 
-    def tilted(self, tilt: Tilt) -> Tilted:
+    def tilted(self, tilt: Tilt) -> TiltedTransform:
         """The transform around θ."""
         ...
 
@@ -99,10 +99,10 @@ class Normal:
         """The mean and the variance of the tilted law."""
         return self.variance * tilt.point, np.full_like(tilt.point, self.variance)
 
-    def tilted(self, tilt: Tilt) -> Tilted:
+    def tilted(self, tilt: Tilt) -> TiltedTransform:
         """The exponential alone."""
         drift = self.variance * tilt.point
-        return Tilted(drift * tilt.point / 2, drift, self.variance)
+        return TiltedTransform(drift * tilt.point / 2, drift, self.variance)
 
 
 @frozen
@@ -124,7 +124,7 @@ class Poles:
         rises = curbs * slope
         return self.counts @ rises, self.counts @ (curbs * curvature + rises * rises)
 
-    def tilted(self, tilt: Tilt) -> Tilted:
+    def tilted(self, tilt: Tilt) -> TiltedTransform:
         """−Σ n·ln(1 − κ·chord) beyond ln M(θ)."""
         curbs, logarithms = self._curbs(tilt)
 
@@ -140,7 +140,7 @@ class Poles:
                     logarithm -= np.tensordot(self.counts[some], np.log(factors), axes=1)
             return logarithm
 
-        return Tilted(self.counts @ logarithms, rest=rest)
+        return TiltedTransform(self.counts @ logarithms, rest=rest)
 
     def _curbs(self, tilt: Tilt) -> tuple[Reals, Reals]:
         """κ with M(θ)/M(θ + σ) = Π (1 − κ·chord)^n, and ln M(θ) of one noise; (rates, points)."""
@@ -187,12 +187,14 @@ class Above:
         fall = _odds(tilt.point)
         return -fall, fall * (1 + fall)
 
-    def tilted(self, tilt: Tilt) -> Tilted:
+    def tilted(self, tilt: Tilt) -> TiltedTransform:
         """The quotient around θ."""
         point = tilt.point[:, None]
         if not self.is_discrete:
-            return Tilted(-np.log(tilt.point), rest=lambda path: -np.log1p(path.step / point))
-        return Tilted(
+            return TiltedTransform(
+                -np.log(tilt.point), rest=lambda path: -np.log1p(path.step / point)
+            )
+        return TiltedTransform(
             -np.log(-np.expm1(-tilt.point)),
             rest=lambda path: -np.log1p(-np.expm1(-path.step) * _odds(point)),
         )
@@ -231,7 +233,7 @@ class Comb:
         spread = (chances * (self._orders - mean[:, None]) ** 2).sum(axis=1)
         return self.copies * (nearest + mean), self.copies * spread
 
-    def tilted(self, tilt: Tilt) -> Tilted:
+    def tilted(self, tilt: Tilt) -> TiltedTransform:
         """The comb around θ."""
         if self.variance > NORMAL:
             return Normal(self.variance * self.copies).tilted(tilt)
@@ -256,7 +258,7 @@ class Comb:
             powers: Complexes = self.copies * logs
             return powers
 
-        return Tilted(
+        return TiltedTransform(
             self.copies * (logarithm + np.log(total / at_zero.real.sum())),
             self.copies * drift,
             self.copies * variance,
@@ -334,7 +336,7 @@ class Window:
         gap_mean, gap_variance = _uniform_slopes(tilt.point, 1.0)
         return mean - gap_mean, variance - gap_variance
 
-    def tilted(self, tilt: Tilt) -> Tilted:
+    def tilted(self, tilt: Tilt) -> TiltedTransform:
         """(1 − e^(−w·s))/s, or (1 − e^(−w·s))/(1 − e^−s), but for the drift."""
         span = -np.expm1(-tilt.point) if self.is_discrete else tilt.point
         drift = self.width / 2 - (0.5 if self.is_discrete else 0.0)
@@ -348,7 +350,7 @@ class Window:
             logs: Complexes = np.log(falls / spans)
             return logs
 
-        return Tilted(logarithm, drift, rest=rest)
+        return TiltedTransform(logarithm, drift, rest=rest)
 
 
 def _uniform_slopes(point: Reals, width: float) -> tuple[Reals, Reals]:

@@ -12,7 +12,12 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, weighted_table
 from noisycount.model.laws.factors import Factor
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.populations.population import Exchangeable, Informed, Moments, known_records
+from noisycount.model.populations.population import (
+    CountMoments,
+    Exchangeable,
+    Informed,
+    known_records,
+)
 from noisycount.model.subsampling import sample_likelihood
 
 __all__ = ["LARGEST_TABLE", "Tabulated"]
@@ -83,9 +88,9 @@ class Tabulated(Exchangeable):
         return self._mean
 
     @property
-    def moments(self) -> Moments:
+    def moments(self) -> CountMoments:
         """The means of the count and of its pairs of unlike records."""
-        return Moments.of_table(np.exp(self.log_probabilities))
+        return CountMoments.of_table(np.exp(self.log_probabilities))
 
     def _facts(self) -> dict[str, object]:
         """The table as probabilities."""

@@ -16,25 +16,15 @@ from noisycount.model.searches import first_true, roots
 
 __all__ = ["SHAPE", "CellLaw", "CellSums"]
 
-
 SHAPE = 3
-
-
 """Of the negative binomial laws, whose standard deviations are 0.58 means or more.
 
 A whole shape makes Γ(k + shape)/k! a polynomial, which has all digits at every count.
 """
 
-
 _TABLE = 1 << 12  # counts, each summed by itself
-
-
 _STEP = 1e-3  # of ln k between the knots beyond: cubic pieces are within 1e-12 of the logarithm
-
-
 _FARTHEST = 1500.0  # largest means up to which there are knots: e^−4500 of the law is beyond
-
-
 _AT_ONCE = 1 << 14  # counts: as many rows of a matrix of all components
 
 
@@ -44,20 +34,15 @@ class CellLaw(Shown):
 
     P[K = k] = w_0·[k = 0] + Σ_j w_j·(k + 1)(k + 2)/2·(3/(3 + m_j))³·(m_j/(3 + m_j))^k.
 
-    Attributes:
-        zero: The probability w_0 of a cell that is surely empty.
-        means: The means m_j of the laws, in records, rising.
-        weights: Their probabilities w_j; all add up to 1 with w_0.
-
     Example:
         >>> law = CellLaw(0.5, np.array([2.0]), np.array([0.5]))
         >>> law.mean, round(float(np.exp(law.log_pmf(0))), 6)
         (1.0, 0.608)
     """
 
-    zero: float
-    means: Reals
-    weights: Reals
+    zero: float  # the probability w_0 of a cell that is surely empty
+    means: Reals  # the means m_j of the laws, in records, rising
+    weights: Reals  # their probabilities w_j; all add up to 1 with w_0
 
     @property
     def mean(self) -> float:
@@ -164,52 +149,25 @@ class CellLaw(Shown):
 
 
 Complexes = NDArray[np.complex128]
-
-
 _STEP_CELL_SUMS = 0.04  # along a hyperbola: what sums of steps are off is e^-38 or less
-
-
 _SHARE = 0.5  # of the width of a saddle
-
-
 _BEND = 0.25  # of a hyperbola towards the poles
-
-
 _NARROW = 30.0  # standard deviation of a sum up to which circles take few steps
-
-
 _REACH, _FARTHEST_TAIL = 40.0, 400.0  # standard deviations, and records, for the circles' length
-
-
 _NEAR = 0.2  # of 1: where the logarithm has few digits without care
-
-
 _AT_ONCE_CELL_SUMS, _MOST_STEPS = 32, 3200  # steps
-
-
 _VANISHED = 1e-17
-
-
 _FARTHEST_CELL_SUMS = 40.0  # of the logit of a saddle's place
-
-
 _NODES = 24  # of a polynomial through logarithms
-
-
 _PANEL = 1.2  # the largest count of a polynomial over its smallest
 
 
 @frozen(eq=False)
 class CellSums:
-    """The sum of independent counts of one law.
+    """The sum of independent counts of one law."""
 
-    Args:
-        law: Of each count.
-        cells: How many.
-    """
-
-    law: CellLaw
-    cells: int
+    law: CellLaw  # of each count
+    cells: int  # how many
 
     def log_pmf(self, first: int, width: int) -> Reals:
         """The logarithms of the probabilities of a run of counts from 0 on.
@@ -256,16 +214,11 @@ class _Paths:
     """Hyperbolas through the saddles of some counts.
 
     Places are told by their distance from the nearest pole, 1 + shape/(largest mean).
-
-    Attributes:
-        sums: Of which cells.
-        counts: Shape (counts,).
-        gaps: The distances of the saddles.
     """
 
-    sums: CellSums
-    counts: Reals
-    gaps: Reals
+    sums: CellSums  # of which cells
+    counts: Reals  # shape (counts,)
+    gaps: Reals  # the distances of the saddles
 
     @classmethod
     def of(cls, sums: CellSums, counts: Reals) -> "_Paths":

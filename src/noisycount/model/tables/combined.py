@@ -20,26 +20,17 @@ from noisycount.model.tables.residuals import Margin, lattice, margin_errors, ro
 
 __all__ = ["NestedLevels", "combined", "prefix_errors", "standard_errors"]
 
-
 Reals = NDArray[np.float64]
-
-
 Places = NDArray[np.int64]
 
 
 @frozen(eq=False)
 class NestedLevels:
-    """The nodes of all levels in one row, from the cells to the coarsest level.
+    """The nodes of all levels in one row, from the cells to the coarsest level."""
 
-    Args:
-        order: the place of each level among those given, from fine to coarse.
-        parts: which nodes each level has, in that order.
-        parents: the node that each is a part of, a later one; −1: of none.
-    """
-
-    order: tuple[int, ...]
-    parts: tuple[slice, ...]
-    parents: Places = field(repr=False)
+    order: tuple[int, ...]  # the place of each level among those given, from fine to coarse
+    parts: tuple[slice, ...]  # which nodes each level has, in that order
+    parents: Places = field(repr=False)  # the node that each is a part of, a later one; −1: of none
 
     @classmethod
     def of(cls, levels: Sequence[Level]) -> Self | None:
@@ -124,8 +115,6 @@ def _parents(level: Level, coarser: Sequence[tuple[Level, int]]) -> Places | Non
 
 
 _PRECISE = 1e-12  # of what the noise alone contributes
-
-
 _MOST_STEPS = 1000  # a grid takes as many as it has margins
 
 

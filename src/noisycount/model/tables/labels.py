@@ -23,7 +23,6 @@ __all__ = [
     "named_columns",
 ]
 
-
 Nodes = NDArray[np.int64]
 
 
@@ -128,13 +127,9 @@ class NodeLabels(ABC):
 
 @frozen(eq=False)
 class KeyLabels(NodeLabels):
-    """Keys: a node has those of its parent and one more.
+    """Keys: a node has those of its parent and one more."""
 
-    Attributes:
-        texts: The last key of each node, of the levels below the root.
-    """
-
-    texts: tuple[tuple[str, ...], ...]
+    texts: tuple[tuple[str, ...], ...]  # the last key of each node, of the levels below the root
 
     def path(
         self,
@@ -166,13 +161,9 @@ class KeyLabels(NodeLabels):
 
 @frozen(eq=False)
 class RangeLabels(NodeLabels):
-    """The first and the last cell of each node.
+    """The first and the last cell of each node."""
 
-    Attributes:
-        cells: What the cells are called; None: by their numbers.
-    """
-
-    cells: tuple[str, ...] | None = None
+    cells: tuple[str, ...] | None = None  # what the cells are called; None: by their numbers
 
     def path(
         self,

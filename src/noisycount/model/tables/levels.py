@@ -32,10 +32,7 @@ __all__ = [
     "shares",
 ]
 
-
 Nodes = NDArray[np.int32]
-
-
 Codes = NDArray[np.int32]
 
 
@@ -43,18 +40,15 @@ Codes = NDArray[np.int32]
 class Level:
     """Counts of which no two share a cell: the cells themselves, or sums of them.
 
-    Args:
-        name: what a reader calls it, such as "town" or "total".
-        of_cell: the node of each cell, from 0; −1: of none; shape (cells,).
-        size: how many nodes there are.
+    Attributes:
         codes: the places of each node's keys among the values of the parts, −1 where a part is
             summed over, shape (keyed nodes, parts); None: nodes are no combinations of keys. A
             node beyond them has no keys: "other".
     """
 
-    name: str
-    of_cell: Nodes = field(repr=False)
-    size: int
+    name: str  # what a reader calls it, such as "town" or "total"
+    of_cell: Nodes = field(repr=False)  # the node of each cell, from 0; −1: of none; shape (cells,)
+    size: int  # how many nodes there are
     codes: Codes | None = field(default=None, repr=False)
 
     def sums(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -70,14 +64,9 @@ class Level:
 
 
 TOTAL = "total"
-
-
 """What a reader calls the sum of all cells."""
 
-
 OTHER = "other"
-
-
 """What a reader calls the row of all other keys."""
 
 
@@ -147,8 +136,6 @@ def _margin(codes: Codes, names: Sequence[str], margin: Sequence[str], *, has_ot
 
 
 RANGES = "ranges of "
-
-
 """How the names of such levels begin."""
 
 
@@ -184,11 +171,7 @@ def range_bounds(level: Level) -> NDArray[np.int64]:
 
 
 _CELLS = 2  # shares of the cells for one of each level of ranges
-
-
 _STEPS = 1000  # in one, or more where there are many levels: shares are read by people
-
-
 _STEPS_A_LEVEL = 50
 
 

@@ -9,10 +9,7 @@ from itertools import chain, combinations
 
 __all__ = ["Margin", "lattice", "margin_errors", "residual_errors", "residual_precisions", "rows"]
 
-
 Margin = frozenset[int]
-
-
 """The places of the parts that a margin keeps."""
 
 

@@ -24,7 +24,6 @@ __all__ = [
     "log_rising_steps",
 ]
 
-
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
@@ -83,15 +82,10 @@ FloatArray = NDArray[np.float64]
 
 
 class LevelSplit(NamedTuple):
-    """How the counts of a level come from those of the level above.
+    """How the counts of a level come from those of the level above."""
 
-    Attributes:
-        weights: Of each node: its concentration, or its rate within its parent.
-        is_multinomial: Whether they are rates.
-    """
-
-    weights: FloatArray
-    is_multinomial: bool
+    weights: FloatArray  # of each node: its concentration, or its rate within its parent
+    is_multinomial: bool  # whether they are rates
 
 
 @frozen(eq=False, repr=False)

@@ -22,15 +22,13 @@ class TableLabels:
     """What a reader sees of the keys of a table.
 
     Attributes:
-        names: What the table is grouped by.
-        values: The labels of the keys of each part.
-        cells: The places of each cell's keys among them, shape (cells, parts); None: there are no
-            sums over parts.
+        cells: The places of each cell's keys among them, shape (cells, parts); None: there are
+            no sums over parts.
         is_hidden: Whether only the records know the keys, so that the total is of them all.
     """
 
-    names: tuple[str, ...]
-    values: tuple[tuple[Label, ...], ...]
+    names: tuple[str, ...]  # what the table is grouped by
+    values: tuple[tuple[Label, ...], ...]  # the labels of the keys of each part
     cells: Codes | None = field(default=None, repr=False, compare=False)
     is_hidden: bool = False
 

@@ -25,13 +25,8 @@ from noisycount.validation import whole_number
 
 __all__ = ["NodeKey", "Tree"]
 
-
 Nodes = NDArray[np.int64]
-
-
 NodeKey: TypeAlias = int | tuple[int, int] | tuple[str, ...] | str
-
-
 """A node: its number in the order of levels, its level and position there, or its keys."""
 
 
