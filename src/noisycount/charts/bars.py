@@ -1,7 +1,4 @@
-"""What a chart shows of a count before and after its noisy answer.
-
-What a chart of published counts shows: a bar a row, and where its count lies.
-"""
+"""What charts show of a count before and after its noisy answer, and of published counts."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -68,9 +65,6 @@ class RefinementCurves:
             told: The law of the count given its answers.
             level: The probability of the interval, in (0, 1).
             answer: Where the answer is marked, in records; None: at the average of all.
-
-        Raises:
-            ValueError: An answer is not that of noise which is added to the count, or no number.
         """
         counts = shown_counts(told)
         answers = [answer for answer, _ in told.observed if not isinstance(answer, Below)]
@@ -194,11 +188,7 @@ class TableBars:
 
     @classmethod
     def of(cls, told: Tabled) -> Self:
-        """The cells of a published table, those of its last column beside each other if few.
-
-        Raises:
-            ValueError: It has no cell, or more than anybody reads.
-        """
+        """The cells of a published table, those of its last column beside each other if few."""
         cells, names = told.rows[: len(told.answers[0])], list(told.labels.names)
         labels = [_labels(row, names) for row in cells]
         is_beside = _is_beside(labels)

@@ -1,7 +1,4 @@
-"""The extra `charts`: the packages that draw, without which all else works.
-
-The chart of any result; drawing is imported only when something is drawn.
-"""
+"""The chart of any result; the extra `charts`, which draws it, is imported when it is needed."""
 
 from typing import TYPE_CHECKING
 

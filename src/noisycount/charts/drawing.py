@@ -1,7 +1,6 @@
-"""How charts are drawn and written: SVG and PNG, without a browser; long texts in lines.
+"""How charts are drawn and written: SVG and PNG without a browser, long texts in lines.
 
-Charts are made and written down without the checks of Vega-Lite's schema, which take several times
-as long as all else; the tests make them.
+Vega-Lite's schema is not checked, which takes several times as long as all else; the tests do.
 """
 
 from collections.abc import Callable
@@ -35,10 +34,6 @@ Build = TypeVar("Build", bound=Callable[..., alt.TopLevelMixin])
 
 def as_lines(text: str, longest: int) -> list[str]:
     """The lines of a text that stands above a chart, at least one.
-
-    Args:
-        text: Words.
-        longest: The most characters of a line, where no word is longer.
 
     Example:
         >>> as_lines("age >= 65 and site = 4", 12)
@@ -95,19 +90,7 @@ def png(drawn: dict[str, Any]) -> bytes:
 
 
 def save(chart: alt.TopLevelMixin, folder: Path, stem: str) -> list[Path]:
-    """The two files of a chart, SVG and PNG of double resolution, written without a browser.
-
-    Args:
-        chart: Any chart.
-        folder: Where to write; made where it is missing.
-        stem: The files' name without its ending.
-
-    Returns:
-        The two files, the SVG first.
-
-    Raises:
-        OSError: The folder or a file cannot be written.
-    """
+    """The two files of a chart, SVG and PNG of double resolution, written without a browser."""
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{stem}.svg", folder / f"{stem}.png"]
     for file in files:
@@ -116,15 +99,7 @@ def save(chart: alt.TopLevelMixin, folder: Path, stem: str) -> list[Path]:
 
 
 def save_file(chart: alt.TopLevelMixin, file: Path) -> None:
-    """The file of a chart, written as SVG or as PNG of double resolution by the ending of its name.
-
-    Args:
-        chart: Any chart.
-        file: Where to write.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
+    """Write a chart as SVG or as PNG of double resolution, by the ending of the file's name."""
     drawn = specification(chart)
     if file.suffix.lower() == ".svg":
         file.write_text(svg(drawn), encoding="utf-8")

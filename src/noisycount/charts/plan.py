@@ -98,9 +98,6 @@ def plan_chart(
         title: The heading of the whole chart, one line.
         subtitle: The line below it.
 
-    Returns:
-        The chart, with a white background.
-
     Source: the dots after Kay, Kola, Hullman and Munson (2016), *When (ish) is My Bus?*; the curves
     are Naldi and D'Acquisto (2015), Fig. 1, with error against confidence.
 

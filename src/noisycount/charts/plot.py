@@ -98,11 +98,7 @@ class Line:
         return {"name": self.name or None, "x": list(self.xs), "y": list(self.ys)}
 
     def at(self, x: float) -> float:
-        """The value at a place where one is known.
-
-        Raises:
-            ValueError: If none is known there.
-        """
+        """The value at a place where one is known."""
         if x not in self.xs:
             raise ValueError(f"x must be a place of the line {self.name!r}, got {x!r}")
         return self.ys[self.xs.index(x)]
@@ -125,11 +121,7 @@ class Panel:
         return {"title": self.title, "lines": [line.to_dict() for line in self.lines]}
 
     def line(self, name: str) -> Line:
-        """The line of a name.
-
-        Raises:
-            ValueError: There is none.
-        """
+        """The line of a name."""
         for line in self.lines:
             if line.name == name:
                 return line

@@ -1,7 +1,4 @@
-"""Where values and names lie in a plot, in pixels.
-
-A plot of lines as an Altair chart.
-"""
+"""A plot of lines as an Altair chart, with places of values and names in pixels."""
 
 import math
 from collections.abc import Sequence
@@ -129,9 +126,6 @@ def plot_chart(plot: Plot) -> alt.VConcatChart:
     """A plot as a chart as wide as a phone, its panels below each other.
 
     The name of each line stands at its end, moved up or down where two would overlap.
-
-    Args:
-        plot: What to draw.
 
     Example:
         >>> from noisycount.charts.plot import Axis

@@ -75,10 +75,6 @@ class RefinedSums:
     def of_largest(cls, name: str, dots: Sequence[RefinedDot]) -> Self:
         """All of a level or, where there are more than anybody reads, the largest, largest first.
 
-        Args:
-            name: Which level it is.
-            dots: Its counts, in their order.
-
         Example:
             >>> sums = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(100)]
             >>> RefinedSums.of_largest("county", sums).name
@@ -190,11 +186,7 @@ _LEVEL = 0.95
 
 
 def posterior_dots(told: TablePosterior) -> RefinedDots:
-    """The cells of a table, and each level of sums about which something was answered.
-
-    Args:
-        told: The laws of the counts.
-    """
+    """The cells of a table, and each level of sums about which something was answered."""
     cells = told.tree.depth - 1
     sums = [
         RefinedSums.of_largest(told.tree.names[level], _level_dots(told, level))
@@ -242,9 +234,6 @@ def refined_chart(table: RefinedDots) -> alt.LayerChart | alt.VConcatChart:
     """Two dots a row with their intervals: the answer above, the estimate from all answers below.
 
     Sums stand below the cells, each level on a scale of its own.
-
-    Args:
-        table: The rows.
 
     Example:
         >>> dots = [RefinedDot("Bern", 12, 5, 11.2, 8, 14), RefinedDot("Biel", -1, 5, 1.7, 0, 4)]

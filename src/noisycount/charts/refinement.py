@@ -23,15 +23,6 @@ def refinement_chart(
     Each curve has a panel, whose heading names the curve and its marks: no label can lie on
     another, however close answer and estimate are.
 
-    Args:
-        curves: The three curves and their marks.
-        title: The heading of the whole chart, one line.
-        subtitle: The line below it.
-        unit: What is counted, in the plural.
-
-    Returns:
-        The chart, with a white background.
-
     Example:
         >>> curves = RefinementCurves([0, 1], [0.5, 0.5], [0.2, 0.8], [0.2, 0.8], 1.0, 1.0, 0, 1)
         >>> len(refinement_chart(curves, "Poor health", "A survey", unit="persons").vconcat)

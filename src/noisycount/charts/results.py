@@ -56,11 +56,7 @@ class AnswerCurve:
 
     @classmethod
     def of(cls, told: Published) -> Self:
-        """The curve of an answer with noise that was added to the count.
-
-        Raises:
-            ValueError: The answer is of another mechanism.
-        """
+        """The curve of an answer with noise that was added to the count."""
         noise, answer = told.mechanism, told.answer
         if not isinstance(noise, SymmetricNoise):
             raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere)
@@ -85,11 +81,6 @@ class AnswerCurve:
 @unchecked
 def answer_chart(curve: AnswerCurve, subtitle: str, unit: str = "records") -> alt.LayerChart:
     """The likelihood of each count, over the interval that holds the true one.
-
-    Args:
-        curve: The likelihoods and the interval.
-        subtitle: The first line below the heading.
-        unit: What is counted, in the plural.
 
     Example:
         >>> curve = AnswerCurve(1, (0, 1, 2), (0.2, 0.4, 0.2), 0, 2, 0.95)

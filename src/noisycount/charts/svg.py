@@ -1,9 +1,4 @@
-"""Where an axis begins and ends, and the numbers on it.
-
-What a page shows of one chart: lines, marks, and the sentence that tells what they mean.
-
-A chart of Explore as SVG: its colours are classes of the page's style, light or dark.
-"""
+"""A chart of a page as SVG: its colours are classes of the page's style, light or dark."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -171,12 +166,7 @@ _CLASSES = {BLUE: "line-1", VERMILION: "line-2", GREEN: "line-3", PURPLE: "line-
 
 
 def chart_svg(shown: ChartView, name: str) -> str:
-    """A chart as the text of an SVG, without styles or scripts of its own.
-
-    Args:
-        shown: The chart.
-        name: What its identifiers in the page begin with.
-    """
+    """A chart as the text of an SVG, without styles or scripts of its own."""
     frame = _Frame.of(shown)
     parts = [*_key(shown), *_axes(frame), *_drawn(frame)]
     described = f"{shown.sentence} {shown.plot.description}"

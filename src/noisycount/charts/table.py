@@ -22,9 +22,6 @@ _ALONE, _BESIDE = 14, 12  # thickness of a bar, and of one beside others
 def table_chart(table: TableBars) -> alt.LayerChart:
     """Bars from 0 to each answer, and a line from the least to the largest count it may be.
 
-    Args:
-        table: The rows.
-
     Example:
         >>> bars = [TableBar("Bern", 12, 5), TableBar("Biel", -1, 5)]
         >>> table_chart(TableBars(bars, "Persons by town", [], "persons")).title.text

@@ -1,11 +1,4 @@
-"""How far off answers are, at every ε.
-
-What an answer tells of the count.
-
-How much an answer tells of one record, to each of three adversaries.
-
-What noise costs whoever uses the answer, and what it hides.
-"""
+"""The charts of Explore: how far off answers are, what they tell of the count and of one record."""
 
 import math
 from collections.abc import Iterator, Sequence

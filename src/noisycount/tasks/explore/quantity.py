@@ -50,11 +50,7 @@ class Quantity:
         return f"{exact_text(self.low)} to {float(self.high):,.12g}".replace("-", "−")
 
     def value(self, text: str) -> Fraction:
-        """The value that a text denotes.
-
-        Raises:
-            NoisyCountError: It denotes none in the range.
-        """
+        """The value that a text denotes."""
         match = _SIGNED.fullmatch(text.strip().replace("−", "-"))
         number = written(match[2]) if match and len(text) <= _LONGEST else None
         if number is None or match is None:
@@ -62,11 +58,7 @@ class Quantity:
         return self.checked(-number if match[1] else number)
 
     def checked(self, value: Fraction) -> Fraction:
-        """A value of the range.
-
-        Raises:
-            NoisyCountError: It is outside, or not whole where only whole numbers are.
-        """
+        """A value of the range."""
         if not self.low <= value <= self.high or (self.is_whole and value.denominator > 1):
             raise self._refusal(exact_text(value))
         return value

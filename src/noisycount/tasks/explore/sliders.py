@@ -1,9 +1,4 @@
-"""Where all sliders stand: a count, how it is answered, and who knows what.
-
-δ of an answer against adversaries, remembered: most sliders leave most of them as they are.
-
-A chart of Explore as JSON.
-"""
+"""Where all sliders stand, δ of an answer at these places, remembered, and a chart as JSON."""
 
 import math
 from collections.abc import Mapping
@@ -196,13 +191,7 @@ def is_affordable(sliders: Sliders, adversary: Adversary, most: float) -> bool:
 def deltas(
     mechanism: Mechanism, population: Population | None, epsilons: tuple[float, ...]
 ) -> tuple[float, ...]:
-    """δ at each ε, as `privacy_curve(mechanism, population).delta(epsilons)` gives it.
-
-    Args:
-        mechanism: How answers are made.
-        population: What the adversary knows.
-        epsilons: At least 0, in any order.
-    """
+    """δ at each ε, as `privacy_curve(mechanism, population).delta(epsilons)` gives it."""
     found: list[float] = _curve(mechanism, population).delta(epsilons).tolist()
     return tuple(found)
 
@@ -213,13 +202,7 @@ def _curve(mechanism: Mechanism, population: Population | None) -> PrivacyCurve:
 
 
 def view_object(name: str, sliders: Sliders, shown: ChartView) -> dict[str, Any]:
-    """A chart: what was asked, what it means, and all of its numbers.
-
-    Args:
-        name: Of the chart.
-        sliders: Where all sliders stand.
-        shown: The chart.
-    """
+    """A chart: what was asked, what it means, and all of its numbers."""
     plot = shown.plot
     return {
         "chart": name,

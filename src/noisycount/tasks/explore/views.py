@@ -1,7 +1,4 @@
-"""What the charts of Explore mean, one sentence each.
-
-The four charts of Explore, by name.
-"""
+"""The four charts of Explore, by name, and what they mean, one sentence each."""
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -127,12 +124,7 @@ def without_refined(errors: ErrorCurves) -> str:
 
 
 def without_informed(sliders: Sliders, *, is_whole: bool) -> str:
-    """Why the partly informed adversary is not drawn, and what draws the line; empty where it is.
-
-    Args:
-        sliders: Where all sliders stand.
-        is_whole: Whether all adversaries are drawn.
-    """
+    """Why the partly informed adversary is not drawn, and what draws it; empty where it is."""
     if is_whole:
         return ""
     return (
@@ -144,15 +136,7 @@ def without_informed(sliders: Sliders, *, is_whole: bool) -> str:
 
 
 def view(name: str, sliders: Sliders) -> ChartView:
-    """One chart.
-
-    Args:
-        name: `posterior`, `error`, `delta` or `utility`.
-        sliders: Where all sliders stand.
-
-    Raises:
-        NoisyCountError: There is no chart of that name.
-    """
+    """One chart."""
     if name not in VIEWS:
         *others, last = VIEWS
         raise NoisyCountError(

@@ -1,15 +1,4 @@
-"""The appendix of a report: the counts of each table with their keys.
-
-The report as Markdown.
-
-The report as HTML: one file to read, print and file, which loads and runs nothing.
-
-The report as CSV: one row a release, safe to open in a spreadsheet.
-
-The report as JSON, every number exactly.
-
-The forms in which a report is written.
-"""
+"""The forms of a report: Markdown, HTML that loads and runs nothing, a safe CSV, and exact JSON."""
 
 import csv
 import re
@@ -382,11 +371,5 @@ MEDIA = {
 
 
 def written_report(report: Report, configuration: Config, form: str) -> str:
-    """A report in a form.
-
-    Args:
-        report: The report.
-        configuration: Where the ledger is.
-        form: One of `FORMS`.
-    """
+    """A report in a form."""
     return _WRITERS[form](report, configuration)

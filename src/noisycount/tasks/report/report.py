@@ -1,9 +1,4 @@
-"""For which neighbours the price of a release was made, from what the ledger keeps of it.
-
-One release of a ledger: what was asked and told, with what noise, at what price, for whom.
-
-All that a ledger tells an officer: each data set, its releases, what is spent and left.
-"""
+"""All that a ledger tells an officer: each data set, its releases, what is spent and left."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -85,11 +80,7 @@ def priced_for(priced: Priced) -> str:
 
 
 def _noisy(asked: dict[str, Any], entry: Entry) -> NoisyLevels:
-    """The levels of a table with their noise.
-
-    Raises:
-        ValueError: No noisycount wrote it; as the other errors of `_UNREADABLE` tell.
-    """
+    """The levels of a table with their noise."""
     table = asked["table"]
     scales = [Fraction(scale) for scale in asked["scales"]]
     groups: int | None = None
@@ -176,12 +167,7 @@ class ReportedRelease:
 
     @classmethod
     def of(cls, entry: Entry, versions: Versions) -> "ReportedRelease":
-        """The release of an entry.
-
-        Args:
-            entry: As the ledger holds it.
-            versions: Those of older entries.
-        """
+        """The release of an entry."""
         asked = asked_of(entry)
         noises: tuple[Noise, ...] = ()
         with suppress(*_UNREADABLE_RELEASED):
@@ -215,11 +201,7 @@ def _question(entry: Entry) -> str:
 
 
 def _noises(asked: dict[str, Any]) -> tuple[Noise, ...]:
-    """The noise of each level that a question names.
-
-    Raises:
-        ValueError: No noisycount wrote it; as the other errors of `_UNREADABLE_RELEASED` tell.
-    """
+    """The noise of each level that a question names."""
     scales = asked["scales"] if "table" in asked else [asked["scale"]]
     return tuple(_noise(asked["mechanism"], scale) for scale in scales)
 
@@ -351,15 +333,7 @@ class Report:
 
 
 def report_of(configuration: Config, known_head: Head | None = None) -> Report:
-    """The report on the ledger of a configuration.
-
-    Args:
-        configuration: Where the ledger is, and what the owner wrote of the data sets.
-        known_head: That somebody wrote down; None: that of the configuration, if it has one.
-
-    Raises:
-        LedgerError: It cannot be read, or it is missing though its head was written down.
-    """
+    """The report on the ledger of a configuration."""
     with existing_ledger(configuration, anchored=False) as ledger:
         return report_on(ledger, configuration, known_head)
 
@@ -369,13 +343,7 @@ def report_on(
 ) -> Report:
     """The report on an open ledger; of a broken one on the rows before the first broken row.
 
-    Args:
-        ledger: None: nothing was asked yet.
-        configuration: What the owner wrote of the data sets.
-        known_head: That somebody wrote down; None: that of the configuration, if it has one.
-
-    Raises:
-        LedgerError: It cannot be read, or it is missing though its head was written down.
+    None: nothing was asked yet; without a known head it is compared with that of the configuration.
     """
     made, known_head = datetime.now(UTC), known_head or configuration.known_head
     if ledger is None:

@@ -126,12 +126,7 @@ _NOTHING_LEFT = "nothing, until the ledger is restored"
 
 
 def verified_words(found: Verification, known_head: Head | None) -> str:
-    """Whether every row of a ledger is as it was written.
-
-    Args:
-        found: What reading it has told.
-        known_head: The head that was written down and compared; None: there was none.
-    """
+    """Whether every row of a ledger is as it was written."""
     if found.broken is None:
         return intact_words(found, known_head)
     return (
