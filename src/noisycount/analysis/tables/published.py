@@ -1,78 +1,84 @@
 """A published table as a tree with answers and mechanisms."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.answered import TableMechanisms
 from noisycount.display.texts import OTHER_KEYS, label_text
-from noisycount.model.mechanism import Mechanism
+from noisycount.frozen import frozen
 from noisycount.model.tables.labels import KeyLabels, NodeLabels, RangeLabels
 from noisycount.model.tables.levels import TOTAL, Level
 from noisycount.model.tables.tree import Tree
 
-__all__ = ["asked"]
+__all__ = ["TreeLevel", "asked", "longest_chain", "tree_of"]
 
 
 Places = NDArray[np.int64]
+T = TypeVar("T")
 
 
-class LevelNoise(Protocol):
-    """The noise of a level."""
+class ReleasedTable(Protocol):
+    """A table of a desk, which carries its levels, the cells first, and their mechanisms."""
 
-    @property
-    def mechanism(self) -> Mechanism:
-        """The law of an answer given the count."""
-        ...
-
-
-class NoisePlan(Protocol):
-    """The noise of each level."""
-
-    @property
-    def levels(self) -> Sequence[LevelNoise]:
-        """The cells first."""
-        ...
+    answers: Sequence[NDArray[np.int64]]
+    plan: Any  # has the noise of each level
+    levels: Sequence[Level]
+    labels: Any  # has the keys of the nodes of each level
+    is_additive: bool  # margins are sums of cells
 
 
-class Labels(Protocol):
-    """The keys of the nodes of a table."""
+@frozen(eq=False)
+class TreeLevel:
+    """Counts of which no two share a cell, as a level of a tree.
 
-    def of(self, level: Level) -> Iterable[tuple[Any, ...]]:
-        """The labels of each node, None where a part is summed over."""
-        ...
+    Attributes:
+        name: What a reader calls it.
+        of_cell: The node of each cell; cells that are in none share one more.
+        columns: The places of the keys by which its nodes differ; None: they are ranges of cells.
+        keys: Of each node, as people read them.
+    """
+
+    name: str
+    of_cell: Places
+    columns: tuple[int, ...] | None
+    keys: Sequence[tuple[str, ...]]
 
 
-class PublishedTable(Protocol):
-    """A table that carries its levels and their mechanisms, as a desk releases it."""
+def tree_of(levels: Sequence[TreeLevel]) -> tuple[Tree, int]:
+    """The tree of levels that contain each other, down to the cells, and the depth of the first."""
+    has_root = len(levels) > 1 and not levels[0].of_cell.any()
+    root = [] if has_root else [np.zeros(levels[-1].of_cell.size, np.int64)]
+    named = levels[has_root:]
+    names = (TOTAL, *(level.name for level in named))
+    parents = (*root, *(level.of_cell for level in levels))
+    return Tree(parents, names, _labels(named)), len(root)
 
-    @property
-    def answers(self) -> Sequence[NDArray[np.int64]]:
-        """Of each level, the cells first."""
-        ...
 
-    @property
-    def plan(self) -> NoisePlan:
-        """The noise of each level."""
-        ...
+def _labels(levels: Sequence[TreeLevel]) -> NodeLabels:
+    """The keys of the nodes, each level with those that the level above has not."""
+    if any(level.columns is None for level in levels):
+        return RangeLabels(tuple(map(", ".join, levels[-1].keys)))
+    texts: list[tuple[str, ...]] = []
+    met: set[int] = set()
+    for level in levels:
+        new = [at for at in level.columns or () if at not in met]
+        own = [", ".join(keys[at] for at in new) for keys in level.keys]
+        texts.append((*own, *[OTHER_KEYS] * (int(level.of_cell.max()) + 1 - len(own))))
+        met |= set(new)
+    return KeyLabels(tuple(texts))
 
-    @property
-    def levels(self) -> Sequence[Level]:
-        """What each level counts."""
-        ...
 
-    @property
-    def labels(self) -> Labels:
-        """The keys of the nodes."""
-        ...
-
-    @property
-    def is_additive(self) -> bool:
-        """Whether margins are sums of cells."""
-        ...
+def longest_chain(levels: Iterable[T], is_above: Callable[[T, T], bool]) -> list[T]:
+    """The most of some levels that contain each other, given from coarse to fine."""
+    chains: list[list[T]] = []
+    for level in levels:
+        above = [chain for chain in chains if is_above(chain[-1], level)]
+        chains.append([*max(above, key=len, default=[]), level])
+    return max(chains, key=len, default=[])
 
 
 class Asked(NamedTuple):
@@ -89,7 +95,7 @@ class Asked(NamedTuple):
     tree: Tree
 
 
-def is_published_table(answers: object) -> TypeGuard[PublishedTable]:
+def is_released_table(answers: object) -> TypeGuard[ReleasedTable]:
     """Whether answers carry their levels and mechanisms."""
     names = ("answers", "plan", "levels", "labels", "is_additive")
     return all(hasattr(answers, name) for name in names)
@@ -115,8 +121,8 @@ def asked(
     Raises:
         ValueError: If margins are no sums of cells, or the number of cells cannot be known.
     """
-    if is_published_table(answers):
-        found = _published(answers)
+    if is_released_table(answers):
+        found = _released(answers)
         return Asked(found.answers, mechanism or found.mechanism, found.tree)
     if tree is not None:
         if not isinstance(tree, Tree):
@@ -135,89 +141,47 @@ def asked(
     return Asked(answers, mechanism, Tree.flat(len(cells)))
 
 
-def _published(table: PublishedTable) -> Asked:
-    """The tree of a published table, from the total to the cells."""
+def _released(table: ReleasedTable) -> Asked:
+    """The tree of a table of a desk, from the total to the cells."""
     if len(table.levels) > 1 and not table.is_additive:
         raise ValueError(
             "answers must be a table whose margins are sums of its cells, but a unit may be in "
             "several cells or in hidden ones: give answers[0] alone, with their mechanism"
         )
-    partitions = [_partition(level) for level in table.levels]
-    chain = _chain(partitions)
-    left_out = [level.name for place, level in enumerate(table.levels) if place not in chain]
+    levels = [_tree_level(table, level) for level in table.levels]
+    others = sorted(range(1, len(levels)), key=lambda place: int(levels[place].of_cell.max()))
+    chain = [*longest_chain(others, lambda up, low: _nests(levels[low], levels[up])), 0]
+    left_out = [level.name for place, level in enumerate(levels) if place not in chain]
     if left_out:
         warnings.warn(
-            f"margins that cross the others are left out: {'; '.join(left_out)}", stacklevel=5
+            f"margins that cross the others are left out: {'; '.join(left_out)}", stacklevel=4
         )
-    levels = [partitions[place] for place in chain]
-    has_root = int(levels[0].max()) == 0 and len(levels) > 1
-    root = [] if has_root else [np.zeros(levels[-1].size, dtype=np.int64)]
-    names = (TOTAL, *(table.levels[place].name for place in chain[has_root:]))
-    tree = Tree((*root, *levels), names, _labels(table, chain[has_root:]))
-    start = len(root)
-    answers = {
-        start + rank: _padded(table.answers[place], tree.sizes[start + rank])
-        for rank, place in enumerate(chain)
-    }
-    laws = {start + rank: table.plan.levels[place].mechanism for rank, place in enumerate(chain)}
+    tree, first = tree_of([levels[place] for place in chain])
+    answers, laws = {}, {}
+    for depth, place in enumerate(chain, start=first):
+        answers[depth] = np.full(tree.sizes[depth], np.nan)  # a node of other keys has no answer
+        answers[depth][: len(table.answers[place])] = table.answers[place]
+        laws[depth] = table.plan.levels[place].mechanism
     return Asked(answers, laws, tree)
 
 
-def _partition(level: Level) -> Places:
-    """The node of each cell; cells that are in none share one more."""
+def _tree_level(table: ReleasedTable, level: Level) -> TreeLevel:
+    """A level with the keys of its nodes; those of "other" are one text."""
     nodes = level.of_cell.astype(np.int64)
-    return np.where(nodes < 0, level.size, nodes)
+    of_cell = np.where(nodes < 0, level.size, nodes)
+    keyed, columns = level.size, None
+    if level.codes is not None:
+        keyed = len(level.codes)
+        columns = tuple(np.flatnonzero((level.codes >= 0).any(axis=0)).tolist())
+    keys = [
+        tuple(map(label_text, one if node < keyed else (OTHER_KEYS,) * len(one)))
+        for node, one in enumerate(table.labels.of(level))
+    ]
+    return TreeLevel(level.name, of_cell, columns, keys)
 
 
-def _padded(answers: NDArray[np.int64], size: int) -> NDArray[np.float64]:
-    """The answers of a level, nan for a node that has none."""
-    missing = np.full(size - len(answers), np.nan)
-    return np.concatenate([answers.astype(np.float64), missing])
-
-
-def _chain(partitions: Sequence[Places]) -> list[int]:
-    """The places of the most levels that nest in each other, from coarse to the cells."""
-    order = sorted(range(1, len(partitions)), key=lambda place: int(partitions[place].max()))
-    best: list[list[int]] = []
-    for place in order:
-        below = [chain for chain in best if _nests(partitions[place], partitions[chain[-1]])]
-        best.append([*max(below, key=len, default=[]), place])
-    return [*max(best, key=len, default=[]), 0]
-
-
-def _nests(fine: Places, coarse: Places) -> bool:
+def _nests(fine: TreeLevel, coarse: TreeLevel) -> bool:
     """Whether each node of one level is a part of one node of another."""
-    parent = np.zeros(int(fine.max()) + 1, dtype=np.int64)
-    parent[fine] = coarse
-    return np.array_equal(parent[fine], coarse)
-
-
-def _labels(table: PublishedTable, chain: Sequence[int]) -> NodeLabels:
-    """The keys of the nodes, each level with those that the level above has not."""
-    levels = [table.levels[place] for place in chain]
-    if any(level.codes is None for level in levels):
-        return RangeLabels(tuple(", ".join(map(label_text, one)) for one in _of(table, 0)))
-    met: set[int] = set()
-    texts = []
-    for place, level in zip(chain, levels, strict=True):
-        codes = np.empty((0, 0)) if level.codes is None else level.codes
-        kept = {
-            part for part, used in enumerate(np.atleast_1d((codes >= 0).any(axis=0))) if used
-        } - met
-        own = [_text(one, kept) for one in _of(table, place)]
-        texts.append((*own, *[OTHER_KEYS] * bool((level.of_cell < 0).any())))
-        met |= kept
-    return KeyLabels(tuple(texts))
-
-
-def _of(table: PublishedTable, place: int) -> Iterator[tuple[Any, ...]]:
-    """The labels of the nodes of a level; of "other" one text."""
-    level = table.levels[place]
-    keyed = level.size if level.codes is None else len(level.codes)
-    for node, one in enumerate(table.labels.of(level)):
-        yield one if node < keyed else (OTHER_KEYS,) * len(one)
-
-
-def _text(labels: Sequence[Any], parts: Iterable[int]) -> str:
-    """The labels of some parts as one text."""
-    return ", ".join(label_text(labels[part]) for part in sorted(parts))
+    parent = np.zeros(int(fine.of_cell.max()) + 1, dtype=np.int64)
+    parent[fine.of_cell] = coarse.of_cell
+    return np.array_equal(parent[fine.of_cell], coarse.of_cell)

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.analysis.tables.published import TreeLevel, longest_chain, tree_of
 from noisycount.display.columns import Cells
 from noisycount.display.texts import ALL_KEYS, OTHER_KEYS, label_text, summed_texts
 from noisycount.errors import NoisyCountError, SourceError
@@ -24,7 +25,6 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
-from noisycount.model.tables.labels import KeyLabels, NodeLabels, RangeLabels
 from noisycount.model.tables.levels import OTHER, RANGES, TOTAL
 from noisycount.model.tables.tree import Tree
 
@@ -367,14 +367,10 @@ def nested(table: PublishedTable) -> Nested:
     left_out = tuple(level.name for level in table.levels if level not in chain)
     if table.is_hierarchy:
         return _of_columns(table, chain, left_out)
-    parts = [_partition(table, level) for level in chain]
-    has_root = len(chain) > 1 and not parts[0].any()
-    root = [] if has_root else [np.zeros(parts[-1].size, np.int64)]
-    names = (TOTAL, *(level.name for level in chain[has_root:]))
-    tree = Tree((*root, *parts), names, _labels(table, chain[has_root:], parts[has_root:]))
+    tree, first = tree_of([_tree_level(table, level) for level in chain])
     placed = (
-        PlacedLevel(level, len(root) + place, np.arange(len(level.rows)))
-        for place, level in enumerate(chain)
+        PlacedLevel(level, depth, np.arange(len(level.rows)))
+        for depth, level in enumerate(chain, start=first)
     )
     return Nested(tree, tuple(placed), left_out)
 
@@ -400,11 +396,16 @@ def _chain(table: PublishedTable) -> list[PublishedLevel]:
     others = sorted(table.levels[1:], key=lambda level: len(level.rows))
     if any(level.of_cell is not None for level in others):
         return [*others, table.cells]
-    chains: list[list[PublishedLevel]] = []
-    for level in sorted(others, key=lambda level: len(level.columns)):
-        coarser = [each for each in chains if set(each[-1].columns) < set(level.columns)]
-        chains.append([*max(coarser, key=len, default=[]), level])
-    return [*max(chains, key=len, default=[]), table.cells]
+    order = sorted(others, key=lambda level: len(level.columns))
+    chain = longest_chain(order, lambda above, level: set(above.columns) < set(level.columns))
+    return [*chain, table.cells]
+
+
+def _tree_level(table: PublishedTable, level: PublishedLevel) -> TreeLevel:
+    """A level with the keys of its counts."""
+    columns = level.columns if level.of_cell is None else None
+    keys = [table.keys[row] for row in level.rows.tolist()]
+    return TreeLevel(level.name, _partition(table, level), columns, keys)
 
 
 def _partition(table: PublishedTable, level: PublishedLevel) -> Rows:
@@ -450,19 +451,3 @@ def _check_once(table: PublishedTable, level: PublishedLevel, what: str) -> None
 def _key(table: PublishedTable, row: int, level: PublishedLevel) -> tuple[str, ...]:
     """The keys of a row by which its level tells it from others."""
     return tuple(table.keys[row][at] for at in level.columns)
-
-
-def _labels(
-    table: PublishedTable, chain: Sequence[PublishedLevel], parts: Sequence[Rows]
-) -> NodeLabels:
-    """The keys of the nodes, each level with those that the level above has not."""
-    if any(level.of_cell is not None for level in chain):
-        return RangeLabels(tuple(", ".join(table.keys[row]) for row in table.cells.rows))
-    texts: list[tuple[str, ...]] = []
-    met: set[int] = set()
-    for level, part in zip(chain, parts, strict=True):
-        new = [at for at in level.columns if at not in met]
-        own = [", ".join(table.keys[row][at] for at in new) for row in level.rows.tolist()]
-        texts.append((*own, *[OTHER_KEYS] * (int(part.max()) + 1 - len(own))))
-        met |= set(new)
-    return KeyLabels(tuple(texts))
