@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.spark.counts import bound_frame
+from noisycount.engines.spark.dialect import bound_frame
 from noisycount.engines.spark.sessions import Session
 from noisycount.engines.spark.source import SparkSource
 from noisycount.engines.truth import Record

@@ -1,186 +1,28 @@
-"""Patterns of `like` as regular expressions of Java, which never try a part twice.
-
-The operations of predicates and keys as columns of Spark.
-
-Which types of Spark are which kind, and how columns of a kind are brought to one type.
-
-The table or the Parquet files of a place, as they are now.
-
-The records of a question: each column of the one type of its kind, and the unit.
-"""
+"""The records of a place on Spark: their kinds, where they are, and what counts them."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date, datetime
-from operator import and_, eq, ge, gt, le, lt, ne, or_
 from typing import Any
 
-from noisycount.engines.expressions import predicate_expression
+from sqlalchemy import column, table
+from sqlalchemy.sql.expression import ClauseElement
+
+from noisycount.engines.spark.dialect import SPARK, SparkDialect
 from noisycount.engines.spark.sessions import Api, Columns, Fault, Frame, Functions, Session
+from noisycount.engines.statement.expressions import type_of
+from noisycount.engines.statement.records import Person, Records
+from noisycount.engines.statement.text import text_of
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.query.grouping import Span
-from noisycount.query.predicate import Column, Operator, Predicate
+from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind, Schema
 
-__all__ = [
-    "LOST",
-    "UNIT",
-    "ColumnType",
-    "Look",
-    "Records",
-    "Relation",
-    "SparkAlgebra",
-    "records_of",
-    "schema_of",
-]
-
-
-def java_regex(pattern: str) -> str:
-    r"""The regular expression of a like pattern: `%` is any text, `_` one character.
-
-    A text that matches a part in many places would take Spark's own `like` as many steps as there
-    are choices of places, and one record could stop a count.
-
-    Example:
-        >>> print(java_regex("100%_\\"))
-        (?s)\A100.*.\\\z
-    """
-    first, *rest = ("".join(map(_one, part)) for part in pattern.split("%"))
-    middle = "".join(f"(?>.*?{part})" for part in rest[:-1])
-    return rf"(?s)\A{first}{middle}{''.join(f'.*{part}' for part in rest[-1:])}\z"
-
-
-def _one(character: str) -> str:
-    """What matches a character of a pattern, which is literal unless it is `_`."""
-    if character == "_":
-        return "."
-    return re.sub(r"[!-/:-@\[-`{-~]", r"\\\g<0>", character)
-
-
-_COMPARISONS = {
-    Operator.EQUAL: eq,
-    Operator.NOT_EQUAL: ne,
-    Operator.LESS: lt,
-    Operator.AT_MOST: le,
-    Operator.MORE: gt,
-    Operator.AT_LEAST: ge,
-}
+__all__ = ["ColumnType", "Look", "Relation", "result_of", "schema_of", "viewed"]
 
 
 _TYPES = {
-    Kind.INTEGER: "bigint",
-    Kind.REAL: "double",
-    Kind.DATE: "date",
-    Kind.TIMESTAMP: "timestamp_ntz",
-}
-
-
-_NUMBER = "bigint"
-
-
-@frozen
-class SparkAlgebra:
-    """Columns of one frame of records; see ``Algebra``.
-
-    Attributes:
-        functions: What makes columns.
-        names: What the frame calls each column, each of the one type of its kind.
-    """
-
-    functions: Functions
-    names: Mapping[str, str]
-
-    def column(self, column: Column, kind: Kind) -> Columns:
-        """The value of a column; see ``Algebra.column``."""
-        value = self.functions.col(self.names[column.name])
-        return value if column.kind is kind else value.cast(_TYPES[kind])
-
-    def literal(self, value: object, kind: Kind) -> Columns:
-        """A value of a kind; see ``Algebra.literal``.
-
-        Days and times are bound as texts: as values they would be moved by the zone of a machine.
-        """
-        if isinstance(value, datetime):
-            value = value.isoformat(" ")
-        elif isinstance(value, date):
-            value = value.isoformat()
-        bound = self.functions.lit(value)
-        return bound.cast(_TYPES[kind]) if kind in _TYPES else bound
-
-    def number(self, value: int) -> Columns:
-        """A whole number; see ``Algebra.number``."""
-        return self.functions.lit(value).cast(_NUMBER)
-
-    def nothing(self) -> Columns:
-        """A missing whole number; see ``Algebra.nothing``."""
-        return self.functions.lit(None).cast(_NUMBER)
-
-    def constant(self, value: bool) -> Columns:  # noqa: FBT001 - it is a value
-        """True or false."""
-        return self.functions.lit(value)
-
-    def compared(self, left: Columns, operator: Operator, right: Columns) -> Columns:
-        """Whether two values compare so; see ``Algebra.compared``."""
-        truth: Columns = _COMPARISONS[operator](left, right)
-        return truth
-
-    def is_one_of(self, value: Columns, choices: Sequence[Columns]) -> Columns:
-        """Whether a value equals one of some."""
-        return value.isin(list(choices))
-
-    def is_like(self, text: Columns, pattern: str) -> Columns:
-        """Whether a text is like a pattern; see ``Algebra.is_like``."""
-        return text.rlike(java_regex(pattern))
-
-    def is_missing(self, value: Columns) -> Columns:
-        """Whether there is no value."""
-        return value.isNull()
-
-    def negated(self, truth: Columns) -> Columns:
-        """True where an expression is false."""
-        return ~truth
-
-    def all_of(self, truths: Sequence[Columns]) -> Columns:
-        """True where all are."""
-        return _joined(and_, truths)
-
-    def any_of(self, truths: Sequence[Columns]) -> Columns:
-        """True where one is."""
-        return _joined(or_, truths)
-
-    def chosen(self, truth: Columns, then: Columns, otherwise: Columns) -> Columns:
-        """One expression where another is true, and else a third; see ``Algebra.chosen``."""
-        return self.functions.when(truth, then).otherwise(otherwise)
-
-    def day(self, moment: Columns) -> Columns:
-        """The number of a day; see ``Algebra.day``."""
-        make = self.functions
-        year = make.year(moment).cast(_NUMBER)
-        return year * 10_000 + make.month(moment) * 100 + make.dayofmonth(moment)
-
-    def period(self, moment: Columns, span: Span) -> Columns:
-        """The number of a period; see ``Algebra.period``."""
-        make = self.functions
-        year = make.year(moment).cast(_NUMBER)
-        match span:
-            case Span.YEAR:
-                return year
-            case Span.QUARTER:
-                return year * 4 + make.quarter(moment) - 1
-            case Span.MONTH:
-                return year * 12 + make.month(moment) - 1
-
-
-def _joined(join: Callable[[Columns, Columns], Columns], truths: Sequence[Columns]) -> Columns:
-    """Truths joined in pairs of pairs: in a row, thousands would be too deep for Spark."""
-    if len(truths) == 1:
-        return truths[0]
-    middle = len(truths) // 2
-    return join(_joined(join, truths[:middle]), _joined(join, truths[middle:]))
-
-
-_TYPES_KINDS = {
     Kind.INTEGER: "tinyint smallint int bigint",
     Kind.REAL: "float double decimal",
     Kind.TEXT: "string char varchar time",
@@ -190,7 +32,7 @@ _TYPES_KINDS = {
 }
 
 
-_KINDS = {type_: kind for kind, types in _TYPES_KINDS.items() for type_ in types.split()}
+_KINDS = {type_: kind for kind, types in _TYPES.items() for type_ in types.split()}
 
 
 _CASTS = {Kind.INTEGER: "bigint", Kind.REAL: "double", Kind.TIMESTAMP: "timestamp_ntz"}
@@ -366,93 +208,56 @@ def column_name(place: int) -> str:
     return f"c{place}"
 
 
-UNIT = "u"
+_UNIT = "u"  # what the view calls the unit of a record
 
 
-"""What frames call the unit of a record."""
-
-
-LOST = "lost"
-
-
-"""What frames call whether a record has no unit."""
-
-
-@frozen
-class Records:
-    """Records that can be counted.
-
-    Attributes:
-        api: What makes expressions.
-        frame: The columns that questions may use, and the unit.
-        algebra: Makes expressions of the frame.
-        unit_kind: Of the unit; None: every record is one unit.
-        uses_indexes: Whether records that do not match may be left out by a filter, which can be
-            faster, and then takes a time that tells how many match.
-    """
-
-    api: Api
-    frame: Frame
-    algebra: SparkAlgebra
-    unit_kind: Kind | None
-    uses_indexes: bool
-
-    @property
-    def has_units(self) -> bool:
-        """Whether a column names the person."""
-        return self.unit_kind is not None
-
-    def truth(self, predicate: Predicate) -> Columns:
-        """Whether a record matches; unknown where that is."""
-        return predicate_expression(predicate, self.algebra)
-
-    def matches(self, predicate: Predicate | None) -> Columns:
-        """1 of a record that matches, and 0 of others."""
-        one, zero = (self.api.functions.lit(number) for number in (1, 0))
-        if predicate is None:
-            return one
-        return self.api.functions.when(self.truth(predicate), one).otherwise(zero)
-
-    def is_lost(self) -> Columns:
-        """1 of a record without a unit, and 0 of others."""
-        make = self.api.functions
-        return make.when(make.col(UNIT).isNull(), make.lit(1)).otherwise(make.lit(0))
-
-    def of_any(self, predicates: Sequence[Predicate]) -> Frame:
-        """The records, or, where a filter may be used, those that one of some may match."""
-        if not self.uses_indexes or not predicates:
-            return self.frame
-        wanted = self.algebra.any_of([self.truth(each) for each in predicates])
-        if self.has_units:
-            wanted |= self.api.functions.col(UNIT).isNull()
-        return self.frame.where(wanted)
-
-
-def records_of(
+@contextmanager
+def viewed(
     api: Api, look: Look, kinds: Mapping[str, Kind], unit: str | None, *, uses_indexes: bool
-) -> Records:
-    """The records of a relation as it was looked at.
+) -> Iterator[Records]:
+    """The records of a relation as it was looked at, in a view of our session.
 
     Args:
-        api: What makes expressions.
+        api: The session.
         look: The relation.
         kinds: Of the columns that questions may use.
         unit: The column that names the person, or None where every record is one unit.
-        uses_indexes: As `Records` has it.
+        uses_indexes: Whether records that do not match may be left out.
     """
     names = {name: column_name(place) for place, name in enumerate(look.types)}
 
     def value(name: str) -> Columns:
         return converted(api.functions.col(names[name]), look.types[name], api.functions)
 
+    def value_of(of: Column) -> Any:  # noqa: ANN401 - an expression
+        return column(names[of.name], type_of(of.kind))
+
     shown = [value(name).alias(names[name]) for name in kinds]
+    person = None
     if unit is not None:
-        shown.append(value(unit).alias(UNIT))
-    frame = look.frame.select(*(shown or [api.functions.lit(1)]))
-    unit_kind = None if unit is None else _kind(look.types[unit])
-    algebra = SparkAlgebra(api.functions, names)
-    return Records(api, frame, algebra, unit_kind, uses_indexes)
+        shown.append(value(unit).alias(_UNIT))
+        type_ = look.types[unit]
+        person = Person(column(_UNIT, type_of(type_.kind)), type_.kind, type_.is_required)
+    dialect = SparkDialect(api)
+    try:
+        view = dialect.view(look.frame.select(*(shown or [api.functions.lit(1)])))
+        yield Records(table(view), value_of, person, dialect, uses_indexes)
+    finally:
+        dialect.close()
 
 
-def _kind(type_: ColumnType) -> Kind | None:
-    return type_.kind
+def result_of(statement: ClauseElement, api: Api) -> Frame:
+    """The frame of a statement.
+
+    Days and times are bound as texts: as values they would be moved by the zone of a machine.
+    """
+    text, values = text_of(statement, SPARK)
+    bound = {
+        name: _text(value) if isinstance(value, date) else value for name, value in values.items()
+    }
+    frame: Frame = api.session.sql(text, args=bound)
+    return frame
+
+
+def _text(value: date) -> str:
+    return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()

@@ -1,32 +1,38 @@
-"""What is in records, for their owner.
+"""Records on a cluster of Spark, counted there: nothing but counts comes back."""
 
-The counts of predicates, from one scan of the records.
-
-Records on a cluster of Spark, counted there: nothing but counts comes back.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from hashlib import sha256
-from typing import Self
+from itertools import islice
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy.sql.expression import ClauseElement
 
 from noisycount.engines.check import Check, ColumnCheck, Identity
 from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.spark.counts import cell_counts, key_counts
 from noisycount.engines.spark.records import (
-    LOST,
-    UNIT,
     ColumnType,
     Look,
-    Records,
     Relation,
-    records_of,
+    result_of,
     schema_of,
+    viewed,
 )
-from noisycount.engines.spark.sessions import Columns, Frame, Session
+from noisycount.engines.spark.sessions import Session
+from noisycount.engines.statement.counts import (
+    KEYS_AT_ONCE,
+    cell_counts,
+    cells_statement,
+    count_statement,
+    key_counts,
+    keys_statement,
+    nobody_statement,
+    values_statement,
+)
+from noisycount.engines.statement.records import Records, require_somebody
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
@@ -35,86 +41,7 @@ from noisycount.query.schema import Kind, Schema
 
 __all__ = ["SparkSource"]
 
-
-def checked_columns(
-    records: Records, schema: Schema, types: Mapping[str, ColumnType], unit: str | None
-) -> Check:
-    """How many records and persons there are, and how many cells of each column are missing.
-
-    Args:
-        records: The records.
-        schema: What questions may use.
-        types: Of the columns.
-        unit: The column that names persons, where the records were read without one.
-    """
-    make = records.api.functions
-    columns = [Column(name, kind) for name, kind in schema.items()]
-    given = [
-        make.count(records.algebra.column(column, column.kind)).alias(f"n{number}")
-        for number, column in enumerate(columns)
-    ]
-    persons = []
-    if records.has_units:
-        persons = [make.col(UNIT)]
-    elif unit is not None and unit in schema:
-        persons = [records.algebra.column(Column(unit, schema[unit]), schema[unit])]
-    counts = [*given, *(make.countDistinct(one).alias("persons") for one in persons)]
-    ((rows, *told),) = records.frame.agg(make.count(make.lit(1)).alias("rows"), *counts).collect()
-    cells, units = told[: len(columns)], told[-1] if persons else None
-    used = [
-        ColumnCheck(
-            column.name,
-            column.kind,
-            column.kind.value,
-            None,
-            rows - number,
-            reason=types[column.name].reason,
-        )
-        for column, number in zip(columns, cells, strict=True)
-    ]
-    unused = [ColumnCheck(name, None, type_, None, 0) for name, type_ in schema.others.items()]
-    return Check(rows, (*used, *unused), units=units)
-
-
-def predicate_counts(records: Records, predicates: Sequence[Predicate]) -> tuple[list[int], bool]:
-    """How many units match each predicate, and whether there is a record without one.
-
-    No record is left out unless a filter may be used, so that the time of a count does not tell
-    how many match.
-    """
-    frame = records.of_any(predicates)
-    matches = [
-        records.matches(predicate).alias(f"m{number}")
-        for number, predicate in enumerate(predicates)
-    ]
-    if records.has_units:
-        grouped = _by_unit(records, frame.select(records.api.functions.col(UNIT), *matches))
-    else:
-        grouped = frame.select(*matches, records.api.functions.lit(0).alias(LOST))
-    make = records.api.functions
-    totals = [_sum(records, f"m{number}") for number in range(len(predicates))]
-    (row,) = grouped.agg(*totals, make.coalesce(make.max(LOST), make.lit(0)).alias(LOST)).collect()
-    *counts, lost = row
-    return [int(count) for count in counts], bool(lost)
-
-
-def has_lost(records: Records) -> bool:
-    """Whether there is a record without a unit."""
-    ((lost,),) = records.frame.agg(records.api.functions.max(records.is_lost())).collect()
-    return bool(lost)
-
-
-def _by_unit(records: Records, frame: Frame) -> Frame:
-    """A row of each unit, which is 1 where it has a record that matches."""
-    make = records.api.functions
-    matches = [make.max(name).alias(name) for name in frame.columns if name != UNIT]
-    lost = make.max(records.is_lost()).alias(LOST)
-    return frame.groupBy(UNIT).agg(*matches, lost)
-
-
-def _sum(records: Records, name: str) -> Columns:
-    make = records.api.functions
-    return make.coalesce(make.sum(name), make.lit(0)).alias(name)
+Result = TypeVar("Result")
 
 
 _UNITS = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN)
@@ -239,8 +166,11 @@ class SparkSource(TypedSource):
         """
         if self.unit is None or self.types[self.unit].is_required:
             return
-        records = self._records(self._look())
-        if self.session.asked(lambda: has_lost(records), self.seconds):
+
+        def missing(records: Records) -> int:
+            return int(self._row(nobody_statement(records))[0])
+
+        if self._done(missing):
             raise SourceError(
                 f"unit column {self.unit!r} has missing values, and a record without a person "
                 "cannot be counted for anybody: fill them in or remove those records"
@@ -264,9 +194,22 @@ class SparkSource(TypedSource):
 
     def check(self, unit: str | None = None) -> Check:
         """What is in the records; see ``Source.check``."""
-        records = self._records(self._look())
-        work = lambda: checked_columns(records, self.schema, self.types, unit)  # noqa: E731 - one use
-        return self.session.asked(work, self.seconds)
+        columns = [Column(name, kind) for name, kind in self.schema.items()]
+        named = next((each for each in columns if each.name == unit), None)
+
+        def looked(records: Records) -> Check:
+            rows, *given, persons = self._row(values_statement(columns, named, records))
+            used = [
+                ColumnCheck(name, kind, kind.value, None, rows - cells, reason=type_.reason)
+                for (name, kind), cells in zip(self.schema.items(), given, strict=True)
+                for type_ in [self.types[name]]
+            ]
+            others = self.schema.others.items()
+            unused = [ColumnCheck(name, None, type_, None, 0) for name, type_ in others]
+            units = None if records.person is None and named is None else persons
+            return Check(rows, (*used, *unused), units=units)
+
+        return self._done(looked)
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate; see ``Source.count``."""
@@ -274,31 +217,39 @@ class SparkSource(TypedSource):
         self.session.require_open()
         if not predicates:
             return []
-        records = self._records(self._look())
-        counts, is_lost = self.session.asked(
-            lambda: predicate_counts(records, predicates), self.seconds
-        )
-        self._require_found(is_lost=is_lost)
-        return counts
+
+        def counted(records: Records) -> list[int]:
+            row = self._row(count_statement(predicates, records))
+            require_somebody(row[-1:])
+            return list(row[: len(predicates)])
+
+        return self._done(counted)
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """The true counts of a table; see ``Source.count_cells``."""
         require_known_parts(question.keys.parts, question.where, self.schema)
-        records = self._records(self._look())
-        counts, is_lost = self.session.asked(lambda: cell_counts(records, question), self.seconds)
-        self._require_found(is_lost=is_lost)
-        return counts
+
+        def counted(records: Records) -> list[NDArray[np.int64]]:
+            found = result_of(cells_statement(question, records), self.session.api).toArrow()
+            return cell_counts(question, records, [found[n].to_numpy() for n in range(3)])
+
+        return self._done(counted)
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """The groups that have units, and how many; see ``Source.count_keys``."""
         require_known_parts(question.parts, question.where, self.schema)
-        records = self._records(self._look())
-        batches = self.session.asked(lambda: key_counts(records, question), self.seconds)
-        while found := self.session.asked(lambda: next(batches, None), self.seconds):
-            counts, is_lost = found
-            self._require_found(is_lost=is_lost)
-            if counts.keys:
-                yield counts
+        return self._keys(question)
+
+    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        with self._viewed(self._look()) as records:
+            statement = keys_statement(question, records)
+            rows = self.session.asked(
+                lambda: result_of(statement, self.session.api).toLocalIterator(), self.seconds
+            )
+            while batch := self.session.asked(
+                lambda: list(islice(rows, KEYS_AT_ONCE)), self.seconds
+            ):
+                yield key_counts(question, records.dialect, batch)
 
     def close(self) -> None:
         """The end of their use; a count that goes on is given up, and not waited for."""
@@ -318,15 +269,23 @@ class SparkSource(TypedSource):
             )
         return look
 
-    def _records(self, look: Look) -> Records:
-        return records_of(
+    def _viewed(self, look: Look) -> AbstractContextManager[Records]:
+        """The records in a view of the session; it is made, used and dropped while that asks."""
+        return viewed(
             self.session.api, look, self.schema, self.unit, uses_indexes=self.uses_indexes
         )
 
-    def _require_found(self, *, is_lost: bool) -> None:
-        """The refusal of counts of records of which one has no unit."""
-        if is_lost:
-            raise SourceError(
-                f"{self.place.shown} changed: it has records without a person now, which cannot "
-                "be counted for anybody: fill them in or remove them"
-            )
+    def _done(self, work: Callable[[Records], Result]) -> Result:
+        """The result of some work with the records as they are now."""
+        look = self._look()
+
+        def done() -> Result:
+            with self._viewed(look) as records:
+                return work(records)
+
+        return self.session.asked(done, self.seconds)
+
+    def _row(self, statement: ClauseElement) -> Sequence[int]:
+        """The only row of a result."""
+        (row,) = result_of(statement, self.session.api).collect()
+        return tuple(row)

@@ -34,7 +34,7 @@ from noisycount.engines.statement.records import (
 from noisycount.engines.truth import group_text
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, Key, KeyCounts, KeyQuestion, KeySet, Part
-from noisycount.query.predicate import Predicate
+from noisycount.query.predicate import Column, Predicate
 
 __all__ = [
     "KEYS_AT_ONCE",
@@ -43,6 +43,8 @@ __all__ = [
     "count_statement",
     "key_counts",
     "keys_statement",
+    "nobody_statement",
+    "values_statement",
 ]
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -85,6 +87,31 @@ def _distinct_units(truth: Expression, unit: Expression, *, is_blind: bool) -> l
 
 def _number_of_nobody(unit: Expression) -> Expression:
     return func.count(case((unit.is_(None), whole(1))))
+
+
+def values_statement(
+    columns: Sequence[Column], unit: Column | None, records: Records
+) -> Select[Any]:
+    """How many records there are, how many values of each column, and how many persons or 0.
+
+    Args:
+        columns: Those that questions may use.
+        unit: The one that names persons where the records have none.
+        records: The records.
+    """
+    expressions = records.expressions
+    named = None if unit is None else expressions.value(unit)
+    person = named if records.person is None else records.person.value
+    persons = whole(0) if person is None else func.count(distinct(person))
+    values = [func.count(expressions.value(each)) for each in columns]
+    counts: list[Expression] = [func.count(), *values, persons]
+    return records.read(select(*counts), [])
+
+
+def nobody_statement(records: Records) -> Select[Any]:
+    """How many records are of nobody."""
+    number = whole(0) if records.person is None else _number_of_nobody(records.person.value)
+    return records.read(select(number), [])
 
 
 def cells_statement(question: CellQuestion, records: Records) -> Statement:

@@ -1,0 +1,175 @@
+"""What Spark says in its own way in the counting statement."""
+
+import re
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql.pandas.types import from_arrow_schema
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Date,
+    FromClause,
+    String,
+    bindparam,
+    case,
+    column,
+    func,
+    null,
+    table,
+)
+from sqlalchemy.sql.compiler import GenericTypeCompiler, IdentifierPreparer
+from sqlalchemy.types import TypeEngine
+
+from noisycount.engines.spark.sessions import Api, Frame
+from noisycount.engines.statement.dialect import Dialect, Expression, Lists, whole
+from noisycount.engines.statement.text import TextCompiler, TextDialect
+from noisycount.query.grouping import OUTSIDE
+
+__all__ = ["SPARK", "SparkDialect", "bound_frame"]
+
+_NUMBERS = count()  # of views of ours
+_ARROW = {BigInteger: pa.int64(), Boolean: pa.bool_(), Date: pa.date32(), String: pa.string()}
+
+
+def java_regex(pattern: str) -> str:
+    r"""The regular expression of a like pattern: `%` is any text, `_` one character.
+
+    A text that matches a part in many places would take Spark's own `like` as many steps as there
+    are choices of places, and one record could stop a count.
+
+    Example:
+        >>> print(java_regex("100%_\\"))
+        (?s)\A100.*.\\\z
+    """
+    first, *rest = ("".join(map(_one, part)) for part in pattern.split("%"))
+    middle = "".join(f"(?>.*?{part})" for part in rest[:-1])
+    return rf"(?s)\A{first}{middle}{''.join(f'.*{part}' for part in rest[-1:])}\z"
+
+
+def _one(character: str) -> str:
+    """What matches a character of a pattern, which is literal unless it is `_`."""
+    if character == "_":
+        return "."
+    return re.sub(r"[!-/:-@\[-`{-~]", r"\\\g<0>", character)
+
+
+class _Types(GenericTypeCompiler):
+    def visit_string(self, type_: Any, **_: Any) -> str:  # noqa: ANN401, ARG002 - of SQLAlchemy
+        """Texts of any length."""
+        return "STRING"
+
+    def visit_datetime(self, type_: Any, **_: Any) -> str:  # noqa: ANN401, ARG002 - of SQLAlchemy
+        """Times without a zone."""
+        return "TIMESTAMP_NTZ"
+
+
+class _Compiler(TextCompiler):
+    def visit_floordiv_binary(self, binary: Any, operator: Any, **kw: Any) -> str:  # noqa: ANN401, ARG002 - of SQLAlchemy
+        """A division of whole numbers; `/` is one of reals."""
+        return f"{self.process(binary.left, **kw)} div {self.process(binary.right, **kw)}"
+
+    def visit_bisected_func(self, fn: Any, **kw: Any) -> str:  # noqa: ANN401 - of SQLAlchemy
+        """The place of a number in a list of edges, whose text is split; −1: before the first."""
+        value, edges, type_, size = fn.clauses
+        steps = ", ".join(str(1 << bit) for bit in reversed(range(size.value.bit_length())))
+        listed = f"CAST(split({self.process(edges, **kw)}, ',') AS ARRAY<{type_.value}>)"
+        above = f"get({listed}, place + step) <= {self.process(value, **kw)}"
+        further = f"(place, step) -> CASE WHEN {above} THEN place + step ELSE place END"
+        return f"CAST(aggregate(array({steps}), -1, {further}) AS BIGINT)"
+
+
+class _Names(IdentifierPreparer):
+    def __init__(self, dialect: Any) -> None:  # noqa: ANN401 - of SQLAlchemy
+        super().__init__(dialect, initial_quote="`")
+
+
+class _TextDialect(TextDialect):
+    statement_compiler = _Compiler
+    type_compiler_cls = _Types
+    preparer = _Names  # type: ignore[assignment]  # one of those
+
+
+SPARK = _TextDialect()
+
+
+def bound_frame(rows: pa.Table, api: Api) -> Frame:
+    """The rows of a table, of which Connect wants the types to be said where it has none.
+
+    What is bound so is never a part of a text.
+    """
+    made: Frame
+    if rows.num_rows:
+        made = api.session.createDataFrame(rows)
+    else:
+        made = api.session.createDataFrame([], from_arrow_schema(rows.schema))
+    return made
+
+
+class SparkDialect(Dialect):
+    """Spark, whose lists of keys are views of our session.
+
+    Args:
+        api: The session.
+    """
+
+    text_type = String()
+    keeps_keys = True
+    joins_missing = True
+    counts_distinct = False
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+        self.views: list[str] = []
+
+    def text(self, value: Expression) -> Expression:
+        """A value as a text; columns of texts are compared by their bytes as they are."""
+        return value if isinstance(value.type, String) else super().text(value)
+
+    def is_like(self, text: Expression, pattern: str) -> Expression:
+        """Whether a text is like a pattern, by a regular expression."""
+        return text.op("RLIKE", is_comparison=True)(self.text_literal(java_regex(pattern)))
+
+    def integer(self, value: Expression) -> Expression:
+        """A whole number as it is: all have 64 bits."""
+        return value
+
+    def range_code(self, value: Expression, edges: Sequence[int | float]) -> Expression | None:
+        """The code of a number among many edges, by a bisection of their list.
+
+        To make more cases takes seconds, and machine code ends at 64 KB.
+        """
+        listed = bindparam(None, ",".join(map(repr, edges)), String())
+        type_ = "BIGINT" if isinstance(edges[0], int) else "DOUBLE"
+        place: Expression = func.bisected(
+            value, listed, bindparam(None, type_), bindparam(None, len(edges)), type_=BigInteger()
+        )
+        return case((value.is_(None), null()), (place >= whole(0), place), else_=whole(OUTSIDE))
+
+    def listed(self, name: str, columns: Lists) -> FromClause:
+        """Rows of a view."""
+        held = {each: pa.array(values, _arrow(type_)) for each, (values, type_) in columns.items()}
+        size = len(next(iter(held.values())))
+        rows = pa.table({**held, "place": pa.array(np.arange(1, size + 1))})
+        shown = [column(each, type_) for each, (_, type_) in columns.items()]
+        view = self.view(bound_frame(rows, self.api))
+        return table(view, *shown, column("place", BigInteger())).alias(name)
+
+    def view(self, frame: Frame) -> str:
+        """The name of a view of some rows, until `close`."""
+        view = f"noisycount_{next(_NUMBERS)}"
+        frame.createTempView(view)
+        self.views.append(view)
+        return view
+
+    def close(self) -> None:
+        """The end of its views."""
+        for view in self.views:
+            self.api.session.catalog.dropTempView(view)
+
+
+def _arrow(type_: TypeEngine[Any]) -> pa.DataType:
+    return next((arrow for kind, arrow in _ARROW.items() if isinstance(type_, kind)), pa.int64())
