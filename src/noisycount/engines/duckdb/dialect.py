@@ -60,6 +60,7 @@ class _Compiler(TextCompiler):
 
 class _TextDialect(TextDialect):
     mark = "$"
+    supports_native_uuid = True
     statement_compiler = _Compiler
 
 

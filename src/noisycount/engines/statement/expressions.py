@@ -5,7 +5,7 @@ itself and follows every number; texts are compared by their code points.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from math import inf, nextafter
 from operator import eq, ge, gt, le, lt, ne
@@ -51,6 +51,7 @@ from noisycount.query.predicate import (
 from noisycount.query.schema import Kind
 
 __all__ = [
+    "TYPES",
     "Expressions",
     "coded",
     "decoded",
@@ -69,7 +70,7 @@ _OPERATORS = {
     Operator.MORE: gt,
     Operator.AT_LEAST: ge,
 }
-_TYPES: Mapping[Kind, type[TypeEngine[Any]]] = {
+TYPES: dict[Kind, type[TypeEngine[Any]]] = {
     Kind.INTEGER: BigInteger,
     Kind.TEXT: Text,
     Kind.REAL: Double,
@@ -77,6 +78,8 @@ _TYPES: Mapping[Kind, type[TypeEngine[Any]]] = {
     Kind.DATE: Date,
     Kind.TIMESTAMP: DateTime,
 }
+"""The type of the values of each kind."""
+
 _FIRST = {Kind.DATE: date.min, Kind.TIMESTAMP: datetime.min}  # noqa: DTZ901 - columns have no zone
 _LAST = {Kind.DATE: date.max, Kind.TIMESTAMP: datetime.max}  # noqa: DTZ901 - columns have no zone
 _MOST_CASES = 64  # edges; a nest of cases takes time for each
@@ -94,7 +97,7 @@ class _Unheld(Text):
 
 def type_of(kind: Kind | None) -> TypeEngine[Any]:
     """The type of the values of a kind, and of those that have none."""
-    return NULLTYPE if kind is None else _TYPES[kind]()
+    return NULLTYPE if kind is None else TYPES[kind]()
 
 
 def edges_of(part: Edges) -> list[int] | list[float]:
@@ -111,13 +114,12 @@ def _real(edge: float) -> float:
 
 
 def key_type(part: Part, dialect: Dialect) -> TypeEngine[Any]:
-    """The type of the codes of a part: of days and truth values their own, where that can be."""
-    kind = part.column.kind if isinstance(part, Plain) else None
+    """The type of the codes of a part: of values their own, where that can be."""
+    kind = part.column.kind if isinstance(part, Plain) else Kind.INTEGER
+    is_coded = {Kind.DATE: not dialect.keeps_keys, Kind.BOOLEAN: not dialect.has_booleans}
     if kind is Kind.TEXT:
         return dialect.text_type
-    if kind is Kind.DATE and dialect.keeps_keys:
-        return Date()
-    return Boolean() if kind is Kind.BOOLEAN and dialect.has_booleans else BigInteger()
+    return BigInteger() if is_coded.get(kind) else type_of(kind)
 
 
 def coded(key: Key, dialect: Dialect) -> Any:  # noqa: ANN401 - of the type of the part
@@ -147,8 +149,10 @@ def decoded(part: Part, code: Any) -> Key:  # noqa: ANN401 - as an engine gives 
         case Kind.DATE:
             year, day = divmod(int(code), 10_000)
             return date(year, *divmod(day, 100))
-        case _:
+        case Kind.INTEGER:
             return int(code)
+        case _:
+            return code  # type: ignore[no-any-return]  # as the engine keeps it
 
 
 def is_inside(part: Part, key: Expression, dialect: Dialect) -> Expression | None:
@@ -162,7 +166,7 @@ def is_inside(part: Part, key: Expression, dialect: Dialect) -> Expression | Non
 
 def _has_year(moment: Expression, kind: Kind) -> Expression:
     """Whether a day or time is of a year of four digits; infinite ones are not."""
-    first, last = (literal(ends[kind], _TYPES[kind]()) for ends in (_FIRST, _LAST))
+    first, last = (literal(ends[kind], TYPES[kind]()) for ends in (_FIRST, _LAST))
     return and_(moment >= first, moment <= last)
 
 
