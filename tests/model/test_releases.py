@@ -74,20 +74,6 @@ def test_names_may_be_written_otherwise(written: tuple[str, str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        (("dhc", "State", "total"), r"^product must be one of 'pl94', got 'dhc'$"),
-        (("pl94", "Village", "total"), r"^level must be one of 'US', .*'Block', got 'Village'$"),
-        (("pl94", "State", "sex"), r"^query must be one of 'total', .*'detailed', got 'sex'$"),
-    ],
-)
-def test_other_names_are_refused(asked: tuple[str, str, str], said: str) -> None:
-    """In one line with those that there are."""
-    with pytest.raises(ValueError, match=said):
-        census_2020(*asked)
-
-
-@pytest.mark.parametrize(
     ("day", "scale", "threshold"),
     [
         ("2015-07-01", 300, 3500),
@@ -126,26 +112,6 @@ def test_a_page_that_is_not_in_the_file_was_viewed_less() -> None:
     published = wikimedia("2024-06-01")
     told = nc.posterior(published.suppressed, nc.BetaBinomial(10_000, 1, 1), published.mechanism)
     assert told.interval(0.95) == (2, 104)
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        (("2015-06-30",), r"^day must be 2015-07-01 or later, got 2015-06-30: no file covers it$"),
-        (
-            ("yesterday",),
-            r"^day must be a date such as 2024-06-01 or 'pre-2017', .* got 'yesterday'",
-        ),
-        (("2024-06-01", "none"), r"^tier must be one of 'lower', 'medium', 'higher', got 'none'$"),
-        (("2023-12-01", "medium"), r"^tier must be 'lower' before 2024-02-15"),
-        (("historical", "higher"), r"^tier must be 'lower' before 2024-02-15"),
-        (("2023-03-01", "lower", "US"), r"^day must be 'historical' where the smallest count"),
-    ],
-)
-def test_what_no_file_tells_is_refused(asked: tuple[str, ...], said: str) -> None:
-    """In one line."""
-    with pytest.raises(ValueError, match=said):
-        wikimedia(*asked)
 
 
 def test_the_releases_are_a_public_module() -> None:

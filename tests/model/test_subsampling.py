@@ -108,48 +108,6 @@ def test_noise_comes_on_top_of_the_sample() -> None:
     assert max(map(abs, answers)) > 4
 
 
-@pytest.mark.parametrize("sample_size", [0, -1, 2.5, math.nan, True, "3"])
-def test_a_sample_size_that_cannot_be_is_refused(sample_size: object) -> None:
-    """The refusal names the sample size and its value."""
-    message = r"^sample_size must be a whole number from 1 to 2\*\*53, got "
-    with pytest.raises(ValueError, match=message):
-        nc.Subsample(sample_size)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "noise", [2.0, "laplace", nc.Laplace, nc.Subsample(5), nc.Subsample(5, nc.Laplace(1))]
-)
-def test_noise_that_is_not_added_is_refused(noise: object) -> None:
-    """A scale, a name or a class is not yet noise; a sample of a sample is a smaller sample."""
-    with pytest.raises(ValueError, match=r"^noise must be noise that is added .* or None, got "):
-        nc.Subsample(4, noise)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("population", [nc.Binomial(9, 0.5), nc.Strata([4, 5], [0.1, 0.2])])
-@pytest.mark.parametrize("noise", [None, nc.Laplace(2)])
-def test_a_sample_of_more_than_all_records_is_refused(
-    population: nc.Population, noise: nc.Mechanism | None
-) -> None:
-    """The refusal gives the number of records."""
-    message = r"^sample_size must be at most the 9 records there are, got 10$"
-    with pytest.raises(ValueError, match=message):
-        nc.posterior(3, population, nc.Subsample(10, noise))
-
-
-@pytest.mark.parametrize("answer", [-1, 5, 1.5, math.nan, math.inf, True, "3"])
-def test_an_answer_that_no_sample_gives_is_refused(answer: object) -> None:
-    """The number in a sample of four is one of 0..4."""
-    with pytest.raises(ValueError, match=r"^answer must be "):
-        nc.posterior(answer, nc.Binomial(9, 0.5), nc.Subsample(4))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("answer", [1.5, math.nan, math.inf])
-def test_an_answer_that_the_noise_cannot_give_is_refused(answer: float) -> None:
-    """Discrete noise on a sample gives integers."""
-    with pytest.raises(ValueError, match=r"^answer must be "):
-        nc.posterior(answer, nc.Binomial(9, 0.5), nc.Subsample(4, nc.DiscreteLaplace(2)))
-
-
 @pytest.mark.parametrize("size", [None, 3, 5])
 def test_a_release_needs_the_size(size: int | None) -> None:
     """A sample of four among records of which six are positive needs at least six."""

@@ -187,34 +187,3 @@ def test_only_noises_are_added(noises: list[nc.Mechanism]) -> None:
     """Nothing, or anything but noise, is refused."""
     with pytest.raises(ValueError, match=r"^noises must "):
         nc.NoiseSum(noises)
-
-
-@pytest.mark.parametrize(
-    "noises",
-    [
-        [nc.DiscreteLaplace(3), nc.Laplace(1.0), nc.Laplace(2.0)],
-        [nc.DiscreteLaplace(3), nc.Gaussian(10.0)],
-        [nc.Laplace(3.0), nc.DiscreteLaplace(3.1767)],
-    ],
-    ids=str,
-)
-def test_mixed_sums_are_refused(noises: list[nc.Mechanism]) -> None:
-    """The density of discrete noise beside continuous noise bends at every integer."""
-    with pytest.raises(ValueError, match=r"^noises must be all discrete or all continuous, got "):
-        nc.NoiseSum(noises)
-
-
-def test_scales_out_of_range_are_refused() -> None:
-    """Beyond 2^±52 records no answer would mean anything."""
-    with pytest.raises(ValueError, match=r"^scale must be between 2\*\*-52 and 2\*\*52 records"):
-        nc.NoiseSum([nc.Laplace(1e-300), nc.Laplace(1.0)])
-
-
-@pytest.mark.parametrize("answer", [0.5, np.nan, 1e300])
-def test_impossible_answers_are_refused(answer: float) -> None:
-    """A fraction from discrete noise, no number, or one that is out of reach."""
-    noise = nc.NoiseSum([nc.DiscreteLaplace(1), nc.DiscreteGaussian(1)])
-    with pytest.raises(ValueError, match=r"^answer must "):
-        noise.likelihood(answer, 10)
-    with pytest.raises(ValueError, match=r"^answer must "):
-        noise.tail(answer, 10, upper=True)

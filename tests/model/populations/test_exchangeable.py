@@ -150,69 +150,6 @@ def test_a_certain_property_has_no_neighbours(population: nc.Population) -> None
         list(population.neighbours())
 
 
-@pytest.mark.parametrize(
-    ("known", "positives", "message"),
-    [
-        (21, 0, r"^known must be at most the 20 records there are, got 21$"),
-        (-1, 0, r"^known must be a whole number from 0 to 2\*\*53, got -1$"),
-        (2.5, 0, r"^known must be a whole number from 0 to 2\*\*53, got 2\.5$"),
-        (3, 4, r"^positives must be at most known = 3, got 4$"),
-        (3, -1, r"^positives must be a whole number from 0 to 2\*\*53, got -1$"),
-        (3, math.nan, r"^positives must be a whole number from 0 to 2\*\*53, got nan$"),
-    ],
-)
-@pytest.mark.parametrize("population", [nc.Binomial(20, 0.3), nc.BetaBinomial(20, 1, 2)])
-def test_knowledge_that_cannot_be_is_refused(
-    population: nc.Population, known: float, positives: float, message: str
-) -> None:
-    """The refusal names the argument, its value and the bound."""
-    with pytest.raises(ValueError, match=message):
-        population.given(known, positives)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("size", [-1, 1.5, math.nan, math.inf, 2**53 + 1, True, "10"])
-def test_a_size_that_is_no_whole_number_is_refused(size: object) -> None:
-    """The refusal names the size and its value."""
-    with pytest.raises(ValueError, match=r"^size must be a whole number from 0 to 2\*\*53, got "):
-        nc.BetaBinomial(size, 1, 1)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"^size must be a whole number from 1 to 2\*\*53, got "):
-        nc.Known(size)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("shape", [0, -1.0, math.nan, math.inf, True, "1"])
-def test_a_shape_that_is_not_positive_is_refused(shape: object) -> None:
-    """The refusal names the shape and its value."""
-    with pytest.raises(ValueError, match=r"^alpha must be positive and finite, got "):
-        nc.BetaBinomial(10, shape, 1)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"^beta must be positive and finite, got "):
-        nc.BetaBinomial(10, 1, shape)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("rate", "deviation", "message"),
-    [
-        (1.2, 0.1, r"^rate must be a probability"),
-        (0.3, 0.0, r"^deviation must be positive and finite, got 0\.0$"),
-        (0.3, 0.46, r"^deviation must be above 0 and below .*= 0\.458258, got 0\.46$"),
-        (0.0, 0.1, r"^deviation must be above 0 and below .*= 0, got 0\.1$"),
-        (0.3, 1e-300, r"^deviation must be above 0 and below .*, got 1e-300$"),
-    ],
-)
-def test_a_deviation_that_no_beta_law_has_is_refused(
-    rate: float, deviation: float, message: str
-) -> None:
-    """The refusal gives the largest deviation at that rate."""
-    with pytest.raises(ValueError, match=message):
-        nc.BetaBinomial.from_rate(10, rate, deviation)
-
-
-@pytest.mark.parametrize("count", [-1, 10, 1.5, math.nan])
-def test_a_known_count_that_cannot_be_is_refused(count: float) -> None:
-    """The other nine records hold at most nine positives; the refusal names the count."""
-    with pytest.raises(ValueError, match=r"^count must be .*, got "):
-        nc.Known(10, count)  # type: ignore[arg-type]
-
-
 def test_known_has_no_law_of_the_count() -> None:
     """It assumes nothing about the last record, and the refusal says what to use."""
     with pytest.raises(

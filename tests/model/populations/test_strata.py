@@ -175,47 +175,6 @@ def test_a_group_of_a_certain_property_has_no_neighbours(rate: float) -> None:
         list(nc.Strata([3], [rate]).neighbours())
 
 
-@pytest.mark.parametrize(
-    ("sizes", "rates", "message"),
-    [
-        ([1.5], [0.5], r"^sizes must be whole numbers from 0, got 1\.5$"),
-        ([3, -1], [0.5, 0.5], r"^sizes must be whole numbers from 0, got -1\.0$"),
-        ([math.nan], [0.5], r"^sizes must be whole numbers from 0, got nan$"),
-        ([2**53, 2], [0.5, 0.5], r"^sizes must add up to at most 2\*\*53, got "),
-        ([math.inf], [0.5], r"^sizes must add up to at most 2\*\*53, got inf$"),
-        ([3], [1.2], r"^rates must be probabilities between 0 and 1, got 1\.2$"),
-        ([3], [-1e-9], r"^rates must be probabilities between 0 and 1, got -1e-09$"),
-        ([3], [math.nan], r"^rates must be probabilities between 0 and 1, got nan$"),
-        ([3, 4], [0.5], r"^sizes and rates must be two rows of one length.*\(2,\) and \(1,\)$"),
-        ([], [], r"^sizes and rates must be two rows of one length, at least 1, got shapes"),
-        ([[3]], [[0.5]], r"^sizes and rates must be two rows of one length.*\(1, 1\)$"),
-        (3, 0.5, r"^sizes and rates must be two rows of one length.*\(\) and \(\)$"),
-        (["many"], [0.5], r"^sizes and rates must be numbers, one a group: give two lists$"),
-    ],
-)
-def test_groups_that_cannot_be_are_refused(sizes: object, rates: object, message: str) -> None:
-    """The refusal names the argument and its value, or the shapes that do not fit."""
-    with pytest.raises(ValueError, match=message):
-        nc.Strata(sizes, rates)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("known", "positives", "message"),
-    [
-        ([1], [1], r"^known and positives must be one number a group \(2\), got shapes"),
-        ([5, 0], [0, 0], r"^known must be at most the 4 records there are, got 5$"),
-        ([2, 0], [3, 0], r"^positives must be at most known = 2, got 3$"),
-        ([-1, 0], [0, 0], r"^known must be a whole number from 0 to 2\*\*53, got -1$"),
-    ],
-)
-def test_knowledge_that_cannot_be_is_refused(
-    known: list[int], positives: list[int], message: str
-) -> None:
-    """The refusal names the argument, its value and the bound."""
-    with pytest.raises(ValueError, match=message):
-        nc.Strata([4, 5], [0.25, 0.75]).given(known, positives)
-
-
 @pytest.mark.parametrize("spread", [0.01, 1.0, 6.0])
 @pytest.mark.parametrize("tilt", [-3.0, 0.0, 0.7, 5.0])
 def test_few_kinds_have_the_law_of_many(spread: float, tilt: float) -> None:

@@ -93,30 +93,3 @@ def test_wide_noise_sees_both_sides_of_a_gap() -> None:
     """The weights of two far counts against the definition."""
     exact = reweighted(Law(0, [mpf(0.5), mpf(0), mpf(0), mpf(0.5)]), gaussian_likelihood(1.4, 30.0))
     assert_exact(nc.posterior(1.4, nc.Tabulated([0.5, 0, 0, 0.5]), nc.Gaussian(30)), exact)
-
-
-@pytest.mark.parametrize(
-    ("probabilities", "message"),
-    [
-        ([0.5, 0.6], r"^probabilities must not be negative and add up to 1, .* sum of 1\.1$"),
-        ([1.5, -0.5], r"^probabilities must .* got a smallest of -0\.5 and a sum of 1\.0$"),
-        ([math.nan, 1], r"^probabilities must not be negative and add up to 1, got .*nan"),
-        ([math.inf, 1], r"^probabilities must not be negative and add up to 1, got .*inf$"),
-        ([0.0, 0.0], r"^probabilities must not be negative and add up to 1, .* sum of 0\.0$"),
-        ([], r"^probabilities must be one row of 1 to 10\*\*8 numbers, got shape \(0,\)$"),
-        ([[1.0]], r"^probabilities must be one row of .*, got shape \(1, 1\)$"),
-        (1.0, r"^probabilities must be one row of .*, got shape \(\)$"),
-        (["likely"], r"^probabilities must be numbers, one a count: give a list$"),
-        ([[1.0], [0.5, 0.5]], r"^probabilities must be numbers, one a count: give a list$"),
-    ],
-)
-def test_a_table_that_is_no_law_is_refused(probabilities: object, message: str) -> None:
-    """The refusal gives the smallest number and the sum, or the shape."""
-    with pytest.raises(ValueError, match=message):
-        nc.Tabulated(probabilities)  # type: ignore[arg-type]
-
-
-def test_knowledge_of_probability_zero_is_refused() -> None:
-    """The table says that no record satisfies the predicate, or exactly two do."""
-    with pytest.raises(ValueError, match=r"^positives cannot be 1 of 2: the table gives that"):
-        nc.Tabulated([0.5, 0.0, 0.5]).given(2, 1)
