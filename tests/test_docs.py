@@ -17,8 +17,7 @@ import pytest
 from noisycount import DiscreteGaussian, DiscreteLaplace
 from noisycount.cli.main import COMMANDS
 from noisycount.config.file import load
-from noisycount.ledger.approximate import budget_from
-from noisycount.ledger.budget import Loss
+from noisycount.ledger.budget import Loss, budget_from
 from noisycount.model.half_width import error_within
 from noisycount.model.tables.combined import prefix_errors
 from noisycount.model.tables.levels import cell_level, range_levels, shares

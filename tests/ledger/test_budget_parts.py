@@ -2,8 +2,14 @@ from fractions import Fraction
 
 import pytest
 
-from noisycount.ledger.approximate import ApproximateBudget, Written, budget_from
-from noisycount.ledger.budget import Budget, ConcentratedBudget, PureBudget
+from noisycount.ledger.budget import (
+    ApproximateBudget,
+    Budget,
+    ConcentratedBudget,
+    PureBudget,
+    Written,
+    budget_from,
+)
 
 MICRO = Fraction(1, 10**6)
 

@@ -13,8 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 
-from noisycount.ledger.approximate import ApproximateBudget
-from noisycount.ledger.budget import Budget, ConcentratedBudget, Loss, PureBudget, budget_of
+from noisycount.ledger.budget import (
+    ApproximateBudget,
+    Budget,
+    ConcentratedBudget,
+    Loss,
+    PureBudget,
+    budget_of,
+)
 from noisycount.ledger.exact import exact_epsilon
 from noisycount.model.concentrated import epsilon_of_rho
 

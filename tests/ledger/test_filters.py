@@ -13,8 +13,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from noisycount.ledger.approximate import ApproximateBudget
-from noisycount.ledger.budget import Loss
+from noisycount.ledger.budget import ApproximateBudget, Loss
 from noisycount.model.concentrated import delta_of_rho, rho_within
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)

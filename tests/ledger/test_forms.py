@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.errors import BudgetError, LedgerError
-from noisycount.ledger.approximate import ApproximateBudget
-from noisycount.ledger.budget import ConcentratedBudget, Loss, PureBudget
+from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss, PureBudget
 from noisycount.ledger.chain import Head, row_hash
 from noisycount.ledger.entries import Analyst, Request
 from noisycount.ledger.ledger import Ledger

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.engines.memory import MemorySource
-from noisycount.ledger.approximate import NeighbourRelation, histogram_charge, neighbours_of_size
+from noisycount.ledger.price import NeighbourRelation, histogram_charge, neighbours_of_size
 from noisycount.query.parser import parse
 from noisycount.query.schema import Kind
 from tests.query.grammar import DIRTY, dirty_records, predicate_text

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.ledger.approximate import ApproximateBudget
-from noisycount.ledger.budget import ConcentratedBudget, Loss
+from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss
 from noisycount.ledger.chain import (
     LATER_COLUMNS,
     PRICE_COLUMNS,

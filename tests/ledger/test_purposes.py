@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from noisycount.ledger.approximate import ApproximateBudget
-from noisycount.ledger.budget import Loss
+from noisycount.ledger.budget import ApproximateBudget, Loss
 from noisycount.ledger.chain import LATER_COLUMNS, PRICE_COLUMNS, Head, chained, debit_columns
 from noisycount.ledger.entries import Entry, Request
 from noisycount.ledger.ledger import Ledger

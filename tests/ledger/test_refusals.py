@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import event, exc
 
 from noisycount.errors import LedgerError
-from noisycount.ledger import making as ledger_making
+from noisycount.ledger import address as ledger_address
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Request
 from noisycount.ledger.ledger import Ledger
@@ -403,7 +403,7 @@ def test_a_ledger_is_made_whole_or_not_at_all(
 ) -> None:
     """Whatever fails while it is made, no file stays that is not a ledger."""
     path = tmp_path / "ledger.db"
-    for module, name in [(ledger_making, "make"), (os, "link"), (os, "fsync")]:
+    for module, name in [(ledger_address, "make"), (os, "link"), (os, "fsync")]:
         with monkeypatch.context() as patched:
             patched.setattr(module, name, fail_for_want_of_room)
             message = refusal(lambda: Ledger.open(f"sqlite:///{path}"))
@@ -454,7 +454,7 @@ def test_the_draft_of_a_maker_that_was_killed_is_removed(tmp_path: Path) -> None
     """When the ledger is opened next, a minute later: another maker's draft may be fresh."""
     path = tmp_path / "ledger.db"
     if os.fork() == 0:
-        ledger_making._publish = lambda *_: os._exit(0)  # noqa: SLF001 - killed right there
+        ledger_address._publish = lambda *_: os._exit(0)  # noqa: SLF001 - killed right there
         Ledger.open(f"sqlite:///{path}")
     os.wait()
     (draft,) = tmp_path.iterdir()
@@ -484,7 +484,7 @@ def test_a_disk_without_second_names_holds_a_ledger(
     before = path.read_bytes()
     draft = tmp_path / "draft"
     draft.write_bytes(b"another")
-    ledger_making._publish(draft, path)  # noqa: SLF001 - a race that is hard to win
+    ledger_address._publish(draft, path)  # noqa: SLF001 - a race that is hard to win
     assert path.read_bytes() == before
 
 

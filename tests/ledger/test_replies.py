@@ -48,7 +48,7 @@ def path(tmp_path: Path) -> Path:
         replies = Replies(ledger)
         for number, (name, answer) in enumerate([("ana:1", 103), ("ana:table", TABLE)]):
             entry, _ = ledger.reserve(name, asked(number), Fraction(1), Analyst("ana"))
-            ledger.store(entry, answer, replies.enclosure(REPLIES[name]))
+            ledger.store(entry, answer, replies.attached(REPLIES[name]))
         replies.kept(REPLIES["bo:1"])
     return path
 

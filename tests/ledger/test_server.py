@@ -124,7 +124,7 @@ def test_without_the_lock_the_chain_still_grants_no_debit_too_many(
         Ledger.open(url) as another,
         ThreadPoolExecutor(8) as pool,
     ):
-        monkeypatch.setattr(ledger_turns, "take_turn", lambda *_: None)
+        monkeypatch.setattr(ledger_turns, "lock_out_writers", lambda *_: None)
         two_have_read, first_two = Barrier(2), iter((True, True))
 
         @event.listens_for(ledger.writing, "before_cursor_execute")

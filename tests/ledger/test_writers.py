@@ -48,7 +48,7 @@ def sharing(ledger: Ledger, works: Sequence[Asked]) -> list[Future[Any]]:
         try:
             for number, work in enumerate(works):
                 waiting.append(pool.submit(work))
-                while len(ledger.turns.writers.waiting) <= number:
+                while len(ledger.transactions.writers.waiting) <= number:
                     assert not waiting[-1].done()
         finally:
             may_commit.set()
@@ -192,12 +192,12 @@ def test_who_only_looks_is_told_before_what_others_write_is_committed(
 ) -> None:
     """Of the debit that was committed before, and of none that was not; whatever becomes of it."""
     commits = Commits(file, failing)
-    look = partial(file.turns.found, lambda _, book: set(book.debits))
+    look = partial(file.transactions.found, lambda _, state: set(state.debits))
     with ThreadPoolExecutor(4) as pool:
         first = pool.submit(spending(file, "1", 1))
         assert commits.begun[0].wait(PATIENCE)
         later = [pool.submit(spending(file, "2", 2)), pool.submit(look)]
-        while len(file.turns.writers.waiting) < len(later):
+        while len(file.transactions.writers.waiting) < len(later):
             assert not any(each.done() for each in later)
         commits.allowed[0].set()
         assert later[1].result(PATIENCE) == {"first", "1"}
@@ -249,12 +249,15 @@ def test_who_is_interrupted_while_it_waits_holds_up_nobody(
     """Whether it would have waited on, or was just told to write for all."""
 
     def interrupt(_: Event) -> None:
-        ledger.turns.writers.waiting[0].leads = is_told
+        ledger.transactions.writers.waiting[0].leads = is_told
         raise Interruption
 
-    ledger.turns.writers.led = True
+    ledger.transactions.writers.led = True
     with monkeypatch.context() as patched:
         patched.setattr("noisycount.ledger.transactions.Event.wait", interrupt)
         with pytest.raises(Interruption):
             ledger.reserve("a", asked(1), BUDGET)
-    assert (ledger.turns.writers.waiting, ledger.turns.writers.led) == ([], not is_told)
+    assert (ledger.transactions.writers.waiting, ledger.transactions.writers.led) == (
+        [],
+        not is_told,
+    )

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from scipy import stats
 
 from noisycount.engines.memory import MemorySource
-from noisycount.ledger.approximate import ApproximateBudget
+from noisycount.ledger.budget import ApproximateBudget
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk

@@ -186,7 +186,8 @@ def test_a_desk_shows_what_may_be_asked(desk: Desk, ledger: Ledger) -> None:
     assert desk.to_dict()["remaining"] == "1"
     assert desk._repr_html_().count("<tr>") == 6
     assert (
-        repr(replace(ledger, turns=replace(ledger.turns, place="here"))) == "Ledger(place='here')"
+        repr(replace(ledger, transactions=replace(ledger.transactions, place="here")))
+        == "Ledger(place='here')"
     )
     desk.release("age >= 50", HALF, key="mine")
     (entry,) = ledger.entries()

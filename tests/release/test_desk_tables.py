@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 import noisycount as nc
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import BudgetError, LedgerError, PredicateError, SourceError
-from noisycount.ledger.approximate import ApproximateBudget
-from noisycount.ledger.budget import Budget, ConcentratedBudget, Loss, PureBudget
+from noisycount.ledger.budget import ApproximateBudget, Budget, ConcentratedBudget, Loss, PureBudget
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion

@@ -7,7 +7,7 @@ import pytest
 
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import LedgerError
-from noisycount.ledger.approximate import ApproximateBudget
+from noisycount.ledger.budget import ApproximateBudget
 from noisycount.ledger.entries import TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.schema import Kind

@@ -16,7 +16,7 @@ from noisycount.errors import BudgetError, LedgerError
 from noisycount.ledger.budget import ConcentratedBudget, Loss
 from noisycount.ledger.entries import Counts, Entry, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.transactions import Enclosure
+from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.query.grouping import CellQuestion
 from noisycount.query.predicate import Predicate
@@ -47,10 +47,10 @@ class RedrawingLedger(Ledger):
         return replace(entry, answer=None), charged
 
     def store(
-        self, entry: Entry, answer: int | TableAnswer, enclosure: Enclosure | None = None
+        self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None
     ) -> Entry:
         """Store, and give what was drawn, not what is stored."""
-        return replace(super().store(entry, answer, enclosure), answer=answer)
+        return replace(super().store(entry, answer, attached), answer=answer)
 
 
 class HastyLedger(Ledger):
@@ -59,12 +59,12 @@ class HastyLedger(Ledger):
     __slots__ = ()
 
     def store(
-        self, entry: Entry, answer: int | TableAnswer, enclosure: Enclosure | None = None
+        self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None
     ) -> Entry:
         """Reply, then store."""
         if _reply is not None:
             _reply(entry.key, told(answer))
-        return super().store(entry, answer, enclosure)
+        return super().store(entry, answer, attached)
 
 
 class CountedSource(MemorySource):

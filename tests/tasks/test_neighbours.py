@@ -14,7 +14,7 @@ import pytest
 import noisycount as nc
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
-from noisycount.ledger.approximate import budget_from
+from noisycount.ledger.budget import budget_from
 from tests.commands import Run
 from tests.postgresql import Server
 from tests.service.callers import OWNER, calling, serving

@@ -22,7 +22,6 @@ __all__ = [
     "revoked_words",
 ]
 
-
 Object = dict[str, Any]
 
 

@@ -26,17 +26,9 @@ from noisycount.frozen import frozen
 from noisycount.ledger.entries import check_text
 
 __all__ = ["Keyring", "KeysFile", "check_analyst", "granted"]
-
-
 Keys = tuple[IssuedKey, ...]
-
-
 _VERSION = 1
-
-
 _SECRET_BYTES = 32
-
-
 _MEMBERS = {"version", "keys", "seal"}
 
 
@@ -64,11 +56,7 @@ class KeysFile:
         return self.folder / "access.secret"
 
     def keys(self) -> Keys:
-        """All keys, the oldest first.
-
-        Raises:
-            ConfigError: They cannot be read.
-        """
+        """All keys, the oldest first."""
         content, (known, keys) = self._content(self.path), self._parsed
         if content != known:
             keys = () if content is None else self._read(content)
@@ -76,11 +64,7 @@ class KeysFile:
         return keys
 
     def secret(self) -> bytes:
-        """The secret of the hashes; an empty one where no key was ever issued.
-
-        Raises:
-            ConfigError: It cannot be read, or is not there though keys are.
-        """
+        """The secret of the hashes; an empty one where no key was ever issued."""
         content = self._content(self._secret_path)
         if content is not None and len(content) == _SECRET_BYTES:
             return content
@@ -96,9 +80,6 @@ class KeysFile:
 
         Args:
             changed: Gives all keys from those that are there and the secret.
-
-        Raises:
-            ConfigError: They cannot be read or written.
         """
         try:
             make_private(self.folder)
@@ -125,12 +106,7 @@ class KeysFile:
             ) from None
 
     def _read(self, content: bytes) -> Keys:
-        """The keys that bytes are.
-
-        Raises:
-            ConfigError: They are not as they were written, as far as the seal tells; the files of
-                0.2 and before have none.
-        """
+        """The keys that bytes are."""
         secret = self._content(self._secret_path) or b""
         is_secret = len(secret) == _SECRET_BYTES  # else `secret` refuses it, and no key opens
         try:
@@ -172,10 +148,7 @@ def _now() -> datetime:
 
 
 _NOBODY = IssuedKey("", "", Role.ANALYST, (), secrets.token_bytes(32), _now(), revoked=_now())
-
-
 """What an unknown key is compared with, so that it takes as long as a known one."""
-
 
 _NO_KEY = Key("", "")
 
@@ -194,11 +167,7 @@ class Keyring:
 
     @classmethod
     def of(cls, configuration: Config) -> Self:
-        """The keys beside the ledger of a configuration.
-
-        Raises:
-            ConfigError: It has no folder beside it.
-        """
+        """The keys beside the ledger of a configuration."""
         folder = configuration.data_folder
         if folder is None:
             raise ConfigError("keys need a noisycount.toml beside which they are kept: write one")
@@ -222,9 +191,6 @@ class Keyring:
             role: What they may do.
             datasets: The names of the data sets that they may ask; None: every one.
             lifetime: After which it opens nothing; None: it does not expire.
-
-        Raises:
-            ConfigError: It cannot be kept.
         """
         key, made = Key.new(), self.now()
         issued: list[IssuedKey] = []
@@ -243,9 +209,6 @@ class Keyring:
 
         Args:
             who: An id or a name; of a key that was revoked before nothing changes.
-
-        Raises:
-            ConfigError: They cannot be read or written.
         """
         ended: list[IssuedKey] = []
 
@@ -267,9 +230,6 @@ class Keyring:
 
         Args:
             text: The key.
-
-        Raises:
-            ConfigError: Keys cannot be read.
         """
         key = Key.read(text) or _NO_KEY
         known = {each.id: each for each in self.issued()}.get(key.id, _NOBODY)
@@ -281,9 +241,6 @@ class Keyring:
 
         Args:
             key_id: Of a key that was shown before.
-
-        Raises:
-            ConfigError: Keys cannot be read.
         """
         return next(
             (k for k in self.issued() if k.id == key_id and k.state(self.now()) is State.VALID),
@@ -297,9 +254,6 @@ def check_analyst(name: str, configuration: Config) -> None:
     Args:
         name: Of whoever is to hold the key.
         configuration: Whose `[analysts]` are all who may ask, where it has them.
-
-    Raises:
-        ConfigError: The name cannot be typed, or is not among them.
     """
     try:
         check_text("NAME", name)
@@ -321,9 +275,6 @@ def granted(role: Role, datasets: Sequence[str], configuration: Config) -> tuple
         role: Of whoever is to hold the key.
         datasets: The names that were typed.
         configuration: Which has the data sets.
-
-    Raises:
-        ConfigError: One is not configured, none was named for an analyst, or one for an owner.
     """
     if role is Role.OWNER:
         if datasets:

@@ -17,14 +17,8 @@ from typing import Any, Self
 from noisycount.frozen import frozen
 
 __all__ = ["IssuedKey", "Key", "Role", "State", "User"]
-
-
 _ID_BYTES = 6  # tells keys apart, and is no secret
-
-
 _SECRET_BYTES = 32  # 256 random bits: nobody guesses one
-
-
 _FORM = re.compile(rf"nc_([0-9a-f]{{{2 * _ID_BYTES}}})_([0-9a-f]{{{2 * _SECRET_BYTES}}})")
 
 
@@ -144,11 +138,7 @@ class IssuedKey:
 
     @classmethod
     def of_parts(cls, parts: Mapping[str, Any]) -> Self:
-        """A key of which `parts` were kept.
-
-        Raises:
-            ValueError: They are of another form; so are KeyError and TypeError to be read.
-        """
+        """A key of which `parts` were kept."""
         datasets = parts["datasets"]
         return cls(
             id=str(parts["id"]),

@@ -12,8 +12,6 @@ from noisycount.frozen import frozen
 from noisycount.validation import state_at
 
 __all__ = ["Certificates"]
-
-
 _FILE = "certificates.json"
 
 
@@ -33,11 +31,7 @@ class Certificates:
         return None if self.folder is None else self.folder / _FILE
 
     def all(self) -> tuple[Certificate, ...]:
-        """Those that are kept.
-
-        Raises:
-            SourceError: The file cannot be read, or holds something else.
-        """
+        """Those that are kept."""
         if self.file is None:
             return ()
         try:
@@ -51,19 +45,11 @@ class Certificates:
         return tuple(map(self._certificate, parts))
 
     def keep(self, certificate: Certificate) -> None:
-        """Write one down, in the place of an older one of the same engine.
-
-        Raises:
-            SourceError: The file cannot be written.
-        """
+        """Write one down, in the place of an older one of the same engine."""
         self._write([*self._others(certificate.identity), certificate])
 
     def require_writable(self) -> None:
-        """Refuse a folder in which nothing can be written; what it holds stays.
-
-        Raises:
-            SourceError: It is such a one.
-        """
+        """Refuse a folder in which nothing can be written; what it holds stays."""
         if self.folder is None:
             return
         try:
@@ -74,11 +60,7 @@ class Certificates:
             raise self._refusal("cannot be written") from None
 
     def withdraw(self, identity: Identity) -> None:
-        """Forget those of an engine.
-
-        Raises:
-            SourceError: The file cannot be looked for or written.
-        """
+        """Forget those of an engine."""
         try:
             if self.file is None or state_at(self.file) is None:
                 return

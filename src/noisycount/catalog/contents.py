@@ -20,14 +20,8 @@ from noisycount.frozen import frozen
 from noisycount.validation import state_at
 
 __all__ = ["Content", "Contents", "Copies", "Copy", "discard"]
-
-
 _FILE = "contents.json"
-
-
 _KEPT = 1000  # places, the newest: a few hundred bytes each
-
-
 _SETTLED = 2.0  # seconds: a file written again within a tick of the disk's clock keeps its state
 
 
@@ -51,11 +45,7 @@ class Content:
         return tuple(f"{each[0]}-{each[1]}" for each in self.state) if len(self.state) == 1 else ()
 
     def require_same(self) -> None:
-        """The refusal of files that may hold something else by now.
-
-        Raises:
-            SourceError: They may.
-        """
+        """The refusal of files that may hold something else by now."""
         if state_of(self.files) != self.state:
             raise SourceError(f"{self.files[0].name!r} changed while it was open: open it again")
 
@@ -75,9 +65,6 @@ class Contents:
 
         A file is known again by its name, its size, its inode and both of its times. What was
         written within the last two seconds is read again the next time: a disk's clock has ticks.
-
-        Raises:
-            SourceError: One of them cannot be read, or changes meanwhile.
         """
         state, now = state_of(files), time.time()
         known = self._remembered()
@@ -116,11 +103,7 @@ def _remembering(place: str, state: tuple[tuple[int, ...], ...], digest: str) ->
 
 
 def _digest(files: tuple[Path, ...]) -> str:
-    """The SHA-256 of one file, or of those of several, whatever their names and order are.
-
-    Raises:
-        SourceError: One of them cannot be read.
-    """
+    """The SHA-256 of one file, or of those of several, whatever their names and order are."""
     try:
         found = []
         for file in files:
@@ -182,9 +165,6 @@ class Copies:
 
         Args:
             datasets: What the ledger calls those whose copies are to be named.
-
-        Raises:
-            SourceError: The folder cannot be read.
         """
         names = {_stem(dataset): dataset for dataset in datasets}
         try:
@@ -205,19 +185,12 @@ class Copies:
         Args:
             dataset: What the ledger calls it.
             but: One that is kept.
-
-        Raises:
-            SourceError: One cannot be removed.
         """
         return discard(c for c in self.all([dataset]) if c.dataset and c.path != but)
 
 
 def discard(copies: Iterable[Copy]) -> int:
-    """Remove copies; give how many there were.
-
-    Raises:
-        SourceError: One cannot be removed.
-    """
+    """Remove copies; give how many there were."""
     found = [copy.path for copy in copies]
     for path in found:
         try:

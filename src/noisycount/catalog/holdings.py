@@ -50,10 +50,6 @@ class Holding:
         Args:
             unit: The column that names the person; None: every row is one unit.
             known: What is written down and stated of them; None: they are read now.
-
-        Raises:
-            SourceError: They cannot be read, or have no such column.
-            ConfigError: They have a column that is called as the unit of rows is.
         """
         if known is not None:
             written = replace(known, content=self.content.digest)
@@ -165,11 +161,7 @@ class Holding:
             self._copies.remove(self.name, but=place)
 
     def _require_same(self) -> None:
-        """The refusal of records of which a file is another, or that have one more or less.
-
-        Raises:
-            SourceError: They may have changed.
-        """
+        """The refusal of records of which a file is another, or that have one more or less."""
         if files_of(self.place) != self.content.files:
             raise SourceError(f"{self.shown} changed while it was open: open it again")
         self.content.require_same()
@@ -202,10 +194,6 @@ class ServedHolding:
         Args:
             unit: The column that names the person; None: every row is one unit.
             known: What is written down of them; None: the server is asked now.
-
-        Raises:
-            SourceError: The server does not answer, or they have no such column.
-            ConfigError: They have a column that is called as the unit of rows is.
         """
         if known is not None:
             written = replace(known, content=self.table.digest, edition=self.table.edition)

@@ -23,21 +23,13 @@ __all__ = ["ROW", "Written", "make_private", "write_private"]
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that its owner alone may look into.
-
-    Raises:
-        OSError: It cannot be made, or is somebody else's.
-    """
+    """Make a folder that its owner alone may look into."""
     folder.mkdir(mode=0o700, exist_ok=True)
     folder.chmod(0o700)
 
 
 def write_private(file: Path, content: bytes) -> None:
-    """Write a file that its owner alone may read; it appears whole, in place of an older one.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Write a file that its owner alone may read; it appears whole, in place of an older one."""
     make_private(file.parent)
     draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     try:
@@ -49,8 +41,6 @@ def write_private(file: Path, content: bytes) -> None:
 
 
 ROW = "row"
-
-
 """What is said in place of a column where every row is a unit of its own."""
 
 
@@ -88,11 +78,7 @@ class Written:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """What a text says, as `text` gives it.
-
-        Raises:
-            LedgerError: It is of another form.
-        """
+        """What a text says, as `text` gives it."""
         try:
             said: dict[str, Any] = json.loads(text)
             columns = {name: ColumnForm.of_parts(parts) for name, parts in said["columns"].items()}
@@ -176,9 +162,6 @@ class Written:
 
         Args:
             columns: The owner's choice; None: all but the unit.
-
-        Raises:
-            SourceError: A name is unknown, or that of the unit.
         """
         kinds = {name: form.kind for name, form in self.columns.items()}
         if self.unit is not None:

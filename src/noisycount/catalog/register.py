@@ -63,11 +63,7 @@ class Register:
 
     @classmethod
     def of(cls, ledger: Ledger | None, folder: Path | None = None) -> Self:
-        """The register of a ledger; an empty one where there is none yet.
-
-        Raises:
-            LedgerError: It cannot be read.
-        """
+        """The register of a ledger; an empty one where there is none yet."""
         if ledger is None:
             return cls(folder=folder)
         written = {name: Written.read(text) for name, text in ledger.descriptions().items()}
@@ -79,9 +75,6 @@ class Register:
         Args:
             stated: What their owner says.
             digest: The SHA-256 of their content.
-
-        Raises:
-            ConfigError: The same records are there under another name, with a budget of its own.
         """
         same = [name for name, it in self.written.items() if it.held(digest, stated.table)]
         if not same or stated.name in same:
@@ -104,9 +97,6 @@ class Register:
         Args:
             name: Of the data set.
             said: What its owner says now, if anything.
-
-        Raises:
-            ConfigError: Nothing was ever said, or something else.
         """
         unit = None if said == ROW else said
         entries = () if name in self.written else self.entries(name)

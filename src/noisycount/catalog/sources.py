@@ -12,14 +12,12 @@ from noisycount.catalog.record import Written
 from noisycount.engines.check import Check, Closing, require_readable
 from noisycount.engines.interface import CheckedSource, require_known_columns, require_known_parts
 from noisycount.errors import SourceError
-from noisycount.ledger.transactions import Convoy, Task
+from noisycount.ledger.transactions import BatchQueue, Task
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Schema
 
 __all__ = ["DescribedSource", "require_described"]
-
-
 _FEW = 8  # predicates; who asks for more has a scan of their own
 
 
@@ -49,7 +47,7 @@ class DescribedSource(Closing):
     opened: CheckedSource | None = None
     is_closed: bool = False
     lock: Lock = field(default_factory=Lock)
-    scans: Convoy = field(default_factory=Convoy)
+    scans: BatchQueue = field(default_factory=BatchQueue)
 
     @property
     def unit(self) -> str | None:
@@ -155,9 +153,6 @@ def require_described(shown: str, written: Written, source: CheckedSource) -> No
         shown: What messages call them.
         written: Their description.
         source: The records.
-
-    Raises:
-        SourceError: A column is missing, or of another kind.
     """
     whole = source.schema.entire
     for name, form in written.columns.items():

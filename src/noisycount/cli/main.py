@@ -84,7 +84,6 @@ COMMANDS = {
     "init": "Write a commented noisycount.toml.",
 }
 
-
 # More than imports make, which stay: to look for garbage among them takes a fifth of a command.
 _MANY_OBJECTS = 300_000
 

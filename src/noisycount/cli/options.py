@@ -38,8 +38,6 @@ __all__ = [
 ]
 _LEARNED = "learned"
 _SOURCE = "noisycount.source"
-
-
 _ERAS = ("pre-2017", "historical", "current")
 _TIER = re.compile(r"(medium|higher)=([A-Z]{2}(?:,[A-Z]{2})*)")
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -183,7 +181,6 @@ _OPTIONS_PUBLISHED = (
     ),
 )
 
-
 _NAMES_PUBLISHED = (
     *("file", "key", "by", "total", "below", "below_column", "has_shares", "has_ranks"),
     *("geocode", "query", "day"),
@@ -287,7 +284,6 @@ _NOISE = (
         help="and the noise's scale in records: 10 or 20/3.",
     ),
 )
-
 
 _COLUMNS = (
     click.option(

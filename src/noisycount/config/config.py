@@ -20,8 +20,6 @@ from noisycount.ledger.entries import Analyst, check_text
 from noisycount.release.dataset import Dataset
 
 __all__ = ["DEFAULT_BUDGET", "Config", "DatasetConfig"]
-
-
 DEFAULT_BUDGET = PureBudget(Fraction(2))
 
 
@@ -147,9 +145,6 @@ class Config:
 
         The folder of a configured ledger must exist: one that is missing may be a disk not
         mounted, and a new ledger in its place would give spent budget away again.
-
-        Raises:
-            ConfigError: The folder cannot be made.
         """
         if self.path is not None or self.ledger_file is None:
             return
@@ -168,10 +163,6 @@ class Config:
         A path to the very file of a configured data set is that data set, under its budget, and so
         is an address of its table. Another one is a data set of its own, named by its resolved path
         or by its address, under `DEFAULT_BUDGET`.
-
-        Raises:
-            ConfigError: `source` is none of them, its records belong to several data sets, or some
-                of its files belong to one.
         """
         if source in self.datasets:
             return self.datasets[source]
@@ -199,9 +190,6 @@ class Config:
             dataset: As its owner configured it.
             table: The name, where one was said.
             option: By what the table is said, for a refusal.
-
-        Raises:
-            ConfigError: The owner of the data set configured another table, or it is on a server.
         """
         if table is None or table == dataset.table:
             return dataset
@@ -220,11 +208,7 @@ class Config:
         return replace(dataset, name=name, account=name, table=table)
 
     def _place(self, source: str) -> Source:
-        """Where the records are that nobody gave a name.
-
-        Raises:
-            ConfigError: There are none.
-        """
+        """Where the records are that nobody gave a name."""
         if is_server(source):
             return table_at(source)
         if is_lake(source):
@@ -249,9 +233,6 @@ class Config:
         Args:
             name: As the asker says it.
             option: By what it is said, for a refusal.
-
-        Raises:
-            ConfigError: Nobody of that name may ask, or a name is missing.
         """
         if name is not None and name in self.analysts:
             return self.analysts[name]

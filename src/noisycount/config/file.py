@@ -28,25 +28,12 @@ from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import Analyst, check_text
 
 __all__ = ["FILE_NAME", "TEMPLATE", "find", "load", "without_file"]
-
-
 FILE_NAME = "noisycount.toml"
-
-
 TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")
-
-
 LEDGER_KEYS = ("url", "head")
-
-
 ANALYST_KEYS = ("budget",)
-
-
 _REQUIRED = "required"
-
-
 _LONGEST_REASON = 500  # characters: a sentence or two
-
 
 DATASET_KEYS = (
     *("source", "table", "unit", "size", "columns", "kinds", "budget", "why", "account", "purpose"),
@@ -56,12 +43,7 @@ DATASET_KEYS = (
 
 
 def find(start: Path) -> Path | None:
-    """The `noisycount.toml` in a folder or in the nearest above it; None where there is none.
-
-    Raises:
-        ConfigError: What has that name is no file: to look further, or to begin a new budget, would
-            give away again what was spent under it.
-    """
+    """The `noisycount.toml` in a folder or in the nearest above it; None where there is none."""
     folder = start.resolve()
     candidates = (place / FILE_NAME for place in (folder, *folder.parents))
     found = next(filter(os.path.lexists, candidates), None)
@@ -74,11 +56,7 @@ def find(start: Path) -> Path | None:
 
 
 def load(path: Path) -> Config:
-    """What the file at `path` says; its relative paths are seen from its folder.
-
-    Raises:
-        ConfigError: Any mistake in the file, in one line.
-    """
+    """What the file at `path` says; its relative paths are seen from its folder."""
     path = Path(os.path.realpath(path))  # Path.resolve raises where links lead in a circle
     top = TomlTable.read(path)
     top.require_known(("ledger", "datasets", "analysts", "server"))

@@ -42,10 +42,7 @@ __all__ = [
     "url_seen_from",
 ]
 
-
 Source = Path | ServedTable
-
-
 """Where the records of a data set are."""
 
 
@@ -65,11 +62,7 @@ def is_place(path: str | Path) -> bool:
 
 
 def records_at(place: str | Source) -> frozenset[tuple[object, ...]]:
-    """What tells the records at a place from all others, by whatever path or address one names it.
-
-    Raises:
-        ConfigError: An address names no table.
-    """
+    """What tells the records at a place from all others, by whatever path or address."""
     if isinstance(place, str) and is_server(place):
         place = table_at(place)
     if isinstance(place, ServedTable):
@@ -79,11 +72,7 @@ def records_at(place: str | Source) -> frozenset[tuple[object, ...]]:
 
 
 def table_at(address: str) -> ServedTable:
-    """The table of a server at an address that was typed.
-
-    Raises:
-        ConfigError: It names no table, or is no address.
-    """
+    """The table of a server at an address that was typed."""
     try:
         return ServedTable(ServerPlace.read(address))
     except SourceError as error:
@@ -110,8 +99,6 @@ def _files(path: str | Path) -> tuple[str | Path, ...]:
 
 
 NAME = re.compile(r"[\w-]+")
-
-
 """A name that can be typed as it stands."""
 
 
@@ -141,17 +128,13 @@ def source_text(place: Source, folder: Path) -> str:
 
 
 SERVER_KEYS = ("timeout", "indexes", "edition")
-
-
 """What is said of a table of a server alone."""
-
 
 _OF_FILES = {
     "table": "of a server stands behind the # of its address",
     "kinds": "are those of the server's columns",
     **dict.fromkeys(FILE_KEYS, "is of a file"),
 }
-
 
 _NOT_OF_LAKES = {
     "table": "is of a database, and Parquet files are one",
@@ -167,9 +150,6 @@ def served_in(table: TomlTable, source: str) -> ServedTable:
     Args:
         table: Of the configuration.
         source: The address.
-
-    Raises:
-        ConfigError: The address cannot be used, or something is said that does not fit it.
     """
     is_of_lake = is_lake(source)
     for key, why in (_NOT_OF_LAKES if is_of_lake else _OF_FILES).items():
@@ -188,11 +168,7 @@ def served_in(table: TomlTable, source: str) -> ServedTable:
 
 
 def require_no_server(table: TomlTable) -> None:
-    """The refusal of what is said of a file, and fits a server alone.
-
-    Raises:
-        ConfigError: It is.
-    """
+    """The refusal of what is said of a file, and fits a server alone."""
     for key in SERVER_KEYS:
         if key in table.values:
             raise table.refusal(key, f"is of a table of a server: leave {key} out")
@@ -210,8 +186,6 @@ def _edition(table: TomlTable) -> str | None:
 
 
 _SQLITE = re.compile(r"(?P<scheme>sqlite(\+\w+)?:///)(?P<file>[^?]*)(?P<options>\?.*)?")
-
-
 _SERVER = re.compile(r"postgresql(\+\w+)?://.+")
 
 
@@ -229,9 +203,6 @@ def sqlite_file(url: str) -> Path | None:
 def sqlite_url(file: Path) -> str:
     """The address of a SQLite file, whatever characters its path has.
 
-    Raises:
-        ConfigError: The path is not UTF-8.
-
     Example:
         >>> sqlite_url(Path("/data/50% of all?/ledger.db"))
         'sqlite:////data/50%25%20of%20all%3F/ledger.db'
@@ -241,9 +212,6 @@ def sqlite_url(file: Path) -> str:
 
 def url_seen_from(folder: Path, url: str) -> str | None:
     """An address with its relative SQLite file in a folder; None where no lasting ledger is named.
-
-    Raises:
-        ConfigError: The path of the file is not UTF-8.
 
     Example:
         >>> url_seen_from(Path("/data"), "sqlite:///ledger.db")

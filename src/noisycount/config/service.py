@@ -23,25 +23,15 @@ __all__ = [
     "service_in",
 ]
 
-
 ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "Ed25519"),
 )
-
-
 """Signatures that are checked with a public key, so that nobody who can check one can make one."""
 
-
 _USUAL = ("RS256", "PS256", "ES256", "Ed25519")
-
-
 _ROLES = ("owner", "analyst")
-
-
 _KEYS = ("issuer", "audience", "keys", "algorithms", "claim", "analysts")
-
-
 _ANALYST_KEYS = ("subject", "role", "datasets")
 
 
@@ -85,11 +75,7 @@ class OidcConfig:
 
 
 def oidc_in(table: TomlTable) -> OidcConfig:
-    """What a table says of the tokens of an issuer.
-
-    Raises:
-        ConfigError: Something is missing, unknown, or would let anybody make a token.
-    """
+    """What a table says of the tokens of an issuer."""
     table.require_known(_KEYS)
     issuer, audience = _needed(table, "issuer"), _needed(table, "audience")
     if not is_safe_address(issuer):
@@ -170,8 +156,6 @@ def _analyst(name: str, table: TomlTable) -> OidcAnalyst:
 
 
 SERVICE_KEYS = ("slot", "deadline", "concurrency", "rate", "body", "depth", "purpose", "oidc")
-
-
 Said = TypeVar("Said")
 
 
@@ -201,11 +185,7 @@ class ServiceConfig:
 
 
 def service_in(table: TomlTable) -> ServiceConfig:
-    """What a table says of the service; what is left out is as usual.
-
-    Raises:
-        ConfigError: A key is unknown, or its value out of range.
-    """
+    """What a table says of the service; what is left out is as usual."""
     table.require_known(SERVICE_KEYS)
     usual = ServiceConfig()
     return ServiceConfig(
@@ -221,11 +201,7 @@ def service_in(table: TomlTable) -> ServiceConfig:
 
 
 def _slot(table: TomlTable, usual: float) -> float:
-    """The length of a slot.
-
-    Raises:
-        ConfigError: No clock keeps it.
-    """
+    """The length of a slot."""
     seconds = _said(table.seconds("slot"), usual)
     try:
         return ReplyTick(seconds).seconds

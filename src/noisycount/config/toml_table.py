@@ -16,16 +16,11 @@ from noisycount.display.texts import without_passwords
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
-from noisycount.ledger.approximate import PARTS, budget_from
-from noisycount.ledger.budget import Budget
+from noisycount.ledger.budget import PARTS, Budget, budget_from
 from noisycount.query.schema import KINDS
 
 __all__ = ["FILE_KEYS", "TomlTable", "budget_in", "file_form_in", "kinds_in", "suggestion"]
-
-
 SHOWN_LENGTH = 60
-
-
 _LONGEST = 604_800  # seconds: a week
 
 
@@ -45,11 +40,7 @@ class TomlTable:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The top table of the file at `path`.
-
-        Raises:
-            ConfigError: The file cannot be read, or is not TOML; with the line where it breaks.
-        """
+        """The top table of the file at `path`."""
         try:
             values = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
         except OSError as error:
@@ -158,11 +149,7 @@ def _shown(value: object) -> str:
 
 
 def budget_in(table: TomlTable) -> Budget | None:
-    """The budget of a table; None where it is left out.
-
-    Raises:
-        ConfigError: It is inexact, out of range, or of another form.
-    """
+    """The budget of a table; None where it is left out."""
     value = table.values.get("budget")
     if value is None:
         return None
@@ -186,23 +173,13 @@ def _require_exact(table: TomlTable, key: str) -> None:
 
 
 _TEXT = (str, "a text in quotes")
-
-
 _PARTS = {"encoding": _TEXT, "delimiter": _TEXT, "skip": (int, "a whole number, without quotes")}
-
-
 FILE_KEYS = tuple(_PARTS)
-
-
 """What is said of a file of texts."""
 
 
 def kinds_in(table: TomlTable) -> dict[str, ColumnForm] | None:
-    """What the texts of each column stand for; None where nothing is stated.
-
-    Raises:
-        ConfigError: A kind, or a part of a column's description, is unusable.
-    """
+    """What the texts of each column stand for; None where nothing is stated."""
     if "kinds" not in table.values:
         return None
     stated = table.table("kinds")
@@ -210,11 +187,7 @@ def kinds_in(table: TomlTable) -> dict[str, ColumnForm] | None:
 
 
 def file_form_in(table: TomlTable) -> FileForm:
-    """How texts are found in the file.
-
-    Raises:
-        ConfigError: A part is unusable.
-    """
+    """How texts are found in the file."""
     parts: dict[str, Any] = {key: _part(table, key) for key in FILE_KEYS if key in table.values}
     return FileForm(**parts)
 

@@ -62,11 +62,7 @@ def _power(base: int, number: int) -> tuple[int, int]:
 
 
 _DIGITS = 3
-
-
 _SHORT = 8  # characters of a decimal that is shown as it is
-
-
 _PLAIN = Decimal("1e-4")  # smaller ones are read by their power of ten
 
 
@@ -102,8 +98,6 @@ def _rounded(value: Fraction, rounding: str) -> str:
 
 
 _LEAST_ODDS = Decimal("0.0001")  # smaller ones have more zeros than anybody counts
-
-
 _READABLE = Decimal("1e-3")
 
 

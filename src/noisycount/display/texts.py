@@ -28,28 +28,16 @@ __all__ = [
     "without_passwords",
 ]
 
-
 ALL_KEYS = "all"
-
-
 """In place of a key over which is summed, where the sum is of all that match."""
 
-
 MISSING = "(missing)"
-
-
 """The key of missing values."""
 
-
 OTHER_KEYS = "(other)"
-
-
 """All keys that were not listed."""
 
-
 _FEW, _SHORT = 3, 28  # keys that are named, and their characters
-
-
 _UNEVEN = "all listed"
 
 
@@ -131,8 +119,6 @@ def without_passwords(text: str) -> str:
 
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-
-
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
@@ -194,11 +180,7 @@ def _code(character: str) -> str:
 
 
 _BY_CONTENT = re.compile(r"(frame) [0-9a-f]{16}")  # as 0.1 and 0.2 called frames without a name
-
-
 _PLACE = re.compile(r"[/\\~]|[A-Za-z]:[/\\]|[A-Za-z][A-Za-z0-9+.]*://")
-
-
 _OPTIONS = re.compile(r"\?[^#]*")
 
 

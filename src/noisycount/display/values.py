@@ -23,11 +23,7 @@ from typing import Any
 from noisycount.display.numbers import approximately, exact_text, signed
 
 __all__ = ["MOST_ROWS", "Shown", "line", "plain", "row_table", "short", "table"]
-
-
 MOST_ROWS = 30
-
-
 """More rows than these are better told by their number."""
 
 
@@ -65,8 +61,6 @@ def _line(cell: str, texts: Sequence[str]) -> str:
 
 
 _LONGEST = 100  # characters
-
-
 _FEW = 6  # elements that are all shown
 
 

@@ -1,6 +1,11 @@
-"""Where a ledger is: the address of a SQLite file or of a PostgreSQL database, and its engine."""
+"""Where a ledger is, how it is connected to, and how it comes to be."""
 
+import errno
+import os
 import re
+import secrets
+import stat
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path, PurePath
@@ -13,24 +18,18 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from noisycount.errors import LedgerError, extra_words
 from noisycount.frozen import frozen
+from noisycount.ledger.chain import Head
+from noisycount.ledger.storage import RESTORE, is_made, make, refusals, require_no_row, upgrade
+from noisycount.validation import state_at
 
-__all__ = ["Address"]
+__all__ = ["Address", "check_server", "make_file", "make_table"]
 
 
 _WAIT = "30"
-
-
 _SECONDS = r"[0-9]{1,6}(\.[0-9]{1,3})?"
-
-
 _NAME = r"[^@?&=;:,]*"  # no character that a mistyped password or option could bring along
-
-
 _HOST = rf"({_NAME}|[0-9a-fA-F.]*(:[0-9a-fA-F.]*){{2,7}}(%\w+)?)"
-
-
 _SQLITE_OPTIONS = {"timeout": _SECONDS, "uri": "true", "mode": "ro|rw|rwc"}
-
 
 _POSTGRESQL_OPTIONS = {
     "timeout": _SECONDS,
@@ -41,19 +40,10 @@ _POSTGRESQL_OPTIONS = {
     **dict.fromkeys(("sslrootcert", "sslcert", "sslkey", "passfile"), ".+"),
 }
 
-
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]{,30}://")
-
-
 _PLAIN_FILE = re.compile(r"[\w./\\+~-]{,100}")
-
-
 _HIDDEN = "what is not shown, as it may hold a password"
-
-
 _POSTGRESQL_DRIVERS = ("postgresql", "postgresql+psycopg")
-
-
 _LARGEST_PORT = 65535
 
 
@@ -73,12 +63,7 @@ class Address:
 
     @classmethod
     def read(cls, text: str) -> "Address":
-        """The address that a text denotes.
-
-        Raises:
-            LedgerError: It is no file's and no PostgreSQL database's, or has an option that could
-                lose a debit.
-        """
+        """The address that a text denotes."""
         url = _url(text)
         wait = str(url.query.get("timeout", _WAIT))
         if _names_a_file(url):
@@ -114,11 +99,7 @@ class Address:
         return self.url.query.get("mode", "rwc") == "rwc"
 
     def engine(self) -> Engine:
-        """The connections to a ledger; they make no file.
-
-        Raises:
-            LedgerError: The driver of PostgreSQL is not installed.
-        """
+        """The connections to a ledger; they make no file."""
         if self.file is None:
             return self._postgresql_engine()
         return self.sqlite_engine(self.file, "ro" if self.url.query.get("mode") == "ro" else "rw")
@@ -168,11 +149,7 @@ class Address:
 
 
 def _url(text: object) -> URL:
-    """The parts of an address; of what has none, parts that name nothing.
-
-    Raises:
-        LedgerError: It is a path, which has no scheme.
-    """
+    """The parts of an address; of what has none, parts that name nothing."""
     if isinstance(text, PurePath):
         written = "sqlite:///" if _shown(str(text)) == _HIDDEN else f"sqlite:///{quote(str(text))}"
         raise LedgerError(f"ledger must be an address, got a path; write {written!r}")
@@ -265,3 +242,124 @@ def _begin(connection: Connection) -> None:
     options = connection.get_execution_options()
     statements = options["begin_writing" if options.get("writing") else "begin"]
     connection.exec_driver_sql("; ".join(statements))  # one message: a server may be far
+
+
+_LONGEST_PART = 40  # of the ledger's name in the draft's, which may then be no longer than others
+_ENDING = ".new"
+_OWNER_ALONE = 0o600
+_ABANDONED = 60  # seconds: a draft is written in a fraction of one
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+
+
+def make_file(
+    address: Address, file: Path, *, create: bool, known_head: Head | None = None
+) -> None:
+    """Make the file of a ledger if there is none and there shall be one.
+
+    The file is made under another name and appears under its own when it is whole: so an empty
+    file is never a new ledger, but one that lost what it held.
+    """
+    with refusals(address.place):
+        is_there = _is_there(address, file)
+        if create and address.writable:
+            _remove_abandoned(file)
+        if is_there or not address.writable:
+            return
+    require_no_row(known_head)
+    if not create:
+        raise LedgerError(f"ledger {str(file)!r} does not exist; the first count makes it")
+    draft = file.with_name(f"{file.name[:_LONGEST_PART]}.{secrets.token_hex(8)}{_ENDING}")
+    try:
+        with refusals(address.place):
+            _make_draft(address, draft)
+            _publish(draft, file)
+    finally:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def _is_there(address: Address, file: Path) -> bool:
+    """Whether there is a file, which is not empty, or only the folder for one."""
+    folder, state = state_at(file.parent), state_at(file)
+    if folder is None or not stat.S_ISDIR(folder.st_mode):
+        raise LedgerError(f"ledger folder {str(file.parent)!r} does not exist; make it first")
+    if state is not None and stat.S_ISREG(state.st_mode) and state.st_size == 0:
+        raise LedgerError(
+            f"{address.place} is empty, as no ledger is; {RESTORE}, or remove the file if"
+            " nothing was asked yet"
+        )
+    return state is not None
+
+
+def check_server(connection: Connection, place: str) -> None:
+    """Refuse a PostgreSQL server that may lose what it acknowledges or cannot hold every text."""
+    if connection.dialect.name != "postgresql":
+        return
+    for setting, needed in (("fsync", "on"), ("server_encoding", "UTF8")):
+        found = connection.exec_driver_sql(f"SHOW {setting}").scalar_one()
+        if found != needed:
+            raise LedgerError(
+                f"{place} has a server whose {setting} is {found!r}; set it to {needed!r}"
+            )
+
+
+def make_table(connection: Connection, place: str) -> None:
+    """Make the table on a server that has none, or bring an older file into this form."""
+    if is_made(connection):
+        return
+    if connection.dialect.name != "sqlite":
+        make(connection)
+    elif not upgrade(connection):
+        raise LedgerError(f"{place} is not a ledger; name another file")
+
+
+def _make_draft(address: Address, draft: Path) -> None:
+    """Make a ledger without rows, for its owner's eyes alone; its journal is made like it."""
+    os.close(os.open(draft, os.O_CREAT | os.O_EXCL, _OWNER_ALONE))
+    engine = address.sqlite_engine(draft, "rwc").execution_options(writing=True)
+    try:
+        with engine.begin() as connection:
+            make(connection)
+    finally:
+        engine.dispose()
+
+
+def _publish(draft: Path, file: Path) -> None:
+    """Give a file its own name, unless another process was quicker."""
+    with suppress(FileExistsError):
+        try:
+            os.link(draft, file)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            _copy(draft, file)
+    if hasattr(os, "O_DIRECTORY"):
+        folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _copy(draft: Path, file: Path) -> None:
+    """Write a file of the same content, where the disk knows no second names."""
+    with open(file, "xb", opener=_owned) as copy:
+        copy.write(draft.read_bytes())
+        copy.flush()
+        os.fsync(copy.fileno())
+
+
+def _owned(path: str, flags: int) -> int:
+    """A descriptor of a file that its owner alone may read and write."""
+    return os.open(path, flags, _OWNER_ALONE)
+
+
+def _remove_abandoned(file: Path) -> None:
+    """Remove the drafts, and their journals, of makers that were killed."""
+    stem = re.escape(file.name[:_LONGEST_PART])
+    draft = re.compile(rf"{stem}\.[0-9a-f]{{16}}{re.escape(_ENDING)}(-journal)?")
+    with suppress(OSError):  # an untidy folder is no reason to refuse
+        for each in file.parent.iterdir():
+            is_draft = draft.fullmatch(each.name) is not None
+            if is_draft and each.stat().st_mtime + _ABANDONED < time.time():
+                each.unlink()

@@ -1,9 +1,7 @@
-"""What answers have cost together.
-
-How much answers may cost together: budgets in ε and in ρ, and what every budget can say.
-"""
+"""What answers have cost together, and how much they may: budgets in ε, in ρ and in (ε, δ)."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from fractions import Fraction
 from math import isqrt
 from typing import Self
@@ -12,15 +10,28 @@ from noisycount.display.numbers import exact_text
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.ledger.exact import (
+    exact_delta,
     exact_epsilon,
     exact_value,
     largest_epsilon,
     optional_value,
     rational,
 )
+from noisycount.model.concentrated import rho_within
 from noisycount.validation import Exactly
 
-__all__ = ["Budget", "ConcentratedBudget", "Loss", "PureBudget", "budget_of", "price_within"]
+__all__ = [
+    "PARTS",
+    "ApproximateBudget",
+    "Budget",
+    "ConcentratedBudget",
+    "Loss",
+    "PureBudget",
+    "Written",
+    "budget_from",
+    "budget_of",
+    "price_within",
+]
 
 
 _NONE = Fraction(0)
@@ -325,3 +336,151 @@ def no_hidden_keys(currency: str, whose: str) -> str:
 def price_within(rho: Fraction) -> Fraction:
     """The largest multiple of 1e-9 whose half square is at most ρ; 0 below 0."""
     return Fraction(isqrt(max(0, int(2 * rho * _PLACES**2))), _PLACES)
+
+
+@frozen
+class ApproximateBudget(Budget):
+    """A budget in (ε, δ): the ε add up to at most ε, or the ρ to what implies it.
+
+    A part d of δ may be set aside for hidden keys. Answers keep to the budget if their δ add up to
+    at most d, and their ε to at most ε or their ρ to at most the largest that implies (ε, δ − d).
+
+    All answers together are then (ε, δ)-differentially private, also where questions and prices
+    depend on answers. For at each step what an answer does with the probability of its δ can be
+    set apart, on either of two neighbouring data sets, and on all paths these add up to at most d.
+    What is left obeys the Rényi bounds: outcomes whose ε add up to at most ε have no larger loss,
+    and those with a larger one are outcomes of a filter of ρ, which count for at most δ − d. The
+    part d is one for all paths and stated beforehand: were each answer free to use of δ what others
+    left, rare paths could use all of it for their ρ and the usual ones for their keys, twice δ.
+
+    Args:
+        epsilon: From 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational.
+        delta: From 1e-18 to below 1; whatever `exact_delta` takes is kept as a rational.
+        for_keys: The part of δ that hidden keys may use, from 0 to all of it. Where it is all, no
+            sum of ρ implies the budget, and the ε have to add up to at most ε.
+
+    Raises:
+        ValueError: One of them is out of range or inexact.
+
+    Source:
+        R. Rogers, A. Roth, J. Ullman and S. Vadhan, Privacy Odometers and Filters (2016), for ε;
+        J. Whitehouse, A. Ramdas, R. Rogers and Z. S. Wu, Fully-Adaptive Composition in Differential
+        Privacy (2023), whose filter is for approximate zCDP; `rho_within` for what a ρ implies.
+
+    Numerical error:
+        The largest ρ is rounded down to six digits. Sums are exact.
+
+    Example:
+        >>> budget = ApproximateBudget(Fraction(2), Fraction(1, 10**6))
+        >>> budget.admits(Loss(Fraction(8), Fraction(8, 200))), budget.admits(Loss.of(Fraction(2)))
+        (True, True)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    for_keys: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon, "budget"))
+        object.__setattr__(self, "delta", exact_delta(self.delta))
+        object.__setattr__(self, "for_keys", exact_delta(self.for_keys, "for_keys", smallest=0))
+        if self.for_keys > self.delta:
+            raise ValueError(
+                f"for_keys must be at most delta, {exact_text(self.delta)}, of which it is a part,"
+                f" got {exact_text(self.for_keys)}"
+            )
+
+    @property
+    def text(self) -> str:
+        """The budget in a few words."""
+        told = f"ε = {exact_text(self.epsilon)} at δ = {float(self.delta):.6g}"
+        return f"{told}, {float(self.for_keys):.6g} of it for keys" if self.for_keys else told
+
+    @property
+    def written(self) -> dict[str, str]:
+        """The exact texts of ε and δ, and of the part for hidden keys if there is one."""
+        parts = {"epsilon": self.epsilon, "delta": self.delta}
+        if self.for_keys:
+            parts["for_keys"] = self.for_keys
+        return {name: exact_text(value) for name, value in parts.items()}
+
+    @property
+    def whole(self) -> Loss:
+        """Its ε and its δ."""
+        return Loss.of(self.epsilon, self.delta)
+
+    @property
+    def rho_delta(self) -> Fraction | None:
+        """The part of δ that is not for hidden keys, at which ρ implies ε; None: there is none."""
+        return self.delta - self.for_keys or None
+
+    @property
+    def rho(self) -> Fraction:
+        """The ρ that implies this budget beside hidden keys; 0 where none does."""
+        rest = self.rho_delta
+        return Fraction(0) if rest is None else rho_within(self.epsilon, rest)
+
+    def admits(self, total: Loss) -> bool:
+        """Whether answers of this loss together keep to the budget."""
+        if total.delta > self.for_keys:
+            return False
+        return (total.epsilon is not None and total.epsilon <= self.epsilon) or (
+            total.rho <= self.rho
+        )
+
+    def obstacle(self, price: Loss, whose: str) -> str | None:
+        """Why such an answer can never be paid for, and what can be done; None where it can."""
+        if price.delta and not self.for_keys:
+            return (
+                f"the budget {self.text} of {whose} sets no part of δ aside for hidden keys:"
+                " give it for_keys, or list the keys"
+            )
+        if price.epsilon is None and not self.rho:
+            return (
+                f"the budget {self.text} of {whose} leaves no δ for Gaussian noise:"
+                " give it a smaller for_keys"
+            )
+        return None
+
+    def left(self, spent: Loss) -> Fraction:
+        """The largest ε at which one more answer may be asked; 0 where none may."""
+        if spent.delta > self.for_keys:
+            return Fraction(0)
+        concentrated = price_within(self.rho - spent.rho)
+        if spent.epsilon is None:
+            return concentrated
+        return max(largest_epsilon(self.epsilon - spent.epsilon), concentrated)
+
+
+PARTS = ("epsilon", "delta", "for_keys", "rho")
+
+
+Written = Exactly | Budget | Mapping[str, Exactly]
+
+
+_FORM = '"2", or { epsilon = "2", delta = "1e-6" }, or { rho = "0.1" }'
+
+
+def budget_from(value: Written) -> Budget:
+    """The budget that somebody wrote.
+
+    Args:
+        value: An exact ε, or parts by their names: rho; or epsilon and delta, of which for_keys is
+            the part that hidden keys may use: from "0" to all of it, and half if left out.
+
+    Raises:
+        ValueError: A part is unknown, missing, inexact or out of range.
+
+    Example:
+        >>> budget_from({"epsilon": "2", "delta": "1e-6"}).text
+        'ε = 2 at δ = 1e-06, 5e-07 of it for keys'
+    """
+    if not isinstance(value, Mapping):
+        return budget_of(value)
+    if set(value) == {"rho"}:
+        return ConcentratedBudget(exact_epsilon(value["rho"], "rho"))
+    if set(value) - {"for_keys"} != {"epsilon", "delta"}:
+        raise ValueError(f"budget must be {_FORM}, got parts {', '.join(map(repr, value))}")
+    epsilon, delta = exact_epsilon(value["epsilon"]), exact_delta(value["delta"])
+    for_keys = value.get("for_keys", delta / 2)
+    return ApproximateBudget(epsilon, delta, exact_delta(for_keys, "for_keys", smallest=0))

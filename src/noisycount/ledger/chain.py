@@ -47,7 +47,6 @@ __all__ = [
     "unit_of",
 ]
 
-
 Value = TypeVar("Value")
 
 
@@ -91,17 +90,11 @@ class Overlay(MutableMapping[str, Value]):
 
 
 _LONGEST_DESCRIPTION = 10_000_000  # characters: some of each of the columns of a wide table
-
-
 _SHOWN = 80  # characters of a refused one
 
 
 def check_description(text: str) -> None:
-    """Refuse a description of a data set that says nothing of the unit.
-
-    Raises:
-        ValueError: It is no printable JSON object with the name `unit`, or too long.
-    """
+    """Refuse a description of a data set that says nothing of the unit."""
     check_text("description", text, _LONGEST_DESCRIPTION)
     try:
         unit_of(text)
@@ -111,13 +104,7 @@ def check_description(text: str) -> None:
 
 
 def unit_of(description: str) -> str | None:
-    """The column that names the person in a data set, by its description; None: rows are counted.
-
-    Raises:
-        ValueError: It is no JSON, or the unit no text.
-        TypeError: It is no object.
-        KeyError: It has no unit.
-    """
+    """The column that names the person in a data set, by its description; None: rows count."""
     unit = json.loads(description)["unit"]
     if not isinstance(unit, str | None):
         raise ValueError(f"unit must be a text or null, got {repr(unit)[:_SHOWN]}")  # noqa: TRY004
@@ -125,46 +112,28 @@ def unit_of(description: str) -> str | None:
 
 
 Row = Mapping[str, Any]
-
-
 DEBIT, ANSWER, DESCRIPTION, REPLY = "debit", "answer", "description", "reply"
-
-
 REPEAT = "repeat"
-
 
 COLUMNS = (
     *("number", "kind", "key", "digest", "dataset", "analyst", "question", "epsilon"),
     *("spent", "spent_rho", "analyst_spent", "analyst_rho", "made", "answer", "previous"),
 )
-
-
 """What the hash of a row covers: every column but the hash itself and those that came later."""
 
-
 PRICE_COLUMNS = ("rho", "delta", "spent_delta", "analyst_delta")
-
-
 """What the hash of a row covers as well that has a value in one of them."""
 
-
 LATER_COLUMNS = (*PRICE_COLUMNS, "purpose")
-
-
 """What the hash of a row with a purpose covers as well; tables of older ledgers lack some."""
 
-
 _HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{32,64})")
-
 
 _HEAD_FORM = (
     "be a number, a colon and 32 to 64 hexadecimal digits, as `noisycount ledger verify` prints it"
 )
 
-
 _NOTHING = "0" * 64
-
-
 _JSON = json.JSONEncoder(default=repr)
 
 
@@ -195,11 +164,7 @@ class Head:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The head that a text denotes.
-
-        Raises:
-            ValueError: The text is something else.
-        """
+        """The head that a text denotes."""
         if not isinstance(text, str):
             raise ValueError(f"head must {_HEAD_FORM}, got a {type(text).__name__}")  # noqa: TRY004
         match = _HEAD.fullmatch(text.strip())
@@ -272,12 +237,7 @@ def answer_columns(key: str, answer: int | TableAnswer, made: datetime) -> dict[
 
 
 def answer_of(text: str) -> int | TableAnswer:
-    """The answer that a text of a row holds; what a table holds is read when it is asked for.
-
-    Raises:
-        ValueError: The text is no number and no object of JSON.
-        TypeError: It is no text.
-    """
+    """The answer that a text of a row holds; what a table holds is read when it is asked for."""
     return TableAnswer(text) if text.startswith("{") else int(text)
 
 
@@ -311,20 +271,12 @@ def repeat_columns(key: str, entry: Entry, repeat: Repeat) -> dict[str, str | No
 
 
 def repeat_of(row: Row) -> Repeat:
-    """Who else asked, as the row of a repeat holds it.
-
-    Raises:
-        ValueError: No ledger wrote it.
-    """
+    """Who else asked, as the row of a repeat holds it."""
     return Repeat(row["analyst"], datetime.fromisoformat(row["made"]), row.get("purpose"))
 
 
 def entry_of(row: Row, answer: str | None) -> Entry:
-    """The entry that the row of a debit and the text of its answer hold.
-
-    Raises:
-        ValueError: No ledger wrote them.
-    """
+    """The entry that the row of a debit and the text of its answer hold."""
     try:
         entry = Entry(
             key=row["key"],
@@ -346,11 +298,7 @@ def entry_of(row: Row, answer: str | None) -> Entry:
 
 
 def _request_of(row: Row) -> Request:
-    """The request whose price the row of a debit holds.
-
-    Raises:
-        ValueError: No ledger wrote it.
-    """
+    """The request whose price the row of a debit holds."""
     epsilon, rho = optional_value(row["epsilon"]), optional_value(row.get("rho"))
     delta = optional_value(row.get("delta")) or Fraction(0)
     return Request(row["dataset"], row["question"], epsilon, rho, delta)

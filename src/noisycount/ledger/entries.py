@@ -45,16 +45,9 @@ __all__ = [
     "storable_answer",
 ]
 
-
 Counts: TypeAlias = "NDArray[np.int64]"
-
-
 Keys = list[list[int | str | bool | None]]
-
-
 _SCALARS = {int, str, bool, type(None)}
-
-
 _REFUSED = "the text of a table must be that of whole counts by level, as a ledger stores it"
 
 
@@ -183,14 +176,8 @@ def _only(values: Iterable[object], kinds: set[type]) -> bool:
 
 
 LONGEST_NAME = 200  # of keys, data sets and analysts: more than people type, less than a line
-
-
 _SHOWN = 40  # characters of a long text, 80 of another value: they fit on a line
-
-
 _SHOWN_VALUE = 80
-
-
 _LONGEST_ANSWER = 14_000  # bits; Python writes no integer of more than 4300 digits
 
 
@@ -269,14 +256,9 @@ def storable_answer(answer: int | TableAnswer) -> int | TableAnswer:
 
 
 ANALYST = "analyst"
-
-
 """Who asks where nobody is named."""
 
-
 _PRICES = 1024  # that are remembered
-
-
 _LONGEST_QUESTION = 10_000_000  # characters: those of a table name up to a million keys
 
 

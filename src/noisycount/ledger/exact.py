@@ -21,31 +21,14 @@ __all__ = [
     "rational",
 ]
 
-
 _SMALLEST = Fraction(1, 10**9)
-
-
 _LARGEST = Fraction(10**6)
-
-
 _SMALLEST_DELTA = Fraction(1, 10**18)
-
-
 _LONGEST_TEXT = 40
-
-
 _PLACES = 18
-
-
 _LARGEST_DENOMINATOR = 1000
-
-
 _REMEMBERED = 1024  # texts; the longest has 8601 characters
-
-
 _COMMA = re.compile(r"[0-9]{0,10},[0-9]{1,20}")
-
-
 _EXACT_TEXT = re.compile(r"-?[0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?")
 
 

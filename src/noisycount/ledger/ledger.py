@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine
 from noisycount.display.values import Shown
 from noisycount.errors import LedgerError, ReuseError
 from noisycount.frozen import frozen
-from noisycount.ledger.address import Address
+from noisycount.ledger.address import Address, check_server, make_file, make_table
 from noisycount.ledger.budget import Budget, Loss, budget_of
 from noisycount.ledger.chain import (
     Head,
@@ -34,7 +34,6 @@ from noisycount.ledger.entries import (
     check_type,
     storable_answer,
 )
-from noisycount.ledger.making import check_server, make_file, make_table
 from noisycount.ledger.reply import check_older, digests_of
 from noisycount.ledger.rows import (
     all_rows,
@@ -45,9 +44,9 @@ from noisycount.ledger.rows import (
     keys_of,
     require_row,
 )
-from noisycount.ledger.state import Book, Verification, time_of_debit, totals, verification
+from noisycount.ledger.state import LedgerState, Verification, time_of_debit, totals, verification
 from noisycount.ledger.storage import check_structure, is_made, refusals
-from noisycount.ledger.transactions import Enclosure, Turns, take_turn
+from noisycount.ledger.transactions import AttachedWrite, Transactions, lock_out_writers
 
 __all__ = ["Ledger"]
 
@@ -66,7 +65,7 @@ class Ledger(Shown):
     reading of all of it at its first use.
 
     Args:
-        turns: Its transactions.
+        transactions: Its transactions.
         clock: Gives the time in UTC.
 
     Example:
@@ -82,23 +81,23 @@ class Ledger(Shown):
         (Fraction(1, 10), Fraction(0, 1), 103, 2)
     """
 
-    turns: Turns
+    transactions: Transactions
     clock: Callable[[], datetime] = _now
 
     @property
     def place(self) -> str:
         """What messages call the ledger."""
-        return self.turns.place
+        return self.transactions.place
 
     @property
     def reading(self) -> Engine:
         """The engine whose transactions only read."""
-        return self.turns.reading
+        return self.transactions.reading
 
     @property
     def writing(self) -> Engine:
         """The same engine, whose transactions lock out every other writer."""
-        return self.turns.writing
+        return self.transactions.writing
 
     def _facts(self) -> dict[str, object]:
         """Where it is."""
@@ -126,11 +125,11 @@ class Ledger(Shown):
             make_file(address, address.file, create=create, known_head=known_head)
         with refusals(address.place):
             engine = address.engine()
-        ledger = cls(Turns(address.place, engine, engine.execution_options(writing=True)))
+        ledger = cls(Transactions(address.place, engine, engine.execution_options(writing=True)))
         try:
             ledger._prepare(create=create and address.file is None)
             if known_head is not None:
-                with ledger.turns.transaction(ledger.reading) as connection:
+                with ledger.transactions.transaction(ledger.reading) as connection:
                     require_row(connection, known_head, ledger.place)
         except Exception:
             ledger.close()
@@ -181,23 +180,23 @@ class Ledger(Shown):
         check_purpose(purpose)
         limit = budget_of(budget)
 
-        def reserved(connection: Connection, book: Book) -> tuple[Entry, Loss]:
-            known = entry_under(connection, book, key)
+        def reserved(connection: Connection, state: LedgerState) -> tuple[Entry, Loss]:
+            known = entry_under(connection, state, key)
             if known is not None and known.request not in {request, *formers}:
                 raise ReuseError(f"key {key!r} was used for another question; choose another key")
-            known = known or first_made(connection, book, request.forms(formers))
+            known = known or first_made(connection, state, request.forms(formers))
             if known is not None:
                 if analyst.name not in known.askers:
-                    repeat = Repeat(analyst.name, max(self.clock(), book.made), purpose)
-                    append(book, repeat_columns(secrets.token_hex(16), known, repeat))
+                    repeat = Repeat(analyst.name, max(self.clock(), state.made), purpose)
+                    append(state, repeat_columns(secrets.token_hex(16), known, repeat))
                 return known, Loss()
-            spent, own = totals(book, request, limit, analyst)
-            made = time_of_debit(book, self.clock())
+            spent, own = totals(state, request, limit, analyst)
+            made = time_of_debit(state, self.clock())
             entry = Entry(key, request, spent, made, None, analyst.name, own, purpose)
-            append(book, debit_columns(entry))
+            append(state, debit_columns(entry))
             return entry, request.price
 
-        return self.turns.written(reserved)
+        return self.transactions.written(reserved)
 
     def has_answer(self, request: Request, formers: Sequence[Request] = ()) -> bool:
         """Whether there is an answer to a request already.
@@ -210,21 +209,21 @@ class Ledger(Shown):
             LedgerError: The ledger cannot be read.
         """
 
-        def is_answered(book: Book) -> bool:
-            made = filter(None, map(book.key_of, request.forms(formers)))
-            return next(made, None) in book.answers
+        def is_answered(state: LedgerState) -> bool:
+            made = filter(None, map(state.key_of, request.forms(formers)))
+            return next(made, None) in state.answers
 
-        return self.turns.noted(is_answered)
+        return self.transactions.noted(is_answered)
 
     def store(
-        self, entry: Entry, answer: int | TableAnswer, enclosure: Enclosure | None = None
+        self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None
     ) -> Entry:
         """The entry with its answer for ever: this one, unless one was stored before.
 
         Args:
             entry: What `reserve` gave.
             answer: The noisy count, in units, of any size below 2^14000; or those of a table.
-            enclosure: What is written with this answer, and not beside another; None: nothing.
+            attached: What is written with this answer, and not beside another; None: nothing.
 
         Raises:
             ValueError: The answer is no whole number and no table, or too large; nothing was
@@ -234,20 +233,20 @@ class Ledger(Shown):
         check_type("entry", entry, Entry)
         answer = storable_answer(answer)
 
-        def answered(connection: Connection, book: Book) -> tuple[Entry, bool]:
-            made = max(self.clock(), book.made)
-            stored = entry_under(connection, book, entry.key)
+        def answered(connection: Connection, state: LedgerState) -> tuple[Entry, bool]:
+            made = max(self.clock(), state.made)
+            stored = entry_under(connection, state, entry.key)
             if stored is None or stored.request != entry.request:
                 raise LedgerError(f"key {entry.key!r} has no debit here; reserve before you store")
             if stored.answer is not None:
                 return stored, False
-            append(book, answer_columns(entry.key, answer, made))
-            is_written = enclosure is not None and enclosure.write(connection, book)
+            append(state, answer_columns(entry.key, answer, made))
+            is_written = attached is not None and attached.write(connection, state)
             return replace(stored, answer=answer), is_written
 
-        stored, is_written = self.turns.written(answered)
-        if enclosure is not None:
-            enclosure.is_written = is_written
+        stored, is_written = self.transactions.written(answered)
+        if attached is not None:
+            attached.is_written = is_written
         return stored
 
     def describe(self, dataset: str, text: str, former: str | None = None) -> str:
@@ -265,18 +264,18 @@ class Ledger(Shown):
         check_text("dataset", dataset)
         check_description(text)
 
-        def described(_: Connection, book: Book) -> str:
-            known = book.descriptions.get(dataset)
+        def described(_: Connection, state: LedgerState) -> str:
+            known = state.descriptions.get(dataset)
             if known is not None and (known != former or known == text):
                 return known
             if known is not None and unit_of(known) != unit_of(text):
                 raise LedgerError(f"data set {dataset!r} was written down with another unit")
-            made = max(self.clock(), book.made)
+            made = max(self.clock(), state.made)
             key = secrets.token_hex(16)
-            append(book, description_columns(key, dataset, text, made))
+            append(state, description_columns(key, dataset, text, made))
             return text
 
-        return self.turns.written(described)
+        return self.transactions.written(described)
 
     def descriptions(self) -> dict[str, str]:
         """What was written down last of each data set.
@@ -284,7 +283,7 @@ class Ledger(Shown):
         Raises:
             LedgerError: The ledger cannot be read.
         """
-        return self.turns.noted(lambda book: dict(book.descriptions))
+        return self.transactions.noted(lambda state: dict(state.descriptions))
 
     def spent(self, dataset: str) -> Fraction | None:
         """The exact sum of the ε that a data set has paid; None where an answer had no ε.
@@ -303,7 +302,7 @@ class Ledger(Shown):
             LedgerError: The ledger cannot be read.
         """
         check_text("dataset", dataset)
-        return self.turns.noted(lambda book: book.paid_for(dataset))
+        return self.transactions.noted(lambda state: state.paid_for(dataset))
 
     def paid_by(self, analyst: str) -> Loss:
         """What the questions of an analyst have cost together, over all data sets.
@@ -313,7 +312,7 @@ class Ledger(Shown):
             LedgerError: The ledger cannot be read.
         """
         check_text("analyst", analyst)
-        return self.turns.noted(lambda book: book.paid_by(analyst))
+        return self.transactions.noted(lambda state: state.paid_by(analyst))
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
         """Every debit, oldest first; of one data set if it is named.
@@ -324,7 +323,7 @@ class Ledger(Shown):
         """
         if dataset is not None:
             check_text("dataset", dataset)
-        with self.turns.transaction(self.reading) as connection:
+        with self.transactions.transaction(self.reading) as connection:
             with all_rows(connection) as rows:
                 entries = entries_of(rows)
             check_structure(connection, self.place)
@@ -338,10 +337,10 @@ class Ledger(Shown):
             LedgerError: The ledger cannot be read, or a row is not as it was written.
         """
         check_text("dataset", dataset)
-        with self.turns.transaction(self.reading) as connection:
-            book = self.turns.book(connection)
+        with self.transactions.transaction(self.reading) as connection:
+            state = self.transactions.state(connection)
             keys = keys_of(connection, dataset, text)
-            found = (entry_under(connection, book, key) for key in keys)
+            found = (entry_under(connection, state, key) for key in keys)
             return [entry for entry in found if entry is not None]
 
     def rows(self) -> list[dict[str, Any]]:
@@ -350,7 +349,10 @@ class Ledger(Shown):
         Raises:
             LedgerError: The ledger cannot be read.
         """
-        with self.turns.transaction(self.reading) as connection, all_rows(connection) as rows:
+        with (
+            self.transactions.transaction(self.reading) as connection,
+            all_rows(connection) as rows,
+        ):
             return list(map(dict, rows))
 
     def verify(self, known_head: Head | None = None) -> Verification:
@@ -367,7 +369,7 @@ class Ledger(Shown):
             LedgerError: The ledger cannot be read, or is damaged outside its rows.
         """
         check_type("known_head", known_head, Head | None)
-        with self.turns.transaction(self.reading) as connection:
+        with self.transactions.transaction(self.reading) as connection:
             replies = digests_of(connection)
             with all_rows(connection) as rows:
                 found = verification(rows, known_head, replies)
@@ -383,17 +385,17 @@ class Ledger(Shown):
         Raises:
             LedgerError: The database cannot be read.
         """
-        with self.turns.transaction(self.reading) as connection:
+        with self.transactions.transaction(self.reading) as connection:
             return is_made(connection)
 
     def _prepare(self, *, create: bool) -> None:
         """Make or upgrade the tables, if there is need."""
-        with self.turns.transaction(self.reading) as connection:
+        with self.transactions.transaction(self.reading) as connection:
             check_server(connection, self.place)
             if is_made(connection):
                 return
-        if self.turns.is_on_server and not create:
+        if self.transactions.is_on_server and not create:
             return
-        with self.turns.transaction(self.writing) as connection:
-            take_turn(connection)
+        with self.transactions.transaction(self.writing) as connection:
+            lock_out_writers(connection)
             make_table(connection, self.place)

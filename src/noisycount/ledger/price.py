@@ -1,18 +1,13 @@
-"""What the price of counts means for one person, in words.
-
-What a table costs, and the noise that its price buys.
-
-What a table costs where one unit takes the place of another, from its noise.
-"""
+"""Which data sets an outsider must not tell apart, and what the answers of a table cost then."""
 
 from collections.abc import Sequence
+from enum import Enum
 from fractions import Fraction
 from math import isqrt
 
 from noisycount.display.numbers import odds_bound, odds_sentence
 from noisycount.display.values import short
 from noisycount.frozen import frozen
-from noisycount.ledger.approximate import NeighbourRelation
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.exact import exact_delta, exact_epsilon
 from noisycount.model.concentrated import epsilon_of_rho, l1_sensitivity, rho_within
@@ -21,14 +16,75 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.validation import Exactly
 
-__all__ = ["NoisyLevels", "TablePrice", "approximate_loss", "odds_of", "odds_of_all"]
+__all__ = [
+    "NeighbourRelation",
+    "NoisyLevels",
+    "TablePrice",
+    "approximate_loss",
+    "histogram_charge",
+    "neighbours_of_size",
+    "odds_of",
+    "odds_of_all",
+]
+
+
+class NeighbourRelation(Enum):
+    """How two data sets differ that an outsider must not tell apart, by how many units change.
+
+    A unit is a record, or a person with all records.
+    """
+
+    ADD_REMOVE = 1
+    REPLACEMENT = 2
+
+
+def neighbours_of_size(size: int | None) -> NeighbourRelation:
+    """The neighbours of a data set: where its size is public, one unit replaces another.
+
+    Args:
+        size: The public number of units, or None where nobody shall know it.
+
+    Example:
+        >>> neighbours_of_size(None).name, neighbours_of_size(5912).name
+        ('ADD_REMOVE', 'REPLACEMENT')
+    """
+    return NeighbourRelation.ADD_REMOVE if size is None else NeighbourRelation.REPLACEMENT
+
+
+def histogram_charge(
+    epsilon: Fraction, groups: int, neighbours: NeighbourRelation, groups_of_a_unit: int = 1
+) -> Fraction:
+    """What the counts of several groups cost together, each with the noise of one count.
+
+    With g groups, of which one unit can be in m at most, the counts move by min(g, m) in all when
+    a unit comes or goes, and by min(g, 2m) when one replaces another; each count by 1 at most. The
+    charge is that many times ε: ε and 2ε for disjoint groups.
+
+    Args:
+        epsilon: The price of one count with that noise, in units of privacy loss.
+        groups: How many groups there are, at least 1.
+        neighbours: What an outsider must not tell apart.
+        groups_of_a_unit: In how many groups one unit can be, at least 1. A person whose records
+            fall in several groups is in all of them: disjoint groups of records are not disjoint
+            groups of persons.
+
+    Raises:
+        ValueError: `epsilon` is out of range, or a number of groups is below 1.
+
+    Example:
+        >>> [str(histogram_charge(Fraction(1, 3), 5, kind)) for kind in NeighbourRelation]
+        ['1/3', '2/3']
+    """
+    price = exact_epsilon(epsilon)
+    for name, value in (("groups", groups), ("groups_of_a_unit", groups_of_a_unit)):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+    replaced = neighbours is NeighbourRelation.REPLACEMENT
+    return price * l1_sensitivity(groups, groups_of_a_unit, replaced=replaced)
 
 
 USUAL_DELTA = Fraction(1, 10**6)
-
-
 """The δ at which ρ is told in ε where nobody named one."""
-
 
 _Told = tuple[float | Fraction, Fraction]
 

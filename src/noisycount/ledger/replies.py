@@ -19,9 +19,9 @@ from noisycount.ledger.entries import Entry, Request, check_text
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.reply import Reply, found_reply, keep_older, write_reply
 from noisycount.ledger.rows import entry_under, first_made
-from noisycount.ledger.state import Book
+from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import LEDGER, REPLIES
-from noisycount.ledger.transactions import Enclosure
+from noisycount.ledger.transactions import AttachedWrite
 
 __all__ = ["Found", "Replies", "Selection", "entry_of_key", "entry_of_request", "selected"]
 
@@ -49,62 +49,47 @@ class Replies:
     _is_made: bool = field(default=False, repr=False)
 
     def of(self, name: str) -> Reply | None:
-        """The reply to the request of a name; None where there is none.
-
-        Raises:
-            ValueError: The name is not printable.
-            LedgerError: The ledger cannot be read, or the reply is not as it was given.
-        """
+        """The reply to the request of a name; None where there is none."""
         check_text("name", name)
-        return self.ledger.turns.found(partial(self._found, name))
+        return self.ledger.transactions.found(partial(self._found, name))
 
     def kept(self, reply: Reply) -> Reply:
-        """The reply under its name for ever: this one, unless one was kept before.
-
-        Raises:
-            ValueError: The name is not printable.
-            LedgerError: The ledger cannot be written, or what was kept is not as it was given.
-        """
+        """The reply under its name for ever: this one, unless one was kept before."""
         check_text("name", reply.name)
         self._make()
 
-        def kept(connection: Connection, book: Book) -> Reply:
-            found = self._found(reply.name, connection, book)
+        def kept(connection: Connection, state: LedgerState) -> Reply:
+            found = self._found(reply.name, connection, state)
             if found is not None:
                 return found
-            write_reply(reply, self.ledger.clock(), connection, book)
+            write_reply(reply, self.ledger.clock(), connection, state)
             return reply
 
-        return self.ledger.turns.written(kept)
+        return self.ledger.transactions.written(kept)
 
-    def enclosure(self, reply: Reply) -> Enclosure:
-        """What keeps a reply in the transaction that stores its answer, unless one was kept before.
-
-        Raises:
-            ValueError: The name is not printable.
-            LedgerError: The ledger cannot be written.
-        """
+    def attached(self, reply: Reply) -> AttachedWrite:
+        """What keeps a reply in the transaction that stores its answer, if it has none yet."""
         check_text("name", reply.name)
         self._make()
 
-        return Enclosure(partial(write_reply, reply, self.ledger.clock()))
+        return AttachedWrite(partial(write_reply, reply, self.ledger.clock()))
 
     def _make(self) -> None:
         """Make the table where there is none; that it is there is known once it is committed."""
         if not self._is_made:
-            self.ledger.turns.written(_make)
+            self.ledger.transactions.written(_make)
             self._is_made = True
 
-    def _found(self, name: str, connection: Connection, book: Book) -> Reply | None:
+    def _found(self, name: str, connection: Connection, state: LedgerState) -> Reply | None:
         """The reply of a name, where there are replies at all."""
         has_table = self._is_made or inspect(connection).has_table(REPLIES.name)
-        return found_reply(connection, book, name, has_table=has_table)
+        return found_reply(connection, state, name, has_table=has_table)
 
 
-def _make(connection: Connection, book: Book) -> None:
+def _make(connection: Connection, state: LedgerState) -> None:
     """Make the table of replies; those in one that is older get their rows in the ledger."""
     REPLIES.create(connection, checkfirst=True)
-    keep_older(connection, book)
+    keep_older(connection, state)
 
 
 def entry_of_key(ledger: Ledger, key: str) -> Entry | None:
@@ -114,10 +99,6 @@ def entry_of_key(ledger: Ledger, key: str) -> Entry | None:
         ledger: An open one.
         key: What the asker called the request.
 
-    Raises:
-        ValueError: The key is not printable.
-        LedgerError: The ledger cannot be read, or a row is not as it was written.
-
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -126,7 +107,7 @@ def entry_of_key(ledger: Ledger, key: str) -> Entry | None:
         True
     """
     check_text("key", key)
-    return ledger.turns.found(lambda connection, book: entry_under(connection, book, key))
+    return ledger.transactions.found(lambda connection, state: entry_under(connection, state, key))
 
 
 def entry_of_request(
@@ -138,12 +119,9 @@ def entry_of_request(
         ledger: An open one.
         request: What is asked, and at what price.
         formers: As for `Ledger.reserve`.
-
-    Raises:
-        LedgerError: The ledger cannot be read, or a row is not as it was written.
     """
     forms = request.forms(formers)
-    return ledger.turns.found(lambda connection, book: first_made(connection, book, forms))
+    return ledger.transactions.found(lambda connection, state: first_made(connection, state, forms))
 
 
 @frozen
@@ -204,22 +182,19 @@ def selected(ledger: Ledger, selection: Selection, first: int, most: int | None)
         selection: Which are wanted.
         first: How many newer ones are left out.
         most: How many are read; None: all that are left.
-
-    Raises:
-        LedgerError: The ledger cannot be read, or a row is not as it was written.
     """
     conditions = selection.conditions
     query = select(LEDGER.c.key).where(*conditions).order_by(LEDGER.c.number.desc())
-    with ledger.turns.transaction(ledger.reading) as connection:
-        book = ledger.turns.book(connection)
+    with ledger.transactions.transaction(ledger.reading) as connection:
+        state = ledger.transactions.state(connection)
         counted = select(func.count()).select_from(LEDGER).where(*conditions)
         total = connection.execute(counted).scalar_one()
         keys = connection.execute(query.offset(first).limit(most)).scalars().all()
-        found = (entry_under(connection, book, key) for key in keys)
+        found = (entry_under(connection, state, key) for key in keys)
         return Found(
             entries=tuple(entry for entry in found if entry is not None),
             total=total,
-            datasets=dict(book.datasets),
-            analysts=dict(book.analysts),
-            head=book.head,
+            datasets=dict(state.datasets),
+            analysts=dict(state.analysts),
+            head=state.head,
         )

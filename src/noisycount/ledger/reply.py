@@ -17,21 +17,17 @@ from noisycount.frozen import frozen
 from noisycount.ledger.chain import reply_columns
 from noisycount.ledger.entries import Entry, TableAnswer
 from noisycount.ledger.rows import all_rows, append, entries_of
-from noisycount.ledger.state import Book
+from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import REPLIES, RESTORE
 
 __all__ = ["Reply", "check_older", "digests_of", "found_reply", "keep_older", "write_reply"]
-
 
 _ADDED = (
     "INSERT INTO replies (name, dataset, request, reply) VALUES ({marks})"
     " ON CONFLICT (name) DO NOTHING"
 )
 
-
 _OF_NAME = select(REPLIES).where(REPLIES.c.name == bindparam("name"))
-
-
 _QUICKLY = 1  # of zlib's levels
 
 
@@ -59,63 +55,58 @@ def digests_of(connection: Connection) -> dict[str, str]:
     return {row.name: _digest(row) for row in connection.execute(select(REPLIES))}
 
 
-def found_reply(connection: Connection, book: Book, name: str, *, has_table: bool) -> Reply | None:
+def found_reply(
+    connection: Connection, state: LedgerState, name: str, *, has_table: bool
+) -> Reply | None:
     """The reply to the request of a name, as it was given; None where there is none.
 
     Args:
         connection: To the ledger.
-        book: What was read of the ledger.
+        state: What was read of the ledger.
         name: What the request is called.
         has_table: Whether there is a table of replies.
-
-    Raises:
-        LedgerError: It is not as it was given, or belongs to no row of the ledger.
     """
-    known = book.replies.get(name)
+    known = state.replies.get(name)
     row = connection.execute(_OF_NAME, {"name": name}).one_or_none() if has_table else None
     if row is None and known is None:
         return None
     if row is None or (known is not None and _digest(row) != known):
         raise LedgerError(f"reply {name!r} of the ledger is not as it was given; {RESTORE}")
     if known is None:
-        if book.replies:
+        if state.replies:
             raise LedgerError(f"reply {name!r} is in no row of the ledger; {RESTORE}")
         _Answers.of(connection).check(row)
     return _reply(row)
 
 
-def write_reply(reply: Reply, made: datetime, connection: Connection, book: Book) -> bool:
+def write_reply(reply: Reply, made: datetime, connection: Connection, state: LedgerState) -> bool:
     """Whether a reply was written, and the row that holds its digest, as its name was new."""
     packed = zlib.compress(reply.content, _QUICKLY)
     mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
     query = _ADDED.format(marks=", ".join([mark] * 4))
     values = (reply.name, reply.dataset, reply.request, packed)
-    if reply.name in book.replies or connection.exec_driver_sql(query, values).rowcount != 1:
+    if reply.name in state.replies or connection.exec_driver_sql(query, values).rowcount != 1:
         return False
-    append(book, reply_columns(reply.name, _digest_of(*values), max(made, book.made)))
+    append(state, reply_columns(reply.name, _digest_of(*values), max(made, state.made)))
     return True
 
 
-def keep_older(connection: Connection, book: Book) -> None:
+def keep_older(connection: Connection, state: LedgerState) -> None:
     """Let the rows of the ledger hold the digests of replies that are older than such rows.
 
     One that repeats no answer of the ledger stays outside: it is given to nobody.
     """
-    older = {} if book.replies else digests_of(connection)
+    older = {} if state.replies else digests_of(connection)
     if not older:
         return
     answers = _Answers.of(connection)
     for row in connection.execute(select(REPLIES)).all():
         if answers.fault(row) is None:
-            append(book, reply_columns(row.name, older[row.name], book.made))
+            append(state, reply_columns(row.name, older[row.name], state.made))
 
 
 def check_older(connection: Connection) -> None:
-    """Refuse a reply, older than the rows for replies, that repeats no answer of the ledger.
-
-    Raises:
-        LedgerError: There is one.
-    """
+    """Refuse a reply, older than the rows for replies, that repeats no answer of the ledger."""
     answers = _Answers.of(connection)
     for row in connection.execute(select(REPLIES)):
         answers.check(row)
@@ -133,20 +124,12 @@ class _Answers:
 
     @classmethod
     def of(cls, connection: Connection) -> "_Answers":
-        """All of a ledger.
-
-        Raises:
-            LedgerError: A row is not as it was written.
-        """
+        """All of a ledger."""
         with all_rows(connection) as rows:
             return cls({entry.key: entry for entry in entries_of(rows)})
 
     def check(self, row: Any) -> None:  # noqa: ANN401 - of the table of replies
-        """Refuse the row of a reply that repeats no answer.
-
-        Raises:
-            LedgerError: It is such a one.
-        """
+        """Refuse the row of a reply that repeats no answer."""
         why = self.fault(row)
         if why is not None:
             raise LedgerError(f"reply {row.name!r} of the ledger {why}; {RESTORE}")
@@ -191,11 +174,7 @@ def _tables(entries: Iterable[Entry]) -> Iterator[Counter[int]]:
 
 
 def _reply(row: Any) -> Reply:  # noqa: ANN401
-    """The reply that a row keeps.
-
-    Raises:
-        LedgerError: It is damaged.
-    """
+    """The reply that a row keeps."""
     try:
         content = zlib.decompress(row.reply)
     except (zlib.error, TypeError):

@@ -1,6 +1,6 @@
 """What is read of a ledger's table, oldest row first, and the row that is added to it.
 
-The book of an open ledger, which its threads read on together.
+The state of an open ledger, which its threads read on together.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,11 +27,11 @@ from noisycount.ledger.chain import (
     row_hash,
 )
 from noisycount.ledger.entries import Entry, Request
-from noisycount.ledger.state import Book
+from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import LEDGER, RESTORE, check_structure, columns_of, damaged, widen
 
 __all__ = [
-    "SharedBook",
+    "CachedState",
     "all_rows",
     "append",
     "entries_of",
@@ -42,15 +42,9 @@ __all__ = [
     "write",
 ]
 
-
 _SELECT = "SELECT {columns} FROM ledger"
-
-
 _AT_ONCE = 20  # rows that are fetched together: some could hold tables of a million counts
-
-
 _WRITTEN_AT_ONCE = 40  # rows: older SQLites take no more than 999 values
-
 
 _WITHOUT_INDEXES = tuple(
     f"SET LOCAL enable_{scan} = off" for scan in ("indexscan", "indexonlyscan", "bitmapscan")
@@ -76,13 +70,10 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
 
     Args:
         rows: All rows, oldest first.
-
-    Raises:
-        LedgerError: A row is not as it was written.
     """
-    book, entries = Book(), dict[str, Entry]()
+    state, entries = LedgerState(), dict[str, Entry]()
     for row in rows:
-        _add(book, [row])
+        _add(state, [row])
         if row["kind"] == DEBIT:
             entries[row["key"]] = entry_of(row, None)
         elif row["kind"] == ANSWER:
@@ -101,11 +92,7 @@ def row_at(connection: Connection, number: int) -> Row | None:
 
 
 def require_row(connection: Connection, known_head: Head, place: str) -> None:
-    """The refusal of a ledger that does not hold the row that its owner wrote down.
-
-    Raises:
-        LedgerError: It is such a one.
-    """
+    """The refusal of a ledger that does not hold the row that its owner wrote down."""
     if known_head.number == 0:
         return
     row = row_at(connection, known_head.number)
@@ -116,17 +103,13 @@ def require_row(connection: Connection, known_head: Head, place: str) -> None:
         )
 
 
-def follow(connection: Connection, book: Book) -> None:
-    """Add to a book what was written since its newest row, which must still be there.
-
-    Raises:
-        LedgerError: A row is not as it was written; the book ends before it.
-    """
-    if not book.head.number:
+def follow(connection: Connection, state: LedgerState) -> None:
+    """Add to a state what was written since its newest row, which must still be there."""
+    if not state.head.number:
         with all_rows(connection) as rows:
-            _add(book, rows)
+            _add(state, rows)
         return
-    newest = book.head
+    newest = state.head
     query = f"{_SELECT} WHERE ledger.number >= {{mark}} ORDER BY ledger.number"
     later = _named(_executed(connection, query, (newest.number,)))
     row = next(later, None)
@@ -137,27 +120,29 @@ def follow(connection: Connection, book: Book) -> None:
         )
     if row["hash"] != newest.hash or row_hash(row) != newest.hash:
         raise damaged(newest.number)
-    _add(book, later)
+    _add(state, later)
 
 
-def entry_under(connection: Connection, book: Book, key: str | None) -> Entry | None:
+def entry_under(connection: Connection, state: LedgerState, key: str | None) -> Entry | None:
     """The debit under a key with its answer, if there is one."""
-    if key is None or key not in book.debits:
+    if key is None or key not in state.debits:
         return None
-    debit = _row_in_book(connection, book, book.debits[key])
-    answered = book.answers.get(key)
-    answer = None if answered is None else _row_in_book(connection, book, answered)["answer"]
+    debit = _row_in_state(connection, state, state.debits[key])
+    answered = state.answers.get(key)
+    answer = None if answered is None else _row_in_state(connection, state, answered)["answer"]
     try:
         entry = entry_of(debit, answer)
     except ValueError:
         raise damaged(debit["number"]) from None
-    return replace(entry, repeats=book.repeats[key]) if key in book.repeats else entry
+    return replace(entry, repeats=state.repeats[key]) if key in state.repeats else entry
 
 
-def first_made(connection: Connection, book: Book, requests: Iterable[Request]) -> Entry | None:
+def first_made(
+    connection: Connection, state: LedgerState, requests: Iterable[Request]
+) -> Entry | None:
     """The debit of the first of some requests that was made, if one was."""
-    keys = filter(None, map(book.key_of, requests))
-    return next((entry_under(connection, book, key) for key in keys), None)
+    keys = filter(None, map(state.key_of, requests))
+    return next((entry_under(connection, state, key) for key in keys), None)
 
 
 def keys_of(connection: Connection, dataset: str, text: str) -> list[str]:
@@ -168,21 +153,21 @@ def keys_of(connection: Connection, dataset: str, text: str) -> list[str]:
     return list(connection.execute(query.order_by(LEDGER.c.number)).scalars())
 
 
-def append(book: Book, columns: Row) -> None:
-    """Add the row that follows a draft of a book to it; `write` brings it into the table."""
-    row = chained(book.head, columns)
-    _add(book, [row])
-    book.unwritten.append(row)
+def append(state: LedgerState, columns: Row) -> None:
+    """Add the row that follows a draft of a state to it; `write` brings it into the table."""
+    row = chained(state.head, columns)
+    _add(state, [row])
+    state.unwritten.append(row)
 
 
-def write(connection: Connection, book: Book) -> None:
+def write(connection: Connection, state: LedgerState) -> None:
     """Write the rows of a draft that the table does not have yet.
 
     Each statement lets all other threads run, and this one wait for its turn: so there are few.
     Rows of an older form need no newer table.
     """
-    for first in range(0, len(book.unwritten), _WRITTEN_AT_ONCE):
-        rows = book.unwritten[first : first + _WRITTEN_AT_ONCE]
+    for first in range(0, len(state.unwritten), _WRITTEN_AT_ONCE):
+        rows = state.unwritten[first : first + _WRITTEN_AT_ONCE]
         widen(connection, list(dict.fromkeys(chain.from_iterable(map(later_columns, rows)))))
         names = [name for name in rows[0] if any(row[name] is not None for row in rows)]
         marks = f"({', '.join(['{mark}'] * len(names))})"
@@ -191,7 +176,7 @@ def write(connection: Connection, book: Book) -> None:
             f" VALUES {', '.join([marks] * len(rows))}"
         )
         _executed(connection, query, [row[name] for row in rows for name in names])
-    book.unwritten.clear()
+    state.unwritten.clear()
 
 
 def _executed(connection: Connection, query: str, values: Sequence[object]) -> Result[Any]:
@@ -213,63 +198,60 @@ def _named(rows: Result[Any]) -> Iterator[Row]:
     return (dict(zip(names, row, strict=True)) for row in rows)
 
 
-def _add(book: Book, rows: Iterable[Row]) -> None:
+def _add(state: LedgerState, rows: Iterable[Row]) -> None:
     for row in rows:
-        if book.fault(row) is not None:
-            raise damaged(book.head.number + 1)
+        if state.fault(row) is not None:
+            raise damaged(state.head.number + 1)
 
 
-def _row_in_book(connection: Connection, book: Book, number: int) -> Row:
+def _row_in_state(connection: Connection, state: LedgerState, number: int) -> Row:
     """A row that was read before, if it is still as it was written."""
-    row = book.unwritten_row(number) or row_at(connection, number)
+    row = state.unwritten_row(number) or row_at(connection, number)
     if row is None or row["hash"] != row_hash(row):
         raise damaged(number)
     return row
 
 
 @dataclass(slots=True, eq=False)
-class SharedBook:
+class CachedState:
     """What was read of a ledger since it was opened.
 
     Attributes:
-        book: What the rows add up to; of an empty ledger while nothing was read.
+        state: What the rows add up to; of an empty ledger while nothing was read.
         lock: Held while rows are added.
-        is_newest: Whether no other process can add a row now, so that the book holds all of them.
+        is_newest: Whether no other process can add a row now, so that the state holds all of them.
     """
 
-    book: Book = field(default_factory=Book)
+    state: LedgerState = field(default_factory=LedgerState)
     lock: Lock = field(default_factory=Lock)
     is_newest: bool = False
 
-    def read_on(self, connection: Connection, place: str) -> Book:
-        """The book up to the newest row.
+    def read_on(self, connection: Connection, place: str) -> LedgerState:
+        """The state up to the newest row.
 
         The first call reads and checks the whole ledger, a later one only what was written since.
 
         Args:
             connection: To the ledger, in a transaction that has read nothing yet.
             place: What messages call the ledger.
-
-        Raises:
-            LedgerError: The database is damaged, or a row is not as it was written.
         """
         with self.lock:
-            if self.book.head.number:
-                follow(connection, self.book)
+            if self.state.head.number:
+                follow(connection, self.state)
             else:
-                book = Book()
-                follow(connection, book)
+                state = LedgerState()
+                follow(connection, state)
                 check_structure(connection, place)
-                self.book = book
-            return self.book
+                self.state = state
+            return self.state
 
-    def adopt(self, draft: Book, after: Head) -> None:
+    def adopt(self, draft: LedgerState, after: Head) -> None:
         """Add rows that were committed, unless somebody has read them meanwhile.
 
         Args:
-            draft: A draft of the book, with them.
+            draft: A draft of the state, with them.
             after: The row that they follow.
         """
         with self.lock:
-            if self.book.head == after:
-                self.book.adopt(draft)
+            if self.state.head == after:
+                self.state.adopt(draft)

@@ -30,14 +30,12 @@ from noisycount.ledger.chain import (
 )
 from noisycount.ledger.entries import Analyst, Repeat, Request, TableAnswer, check_text
 
-__all__ = ["Book", "Verification", "time_of_debit", "totals", "verification"]
-
-
+__all__ = ["LedgerState", "Verification", "time_of_debit", "totals", "verification"]
 _NOTHING = Loss()
 
 
 @dataclass(slots=True)
-class Book:
+class LedgerState:
     """What was read of a chain so far, each row checked against all before it.
 
     Whatever is charged or answered is decided by it, and so by rows whose hashes were computed: a
@@ -69,13 +67,13 @@ class Book:
     repeats: MutableMapping[str, tuple[Repeat, ...]] = field(default_factory=dict)
     unwritten: list[Row] = field(default_factory=list, kw_only=True)
 
-    def draft(self) -> "Book":
-        """A book that goes on from this one, which stays as it is."""
+    def draft(self) -> "LedgerState":
+        """A state that goes on from this one, which stays as it is."""
         head = self.head  # before what it covers
-        return Book(head, self.made, *(Overlay(each) for each in self.mappings))
+        return LedgerState(head, self.made, *(Overlay(each) for each in self.mappings))
 
-    def adopt(self, draft: "Book") -> None:
-        """Add what a draft of this book added to it; it was committed."""
+    def adopt(self, draft: "LedgerState") -> None:
+        """Add what a draft of this state added to it; it was committed."""
         for each, drafted in zip(self.mappings, draft.mappings, strict=True):
             each.update(drafted.added)  # type: ignore[attr-defined]  # those of a draft have it
         self.made = draft.made
@@ -215,33 +213,28 @@ def verification(
         replies: The digests of all replies that are kept, by the names of their requests; None:
             they are not compared.
     """
-    book = Book()
+    state = LedgerState()
     for row in rows:
-        head = book.head
-        why = book.fault(row)
-        if why is None and not _holds(book.head, known_head):
+        head = state.head
+        why = state.fault(row)
+        if why is None and not _holds(state.head, known_head):
             why = "is not the row that was written down: an older copy was restored, or rewritten"
         if why is None and replies is not None and _is_lost(row, replies):
             why = f"is of reply {row['key']!r}, which was changed or removed"
         if why is not None:
             return Verification(head, head.number + 1, why)
-    if known_head is not None and book.head.number < known_head.number:
+    if known_head is not None and state.head.number < known_head.number:
         why = f"is missing, though row {known_head.number} was written down: this is an older copy"
-        return Verification(book.head, book.head.number + 1, why)
-    foreign = sorted((replies or {}).keys() - book.replies.keys())
-    if foreign and book.replies:
-        why = f"is missing: reply {foreign[0]!r} is in no row, and was added behind its back"
-        return Verification(book.head, book.head.number + 1, why)
-    return Verification(book.head, older_replies=len(foreign))
+        return Verification(state.head, state.head.number + 1, why)
+    unknown = sorted((replies or {}).keys() - state.replies.keys())
+    if unknown and state.replies:
+        why = f"is missing: reply {unknown[0]!r} is in no row, and was added behind its back"
+        return Verification(state.head, state.head.number + 1, why)
+    return Verification(state.head, older_replies=len(unknown))
 
 
 def _time(text: str) -> datetime:
-    """The time in UTC that a text denotes.
-
-    Raises:
-        ValueError: It denotes none, or one elsewhere.
-        TypeError: It is no text.
-    """
+    """The time in UTC that a text denotes."""
     time = datetime.fromisoformat(text)
     if time.utcoffset() != timedelta(0):
         raise ValueError(f"made must be in UTC, got {text}")
@@ -261,42 +254,38 @@ def _holds(head: Head, known_head: Head | None) -> bool:
 _DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a ledger
 
 
-def totals(book: Book, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
+def totals(
+    state: LedgerState, request: Request, budget: Budget, analyst: Analyst
+) -> tuple[Loss, Loss]:
     """What the data set and the analyst have paid in all once a request is charged.
 
     Args:
-        book: What was charged before.
+        state: What was charged before.
         request: What is asked, and at what price; it was not charged before.
         budget: The most that the data set may pay in all.
         analyst: Who asks; the price must fit the analyst's budget as well.
-
-    Raises:
-        BudgetError: The price exceeds what is left.
     """
     price = request.price
-    spent, own = book.paid_for(request.dataset), book.paid_by(analyst.name)
+    spent, own = state.paid_for(request.dataset), state.paid_by(analyst.name)
     _check_budget(price, budget, spent, repr(told_name(request.dataset)))
     if analyst.budget is not None:
         _check_budget(price, analyst.budget, own, f"analyst {analyst.name!r}")
     return spent + price, own + price
 
 
-def time_of_debit(book: Book, time: datetime) -> datetime:
+def time_of_debit(state: LedgerState, time: datetime) -> datetime:
     """When a debit is made: times in a ledger never decrease.
 
     Args:
-        book: What was charged before.
+        state: What was charged before.
         time: What the clock says, in UTC.
-
-    Raises:
-        LedgerError: The clock is more than a minute behind the newest row.
     """
-    if time + _DRIFT < book.made:
+    if time + _DRIFT < state.made:
         raise LedgerError(
             f"the clock says {time:%Y-%m-%d %H:%M} UTC, but the newest row of the ledger is of"
-            f" {book.made:%Y-%m-%d %H:%M} UTC; set the clock right and ask again"
+            f" {state.made:%Y-%m-%d %H:%M} UTC; set the clock right and ask again"
         )
-    return max(time, book.made)
+    return max(time, state.made)
 
 
 def _check_budget(price: Loss, limit: Budget, spent: Loss, whose: str) -> None:

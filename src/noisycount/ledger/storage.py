@@ -51,21 +51,17 @@ __all__ = [
     "check_structure",
     "columns_of",
     "damaged",
-    "foreign",
     "is_made",
     "make",
     "refusals",
     "require_no_row",
+    "unexpected_answer",
     "upgrade",
     "widen",
 ]
 
-
 RESTORE = "restore it from a copy that holds every debit"
-
-
 _TABLES = MetaData()
-
 
 LEDGER = Table(
     "ledger",
@@ -84,7 +80,6 @@ LEDGER = Table(
     Index("ledger_of_a_key", "key", "kind", unique=True),
 )
 
-
 REPLIES = Table(
     "replies",
     MetaData(),
@@ -93,37 +88,26 @@ REPLIES = Table(
     Column("request", Text, nullable=False),
     Column("reply", LargeBinary, nullable=False),
 )
-
-
 """What a service replied; a ledger that no service asked has none."""
 
-
 _NEEDED = {*COLUMNS, "hash"}
-
-
 _IS_WHOLE = "ledger has all columns"  # what is remembered of a connection
-
-
 _WIDENED_BY = "transaction that gave it columns"  # it may be rolled back
-
 
 _SQLITE_GUARD = """
     CREATE TRIGGER ledger_refuses_{name} BEFORE {name} ON ledger
     BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END
 """
 
-
 _POSTGRESQL_FUNCTION = """
     CREATE FUNCTION ledger_refuses() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$
 """
 
-
 _POSTGRESQL_GUARD = """
     CREATE TRIGGER ledger_refuses_{name} BEFORE {name} ON ledger
     FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuses()
 """
-
 
 _OLDER = text(
     "SELECT debits.*, answers.answer AS answer FROM debits LEFT JOIN answers USING (key)"
@@ -142,11 +126,7 @@ def make(connection: Connection) -> None:
 
 
 def columns_of(connection: Connection) -> list[Column[Any]]:
-    """The columns of the table, which an older ledger has not all; nobody drops one.
-
-    Raises:
-        LedgerError: One is missing that every ledger has.
-    """
+    """The columns of the table, which an older ledger has not all; nobody drops one."""
     if connection.info.get(_IS_WHOLE):
         return list(LEDGER.columns)
     found = connection.exec_driver_sql("SELECT * FROM ledger LIMIT 0").keys()
@@ -173,9 +153,6 @@ def upgrade(connection: Connection) -> bool:
 
     Every debit and answer is kept, with its key, time and total. Who asked is unknown: all belong
     to the analyst of nobody's name.
-
-    Raises:
-        LedgerError: A row is damaged; nothing was changed.
     """
     tables = inspect(connection)
     if not (tables.has_table("debits") and tables.has_table("answers")):
@@ -197,7 +174,7 @@ def damaged(number: int) -> LedgerError:
     )
 
 
-def foreign(key: str) -> LedgerError:
+def unexpected_answer(key: str) -> LedgerError:
     """The refusal of an answer that has not the form that its question asks for."""
     return LedgerError(
         f"key {key!r} of the ledger has an answer that is none to its question; {RESTORE}"
@@ -244,34 +221,15 @@ def _upgraded(older: Sequence[Row[Any]]) -> Iterator[dict[str, Any]]:
 
 
 _ACCOUNT = "may not be used by this account; mend its permissions"
-
-
 _BUSY = "is busy with other questions; wait and ask again"
-
-
 _LOCKED = "is locked by another process; wait for it and ask again"
-
-
 _READ_ONLY = "is read-only; make it writable"
-
-
 _FULL = "has no room to grow; make room on the disk and ask again"
-
-
 _DISK = "met a disk error; make room on the disk, or mend it, and ask again"
-
-
 _DAMAGED = f"is damaged; {RESTORE}"
-
-
 _UNKNOWN = "cannot be used; check that noisycount wrote it"
-
-
 _NO_SERVER = "cannot be reached; check its address, its account, and that its server runs"
-
-
 _DISTURBED = "was disturbed by another process or its server; ask again"
-
 
 _SQLITE = {
     1: f"holds a ledger no more; {RESTORE}",
@@ -286,10 +244,7 @@ _SQLITE = {
     23: _ACCOUNT,
     26: "is not a ledger; name another file",
 }
-
-
 """By SQLite's primary result codes."""
-
 
 _POSTGRESQL = {
     "08": _NO_SERVER,
@@ -310,18 +265,12 @@ _POSTGRESQL = {
     "XX002": _DAMAGED,
     "XX000": _DISK,
 }
-
-
 """By PostgreSQL's error codes, or the two letters of their class."""
 
 
 @contextmanager
 def refusals(place: str) -> Iterator[None]:
-    """Replace what the database of a ledger says by one line that names the ledger.
-
-    Raises:
-        LedgerError: The database refused.
-    """
+    """Replace what the database of a ledger says by one line that names the ledger."""
     try:
         yield
     except SQLAlchemyError as error:
@@ -351,11 +300,7 @@ def _reason(error: SQLAlchemyError) -> str:
 
 
 def require_no_row(known_head: Head | None) -> None:
-    """The refusal of a ledger that is not there, though its owner wrote down a row of it.
-
-    Raises:
-        LedgerError: It is such a one.
-    """
+    """The refusal of a ledger that is not there, though its owner wrote down a row of it."""
     if known_head is not None and known_head.number:
         raise LedgerError(
             f"there is no ledger, though row {known_head.number} was written down; {RESTORE}"
@@ -371,9 +316,6 @@ def check_structure(connection: Connection, place: str) -> None:
     Args:
         connection: To the ledger.
         place: What messages call the ledger.
-
-    Raises:
-        LedgerError: The file is damaged.
     """
     if connection.dialect.name != "sqlite":
         return

@@ -17,16 +17,12 @@ from sqlalchemy import Connection, Engine
 
 from noisycount.errors import NoisyCountError, without_traceback
 from noisycount.frozen import frozen
-from noisycount.ledger.rows import SharedBook, write
-from noisycount.ledger.state import Book
+from noisycount.ledger.rows import CachedState, write
+from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import refusals
 
-__all__ = ["LOCK", "Convoy", "Enclosure", "Task", "Turns", "take_turn"]
-
-
+__all__ = ["LOCK", "AttachedWrite", "BatchQueue", "Task", "Transactions", "lock_out_writers"]
 Wish = TypeVar("Wish")
-
-
 Result = TypeVar("Result")
 
 
@@ -74,18 +70,14 @@ class Task(Generic[Wish, Result]):
             self.refusal = None
 
     def result(self) -> Result:
-        """What the thread got.
-
-        Raises:
-            NoisyCountError: It was refused.
-        """
+        """What the thread got."""
         if self.refusal is not None:
             raise self.refusal
         return self.results[0]
 
 
 @dataclass(slots=True, eq=False)
-class Convoy:
+class BatchQueue:
     """Lets one thread go for all that came while the one before it went.
 
     A commit waits for the disk, and a scan reads all records: who comes meanwhile shares the next.
@@ -108,9 +100,6 @@ class Convoy:
         Args:
             wish: What it wants.
             go: Settles tasks in their order, each or none.
-
-        Raises:
-            NoisyCountError: The wish was refused, or the way to it failed.
         """
         task = Task[Wish, Result](wish)
         try:
@@ -166,7 +155,7 @@ class Convoy:
 
 
 @dataclass(slots=True, eq=False)
-class Enclosure:
+class AttachedWrite:
     """What goes with one answer, which is stored with it or not at all.
 
     Attributes:
@@ -175,17 +164,15 @@ class Enclosure:
         is_written: Whether it was committed.
     """
 
-    write: Callable[[Connection, Book], bool]
+    write: Callable[[Connection, LedgerState], bool]
     is_written: bool = False
 
 
 LOCK = 0x6E6F697379636E74
-
-
 """Whoever writes to a ledger of a PostgreSQL database holds this lock."""
 
 
-def take_turn(connection: Connection) -> None:
+def lock_out_writers(connection: Connection) -> None:
     """Wait until nobody else writes; a writer of SQLite has waited as its transaction began.
 
     The server lets those who wait have their turns in the order in which they came.
@@ -197,10 +184,8 @@ def take_turn(connection: Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
 
 
-Work = Callable[[Connection, Book], Result]
-
-
-"""What reads a book and appends rows, as the last thing that it does."""
+Work = Callable[[Connection, LedgerState], Result]
+"""What reads a state and appends rows, as the last thing that it does."""
 
 
 @frozen
@@ -213,14 +198,14 @@ class _Look:
 
     work: Work[Any]
 
-    def __call__(self, connection: Connection, book: Book) -> Any:  # noqa: ANN401 - any result
+    def __call__(self, connection: Connection, state: LedgerState) -> Any:  # noqa: ANN401 - any result
         """What it gives."""
-        return self.work(connection, book)
+        return self.work(connection, state)
 
 
 @frozen
-class Turns:
-    """The turns of those who use an open ledger.
+class Transactions:
+    """The transactions of those who use an open ledger.
 
     Attributes:
         place: What messages call the ledger.
@@ -233,8 +218,8 @@ class Turns:
     place: str
     reading: Engine
     writing: Engine
-    read: SharedBook = field(default_factory=SharedBook)
-    writers: Convoy = field(default_factory=Convoy)
+    read: CachedState = field(default_factory=CachedState)
+    writers: BatchQueue = field(default_factory=BatchQueue)
 
     @property
     def is_on_server(self) -> bool:
@@ -247,16 +232,12 @@ class Turns:
         with refusals(self.place), engine.begin() as connection:
             yield connection
 
-    def book(self, connection: Connection) -> Book:
+    def state(self, connection: Connection) -> LedgerState:
         """What was charged and answered before, by all who write to the ledger."""
         return self.read.read_on(connection, self.place)
 
     def written(self, work: Work[Result]) -> Result:
-        """What some work gives once what it wrote is committed.
-
-        Raises:
-            LedgerError: The work was refused, or the ledger cannot be written.
-        """
+        """What some work gives once what it wrote is committed."""
         written: Result = self.writers.result(work, self._write)
         return written
 
@@ -266,41 +247,35 @@ class Turns:
         A file cannot be read while a commit is written to it; where threads of this process write
         one after the other, who only looks could wait for long, and so looks at the beginning of
         their next turn.
-
-        Raises:
-            LedgerError: The look was refused, or the ledger cannot be read.
         """
         if self.writers.led and not self.is_on_server:
             shared: Work[Result] = _Look(look)
             return self.written(shared)
         with self.transaction(self.reading) as connection:
-            return look(connection, self.book(connection))
+            return look(connection, self.state(connection))
 
-    def noted(self, look: Callable[[Book], Result]) -> Result:
-        """What a look into the book alone gives.
+    def noted(self, look: Callable[[LedgerState], Result]) -> Result:
+        """What a look into the state alone gives.
 
-        While this process holds the lock of a file, its book is all that was committed: so long
+        While this process holds the lock of a file, its state is all that was committed: so long
         nobody waits who only looks. What such a look finds decides no charge.
-
-        Raises:
-            LedgerError: The look was refused, or the ledger cannot be read.
         """
         if self.read.is_newest and not self.is_on_server:
-            return look(self.read.book)
-        return self.found(lambda _, book: look(book))
+            return look(self.read.state)
+        return self.found(lambda _, state: look(state))
 
     def _write(self, tasks: Sequence[Task[Work[Any], Any]]) -> None:
         """Do tasks in one transaction; who only looks does so before anything is written.
 
-        Each reads a book that ends at the row before its own: should the lock ever fail, a row that
+        Each reads a state that ends at the row before its own: should the lock ever fail, one that
         comes between takes the number of this one, and the database refuses it.
         """
-        with self._turn() as (connection, book):
+        with self._exclusive() as (connection, state):
             for task in tasks:
                 if isinstance(task.wish, _Look):
-                    task.settle(lambda look: look(connection, book))
+                    task.settle(lambda look: look(connection, state))
                     task.dismiss()
-            draft = book.draft()
+            draft = state.draft()
             before = draft.head
             for task in tasks:
                 if not task.is_final:
@@ -309,19 +284,19 @@ class Turns:
         self.read.adopt(draft, before)
 
     @contextmanager
-    def _turn(self) -> Iterator[tuple[Connection, Book]]:
+    def _exclusive(self) -> Iterator[tuple[Connection, LedgerState]]:
         """A transaction that locks out every other writer, and what was written before it.
 
         The first reading of all of a server's ledger takes long: others may write meanwhile.
         """
-        if self.is_on_server and not self.read.book.head.number:
+        if self.is_on_server and not self.read.state.head.number:
             with self.transaction(self.reading) as connection:
-                self.book(connection)
+                self.state(connection)
         try:
             with self.transaction(self.writing) as connection:
-                take_turn(connection)
-                book = self.book(connection)
+                lock_out_writers(connection)
+                state = self.state(connection)
                 self.read.is_newest = True
-                yield connection, book
+                yield connection, state
         finally:
             self.read.is_newest = False

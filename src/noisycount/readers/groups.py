@@ -13,13 +13,8 @@ from noisycount.query.schema import close_names
 from noisycount.readers.assumption import Assumed
 
 __all__ = ["RATES", "assumed_of_file", "check_columns", "check_rows"]
-
-
 RATES = "a rate between 0 and 1, such as 0.02 or 2%"
-
-
 """What a cell of rates must be."""
-
 
 _MOST = 10**9  # the law of more records of several rates takes minutes and gigabytes
 
@@ -30,10 +25,6 @@ def assumed_of_file(path: Path, size: int | None) -> Assumed:
     Args:
         path: The file; each row is a group.
         size: How many records there must be in all; None where that is not known.
-
-    Raises:
-        SourceError: The file cannot be read, has no such column, or a cell is no size or rate.
-        NoisyCountError: The sum differs from the size that was typed.
     """
     with PublicTable.open(path) as table:
         check_columns(table, ["size", "rate"])
@@ -55,11 +46,7 @@ def assumed_of_file(path: Path, size: int | None) -> Assumed:
 
 
 def check_columns(table: PublicTable, names: Iterable[str]) -> None:
-    """The refusal of a file without a column that nobody typed, as every such file has it.
-
-    Raises:
-        SourceError: It has none of that name.
-    """
+    """The refusal of a file without a column that nobody typed, as every such file has it."""
     for name in names:
         if name not in table.columns:
             raise SourceError(

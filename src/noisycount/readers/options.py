@@ -92,11 +92,7 @@ def plot_option(words: str) -> Callable[[Command], Command]:
 
 
 def _drawable(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
-    """A file for a picture, which can be drawn.
-
-    Raises:
-        NoisyCountError: The extra `charts` is not installed.
-    """
+    """A file for a picture, which can be drawn."""
     if path is None:
         return None
     if path.suffix.lower() not in {".svg", ".png"}:

@@ -200,9 +200,6 @@ def parse_rate(text: str) -> Rate:
 def noise_of(kind: str, scale: Fraction | int) -> AdditiveNoise:
     """The noise of a kind, as one types it or as answers tell it, and of a scale in records.
 
-    Raises:
-        ValueError: There is no such kind, or the scale is out of range.
-
     Example:
         >>> noise_of("discrete Laplace", Fraction(20, 3))
         DiscreteLaplace(scale=Fraction(20, 3))

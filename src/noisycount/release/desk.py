@@ -18,12 +18,12 @@ from noisycount.errors import (
     without_traceback,
 )
 from noisycount.frozen import frozen
-from noisycount.ledger.approximate import NeighbourRelation, neighbours_of_size
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer, asks_for_table
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.price import NeighbourRelation, neighbours_of_size
 from noisycount.ledger.replies import entry_of_request
-from noisycount.ledger.transactions import Enclosure
+from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.key_sets import Keys
@@ -36,10 +36,10 @@ from noisycount.release.results import Release, TableRelease
 from noisycount.release.table_queries import plan_of
 from noisycount.validation import Exactly
 
-__all__ = ["Desk", "Enclose"]
+__all__ = ["Attach", "Desk"]
 
 
-Enclose: TypeAlias = Callable[[Any], Enclosure]
+Attach: TypeAlias = Callable[[Any], AttachedWrite]
 """Gives what is written with a release, which is of the class that was asked for."""
 _PAID = "the debit stays, and to ask the same again costs nothing more"
 
@@ -57,7 +57,7 @@ class Desk(Shown, Closing):
         slot: When replies leave, refusals too; None: as soon as they are there, after a time that
             can tell something about the records.
         analyst: Who asks, and what their questions may cost together.
-        enclose: Gives what is written with a new answer, in its transaction; None: nothing is.
+        attach: Gives what is written with a new answer, in its transaction; None: nothing is.
 
     Raises:
         ValueError: The data set, the slot or the analyst is of another class.
@@ -80,7 +80,7 @@ class Desk(Shown, Closing):
     dataset: Dataset | LateDataset
     slot: ReplyTick | None = None
     analyst: Analyst = Analyst()
-    enclose: Enclose | None = None
+    attach: Attach | None = None
 
     def __post_init__(self) -> None:
         kinds = {"dataset": Dataset | LateDataset, "analyst": Analyst, "slot": ReplyTick | None}
@@ -411,10 +411,10 @@ class Desk(Shown, Closing):
         self, entry: Entry, answer: int | TableAnswer, told: Callable[[Entry], Published]
     ) -> Published:
         """The same where nothing fails; its frame holds the answer, and no refusal may hold it."""
-        answer, enclosure = _as_asked(entry, answer), None
-        if self.enclose is not None:
-            enclosure = self.enclose(told(replace(entry, answer=answer)))
-        return told(self.ledger.store(entry, answer, enclosure))
+        answer, attached = _as_asked(entry, answer), None
+        if self.attach is not None:
+            attached = self.attach(told(replace(entry, answer=answer)))
+        return told(self.ledger.store(entry, answer, attached))
 
     def _drawn(self, plan: QueryPlan) -> int | TableAnswer:
         """The noisy answer; what goes wrong could tell the true one, so it ends in `_unless`."""

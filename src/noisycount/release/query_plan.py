@@ -22,7 +22,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Request, TableAnswer, asks_for_table
 from noisycount.ledger.exact import exact_epsilon, is_in_range
-from noisycount.ledger.storage import foreign
+from noisycount.ledger.storage import unexpected_answer
 from noisycount.model.half_width import epsilon_within, readable_epsilon_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scales import as_written
@@ -128,7 +128,7 @@ class QueryPlan(ABC):
         with suppress(ValueError, TypeError, IndexError, OverflowError):
             if (answer := self.stored(entry)) is not None:
                 return self.result(answer, charged, **told)
-        raise foreign(entry.key)
+        raise unexpected_answer(entry.key)
 
 
 @frozen(slots=False)

@@ -32,7 +32,7 @@ from noisycount.ledger.ledger import Ledger
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind, Schema
 from noisycount.release.dataset import Dataset, LateDataset
-from noisycount.release.desk import Desk, Enclose
+from noisycount.release.desk import Attach, Desk
 from noisycount.release.query_plan import Forms, QueryPlan, unreadable_as_missing
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.table_queries import plan_of
@@ -176,11 +176,11 @@ class Records(Shown, Closing):
         dataset: Dataset,
         slot: ReplyTick | None = None,
         analyst: Analyst = Analyst(),  # noqa: B008 - frozen
-        enclose: Enclose | None = None,
+        attach: Attach | None = None,
     ) -> Desk:
         """The desk that counts these records; see ``Desk``. What they are is written down now."""
         self.write_down(ledger)
-        return Desk(self._source, ledger, dataset, slot, analyst, enclose)
+        return Desk(self._source, ledger, dataset, slot, analyst, attach)
 
     def prepare(self) -> None:
         """The refusal of records with cells that do not fit; see ``Source.prepare``."""

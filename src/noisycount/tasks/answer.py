@@ -19,7 +19,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, asks_for_table
-from noisycount.ledger.transactions import Enclosure
+from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level
@@ -221,7 +221,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
     plan: QueryPlan | None = None,
     key: str | None = None,
     purpose: str | None = None,
-    enclose: Callable[[Answer], Enclosure] | None = None,
+    attach: Callable[[Answer], AttachedWrite] | None = None,
 ) -> Answer:
     """The same of open records and an open ledger, which is not searched for better answers.
 
@@ -233,7 +233,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
         plan: Of the question, where it is known.
         key: What the asker calls the question; None: a random name.
         purpose: What the answer is for.
-        enclose: Gives what is written with a new answer; None: nothing is.
+        attach: Gives what is written with a new answer; None: nothing is.
     """
     plan = plan or plan_at(session, query, analyst)
     impossible = require_possible(session, plan, analyst)
@@ -253,7 +253,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
             impossible=impossible,
         )
 
-    enclosed = None if enclose is None else lambda release: enclose(told(release))
+    enclosed = None if attach is None else lambda release: attach(told(release))
     return told(session.desk(analyst, slot, enclosed).answer(query, key, purpose, plan))
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from noisycount.display.numbers import approximately, exact_text, percent, plus_minus, signed
 from noisycount.display.texts import told_name
 from noisycount.frozen import frozen
-from noisycount.ledger.approximate import NeighbourRelation, neighbours_of_size
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.entries import ANALYST, Analyst
+from noisycount.ledger.price import NeighbourRelation, neighbours_of_size
 from noisycount.release.dataset import next_words
 from noisycount.release.plan import TablePlan
 from noisycount.release.results import TableRelease

@@ -46,10 +46,7 @@ __all__ = [
     "spent_of",
 ]
 
-
 _MADE_AGAIN = {"access.lock", "contents.json"}  # by whoever needs them
-
-
 _OWNER_ALONE = 0o600
 
 
@@ -89,10 +86,6 @@ def backed_up(
         folder: Where the copy is to lie; it must not be there yet.
         known_head: A head that the owner wrote down; the copy must hold that row.
         with_copies: Whether copies of texts are taken along, which can be made again.
-
-    Raises:
-        ConfigError: The ledger is on a server, or the folder is there or cannot be made.
-        LedgerError: There is no ledger, or it cannot be read, or is not as it was written.
     """
     ledger = _file(configuration)
     if os.path.lexists(folder):
@@ -124,9 +117,6 @@ def at_copy(configuration: Config, place: str) -> Config:
     Args:
         configuration: What it says of all else.
         place: An address, or the path of a file.
-
-    Raises:
-        ConfigError: There is no such file.
     """
     url = place
     if "://" in place:
@@ -141,12 +131,7 @@ def at_copy(configuration: Config, place: str) -> Config:
 
 
 def _file(configuration: Config) -> Path:
-    """The file of the ledger.
-
-    Raises:
-        ConfigError: It is on a server.
-        LedgerError: Its address is no ledger's.
-    """
+    """The file of the ledger."""
     address = Address.read(configuration.ledger_url)
     if address.file is None or configuration.ledger_file is None:
         beside = configuration.data_folder
@@ -160,11 +145,7 @@ def _file(configuration: Config) -> Path:
 
 @contextmanager
 def _whole(folder: Path) -> Iterator[Path]:
-    """A folder that takes its name once all is in it, and else leaves nothing.
-
-    Raises:
-        ConfigError: It cannot be made or written.
-    """
+    """A folder that takes its name once all is in it, and else leaves nothing."""
     draft = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.part")
     try:
         draft.mkdir(mode=0o700)
@@ -272,8 +253,6 @@ def _quoted(place: Path) -> str:
 
 
 SHORTEST_KEY = 6
-
-
 """So many characters of a key tell it from others."""
 
 
@@ -291,11 +270,7 @@ class OldAnswer:
 
 
 def old_answer(key: str, configuration: Config) -> OldAnswer:
-    """The answer under a key of the ledger, or under the one key that begins so.
-
-    Raises:
-        NoisyCountError: There is no such answer, or it is no guess.
-    """
+    """The answer under a key of the ledger, or under the one key that begins so."""
     entry = entry_under_key(key, configuration, "--guess-from")
     if isinstance(entry.answer, TableAnswer) or asks_for_table(entry):
         raise NoisyCountError(
@@ -310,11 +285,7 @@ def old_answer(key: str, configuration: Config) -> OldAnswer:
 
 
 def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
-    """The debit under a key of the ledger, or under the one key that begins so.
-
-    Raises:
-        NoisyCountError: There is no such debit, or too little of its key is given.
-    """
+    """The debit under a key of the ledger, or under the one key that begins so."""
     found = _entries_of(key, debits(configuration))
     if len(found) == 1:
         return found[0]
@@ -339,11 +310,7 @@ def answered_words(entry: Entry) -> str:
 
 
 def spent_of(name: str, configuration: Config) -> Loss:
-    """What the answers about a data set have cost together.
-
-    Raises:
-        NoisyCountError: There is no such data set, or the ledger cannot be read.
-    """
+    """What the answers about a data set have cost together."""
     dataset = configuration.dataset(name)
     spent = [
         entry.spent for entry in debits(configuration) if entry.request.dataset == dataset.account

@@ -14,8 +14,7 @@ from noisycount.config.places import sqlite_file, sqlite_url
 from noisycount.display.texts import without_passwords
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
-from noisycount.ledger.approximate import Written, budget_from
-from noisycount.ledger.budget import Budget
+from noisycount.ledger.budget import Budget, Written, budget_from
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk

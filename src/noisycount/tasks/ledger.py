@@ -122,11 +122,7 @@ _FEW = 3  # questions that are all named
 
 
 def asked_words(entry: Entry) -> str:
-    """The predicate of a count; what a table is grouped by, or its questions.
-
-    Raises:
-        LedgerError: No command wrote the entry.
-    """
+    """The predicate of a count; what a table is grouped by, or its questions."""
     question = asked_of(entry)
     table, where = question.get("table"), question.get("where")
     if table is None and isinstance(where, str):
@@ -144,11 +140,7 @@ def asked_words(entry: Entry) -> str:
 
 
 def asked_object(entry: Entry) -> dict[str, Any]:
-    """The predicate, and of a table all but its keys, as JSON.
-
-    Raises:
-        LedgerError: No command wrote the entry.
-    """
+    """The predicate, and of a table all but its keys, as JSON."""
     asked_words(entry)
     question = asked_of(entry)
     told = {"where": question["where"]}

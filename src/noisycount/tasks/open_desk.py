@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from noisycount.ledger.approximate import Written
+    from noisycount.ledger.budget import Written
     from noisycount.release.desk import Desk
 
 __all__ = ["open_desk"]

@@ -20,7 +20,7 @@ from noisycount.ledger.replies import entry_of_request
 from noisycount.ledger.state import Verification
 from noisycount.ledger.storage import require_no_row
 from noisycount.release.dataset import RemainingBudget
-from noisycount.release.desk import Desk, Enclose
+from noisycount.release.desk import Attach, Desk
 from noisycount.release.query_plan import CountPlan, Forms
 from noisycount.release.records import Records
 from noisycount.release.reply_tick import ReplyTick
@@ -180,19 +180,19 @@ class DatasetSession:
         return entry is not None and analyst.may_see(entry)
 
     def desk(
-        self, analyst: Analyst, slot: ReplyTick | None = None, enclose: Enclose | None = None
+        self, analyst: Analyst, slot: ReplyTick | None = None, attach: Attach | None = None
     ) -> Desk:
         """The desk that charges an analyst's questions to an open ledger.
 
         Args:
             analyst: Who asks.
             slot: When replies leave; None: as soon as they are there.
-            enclose: Gives what is written with a new answer; None: nothing is.
+            attach: Gives what is written with a new answer; None: nothing is.
         """
         if self.ledger is None:
             raise ValueError("ledger must be open before a desk is, got None: make it first")
         paying = self.dataset.paying(self.records.name)
-        return self.records.desk(self.ledger, paying, slot, analyst, enclose)
+        return self.records.desk(self.ledger, paying, slot, analyst, attach)
 
     @contextmanager
     def charging(self) -> Iterator["DatasetSession"]:

@@ -11,9 +11,9 @@ from typing import Any
 from noisycount.catalog.record import ROW
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.errors import ConfigError, NoisyCountError, PredicateError
-from noisycount.ledger.approximate import ApproximateBudget, NeighbourRelation, neighbours_of_size
+from noisycount.ledger.budget import ApproximateBudget
 from noisycount.ledger.entries import Analyst
-from noisycount.ledger.price import TablePrice
+from noisycount.ledger.price import NeighbourRelation, TablePrice, neighbours_of_size
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.sampling.scales import as_written

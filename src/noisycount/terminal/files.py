@@ -15,11 +15,7 @@ __all__ = ["check_regular", "draft", "new_file", "writing"]
 
 @contextmanager
 def new_file(path: Path, option: str) -> Iterator[TextIO]:
-    """A text file that was not there before.
-
-    Raises:
-        NoisyCountError: It is there already, or cannot be written.
-    """
+    """A text file that was not there before."""
     try:
         with path.open("x", encoding="utf-8") as file:
             yield file
@@ -32,11 +28,7 @@ def new_file(path: Path, option: str) -> Iterator[TextIO]:
 
 
 def check_regular(file: Path) -> None:
-    """The refusal of what is there and neither a file nor a folder: a pipe would wait for ever.
-
-    Raises:
-        NoisyCountError: It is something else.
-    """
+    """The refusal of what is there and neither a file nor a folder: a pipe would wait for ever."""
     state = state_at(file)
     if state is not None and not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
         raise NoisyCountError(f"{str(file)!r} is no regular file: name another file")
@@ -44,11 +36,7 @@ def check_regular(file: Path) -> None:
 
 @contextmanager
 def writing(file: Path) -> Iterator[None]:
-    """The refusal of a file that what is done inside cannot write.
-
-    Raises:
-        NoisyCountError: It cannot be written, or is neither a file nor a folder.
-    """
+    """The refusal of a file that what is done inside cannot write."""
     try:
         check_regular(file)
         yield
@@ -66,9 +54,6 @@ def draft(file: Path) -> Iterator[Path]:
 
     Args:
         file: The file.
-
-    Raises:
-        NoisyCountError: It cannot be written, or is neither a file nor a folder.
     """
     part = file.with_name(f".{os.getpid()}.{file.name}")
     with writing(file):

@@ -100,8 +100,6 @@ def _word_width(word: str) -> int:
 
 Facts = list[tuple[str, str]]
 _GAP = 2  # between a name and its value
-
-
 _USUAL, _WIDEST = 80, 100  # columns
 _DUMB = {"dumb", "unknown"}  # terminals
 _READABLE = 20  # columns that are enough for values whose words are longer

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 __all__ = ["Done", "progress", "status"]
-
 Done = Callable[[float], None]
 """What work calls with the share of it that is done, from 0 to 1."""
 

@@ -37,7 +37,6 @@ from noisycount.terminal.refusal import STATUSES, writable
 
 _BROKEN = STATUSES[LedgerError]
 
-
 _head_option = click.option(
     "--head",
     "known_head",

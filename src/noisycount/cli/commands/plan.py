@@ -126,7 +126,6 @@ _OPTIONS = (
     ),
 )
 
-
 _NAMES = ("cells", "margins", "delta", "rho", "is_size_public", "is_hidden", "is_cumulative")
 
 

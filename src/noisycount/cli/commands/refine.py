@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
-
 _WHOLE = (
     "a published table is given by --table FILE or --key KEY [SOURCE], without ANSWERs, --answers, "
     "--size, --rate and --strata; one count of the ledger by --key and --size alone, and --rate"

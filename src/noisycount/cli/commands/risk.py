@@ -42,8 +42,6 @@ from noisycount.terminal.printing import file_facts, print_facts, print_json, pr
 from noisycount.terminal.progress import progress
 
 _NONE = "none"
-
-
 _KINDS = [*NOISE_KINDS, _NONE]
 
 

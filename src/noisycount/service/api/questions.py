@@ -21,7 +21,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.exact import exact_delta, exact_epsilon
 from noisycount.ledger.replies import entry_of_key
 from noisycount.ledger.reply import Reply
-from noisycount.ledger.transactions import Enclosure
+from noisycount.ledger.transactions import AttachedWrite
 from noisycount.query.key_sets import Listed, Word
 from noisycount.query.query import Query
 from noisycount.readers.values import parse_confidence, parse_within
@@ -248,27 +248,27 @@ class Spend:
 
     def _made(self, state: ServiceState) -> Reply:
         """The reply to a request that was not replied to before, which is kept with its answer."""
-        drafts: dict[Enclosure, Reply] = {}
+        drafts: dict[AttachedWrite, Reply] = {}
 
-        def enclose(answered: Answer) -> Enclosure:
+        def attach(answered: Answer) -> AttachedWrite:
             reply = self._draft(answered)
-            enclosure = state.replies.enclosure(reply)
-            drafts[enclosure] = reply
-            return enclosure
+            attached = state.replies.attached(reply)
+            drafts[attached] = reply
+            return attached
 
         try:
-            answered = self._answered(state, enclose)
+            answered = self._answered(state, attach)
         except BaseException:
             drafts.clear()  # the frames of a refusal hold no answer
             raise
-        kept = [reply for enclosure, reply in drafts.items() if enclosure.is_written]
+        kept = [reply for attached, reply in drafts.items() if attached.is_written]
         return kept[0] if kept else state.replies.kept(self._draft(answered))
 
-    def _answered(self, state: ServiceState, enclose: Callable[[Answer], Enclosure]) -> Answer:
+    def _answered(self, state: ServiceState, attach: Callable[[Answer], AttachedWrite]) -> Answer:
         """A count or a table."""
         counter, analyst = state.counter(self.user, self.dataset), state.analyst(self.user)
         query, why = self.question.query(), self.question.purpose
-        return answer_at(counter, query, analyst, key=self.name, purpose=why, enclose=enclose)
+        return answer_at(counter, query, analyst, key=self.name, purpose=why, attach=attach)
 
     def _draft(self, answered: Answer) -> Reply:
         """The reply that tells of an answer."""

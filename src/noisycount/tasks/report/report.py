@@ -12,12 +12,17 @@ from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.texts import told_names
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
-from noisycount.ledger.approximate import NeighbourRelation, neighbours_of_size
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import DESCRIPTION, Head, Row
 from noisycount.ledger.entries import Entry, TableAnswer, asked_of, asked_part
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.price import NoisyLevels, odds_of, odds_of_all
+from noisycount.ledger.price import (
+    NeighbourRelation,
+    NoisyLevels,
+    neighbours_of_size,
+    odds_of,
+    odds_of_all,
+)
 from noisycount.ledger.rows import entries_of
 from noisycount.ledger.state import Verification
 from noisycount.ledger.storage import require_no_row

@@ -30,13 +30,13 @@ def debit(ledger: Ledger, number: int) -> Entry:
 
 
 def test_a_reply_is_kept_with_its_answer_in_one_commit(ledger: Ledger) -> None:
-    """It is there afterwards, and its enclosure says so."""
+    """It is there afterwards, and the write says so."""
     entry, replies, commits = debit(ledger, 1), Replies(ledger), list[object]()
-    enclosure = replies.enclosure(FIRST)
+    attached = replies.attached(FIRST)
     event.listen(ledger.writing, "commit", commits.append)
-    assert not enclosure.is_written
-    assert ledger.store(entry, 103, enclosure).answer == 103
-    assert enclosure.is_written
+    assert not attached.is_written
+    assert ledger.store(entry, 103, attached).answer == 103
+    assert attached.is_written
     assert len(commits) == 1
     assert Replies(ledger).of("ana:1") == FIRST
     assert ledger.verify().broken is None
@@ -46,36 +46,36 @@ def test_what_goes_with_a_second_answer_is_not_written(ledger: Ledger) -> None:
     """The first answer stays, and nothing tells of another."""
     entry, replies = debit(ledger, 1), Replies(ledger)
     ledger.store(entry, 103)
-    enclosure = replies.enclosure(FIRST)
-    assert ledger.store(entry, 99, enclosure).answer == 103
-    assert not enclosure.is_written
+    attached = replies.attached(FIRST)
+    assert ledger.store(entry, 99, attached).answer == 103
+    assert not attached.is_written
     assert replies.of("ana:1") is None
 
 
 def test_a_reply_that_was_kept_before_stays(ledger: Ledger) -> None:
-    """The answer is stored, and the enclosure was not written."""
+    """The answer is stored, and the write beside it was not made."""
     entry, replies = debit(ledger, 1), Replies(ledger)
     replies.kept(FIRST)
-    enclosure = replies.enclosure(Reply("ana:1", "survey", "a digest", b"99"))
-    assert ledger.store(entry, 99, enclosure).answer == 99
-    assert not enclosure.is_written
+    attached = replies.attached(Reply("ana:1", "survey", "a digest", b"99"))
+    assert ledger.store(entry, 99, attached).answer == 99
+    assert not attached.is_written
     assert replies.of("ana:1") == FIRST
 
 
 def test_where_the_commit_is_refused_neither_is_there(ledger: Ledger) -> None:
     """No answer without its reply, and no reply without its answer."""
     entry, replies = debit(ledger, 1), Replies(ledger)
-    enclosure = replies.enclosure(FIRST)
+    attached = replies.attached(FIRST)
 
     def fail(*_: object) -> None:
         raise exc.OperationalError("a statement", {}, OSError("no room"))
 
     event.listen(ledger.writing, "commit", fail)
     with pytest.raises(LedgerError):
-        ledger.store(entry, 103, enclosure)
+        ledger.store(entry, 103, attached)
     event.remove(ledger.writing, "commit", fail)
-    assert not enclosure.is_written
+    assert not attached.is_written
     assert replies.of("ana:1") is None
     assert ledger.entries()[-1].answer is None
-    assert ledger.store(entry, 104, enclosure).answer == 104
-    assert enclosure.is_written
+    assert ledger.store(entry, 104, attached).answer == 104
+    assert attached.is_written
