@@ -1,11 +1,4 @@
-"""The survey of the demonstration as a file of one's own.
-
-One private question of a real survey: its plan, its answer, a better estimate, a picture.
-
-A demonstration in words.
-
-A demonstration as JSON.
-"""
+"""One private question of a real survey: its plan, its answer, a better estimate, a picture."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -42,11 +35,7 @@ __all__ = [
 
 
 def write_survey(file: Path) -> None:
-    """Copy the survey to a new file.
-
-    Raises:
-        NoisyCountError: It is there already, or cannot be written.
-    """
+    """Copy the survey to a new file."""
     with new_file(file, "--survey") as copy:
         copy.buffer.write(survey_path().read_bytes())
 
@@ -87,12 +76,7 @@ class Demonstration:
 
     @classmethod
     def of(cls, folder: Path) -> "Demonstration":
-        """The demonstration whose ledger and pictures lie in a folder.
-
-        Raises:
-            NoisyCountError: The extra `charts` is not installed, or the folder, its ledger or a
-                picture cannot be written.
-        """
+        """The demonstration whose ledger and pictures lie in a folder."""
         check_charts()
         plan = planned(GUESS, WITHIN, CONFIDENCE)
         answer = _answer(plan, folder)

@@ -21,11 +21,7 @@ _PAGE = "index.html"
 def save_figures(
     sections: Sequence[Section], folder: Path, formats: Sequence[str], done: Done
 ) -> list[Path]:
-    """The files of each figure in each format, which are written, and the page of all of them last.
-
-    Raises:
-        NoisyCountError: The folder or a file cannot be written.
-    """
+    """Write each figure in each format, and the page of all of them last: the files."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     figures = [figure for section in sections for figure in section.figures]

@@ -1,11 +1,4 @@
-"""The figures that were chosen, by paper.
-
-Figures in words: what each shows, and how many of its claims hold.
-
-Figures as JSON.
-
-One page of figures: HTML that needs no other file, no script and no network.
-"""
+"""The figures that were chosen: in words, as JSON, and as one page that needs no other file."""
 
 import base64
 import re

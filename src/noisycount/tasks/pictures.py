@@ -1,9 +1,4 @@
-"""The picture of a forecast as a file.
-
-The picture of a plan: fifty possible answers, and what other goals cost.
-
-The picture of what an answer reveals: δ against ε, one line an adversary.
-"""
+"""The pictures of a forecast, of a plan, and of what an answer reveals, as files."""
 
 import math
 from fractions import Fraction
@@ -37,11 +32,7 @@ __all__ = ["save_forecast_plot", "save_plan_plot", "save_risk_plot"]
 
 
 def save_forecast_plot(told: Forecast, file: Path) -> None:
-    """The ± of each level as one picture, SVG or PNG by its ending.
-
-    Raises:
-        NoisyCountError: The file cannot be written.
-    """
+    """The ± of each level as one picture, SVG or PNG by its ending."""
     levels = list(map(told.levels, told.plans))
     bars = [
         TableBar(level.name, level.error, 0, level.mechanism if len(levels) > 1 else "")
@@ -77,11 +68,7 @@ _FACTORS = (Fraction(1, 2), Fraction(1), Fraction(2))
 
 
 def save_plan_plot(plan: Plan, file: Path) -> None:
-    """The picture of a plan as one file, SVG or PNG by its ending.
-
-    Raises:
-        NoisyCountError: The file cannot be written.
-    """
+    """The picture of a plan as one file, SVG or PNG by its ending."""
     confidence, error = _goal_of_one(plan)
     first, last = (-math.log1p(-end) for end in (min(_LEAST, confidence), max(_MOST, confidence)))
     confidences = -np.expm1(-np.linspace(first, last, _POINTS))
@@ -134,11 +121,7 @@ def _short(price: Fraction) -> str:
 
 
 def save_risk_plot(risks: Risks, file: Path, done: Done) -> None:
-    """The picture of privacy curves as one file, SVG or PNG by its ending.
-
-    Raises:
-        NoisyCountError: The file cannot be written.
-    """
+    """The picture of privacy curves as one file, SVG or PNG by its ending."""
     curves = [
         NamedCurve(risk.adversary.name, risk.curve, risk.delta, f"δ = {at_most(risk.delta)}")
         for risk in risks.risks

@@ -40,15 +40,7 @@ class _Query:
 
 
 def census_table(asked: RefineQuery, path: Path) -> PublishedTable:
-    """One query of one place, with the queries that are sums of it.
-
-    Args:
-        asked: Which place and which query.
-        path: A Parquet file of noisy measurements.
-
-    Raises:
-        NoisyCountError: There is no such place or query, or it cannot be read.
-    """
+    """One query of one place, with the queries that are sums of it."""
     if asked.noises:
         raise NoisyCountError(
             f"{asked.place} says the variance of its noise: leave --epsilon, --noise, --scale out"

@@ -108,9 +108,6 @@ def row_groups(
         table: The rows.
         asked: Which columns hold sizes and rates.
         given: Which rows have an answer, shape (rows,).
-
-    Raises:
-        NoisyCountError: There is no such column, or a cell is no size or no rate.
     """
     if laws.whole is not None:
         yield laws.whole, given
@@ -161,9 +158,6 @@ def refined_column(
         noise: The noise of each answer.
         level: That of the interval from low to high.
         done: Told from time to time which share of the work is done.
-
-    Raises:
-        NoisyCountError: A file cannot be read or written, or the noise cannot give an answer.
     """
     start = time.monotonic()
     with PublicTable.open(asked.path) as table:

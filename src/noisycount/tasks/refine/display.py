@@ -1,9 +1,4 @@
-"""What was known of a table before its answers, in words.
-
-The rows of a refined table as people read them, numbers below each other.
-
-A refined table in words: rows above, and what is to be known of all of them below.
-"""
+"""A refined table in words: its rows, and below what is to be known of all of them."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence

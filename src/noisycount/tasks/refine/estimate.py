@@ -1,11 +1,4 @@
-"""Noisy answers about one count beside what was known before, and the estimate from both.
-
-A warning where an answer contradicts what was assumed, with an assumption that would not.
-
-A Bayes estimate in words.
-
-A Bayes estimate as JSON.
-"""
+"""Noisy answers about one count beside what was known before: the estimate, in words and JSON."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -72,9 +65,6 @@ class Refinement:
             assumed: What is public.
             noise: That of each answer, or of all.
             level: The probability of the interval.
-
-        Raises:
-            ValueError: If a noise cannot give its answer.
         """
         noises = noise if isinstance(noise, Sequence) else [noise] * len(answers)
         told = posterior_of(answers, assumed.population, noises)
@@ -129,11 +119,7 @@ def continuous_words(noise: AdditiveNoise) -> str:
 
 
 def check_whole(answer: float, noise: AdditiveNoise) -> None:
-    """The refusal of a fraction that was typed for an answer under noise of whole numbers.
-
-    Raises:
-        NoisyCountError: The noise cannot give the answer.
-    """
+    """The refusal of a fraction that was typed for an answer under noise of whole numbers."""
     if noise.is_discrete and not float(answer).is_integer():
         raise NoisyCountError(
             f"the answer must be a whole number under {noise.name} noise, got {answer!r}: mend it"

@@ -44,11 +44,7 @@ class Caption:
 
 
 def save_picture(refinement: Refinement, caption: Caption, folder: Path, stem: str) -> list[Path]:
-    """The picture of a refinement as SVG and PNG: the two files.
-
-    Raises:
-        NoisyCountError: The folder or a file cannot be written.
-    """
+    """The picture of a refinement as SVG and PNG: the two files."""
     chart = refinement_chart(
         RefinementCurves.of(refinement.told, refinement.level),
         caption.title,
@@ -64,11 +60,7 @@ def save_picture(refinement: Refinement, caption: Caption, folder: Path, stem: s
 
 
 def save_plot(refinement: Refinement, file: Path) -> None:
-    """The picture of a refinement as one file, SVG or PNG by its ending.
-
-    Raises:
-        NoisyCountError: The file cannot be written.
-    """
+    """The picture of a refinement as one file, SVG or PNG by its ending."""
     size, answers = refinement.assumed.population.records, len(refinement.answers)
     kind = "average" if refinement.noise is not None else "weighted average"
     averaged = f"; the answer is the {kind} of {answers}" if answers > 1 else ""
@@ -83,11 +75,7 @@ def save_plot(refinement: Refinement, file: Path) -> None:
 
 
 def save_refined_table_plot(refined: RefinedTable, file: Path) -> None:
-    """The picture of the cells of a table and of their sums as one file, SVG or PNG by its ending.
-
-    Raises:
-        NoisyCountError: The file cannot be written.
-    """
+    """The picture of the cells of a table and their sums as a file, SVG or PNG by its ending."""
     chart = refined_chart(_dots(refined))
     with draft(file) as part:
         save_file(chart, part)

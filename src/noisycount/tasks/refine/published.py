@@ -1,13 +1,4 @@
-"""The noise of a published table, from its name and its scale.
-
-What somebody wants to know of a published table, as it was typed: before any file is opened.
-
-A table of noisy counts as somebody published it: its rows, and the noise of each level.
-
-Rows with keys as a table of levels: by the names of their levels, or by what is empty.
-
-The tree of a published table: the levels that nest, and where their counts stand in it.
-"""
+"""A table of noisy counts as somebody published it: its rows, its levels, their noise, its tree."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -18,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.published import TreeLevel, longest_chain, tree_of
-from noisycount.display.columns import Cells
+from noisycount.display.columns import Cells, free_name
 from noisycount.display.texts import ALL_KEYS, OTHER_KEYS, label_text, summed_texts
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
@@ -39,6 +30,7 @@ __all__ = [
     "grouped_by_empty",
     "grouped_by_name",
     "nested",
+    "written_columns",
 ]
 
 
@@ -99,6 +91,7 @@ class RefineQuery:
 
 
 Rows = NDArray[np.int64]
+Key = int | float | str | bool | None
 
 
 @frozen(eq=False)
@@ -158,7 +151,14 @@ class PublishedTable:
         return self.levels[0]
 
 
-Key = int | float | str | bool | None
+def written_columns(
+    names: Sequence[str], keys: Sequence[Sequence[Key]], levels: list[str], answers: list[int]
+) -> dict[str, Cells]:
+    """The rows as `count --by` writes them: `keys`, `levels` and `answers` of each."""
+    columns: dict[str, Cells] = {name: [row[at] for row in keys] for at, name in enumerate(names)}
+    columns[free_name("level", columns)] = levels
+    columns[free_name("answer", columns)] = answers
+    return columns
 
 
 @frozen
@@ -181,9 +181,6 @@ class GroupedRows:
         Args:
             noises: One for each level, in their order.
             place: Where the table is, for a refusal.
-
-        Raises:
-            NoisyCountError: There are not as many as levels.
         """
         if len(noises) != len(self.levels):
             names = "; ".join(name for name, _, _ in self.levels)
@@ -256,9 +253,6 @@ def grouped_by_empty(
         keys: Those of each row.
         names: Of the key columns.
         is_hidden: Whether only the records know the keys, so that the total is of all of them.
-
-    Raises:
-        NoisyCountError: No row has all keys.
 
     Example:
         >>> rows = [("a", "m"), ("a", "f"), ("a", None), (None, None)]
@@ -358,9 +352,6 @@ def nested(table: PublishedTable) -> Nested:
 
     Args:
         table: With the cells first among its levels.
-
-    Raises:
-        SourceError: A cell or a sum stands twice, or a sum is of no cell.
     """
     _check_cells(table)
     chain = _chain(table)
@@ -432,11 +423,7 @@ def _check_cells(table: PublishedTable) -> None:
 
 
 def _check_once(table: PublishedTable, level: PublishedLevel, what: str) -> None:
-    """The refusal of two rows with the same keys.
-
-    Raises:
-        SourceError: There are such.
-    """
+    """The refusal of two rows with the same keys."""
     met: dict[tuple[str, ...], int] = {}
     for row in level.rows.tolist():
         key = _key(table, row, level)

@@ -1,11 +1,4 @@
-"""What a file of `noisycount count --by --output` says of the noise of its rows.
-
-A table in the JSON of `noisycount count --by`, which tells its noise.
-
-A table in a CSV, TSV or Parquet file: of `noisycount count --by`, or of anybody.
-
-The reading of a published table, wherever it is.
-"""
+"""The reading of a published table: of `noisycount count --by`, of anybody, of a ledger."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from noisycount.config.config import Config
-from noisycount.display.columns import Cells, free_name
 from noisycount.display.texts import told_name
 from noisycount.engines.duckdb.public import PublicTable, has_measurements
 from noisycount.errors import NoisyCountError, SourceError
@@ -37,6 +29,7 @@ from noisycount.tasks.refine.published import (
     Rows,
     grouped_by_empty,
     grouped_by_name,
+    written_columns,
 )
 from noisycount.tasks.refine.stored import NO_SUMS, stored_table
 from noisycount.tasks.refine.wikimedia import is_wikimedia, wikimedia_table
@@ -73,11 +66,7 @@ class OwnNoise:
         return cls(table, table.texts(["mechanism", "scale"]), is_hidden, is_sum)
 
     def noises(self, grouped: GroupedRows) -> list[AdditiveNoise]:
-        """The noise of each level.
-
-        Raises:
-            NoisyCountError: It cannot be read, or a level has several.
-        """
+        """The noise of each level."""
         return [self._noise(name, rows) for name, rows, _ in grouped.levels]
 
     def _noise(self, level: str, rows: Rows) -> AdditiveNoise:
@@ -98,16 +87,7 @@ class OwnNoise:
 
 
 def own_json(asked: RefineQuery, path: Path) -> PublishedTable:
-    """The table of a file that `noisycount count --by --output FILE.json` wrote.
-
-    Args:
-        asked: What is known of it; its noise is in the file.
-        path: The file.
-
-    Raises:
-        SourceError: It cannot be read, or is something else.
-        NoisyCountError: A noise was typed.
-    """
+    """The table of a file that `noisycount count --by --output FILE.json` wrote."""
     if asked.noises:
         raise NoisyCountError(
             f"{asked.place} says its noise itself: leave --epsilon, --noise and --scale out"
@@ -152,21 +132,11 @@ def _table(told: dict[str, Any], path: Path) -> PublishedTable:
         answers=np.array(answers, dtype=np.float64),
         levels=published if is_sum else published[:1],
         below=np.full(len(rows), np.nan),
-        columns=_columns(names, keys, levels, answers),
+        columns=written_columns(names, keys, levels, answers),
         is_selected=is_hidden,
         notes=() if is_sum or len(published) == 1 else (NO_SUMS,),
         unit="records" if told.get("unit") is None else "persons",
     )
-
-
-def _columns(
-    names: tuple[str, ...], keys: list[tuple[Any, ...]], levels: list[str], answers: list[int]
-) -> dict[str, Cells]:
-    """The rows as `count --by` writes them to other files."""
-    columns: dict[str, Cells] = {name: [row[at] for row in keys] for at, name in enumerate(names)}
-    columns[free_name("level", columns)] = levels
-    columns[free_name("answer", columns)] = answers
-    return columns
 
 
 _ANSWER = "answer"
@@ -174,16 +144,7 @@ _OWN = ("level", "answer", "error", "error_of_all")
 
 
 def rows_table(asked: RefineQuery, table: PublicTable) -> PublishedTable:
-    """The rows of a file as a table.
-
-    Args:
-        asked: Which columns are keys and answers, and the noise.
-        table: The file.
-
-    Raises:
-        NoisyCountError: A column that was typed is missing, or the noise of a level is.
-        SourceError: There is no row, or a cell is no number.
-    """
+    """The rows of a file as a table."""
     names, column = _columns_rows_file(asked, table.columns)
     keys = table.texts(names)
     is_own, own = not asked.by, OwnNoise.of(table)
@@ -212,11 +173,7 @@ def rows_table(asked: RefineQuery, table: PublicTable) -> PublishedTable:
 
 
 def _check_own(asked: RefineQuery, column: str) -> None:
-    """The refusal of another noise, or another column, than the file tells of.
-
-    Raises:
-        NoisyCountError: A noise was typed, or a column that is no answer.
-    """
+    """The refusal of another noise, or another column, than the file tells of."""
     if asked.noises:
         raise NoisyCountError(
             f"{asked.place} says its noise itself: leave --epsilon, --noise and --scale out"
@@ -302,16 +259,7 @@ class OpenedTable:
 
 
 def opened_table(asked: RefineQuery, configuration: Config, opened: ExitStack) -> OpenedTable:
-    """The table that was asked for.
-
-    Args:
-        asked: Where it is, and what is known of it.
-        configuration: Where the ledger is.
-        opened: What closes its file.
-
-    Raises:
-        NoisyCountError: It cannot be read, or something that it needs is missing.
-    """
+    """The table that was asked for."""
     if asked.file is None:
         return OpenedTable(_stored(asked, configuration))
     if not asked.file.is_file():

@@ -1,14 +1,9 @@
-"""What is told of each row of a table beside its answer.
-
-Shares and ranks of cells, from exact draws of whole tables.
-
-Counts that were published because their answers were large: each refined by itself.
+"""A published table refined: every count given all answers, shares and ranks from exact draws.
 
 Whether an answer was published depends on the answer alone, so the law of a count given its answer
-is what it would be if all had been published, for any prior. A prior that is learned from such
-answers would be wrong, as it never sees the small counts: here each count is as likely before.
-
-A published table refined: every count given all answers.
+is what it would be if all had been published, for any prior. A prior that is learned from answers
+that were published because they are large would be wrong, as it never sees the small counts: there
+each count is as likely before, and refined by itself.
 """
 
 import math
@@ -182,9 +177,6 @@ def selected_estimates(table: PublishedTable, level: float) -> RowEstimates:
     Args:
         table: Whose answers are whole numbers.
         level: The probability of each interval.
-
-    Raises:
-        SourceError: An answer is no whole number, or far below 0.
     """
     estimates = RowEstimates.empty(len(table.answers))
     for part in table.levels:
@@ -251,10 +243,6 @@ def refined_table(asked: RefineQuery, table: PublishedTable, done: Done) -> Refi
         asked: What is known of the table, and what is to be told.
         table: Its answers.
         done: Told from time to time which share of the work is done.
-
-    Raises:
-        NoisyCountError: What was asked cannot be told of such a table.
-        ValueError: No table can give these answers.
     """
     if table.is_selected:
         _check_selected(asked)

@@ -1,11 +1,4 @@
-"""A count that a ledger keeps, read again: free, and without its records.
-
-The cells of a table that a ledger keeps: their keys, and the levels above them.
-
-The counts of a table that a ledger keeps, each with its keys.
-
-A table that a ledger keeps, read again: free, and without its records.
-"""
+"""Counts and tables that a ledger keeps, read again: free, and without their records."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from noisycount.config.config import Config
-from noisycount.display.columns import Cells, free_name
 from noisycount.display.texts import told_name
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
@@ -40,7 +32,7 @@ from noisycount.readers.values import noise_of
 from noisycount.tasks.answer import StoredCount
 from noisycount.tasks.backup import entry_under_key
 from noisycount.tasks.ledger import asked_words
-from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
+from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, written_columns
 
 __all__ = [
     "NO_SUMS",
@@ -62,9 +54,6 @@ def stored_entry(key: str, source: str | None, configuration: Config) -> Entry:
         key: As `noisycount count` told it.
         source: The data set that it is of, where that was said.
         configuration: Where the ledger is.
-
-    Raises:
-        NoisyCountError: There is no such debit, or it is of another data set.
     """
     entry = entry_under_key(key, configuration, "--key")
     if source is not None and configuration.dataset(source).account != entry.request.dataset:
@@ -82,9 +71,6 @@ def stored_count(key: str, source: str | None, configuration: Config) -> StoredC
         key: As `noisycount count` told it, or the beginning of it.
         source: The data set that it is of, where that was said.
         configuration: Where the ledger is.
-
-    Raises:
-        NoisyCountError: There is no such count, it is of another data set, or has no answer yet.
     """
     entry = stored_entry(key, source, configuration)
     if asks_for_table(entry):
@@ -130,12 +116,7 @@ class StoredCells:
 
 
 def stored_levels(asked: dict[str, Any], cells: StoredCells) -> list[Level]:
-    """What was counted, level by level, the cells first.
-
-    Args:
-        asked: The part of a question that tells of its table.
-        cells: Those of the table.
-    """
+    """What was counted, level by level, the cells first."""
     names, codes, has_other = cells.labels.names, cells.codes, bool(asked.get("other"))
     first = cell_level(codes, names, has_other=has_other)
     if "questions" in asked:
@@ -234,11 +215,7 @@ def stored_rows(entry: Entry) -> StoredRows | None:
 
 
 def rows_member(entry: Entry) -> dict[str, Any]:
-    """The counts of an entry as `rows`, named as `count --json` names them; {} for no table.
-
-    Args:
-        entry: As the ledger has it; one that no noisycount wrote has no rows.
-    """
+    """The counts of an entry as `rows`, named as `count --json` names them; {} for no table."""
     found = stored_rows(entry)
     if found is None:
         return {}
@@ -253,11 +230,7 @@ def rows_member(entry: Entry) -> dict[str, Any]:
 
 
 def _rows(cells: StoredCells, answer: TableAnswer, asked: dict[str, Any]) -> Iterator[StoredRow]:
-    """Each count, level by level.
-
-    Raises:
-        ValueError: There are not as many counts as keys.
-    """
+    """Each count, level by level."""
     levels = stored_levels(asked, cells)
     names = iter(level_names(levels, has_other=bool(asked.get("other"))))
     for level, counts in zip(levels, answer.levels, strict=True):
@@ -282,23 +255,12 @@ def stored_table(key: str, source: str | None, configuration: Config) -> Publish
         key: As `noisycount count` told it.
         source: The data set that it is of, where that was said.
         configuration: Where the ledger is.
-
-    Raises:
-        NoisyCountError: There is no such table, it is of another data set, or has no answer yet.
     """
     return table_of_entry(stored_entry(key, source, configuration), key)
 
 
 def table_of_entry(entry: Entry, key: str) -> PublishedTable:
-    """The table of a debit.
-
-    Args:
-        entry: As the ledger has it.
-        key: What it was asked by.
-
-    Raises:
-        NoisyCountError: It is no table, or has no answer yet.
-    """
+    """The table of a debit."""
     asked = asked_of(entry).get("table")
     if not isinstance(asked, dict):
         raise NoisyCountError(
@@ -326,7 +288,12 @@ def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str)
         answers=answers.astype(np.float64),
         levels=levels if is_sum else levels[:1],
         below=np.full(answers.size, np.nan),
-        columns=_columns(cells, counted, answers.tolist(), has_other=bool(asked.get("other"))),
+        columns=written_columns(
+            cells.labels.names,
+            [keys for level in counted for keys in cells.labels.of(level)],
+            level_names(counted, has_other=bool(asked.get("other"))),
+            answers.tolist(),
+        ),
         is_selected=is_hidden,
         notes=() if is_sum or len(levels) == 1 else (NO_SUMS,),
         unit="records" if question["unit"] is None else "persons",
@@ -355,16 +322,3 @@ def _kept(level: Level) -> tuple[int, ...]:
     if level.codes is None:
         return ()
     return tuple(np.flatnonzero((level.codes >= 0).any(axis=0)).tolist())
-
-
-def _columns(
-    cells: StoredCells, counted: Sequence[Level], answers: list[int], *, has_other: bool
-) -> dict[str, Cells]:
-    """What the table says of each row, as `count --by` writes it."""
-    labels = [each for level in counted for each in cells.labels.of(level)]
-    columns: dict[str, Cells] = {
-        name: [row[place] for row in labels] for place, name in enumerate(cells.labels.names)
-    }
-    columns[free_name("level", columns)] = level_names(counted, has_other=has_other)
-    columns[free_name("answer", columns)] = answers
-    return columns

@@ -1,11 +1,4 @@
-"""The columns that a refined table has beside those of the published one.
-
-A refined table as JSON.
-
-The rows of a refined table in a file: CSV, TSV, Parquet, JSON; all of it or nothing.
-
-A published table on the command line: read, refined, told, drawn and written.
-"""
+"""A published table on the command line: read, refined, told as lines or JSON, and written."""
 
 import math
 from contextlib import ExitStack
@@ -66,11 +59,7 @@ def added_names(*, has_shares: bool, has_ranks: bool) -> list[str]:
 
 
 def added_columns(told: RowEstimates) -> dict[str, AddedColumn]:
-    """The columns by their names.
-
-    Args:
-        told: What is known of the rows.
-    """
+    """The columns by their names."""
     unknown = ~told.is_told
     columns = {
         name: AddedColumn(getattr(told, name), unknown)
@@ -139,11 +128,7 @@ _JSON = ".json"
 
 
 def check_files(asked: RefineQuery) -> None:
-    """The refusal of files that could not be written, before anything is read.
-
-    Raises:
-        NoisyCountError: A file is there already, is the one that is read, or has another ending.
-    """
+    """The refusal of files that could not be written, before anything is read."""
     if asked.plot is not None:
         _check_apart(asked.plot, asked.file)
     if asked.out is not None:
@@ -159,9 +144,6 @@ def check_out(out: Path, read: Path | None, *, is_replacing: bool, is_rows: bool
         read: The file that is read, if it is one.
         is_replacing: Whether a file that is there already may be replaced.
         is_rows: Whether its ending must name a format of rows.
-
-    Raises:
-        NoisyCountError: It is there already, is the one that is read, or has another ending.
     """
     _check_apart(out, read)
     if out.exists() and not is_replacing:
@@ -184,28 +166,14 @@ def _check_apart(file: Path, read: Path | None) -> None:
 
 
 def check_addition(asked: RefineQuery, opened: OpenedTable) -> None:
-    """The refusal of names that the file has already, before the work.
-
-    Raises:
-        NoisyCountError: A column is there already.
-    """
+    """The refusal of names that the file has already, before the work."""
     if opened.rows is not None and asked.out is not None and asked.out.suffix.lower() != _JSON:
         names = added_names(has_shares=asked.has_shares, has_ranks=asked.has_ranks)
         opened.rows.check_addition(asked.out, names)
 
 
 def save_refined(asked: RefineQuery, opened: OpenedTable, refined: RefinedTable, out: Path) -> None:
-    """The file of a refined table, of the kind that its ending names.
-
-    Args:
-        asked: What is known of the table.
-        opened: Where its other columns are.
-        refined: Its estimates.
-        out: The file; an older one is replaced when all is written.
-
-    Raises:
-        NoisyCountError: It cannot be written.
-    """
+    """The file of a refined table, of the kind that its ending names."""
     added = added_columns(refined.estimates)
     if out.suffix.lower() == _JSON:
         text = json_text(refined_object(refined, asked.total), indent=2)
@@ -222,12 +190,7 @@ def save_refined(asked: RefineQuery, opened: OpenedTable, refined: RefinedTable,
 
 
 def ask_table(asked: RefineQuery, configuration: Config, *, as_json: bool) -> None:
-    """A refined table, told on standard output and written where that was asked for.
-
-    Raises:
-        NoisyCountError: The table or what it needs cannot be read, or a file cannot be written.
-        ValueError: No table can give these answers.
-    """
+    """A refined table, told on standard output and written where that was asked for."""
     check_files(asked)
     with ExitStack() as opened:
         with status("reading"):

@@ -1,7 +1,4 @@
-"""The noise of page views: what was typed, or what is known of their day and countries.
-
-A day of Wikimedia's page views: noisy counts of pages by country, from a threshold on.
-"""
+"""A day of Wikimedia's page views: noisy counts of pages by country, from a threshold on."""
 
 import gzip
 import re
@@ -36,10 +33,6 @@ def published_pages(
         asked: The noise, or the day and the tiers of countries.
         codes: The code of the country of each row.
         answers: The noisy count of each row.
-
-    Raises:
-        NoisyCountError: Nobody says the noise, or a count is below the threshold of its day.
-        ValueError: No file covers the day.
     """
     if len(asked.noises) == 1:
         noise = asked.noises[0]
@@ -113,11 +106,7 @@ _CODE = re.compile(r"[A-Z]{2}|--|")
 
 
 def is_wikimedia(path: Path) -> bool:
-    """Whether one of the first two lines of a file is a row: a country's code, a count at the end.
-
-    Raises:
-        SourceError: It cannot be read.
-    """
+    """Whether one of the first two lines is a row: a country's code, and a count at the end."""
     if not path.name.lower().endswith(_ENDINGS):
         return False
     with _opened(path) as lines:
@@ -130,10 +119,6 @@ def wikimedia_table(asked: RefineQuery, path: Path) -> PublishedTable:
     Args:
         asked: The noise.
         path: A .tsv or .tsv.gz file: country, its code, project, page_id, page, qid and views.
-
-    Raises:
-        SourceError: A row has another form.
-        NoisyCountError: Nobody says the noise.
     """
     rows = list(_rows(path))
     columns: dict[str, list[str | None] | list[int]] = {

@@ -1,7 +1,4 @@
-"""What an answer reveals, in words that are true.
-
-What an answer reveals, as JSON.
-"""
+"""What an answer reveals, in words that are true and as JSON."""
 
 import math
 from collections.abc import Sequence

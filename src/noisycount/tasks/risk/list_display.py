@@ -1,9 +1,4 @@
-"""What all answers of a ledger show together, in words that are true.
-
-What all answers of a ledger show together, as JSON.
-
-What all answers of a ledger show together, printed.
-"""
+"""What all answers of a ledger show together: in words that are true, as JSON, and printed."""
 
 from decimal import Decimal
 from fractions import Fraction

@@ -1,13 +1,4 @@
-"""Which questions the records satisfy together, and how often: a public table.
-
-What all answers about a data set cost together, and what that promises in the worst case.
-
-The answers that were given about one data set, as a list of questions.
-
-The answers that a ledger holds about one data set.
-
-What all answers of a ledger show together: to an outsider, and in the worst case.
-"""
+"""What all answers of a ledger show together: to an outsider, and in the worst case."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -44,10 +35,6 @@ def atoms_of_file(path: Path, size: int, number: int) -> Atoms:
         path: The file; each row is an atom: its rate, and 1 or 0 for each question.
         size: How many records there are.
         number: How many different questions there are.
-
-    Raises:
-        SourceError: The file cannot be read, has no such column, a cell is no rate or not 0 or 1,
-            or the rates do not add up to 1.
     """
     columns = [str(place + 1) for place in range(number)]
     with PublicTable.open(path) as table:
@@ -170,11 +157,7 @@ class AnswersSoFar:
 
 
 def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
-    """The list of a data set.
-
-    Raises:
-        NoisyCountError: There is no such data set, or nothing was asked of it yet.
-    """
+    """The list of a data set."""
     dataset = configuration.dataset(name)
     entries = [entry for entry in debits(configuration) if entry.request.dataset == dataset.account]
     if not entries:
@@ -269,12 +252,7 @@ class ListRisks:
     def of(
         cls, asked: AnswersSoFar, known: BackgroundKnowledge, epsilon: Fraction | None
     ) -> "ListRisks":
-        """The risks of a list at an ε, by default the price of the dearest answer.
-
-        Raises:
-            NoisyCountError: The size is not public, the file of the atoms cannot be read, or
-                nothing is left to tell of somebody who holds records.
-        """
+        """The risks of a list at an ε, by default the price of the dearest answer."""
         told = asked.dearest if epsilon is None else epsilon
         number = float_above(told)
         if asked.tables:

@@ -1,9 +1,4 @@
-"""What is public about the records that a list of answers is about.
-
-A count, how it is answered, and who knows what about it.
-
-What an answer reveals about one person, to adversaries who know more or less.
-"""
+"""What an answer reveals about one person, to adversaries who know more or less."""
 
 import math
 from collections.abc import Iterator
@@ -57,9 +52,6 @@ class BackgroundKnowledge:
 
 def check_known(known: int, size: int) -> None:
     """The refusal of so many known records that nobody is left to protect.
-
-    Raises:
-        NoisyCountError: They are all.
 
     Example:
         >>> check_known(99, 100)
@@ -257,11 +249,7 @@ class Risks:
 
     @classmethod
     def of(cls, setting: RiskScenario, epsilon: Fraction | None, done: Done) -> "Risks":
-        """The risks of a setting at an ε, by default its natural one.
-
-        Raises:
-            ValueError: If the property is certain for some group of records.
-        """
+        """The risks of a setting at an ε, by default its natural one."""
         asked = epsilon or setting.natural_epsilon
         number, adversaries, risks = float_above(asked), list(setting.adversaries()), []
         for adversary in adversaries:
