@@ -18,7 +18,7 @@ from noisycount.readers.values import (
     parse_scale,
 )
 from noisycount.service.api.document import REFINEMENT, RISKS, responses
-from noisycount.service.api.questions import said
+from noisycount.service.api.questions import parsed
 from noisycount.service.auth import Asking
 from noisycount.service.middleware import JsonRoute
 from noisycount.service.state import State
@@ -54,12 +54,12 @@ def stated_noise(
         'Gaussian'
     """
     if price is not None and noise is None and scale is None:
-        return DiscreteLaplace.for_epsilon(said(member, parse_epsilon, price))
+        return DiscreteLaplace.for_epsilon(parsed(member, parse_epsilon, price))
     if price is not None or noise is None or scale is None:
         return None
     if noise not in NOISE_KINDS:
         raise NoisyCountError(f"noise must be one of {KINDS}, got {noise[:40]!r}")
-    return noise_of(noise, said("scale", parse_scale, scale))
+    return noise_of(noise, parsed("scale", parse_scale, scale))
 
 
 router = APIRouter(tags=["meaning"], route_class=JsonRoute)
@@ -105,8 +105,8 @@ class Refining(BaseModel):
 
         assumed = Assumed.of_size(self.size)
         if self.rate is not None:
-            assumed = Assumed.of_rate(self.size, said("rate", parse_rate, self.rate))
-        level = said("level", parse_confidence, self.level)
+            assumed = Assumed.of_rate(self.size, parsed("rate", parse_rate, self.rate))
+        level = parsed("level", parse_confidence, self.level)
         noise = stated_noise("epsilon", self.epsilon, self.noise, self.scale)
         if noise is None:
             raise NoisyCountError(
@@ -163,11 +163,11 @@ class Revealing(BaseModel):
         from noisycount.readers.assumption import Assumed  # noqa: PLC0415 - loads the laws
         from noisycount.tasks.risk.risk import Risks, RiskScenario  # noqa: PLC0415 - the same
 
-        assumed = Assumed.of_rate(self.size, said("rate", parse_rate, self.rate))
+        assumed = Assumed.of_rate(self.size, parsed("rate", parse_rate, self.rate))
         setting = RiskScenario(
             assumed, self._mechanism, self.sample, self.known, self.known_positives
         )
-        epsilon = None if self.epsilon is None else said("epsilon", parse_epsilon, self.epsilon)
+        epsilon = None if self.epsilon is None else parsed("epsilon", parse_epsilon, self.epsilon)
         return Risks.of(setting, epsilon, lambda _: None)
 
     @property

@@ -44,37 +44,25 @@ from noisycount.tasks.rehearsal import rehearsal_object, rehearsal_of
 from noisycount.tasks.show import View, budget_words, entry_object, offer_object
 from noisycount.tasks.table.options import NOISES, as_items, as_margins, check_query
 
-__all__ = ["Question", "Spend", "found", "owner_of_name", "router", "said"]
+__all__ = ["Question", "Spend", "found", "owner_of_name", "parsed", "router"]
 
 Value = TypeVar("Value")
 Text = TypeVar("Text", str, list[str])
 
 
-def said(name: str, read: Callable[[Text], Value | None], text: Text) -> Value:
-    """The value that a text, or several, stand for, read as an option of the command line is.
-
-    Args:
-        name: Of the member, for the refusal.
-        read: What reads the option.
-        text: What was sent.
-
-    Raises:
-        NoisyCountError: It stands for none.
+def parsed(name: str, read: Callable[[Text], Value], text: Text) -> Value:
+    """The value of a member, read as the option of the command line is; a refusal has its name.
 
     Example:
         >>> from noisycount.readers.values import parse_confidence
-        >>> said("confidence", parse_confidence, "95%")
+        >>> parsed("confidence", parse_confidence, "95%")
         0.95
     """
     try:
-        value = read(text)
-    except ValueError as error:
-        raise NoisyCountError(f"{name} {error}") from None
-    except click.BadParameter as error:
-        raise NoisyCountError(f"{name} {error.message}") from None
-    if value is None:
-        raise NoisyCountError(f"{name} is missing: give it")
-    return value
+        return read(text)
+    except (ValueError, click.BadParameter) as error:
+        words = error.message if isinstance(error, click.BadParameter) else error
+        raise NoisyCountError(f"{name} {words}") from None
 
 
 _EXAMPLES: list[JsonValue] = [
@@ -163,19 +151,19 @@ class Question(BaseModel):
         query = Query(
             wheres=wheres,
             is_list=len(wheres) > 1,
-            by=said("by", partial(as_items, None, None), _listed(self.by)) or None,
+            by=parsed("by", partial(as_items, None, None), _listed(self.by)) or None,
             keys={name: _words(values) for name, values in self.keys.items()} or None,
             other=self.other,
             noise=None if self.noise is None else NOISES[self.noise],
             rho=None if self.rho is None else exact_epsilon(self.rho, "rho"),
             delta=None if self.delta is None else exact_delta(self.delta),
-            margins=said("margins", partial(as_margins, None, None), self.margins),
+            margins=parsed("margins", partial(as_margins, None, None), self.margins),
             groups_per_unit=self.groups_per_unit,
             cumulative=self.cumulative,
             epsilon=None if self.epsilon is None else exact_epsilon(self.epsilon, "epsilon"),
-            within=None if self.within is None else said("within", parse_within, self.within),
+            within=None if self.within is None else parsed("within", parse_within, self.within),
             guess=self.guess,
-            confidence=said("confidence", parse_confidence, self.confidence),
+            confidence=parsed("confidence", parse_confidence, self.confidence),
         )
         check_query(query)
         if not query.has_one_price:

@@ -280,22 +280,13 @@ class Price:
     def sure(self) -> float:
         """The confidence."""
         found = parse_share(self.confidence.strip())
-        if 0 < found < 1:
-            return found
-        raise FormError(
+        _require(
+            0 < found < 1,
             "confidence",
-            f"confidence must lie between 0 and 100%, such as 95%, got {self.confidence!r}",
+            "lie between 0 and 100%, such as 95%",
+            self.confidence,
         )
-
-    @property
-    def guessed(self) -> float | None:
-        """The guess, if there is one."""
-        if not self.guess.strip():
-            return None
-        found = parse_number(self.guess.strip())
-        if 0 < found <= _LARGEST:
-            return found
-        raise FormError("guess", f"guess must be a number above 0, such as 100, got {self.guess!r}")
+        return found
 
     @property
     def _is_share(self) -> bool:
@@ -309,25 +300,29 @@ class Price:
 
     def _units(self) -> Fraction:
         text = drop_thousands(self.within.strip().removeprefix("±").strip())
-        if 0 < parse_number(text) <= _LARGEST:
-            return Fraction(text)
-        raise FormError(
-            "within", f"within must be a number above 0, such as 20 or 20%, got {self.within!r}"
-        )
+        is_right = 0 < parse_number(text) <= _LARGEST
+        _require(is_right, "within", "be a number above 0, such as 20 or 20%", self.within)
+        return Fraction(text)
 
     def _share(self) -> str:
-        if 0 < parse_share(self.within.strip()) <= 1:
-            return self.within.strip()
-        raise FormError(
-            "within", f"within must be above 0 and at most 100%, such as 20%, got {self.within!r}"
-        )
+        is_right = 0 < parse_share(self.within.strip()) <= 1
+        _require(is_right, "within", "be above 0 and at most 100%, such as 20%", self.within)
+        return self.within.strip()
 
     def _of_guess(self) -> float:
-        if self.guessed is None:
-            raise FormError(
-                "guess", f"within {self.within.strip()} of how many? Give a public guess"
-            )
-        return self.guessed
+        if not self.guess.strip():
+            words = f"within {self.within.strip()} of how many? Give a public guess"
+            raise FormError("guess", words)
+        found = parse_number(self.guess.strip())
+        is_right = 0 < found <= _LARGEST
+        _require(is_right, "guess", "be a number above 0, such as 100", self.guess)
+        return found
+
+
+def _require(is_right: bool, field: str, words: str, typed: str) -> None:  # noqa: FBT001 - the claim
+    """The refusal of what was typed into a field, which must be otherwise."""
+    if not is_right:
+        raise FormError(field, f"{field} must {words}, got {typed!r}")
 
 
 _MOST_ROWS = 50
