@@ -225,7 +225,7 @@ class MonotoneBounds:
     ) -> list[Bounded]:
         """The bounds of one direction at each ε, from those at the ε that were looked at."""
         known = [((one.lower, one.upper), one.below_1) for one in found]
-        bounds, below_1 = (_fallen(ends) for ends in zip(*known, strict=True))
+        bounds, below_1 = (_monotone(ends) for ends in zip(*known, strict=True))
         place = {epsilon: number for number, epsilon in enumerate(asked)}
         told: list[Bounded] = []
         for epsilon in epsilons:
@@ -247,7 +247,7 @@ class MonotoneBounds:
         return 1.0 if self.price is None else priced_delta(self.price, epsilon)
 
 
-def _fallen(bounds: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def _monotone(bounds: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """The bounds of what falls, each as close as those before and after it allow."""
     uppers = accumulate((upper for _, upper in bounds), min)
     lowers = list(accumulate((lower for lower, _ in reversed(bounds)), max))[::-1]

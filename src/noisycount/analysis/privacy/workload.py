@@ -95,26 +95,26 @@ def _fewer(mechanisms: Sequence[Exact | SymmetricNoise]) -> tuple[Exact | Symmet
     return tuple(merged_noises(noises)) if len(noises) == len(mechanisms) else (Exact(),)
 
 
-def is_table(told: Workload) -> bool:
+def is_table(workload: Workload) -> bool:
     """Whether no record satisfies two of the questions, each of which is answered once."""
-    disjoint = all(sum(pattern) <= 1 for pattern in told.rates)
-    return disjoint and len(told.answers) == len(told.mechanisms)
+    disjoint = all(sum(pattern) <= 1 for pattern in workload.rates)
+    return disjoint and len(workload.answers) == len(workload.mechanisms)
 
 
-def is_noiseless(told: Workload) -> bool:
+def is_noiseless(workload: Workload) -> bool:
     """Whether no answer has noise."""
-    return all(isinstance(one, Exact) for _, one in told.answers)
+    return all(isinstance(one, Exact) for _, one in workload.answers)
 
 
-def table_answers(told: Workload) -> TableAnswers:
+def table_answers(workload: Workload) -> TableAnswers:
     """The divergences of disjoint questions, and of what satisfies none of them."""
-    return TableAnswers(told.size, tuple(_cells(told)))
+    return TableAnswers(workload.size, tuple(_cells(workload)))
 
 
-def _cells(told: Workload) -> Iterator[Cell]:
+def _cells(workload: Workload) -> Iterator[Cell]:
     """The cells; the count of the last is known if those of all others are."""
-    mechanisms, is_exact = [one for _, one in told.answers], is_noiseless(told)
-    for pattern, rate in told.rates.items():
+    mechanisms, is_exact = [one for _, one in workload.answers], is_noiseless(workload)
+    for pattern, rate in workload.rates.items():
         yield Cell(rate, _mechanism(pattern, mechanisms) or (Exact() if is_exact else None))
 
 
@@ -188,18 +188,18 @@ def _between_ends(lower: list[Bounded], upper: list[Bounded]) -> list[Bounded]:
     return [Between.of_bounds(a.lower, b.upper) for a, b in zip(lower, upper, strict=True)]
 
 
-def moves_of_two(told: Workload) -> tuple[PatternMove, ...]:
+def moves_of_two(workload: Workload) -> tuple[PatternMove, ...]:
     """A record in each of two patterns, the first change upwards; equal ones once."""
-    return tuple(dict.fromkeys(_pattern_moves(told)))
+    return tuple(dict.fromkeys(_pattern_moves(workload)))
 
 
-def _pattern_moves(told: Workload) -> Iterator[PatternMove]:
+def _pattern_moves(workload: Workload) -> Iterator[PatternMove]:
     """A record in each of two patterns."""
-    patterns: list[Pattern] = sorted(told.rates)
+    patterns: list[Pattern] = sorted(workload.rates)
     for place, other in enumerate(patterns):
         for one in patterns[place + 1 :]:
             changed = [k for k, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
-            noises = tuple(noise for k in changed for noise in told.mechanisms[k])
-            share = min(1.0, told.rates[one] + told.rates[other])
-            rate = told.rates[one] / (told.rates[one] + told.rates[other])
-            yield PatternMove(told.size, share, rate, noises)
+            noises = tuple(noise for k in changed for noise in workload.mechanisms[k])
+            share = min(1.0, workload.rates[one] + workload.rates[other])
+            rate = workload.rates[one] / (workload.rates[one] + workload.rates[other])
+            yield PatternMove(workload.size, share, rate, noises)

@@ -46,7 +46,7 @@ class WorkloadAnswers:
     differences.
     """
 
-    told: Workload
+    workload: Workload
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """δ₊ and δ₋: the record moves to where the first question that changes holds, or back."""
@@ -76,37 +76,41 @@ class WorkloadAnswers:
     @cached_property
     def _lattice(self) -> Lattice:
         """The law of the answers about all records but one."""
-        whole = _lattice_of(self.told, 1)
-        continuous = sum(is_continuous(one) for _, one in self.told.answers)
+        whole = _lattice_of(self.workload, 1)
+        continuous = sum(is_continuous(one) for _, one in self.workload.answers)
         if not continuous:
             return whole
         offsets = max(1.0, _PLACES / whole.places)
-        return _lattice_of(self.told, min(_MOST_STEPS, 1 << int(math.log2(offsets) / continuous)))
+        return _lattice_of(
+            self.workload, min(_MOST_STEPS, 1 << int(math.log2(offsets) / continuous))
+        )
 
 
-def is_within_reach(told: Workload) -> bool:
+def is_within_reach(workload: Workload) -> bool:
     """Whether the law of the answers is found as a whole."""
-    if len(told.answers) > MOST_ANSWERS:
+    if len(workload.answers) > MOST_ANSWERS:
         return False
-    lattice = _lattice_of(told, 1)
+    lattice = _lattice_of(workload, 1)
     return lattice.places <= _MOST_PLACES and lattice.frequencies <= _MOST_FREQUENCIES
 
 
-def is_short(told: Workload) -> bool:
+def is_short(workload: Workload) -> bool:
     """Whether the law of the answers lies on the integers, and is found at once."""
-    if len(told.answers) > MOST_ANSWERS or any(is_continuous(one) for _, one in told.answers):
+    if len(workload.answers) > MOST_ANSWERS or any(
+        is_continuous(one) for _, one in workload.answers
+    ):
         return False
-    return _lattice_of(told, 1).places <= _FEW_PLACES
+    return _lattice_of(workload, 1).places <= _FEW_PLACES
 
 
-def _lattice_of(told: Workload, steps: int) -> Lattice:
+def _lattice_of(workload: Workload, steps: int) -> Lattice:
     """The law of the answers about all records but one, with so many steps a record."""
-    axes = told.answers
+    axes = workload.answers
     rates: dict[Pattern, float] = {
-        tuple(pattern[place] for place, _ in axes): rate for pattern, rate in told.rates.items()
+        tuple(pattern[place] for place, _ in axes): rate for pattern, rate in workload.rates.items()
     }
     kernels = [kernel(one, steps if is_continuous(one) else 1) for _, one in axes]
-    return Lattice(told.size - 1, rates, kernels)
+    return Lattice(workload.size - 1, rates, kernels)
 
 
 def _moves(patterns: Sequence[Pattern]) -> list[Pattern]:
@@ -160,18 +164,20 @@ _Moved = tuple[Reals, Reals]
 """The law of an answer, moved by a record and not."""
 
 
-def is_independent(told: Workload) -> bool:
+def is_independent(workload: Workload) -> bool:
     """Whether a list asks three or more questions that tell nothing of each other, each once."""
-    number = len(told.mechanisms)
-    if not _FEWEST <= number <= _MOST or len(told.answers) != number:
+    number = len(workload.mechanisms)
+    if not _FEWEST <= number <= _MOST or len(workload.answers) != number:
         return False
-    return len(told.rates) == 2**number and told.size * _difference(told) <= _APART
+    return len(workload.rates) == 2**number and workload.size * _difference(workload) <= _APART
 
 
-def _difference(told: Workload) -> float:
+def _difference(workload: Workload) -> float:
     """How far the rates of patterns are from products, added up."""
-    ones = [told.question_rate(place) for place in range(len(told.mechanisms))]
-    return math.fsum(abs(rate - _product(ones, pattern)) for pattern, rate in told.rates.items())
+    ones = [workload.question_rate(place) for place in range(len(workload.mechanisms))]
+    return math.fsum(
+        abs(rate - _product(ones, pattern)) for pattern, rate in workload.rates.items()
+    )
 
 
 def _product(ones: list[float], pattern: Pattern) -> float:
@@ -190,7 +196,7 @@ class IndependentAnswers:
     is seen).
     """
 
-    told: Workload
+    workload: Workload
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """δ₊ and δ₋: the record moves to where the first question holds, or from there."""
@@ -214,7 +220,7 @@ class IndependentAnswers:
         """Bounds for each ε, with what laws may be off."""
         roundings = _PER_LEVEL * math.log2(self._length) * math.sqrt(self._length)
         error = _UNIT * roundings * len(self._answers)
-        error += (self.told.size - 1) * _difference(self.told)
+        error += (self.workload.size - 1) * _difference(self.workload)
         error += sum(6 * LOST + _ROUNDING for _ in self._answers)
         relative = sum(one.kernel.error for one in self._answers)
         found: list[Bounded] = []
@@ -226,19 +232,19 @@ class IndependentAnswers:
     @property
     def _length(self) -> int:
         """That of a transform, which holds the sum of all log ratios."""
-        return 1 << (2 * _POINTS * len(self.told.mechanisms)).bit_length()
+        return 1 << (2 * _POINTS * len(self.workload.mechanisms)).bit_length()
 
     @cached_property
     def _answers(self) -> list["_LogRatios"]:
         """Each answer, on a grid of log ratios that holds those of all."""
-        laws = [self._law(place) for place in range(len(self.told.mechanisms))]
+        laws = [self._law(place) for place in range(len(self.workload.mechanisms))]
         most = max(_widest(*law) for _, pair in laws for law in pair)
         return [_LogRatios.of(one, pair, most / _POINTS, self._length) for one, pair in laws]
 
     def _law(self, place: int) -> tuple[Kernel, tuple[_Moved, _Moved]]:
         """The law of an answer about the other records, moved and not: seen, and told."""
-        mechanism, rate = self.told.mechanisms[place][0], self.told.question_rate(place)
-        others = self.told.size - 1
+        mechanism, rate = self.workload.mechanisms[place][0], self.workload.question_rate(place)
+        others = self.workload.size - 1
         noise = kernel(mechanism, _STEPS if is_continuous(mechanism) else 1)
         low, high = span(others, rate)
         reached = np.arange(low, high + 1.0)
@@ -322,49 +328,48 @@ _MOST_PATTERNS = 100  # of which there are 4,950 pairs
 _FEWER = 2  # questions whose law is found soon
 
 
-def workload_answers(told: Workload) -> Divergences:
+def workload_answers(workload: Workload) -> Divergences:
     """Those of answers to a list of questions: a list of one is a count.
 
-    Args:
-        told: The list, without what tells nothing new. Of many answers about one count, with
-            noises of different kinds, the upper ends are those of the count; where all other
-            records are known, what the ε of all answers leaves.
+    Of many answers about one count, with noises of different kinds, the upper ends are those of
+    the count; where all other records are known, what the ε of all answers leaves.
 
     Raises:
         ValueError: If there are more answers than can be had or bounded.
     """
-    is_one = len(told.mechanisms) == 1
-    if is_one and told.size == 1 and whole_price(told.mechanisms[0]) is None:
-        _require_precise(told)
-    if is_one and (is_precise(told.mechanisms[0]) or not is_within_reach(told)):
-        population = Binomial(told.size, told.question_rate(0))
-        return composed_answers(tuple(neighbour_pairs(Exact(), population)), told.mechanisms[0])
-    if is_table(told) and (is_noiseless(told) or not is_within_reach(told)):
-        return table_answers(told)
-    if is_independent(told) and not is_short(told):
-        return IndependentAnswers(told)
-    if is_within_reach(told):
-        return WorkloadAnswers(told)
-    moves = moves_of_two(told) if len(told.rates) <= _MOST_PATTERNS else ()
+    is_one = len(workload.mechanisms) == 1
+    if is_one and workload.size == 1 and whole_price(workload.mechanisms[0]) is None:
+        _require_precise(workload)
+    if is_one and (is_precise(workload.mechanisms[0]) or not is_within_reach(workload)):
+        population = Binomial(workload.size, workload.question_rate(0))
+        return composed_answers(tuple(neighbour_pairs(Exact(), population)), workload.mechanisms[0])
+    if is_table(workload) and (is_noiseless(workload) or not is_within_reach(workload)):
+        return table_answers(workload)
+    if is_independent(workload) and not is_short(workload):
+        return IndependentAnswers(workload)
+    if is_within_reach(workload):
+        return WorkloadAnswers(workload)
+    moves = moves_of_two(workload) if len(workload.rates) <= _MOST_PATTERNS else ()
     if not 0 < len(moves) <= MOST_MOVES:
         raise ValueError(
             f"questions must be at most {MOST_ANSWERS} for an exact curve, and part records into "
-            f"at most {MOST_MOVES} different pairs for bounds of it, got {len(told.mechanisms)} "
-            f"that make {len(told.rates)} atoms: ask fewer, or add up the ε of the worst case"
+            f"at most {MOST_MOVES} different pairs for bounds of it, got "
+            f"{len(workload.mechanisms)} that make {len(workload.rates)} atoms: ask fewer, or add "
+            "up the ε of the worst case"
         )
-    return BoundedWorkload(workload_answers(told.of(range(_least(told)))), moves)
+    return BoundedWorkload(workload_answers(workload.of(range(_least(workload)))), moves)
 
 
-def _require_precise(told: Workload) -> None:
+def _require_precise(workload: Workload) -> None:
     """The refusal of noises whose answers about one record nothing but the sum of ε bounds."""
-    if not is_precise(told.mechanisms[0]) and not is_within_reach(told):
+    if not is_precise(workload.mechanisms[0]) and not is_within_reach(workload):
         raise ValueError(
             f"mechanism must be at most {MOST_ANSWERS} noises where they are of different kinds, "
             "one of which has no ε, and all other records are known, got "
-            f"{len(told.answers)}: add up their prices"
+            f"{len(workload.answers)}: add up their prices"
         )
 
 
-def _least(told: Workload) -> int:
+def _least(workload: Workload) -> int:
     """How many of the first questions are had as a whole."""
-    return _FEWER if is_within_reach(told.of(range(_FEWER))) else 1
+    return _FEWER if is_within_reach(workload.of(range(_FEWER))) else 1
