@@ -1,1 +1,1 @@
-"""Service."""
+"""One process at one ledger: an API for programs, pages for people."""

@@ -1,1 +1,1 @@
-"""Api."""
+"""The endpoints under /v1."""

@@ -1,1 +1,1 @@
-"""Pages."""
+"""The pages for a browser."""

@@ -1,1 +1,1 @@
-"""Explore."""
+"""What noise does to a count, for sliders: charts with their numbers."""

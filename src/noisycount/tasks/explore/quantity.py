@@ -87,17 +87,17 @@ def _numbers(text: str) -> tuple[Fraction, ...]:
     return tuple(map(Fraction, text.split()))
 
 
-def _quantity(  # noqa: PLR0913  (one line a quantity)
+def _quantity(  # noqa: PLR0913, PLR0917  (one line a quantity)
     name: str,
     label: str,
     unit: str,
-    ends: tuple[str, str],
-    stops: tuple[Fraction, ...],
-    *,
+    ends: str,
     start: str,
+    stops: tuple[Fraction, ...] = (),
+    *,
     is_whole: bool = False,
 ) -> Quantity:
-    low, high = map(Fraction, ends)
+    low, high = _numbers(ends)
     return Quantity(name, label, unit, low, high, stops, Fraction(start), is_whole)
 
 
@@ -105,6 +105,12 @@ _SHARES = _numbers("0 .01 .02 .05 .1 .2 .3 .4 .5 .6 .7 .8 .9 .95 .99 .999")
 _RATES = _numbers(
     ".001 .002 .005 .01 .015 .02 .03 .05 .07 .1 .15 .2 .25 .3 .4 .5 .6 .7 .8 .9 .95 .98 .99"
 )
+_DRAWN = (*_SHARES[1:-3], Fraction(1))
+_SIZES = tuple(number for number in _decades("10", "1000000") if number.denominator == 1)
+_QUARTERS = tuple(Fraction(number, 4) for number in range(-16, 17))
+_SHARE, _FAR = "share from 0 to 1", "How far the answer is from what was expected"
+_DRAWN_WORDS = "Share of the records that is drawn and counted"
+_KNOWN_WORDS = "Share of the records that somebody knows"
 QUANTITIES: dict[str, Quantity] = {
     made.name: made
     for made in (
@@ -112,62 +118,23 @@ QUANTITIES: dict[str, Quantity] = {
             "size",
             "How many records there are",
             "records",
-            ("2", "1000000"),
-            tuple(number for number in _decades("10", "1000000") if number.denominator == 1),
-            start="1000",
+            "2 1000000",
+            "1000",
+            _SIZES,
             is_whole=True,
         ),
+        _quantity("rate", "Chance that a record counts", _SHARE, ".0001 .9999", ".1", _RATES),
         _quantity(
-            "rate",
-            "Chance that a record counts",
-            "share from 0 to 1",
-            (".0001", ".9999"),
-            _RATES,
-            start=".1",
+            "scale", "Scale of the noise", "records", ".3 10000", "10", _decades(".3", "10000")
         ),
-        _quantity(
-            "scale",
-            "Scale of the noise",
-            "records",
-            (".3", "10000"),
-            _decades(".3", "10000"),
-            start="10",
-        ),
-        _quantity(
-            "sample",
-            "Share of the records that is drawn and counted",
-            "share from 0 to 1",
-            (".01", "1"),
-            (*_SHARES[1:-3], Fraction(1)),
-            start="1",
-        ),
-        _quantity(
-            "known",
-            "Share of the records that somebody knows",
-            "share from 0 to 1",
-            ("0", ".999"),
-            _SHARES,
-            start=".5",
-        ),
-        _quantity(
-            "deviations",
-            "How far the answer is from what was expected",
-            "standard deviations",
-            ("-4", "4"),
-            tuple(Fraction(number, 4) for number in range(-16, 17)),
-            start="1",
-        ),
+        _quantity("sample", _DRAWN_WORDS, _SHARE, ".01 1", "1", _DRAWN),
+        _quantity("known", _KNOWN_WORDS, _SHARE, "0 .999", ".5", _SHARES),
+        _quantity("deviations", _FAR, "standard deviations", "-4 4", "1", _QUARTERS),
     )
 }
 """The sliders, in the order in which a page shows them."""
 
 _SCALES = QUANTITIES["scale"]
-EPSILON = _quantity(
-    "epsilon",
-    "ε of Laplace noise",
-    "no unit",
-    (str(1 / _SCALES.high), str(1 / _SCALES.low)),
-    (),
-    start="1/10",
-)
+_EPSILONS = f"{1 / _SCALES.high} {1 / _SCALES.low}"
+EPSILON = _quantity("epsilon", "ε of Laplace noise", "no unit", _EPSILONS, "1/10")
 """What may be given in place of the scale of Laplace noise."""

@@ -1,1 +1,1 @@
-"""Report."""
+"""What an officer reads: every release, its noise, its purpose, its price."""
