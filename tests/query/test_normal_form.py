@@ -1,13 +1,15 @@
+"""A question that is remembered is read as if it were not."""
+
 import random
 
 import pytest
 
 from noisycount.engines.truth import truth
 from noisycount.errors import PredicateError
-from noisycount.query.normal_form import normal_form
+from noisycount.query.normal_form import normal_form, read
 from noisycount.query.parser import parse
 from noisycount.query.predicate import And, Not, Or, Predicate, canonical_text
-from noisycount.query.schema import Kind
+from noisycount.query.schema import Kind, Schema
 from tests.query.grammar import DIRTY, dirty_records, predicate_text
 
 RECORDS = 40
@@ -114,3 +116,35 @@ def test_a_question_whose_normal_form_is_too_long_stays_as_it_is() -> None:
     assert normal_form(predicate) == predicate
     shorter = parse(f"not ({missing.partition(' and c90')[0]})", schema)
     assert normal_form(shorter) != shorter
+
+
+SCHEMA_READING = Schema({"age": Kind.REAL, "Town": Kind.TEXT})
+
+
+@pytest.mark.parametrize(
+    "text", ["age >= 0.0", "age >= -0.0", "age >= 0", "AGE >= 0", "not town = 'x'", "town = 'X'"]
+)
+def test_a_text_is_read_as_it_stands(text: str) -> None:
+    """However often, and whatever like it was read before."""
+    asked = parse(text, SCHEMA_READING)
+    for _ in range(3):
+        found = read(text, SCHEMA_READING)
+        assert repr((found.asked, found.normal)) == repr((asked, normal_form(asked)))
+
+
+def test_another_schema_is_another_question() -> None:
+    """Also one that compares equal: what else exists decides which refusal is told."""
+    other = Schema(SCHEMA_READING.kinds, {"scan": "blob"})
+    assert other == SCHEMA_READING
+    assert "integer" in repr(read("age >= 1", Schema({"age": Kind.INTEGER})).normal).lower()
+    assert "real" in repr(read("age >= 1", SCHEMA_READING).normal).lower()
+    with pytest.raises(PredicateError, match="scan") as told:
+        read("scan = 1", other)
+    with pytest.raises(PredicateError) as plain:
+        read("scan = 1", SCHEMA_READING)
+    assert str(told.value) != str(plain.value)
+
+
+def test_a_schema_that_is_no_schema_is_made_one() -> None:
+    """A mapping of names to kinds is enough."""
+    assert canonical_text(read("age < 3", {"age": Kind.INTEGER}).normal) == "age < 3"

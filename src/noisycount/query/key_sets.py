@@ -339,7 +339,16 @@ def written_keys(keys: KeySet) -> dict[str, object]:
 
 def found_keys(parts: Sequence[Part], stored: Sequence[Sequence[object]]) -> KeySet:
     """The cells that records brought to light, from what a ledger keeps of their keys."""
-    return _coded(parts, stored, lambda part, key: part.column.kind.key(key))
+    return _coded(parts, stored, _stored)
+
+
+def _stored(part: Part, key: object) -> Key:
+    """A key that a ledger keeps."""
+    kind = part.column.kind
+    found: Key = kind.key(key)
+    if isinstance(found, str) and not kind.is_key(found):
+        raise ValueError(f"key must be of {part.column}, got {short(found)}")
+    return found
 
 
 def written_key(key: Key) -> int | str | bool | None:

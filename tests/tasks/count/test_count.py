@@ -1,13 +1,24 @@
+"""Nothing is charged to a ledger whose chain is broken."""
+
 import math
 import re
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
+from noisycount import open_desk
+from noisycount.config.file import load
 from noisycount.data import survey_path
-from tests.commands import Run, configure
+from noisycount.errors import ConfigError, PurposeError
+from noisycount.ledger.ledger import Ledger
+from tests.commands import Refused, Run, configure
+from tests.engines.duckdb.test_source import SLOW, write_notes
+from tests.ledger.ledgers import change
 
 POOR = "health = 'poor'"
 KEYS = {
@@ -163,3 +174,242 @@ def test_a_terminal_reads_every_fact(run: Run) -> None:
     assert "survey.parquet, counting distinct values of person" in told.output
     assert "ε = 0.5: a 50:50 guess about one person becomes at most 63:37" in told.output
     assert max(map(len, told.output.splitlines())) <= 80
+
+
+REQUIRED = 'purpose = "required"'
+QUESTION = ("count", "survey", "--where", "age >= 65", "--epsilon", "0.1")
+
+
+def entries(run: Run) -> list[dict[str, Any]]:
+    """What the ledger shows."""
+    return list(run("ledger", "show", "--json").object["entries"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--where", "age >= 65"),
+        ("--where", "age >= 65", "--where", "age < 18"),
+        ("--by", "age:0,18,65"),
+    ],
+)
+def test_a_purpose_is_kept_beside_the_price(run: Run, here: Path, words: tuple[str, ...]) -> None:
+    """Of a count, of several and of a table; the same question for another is the same answer."""
+    configure(here)
+    asked = ("count", "survey", *words, "--epsilon", "0.1", "--json")
+    first = run(*asked, "--purpose", "quarterly report").object
+    again = run(*asked, "--purpose", "another report").object
+    assert (first["repeated"], again["repeated"]) == (False, True)
+    assert first.get("answer", first.get("rows")) == again.get("answer", again.get("rows"))
+    assert [entry["purpose"] for entry in entries(run)] == ["quarterly report"]
+    shown = " ".join(run("ledger", "show").output.split())
+    assert "purpose" in shown
+    assert "another" not in shown
+    assert '"purpose": "quarterly report"' in run("ledger", "export").output
+    assert "consistent in themselves" in run("ledger", "verify").output
+
+
+def test_a_purpose_may_be_left_out(run: Run, here: Path) -> None:
+    """Unless the owner wants one; a ledger without any shows no column for them."""
+    configure(here)
+    run(*QUESTION)
+    assert entries(run)[0]["purpose"] is None
+    assert "purpose" not in run("ledger", "show").output
+
+
+def test_an_owner_can_require_a_purpose(run: Run, here: Path) -> None:
+    """Then nothing is charged without one; a question that was answered before is no spend."""
+    configure(here, REQUIRED)
+    told = run(*QUESTION)
+    assert told.status == 2
+    assert told.errors.startswith(
+        "error: purpose is missing: say what the answer is for, such as 'quarterly report', as the "
+        "owner of data set 'survey' wants to know; nothing was charged"
+    )
+    assert entries(run) == []
+    answer = run(*QUESTION, "--purpose", "a report", "--json").object["answer"]
+    assert run(*QUESTION, "--json").object["answer"] == answer
+    with open_desk("survey", unit=None) as desk:
+        with pytest.raises(PurposeError, match=r"\Apurpose is missing: "):
+            desk.release_many(["age < 18", "age < 30"], "0.1")
+        desk.release_many(["age < 18", "age < 30"], "0.1", purpose="another")
+    assert [entry["purpose"] for entry in entries(run)] == ["a report", "another"]
+
+
+@pytest.mark.parametrize("purpose", ["", "  ", "x" * 201, "two\nlines"])
+def test_a_purpose_that_says_nothing_is_refused(here: Path, refused: Refused, purpose: str) -> None:
+    """Before any file is opened."""
+    configure(here)
+    assert "purpose must " in refused(*QUESTION, "--purpose", purpose)
+
+
+@pytest.mark.parametrize("written", ['"yes"', "true", "1", '""'])
+def test_a_setting_of_another_form_is_refused(here: Path, written: str) -> None:
+    """In one line that says what it may be."""
+    configure(here, f"purpose = {written}")
+    with pytest.raises(ConfigError, match=r"\[datasets\.survey\] purpose = "):
+        load(here / "noisycount.toml")
+
+
+@pytest.fixture
+def clinic(here: Path) -> Path:
+    """A DuckDB file with two tables and a view."""
+    path = here / "clinic.db"
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE visits AS SELECT range AS person, range % 90 AS age FROM range(500);"
+            "CREATE TABLE towns AS SELECT range AS town, 1000 AS size FROM range(30);"
+            "CREATE VIEW old AS SELECT * FROM visits WHERE age >= 65"
+        )
+    return path
+
+
+@pytest.mark.usefixtures("clinic")
+def test_each_table_of_a_file_is_a_data_set(run: Run) -> None:
+    """With its own columns, its own unit and its own budget; views too."""
+    words = ("--where", "age >= 65", "--epsilon", "1", "--json")
+    visits = run("count", "clinic.db", "--table", "visits", "--unit", "person", *words).object
+    old = run("count", "clinic.db", "--table", "old", "--unit", "person", *words).object
+    assert visits["dataset"].endswith("clinic.db#visits")
+    assert (visits["remaining"], old["remaining"]) == ("1", "1")
+    for told in (visits, old):
+        assert abs(told["answer"] - 125) < 40
+    towns = ("count", "clinic.db", "--table", "towns", "--unit", "town")
+    assert run(*towns, "--where", "size > 5", "--epsilon", "1", "--json").object["unit"] == "town"
+    shown = run("show", "clinic.db", "--table", "visits", "--json").object
+    assert (shown["columns"], len(shown["asked"])) == ({"age": "integer"}, 1)
+    checked = run("check", "clinic.db", "--table", "old", "--json").object
+    assert (checked["rows"], checked["dataset"]) == (125, f"{checked['source']}#old")
+    assert "data set clinic.db#old source clinic.db" in " ".join(
+        run("check", "clinic.db", "--table", "old").output.split()
+    )
+
+
+def test_a_table_must_be_named_and_be_there(refused: Refused, clinic: Path) -> None:
+    """One line with the tables that there are; an owner's choice stays."""
+    words = ("--where", "age >= 65", "--epsilon", "1", "--unit", "person")
+    for table in ((), ("--table", "visit")):
+        message = refused("count", "clinic.db", *words, *table)
+        assert "table must name a table of the file, got" in message
+        assert "'visits'" in message
+    text = '[datasets.clinic]\nsource = "clinic.db"\ntable = "visits"\nunit = "person"\n'
+    (clinic.parent / "noisycount.toml").write_text(text)
+    assert "--table 'old': data set 'clinic' is of the table 'visits', as its owner" in refused(
+        "count", "clinic", *words, "--table", "old"
+    )
+
+
+CONFIGURATION = """\
+[datasets.visits]
+source = "visits.csv"
+unit = "person"
+[datasets.visits.kinds]
+cost = { kind = "real", decimal = ",", missing = ["k.A."], unreadable = "missing" }
+seen = { kind = "date", date_format = "%d.%m.%Y" }
+"""
+WORDS = ("--where", "cost > 3 or age > 90", "--epsilon", "1")
+
+
+@pytest.fixture
+def visits(here: Path) -> Path:
+    """A file with cells of `cost` that could not be read, and were accepted."""
+    path = here / "visits.csv"
+    rows = "".join(f"{n};{20 + n};{n},5;03.02.2024\n" for n in range(50))
+    path.write_text(f"person;age;cost;seen\n{rows}60;30;unknown;03.02.2024\n61;30;k.A.;\n")
+    (here / "noisycount.toml").write_text(CONFIGURATION)
+    return path
+
+
+@pytest.mark.usefixtures("visits")
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_an_answer_says_what_was_taken_for_missing(run: Run, more: tuple[str, ...]) -> None:
+    """For each question that reads such a column, in words and for machines, and for no other."""
+    told = run("count", "visits", *WORDS, *more)
+    said = "cells of cost that could not be read count as missing"
+    assert said in " ".join(told.output.split())
+    told = run("count", "visits", *WORDS, *more, "--json")
+    assert told.object["unreadable_as_missing"] == ["cost"]
+    other = ("count", "visits", "--where", "age > 30", "--epsilon", "1", *more)
+    assert said not in " ".join(run(*other).output.split())
+    assert run(*other, "--json").object["unreadable_as_missing"] == []
+
+
+@pytest.mark.usefixtures("visits")
+def test_a_view_says_what_is_taken_for_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what the values are, not how a file writes them."""
+    monkeypatch.setenv("COLUMNS", "100")
+    shown = " ".join(run("show", "visits").output.split())
+    assert "│ cost │ real, k.A. missing, unreadable missing │ a number such as 0.5 │" in shown
+    assert "│ seen │ date │ a date such as '2026-01-31' │" in shown
+    told = run("show", "visits", "--json").object
+    assert told["columns"] == {"age": "integer", "cost": "real", "seen": "date"}
+    assert told["unreadable_as_missing"] == ["cost"]
+
+
+def test_nothing_is_answered_before_it_is_accepted(refused: Refused, visits: Path) -> None:
+    """Whatever the question reads; the remedy is named."""
+    text = CONFIGURATION.replace(', unreadable = "missing"', "")
+    (visits.parent / "noisycount.toml").write_text(text)
+    for where in ("cost > 3", "age > 30", "true"):
+        message = refused("count", "visits", "--where", where, "--epsilon", "1")
+        assert "answers nothing, as cells of 'cost' do not fit their kind" in message
+        assert "`noisycount check`" in message
+
+
+QUESTION_BROKEN = ("count", "survey", "--epsilon", "0.1", "--where")
+REMEDY = "restore it from a copy that holds every debit"
+
+
+@pytest.mark.parametrize(
+    ("statements", "row"),
+    [
+        (["UPDATE ledger SET epsilon = '0.01' WHERE number = 2"], 2),
+        (["UPDATE ledger SET answer = '5' WHERE number = 3"], 3),
+        (["DELETE FROM ledger WHERE number = 2"], 2),
+        (["UPDATE ledger SET spent = '0' WHERE number = 4"], 4),
+    ],
+)
+def test_a_count_stops_on_a_broken_chain(
+    run: Run, here: Path, refused: Refused, statements: list[str], row: int
+) -> None:
+    """A new question and an old one: the row and the remedy are told, and nothing is written."""
+    configure(here)
+    for year in (1, 2):
+        assert run(*QUESTION_BROKEN, f"year = {year}").status == 0
+    with Ledger.open(f"sqlite:///{here}/ledger.db") as ledger:
+        change(ledger, *statements)
+        rows = ledger.rows()
+    for asked in ("year = 1", "year = 9"):
+        assert refused(*QUESTION_BROKEN, asked) == (
+            f"error: row {row} of the ledger is damaged; {REMEDY}; `noisycount ledger verify` tells"
+            " what is wrong with it, and nothing is charged until then\n"
+        )
+    with Ledger.open(f"sqlite:///{here}/ledger.db") as ledger:
+        assert ledger.rows() == rows
+
+
+SCRIPT = Path(sys.executable).with_name("noisycount")
+OVERRUN = r"error: the answer was not ready when replies left; [^\n]+\n"
+TRIES = 20  # a busy machine may not come to the debit within a slot
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "name", ["notes.parquet", pytest.param("notes.csv", marks=pytest.mark.thorough)]
+)
+def test_a_count_that_overruns_is_given_up_in_one_line(here: Path, name: str) -> None:
+    """The scan goes on while the command ends: neither prints anything, nor is waited for."""
+    write_notes(here / name, 1_000_000)
+    count = ("count", name, "--unit", "row", "--where", SLOW, "--epsilon", "0.5")
+    words = [SCRIPT, *count, "--slot", "0.1"]
+    shown = ""
+    for _ in range(TRIES):
+        told = subprocess.run(words, cwd=here, check=False, capture_output=True, text=True)  # noqa: S603  (our own command)
+        assert (told.returncode, told.stdout) == (2, "")
+        assert re.fullmatch(OVERRUN, told.stderr)
+        shown = subprocess.run(  # noqa: S603  (our own command)
+            [SCRIPT, "ledger", "show"], cwd=here, check=True, capture_output=True, text=True
+        ).stdout
+        if "nothing was asked yet" not in shown:
+            break
+    assert "not given" in shown

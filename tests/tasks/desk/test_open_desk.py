@@ -210,3 +210,46 @@ def test_the_ledger_is_that_of_the_user_where_nobody_names_one(here: Path, tmp_p
         desk.release(POOR, "0.1")
     assert (tmp_path / "home" / ".config" / "noisycount" / "ledger.db").is_file()
     assert here.is_dir()
+
+
+FRAME_OF_300 = pl.DataFrame(
+    {"person": [n // 3 for n in range(300)], "age": [n % 90 for n in range(300)]}
+)
+
+
+def test_the_same_records_are_one_data_set_whichever_library_holds_them(tmp_path: Path) -> None:
+    """One budget, and what was answered once is free in all of them."""
+    FRAME_OF_300.write_parquet(tmp_path / "saved.parquet")
+    same = (
+        FRAME_OF_300,
+        FRAME_OF_300.to_arrow(),
+        FRAME_OF_300.to_pandas(),
+        FRAME_OF_300.to_pandas().set_index("person"),
+    )
+    charged, answers = [], set()
+    for frame in (*same, pl.read_parquet(tmp_path / "saved.parquet")):
+        with nc.open_desk(frame, unit="person", ledger=tmp_path / "ledger.db") as desk:
+            release = desk.release("age >= 65", "0.5")
+        charged.append(release.charged)
+        answers.add(release.answer)
+    assert charged == [0.5, 0, 0, 0, 0]
+    assert len(answers) == 1
+
+
+def test_other_records_are_another_data_set(tmp_path: Path) -> None:
+    """One changed cell is enough."""
+    other = FRAME_OF_300.with_columns(age=pl.Series([1, *FRAME_OF_300["age"][1:]]))
+    for frame in (FRAME_OF_300, other):
+        with nc.open_desk(frame, unit="person", ledger=tmp_path / "ledger.db") as desk:
+            assert desk.release("age >= 65", "0.5").charged == 0.5
+
+
+def test_persons_of_a_frame_are_no_rows(tmp_path: Path) -> None:
+    """The unit that was said at the first answer stays."""
+    with nc.open_desk(FRAME_OF_300, unit="person", ledger=tmp_path / "ledger.db") as desk:
+        desk.release("age >= 65", "0.5")
+    with (
+        nc.open_desk(FRAME_OF_300, unit="row", ledger=tmp_path / "ledger.db") as desk,
+        pytest.raises(nc.NoisyCountError, match="person"),
+    ):
+        desk.release("age >= 65", "0.5")

@@ -1,0 +1,312 @@
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from noisycount.config.config import DatasetConfig
+from noisycount.ledger.entries import Analyst
+from noisycount.query.normal_form import read
+from noisycount.query.query import Query
+from noisycount.query.schema import Kind
+from noisycount.tasks import question
+from noisycount.tasks.answer import Answer
+from noisycount.tasks.question import impossible_hints
+from tests.commands import Refused, Run, configure, contents
+
+WHERE = ("--where", "age >= 40", "--unit", "person")
+GOAL = ("--within", "20%", "--guess", "100")
+
+
+def test_a_dry_run_tells_the_price_and_touches_nothing(run: Run, here: Path) -> None:
+    """Question, ±, odds, price and what is left; no ledger is made, and no file changes."""
+    before = contents(here.parent)
+    told = run("count", "survey.parquet", *WHERE, *GOAL, "--dry-run")
+    shown = " ".join(told.output.split())
+    assert (told.status, told.errors) == (0, "")
+    for part in (
+        "question age >= 40.0 (age is at least 40)",
+        "would be within ±20 of the true count with 95 % confidence",
+        "ε = 0.15: a 50:50 guess about one person becomes at most 54:46",
+        "price 0.15 would be charged",
+        "charged nothing: this was a dry run; 2 of 2 left",
+    ):
+        assert part in shown
+    assert contents(here.parent) == before
+
+
+def test_a_dry_run_knows_what_is_free_and_what_is_too_dear(run: Run, here: Path) -> None:
+    """What was asked in other words costs nothing; what exceeds the budget would be refused."""
+    configure(here, 'unit = "person"\nbudget = "1"')
+    trial = ("count", "survey", "--dry-run", "--json", "--epsilon", "0.75", "--where")
+    first = run(*trial, "age >= 40").object
+    assert (first["repeated"], first["cost"], first["affordable"]) == (False, "0.75", True)
+    paid = run("count", "survey", "--where", "age >= 40", "--epsilon", "0.75", "--json").object
+    again = run(*trial, "not age < 40").object
+    assert (again["repeated"], again["cost"], again["remaining"]) == (True, "0", "0.25")
+    assert (again["answer"], again["charged"], again["error"]) == (None, "0", paid["error"])
+    dear = run(*trial, "age >= 50").object
+    assert (dear["affordable"], dear["remaining"]) == (False, "0.25")
+    words = run(*(word for word in trial if word != "--json"), "age >= 50").output
+    assert "0.75 exceeds what is left: it would be refused" in words
+    assert run("ledger", "show", "--json").object["datasets"][0]["spent"] == "0.75"
+
+
+def test_a_dry_run_asks_as_an_analyst(run: Run, here: Path) -> None:
+    """The smaller of the two budgets binds."""
+    configure(here, '[analysts.alice]\nbudget = "0.5"')
+    words = ("count", "survey", "--where", "age >= 40", "--epsilon", "0.75", "--dry-run", "--json")
+    told = run(*words, "--analyst", "alice").object
+    assert (told["analyst"], told["remaining"], told["affordable"]) == ("alice", "0.5", False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--where", "age >= 40"),
+        ("--where", "age >= 40", "--where", "age < 20"),
+        ("--by", "age:0,40"),
+    ],
+)
+def test_a_dry_run_is_silent_of_what_only_others_asked(
+    run: Run, here: Path, words: tuple[str, ...]
+) -> None:
+    """It tells the full price until the analyst has asked, which is free and written down."""
+    configure(here, 'unit = "person"\n[analysts.alice]\n[analysts.bob]\nbudget = "0.2"')
+    asked = ("count", "survey", *words, "--epsilon", "0.3", "--json", "--analyst")
+    paid = run(*asked, "alice").object
+    assert run(*asked, "alice", "--dry-run").object["repeated"]
+    told = run(*asked, "bob", "--dry-run").object
+    cost = told["cost"] if isinstance(told["cost"], str) else told["cost"]["epsilon"]
+    assert (told["repeated"], told["affordable"], cost) == (False, False, "0.3")
+    again = run(*asked, "bob").object
+    assert (again["repeated"], again.get("answer")) == (True, paid.get("answer"))
+    assert run(*asked, "bob", "--dry-run").object["repeated"]
+    (entry,) = run("ledger", "show", "--json").object["entries"]
+    assert [each["analyst"] for each in entry["repeats"]] == ["bob"]
+
+
+def test_a_hint_tells_no_answer_that_only_others_bought(run: Run, here: Path) -> None:
+    """A better answer is told to whoever has asked for it."""
+    configure(here, 'unit = "person"\n[analysts.alice]\n[analysts.bob]')
+    asked = ("count", "survey", "--where", "age >= 40", "--json", "--analyst")
+    best = run(*asked, "alice", "--epsilon", "0.3").object
+    poor = run(*asked, "bob", "--epsilon", "0.1").object
+    assert (poor["better"], poor["hints"]) == (None, [])
+    assert run(*asked, "alice", "--epsilon", "0.1").object["better"]["answer"] == best["answer"]
+
+
+@pytest.mark.parametrize("where", ["aeg > 40", "age + 1 > 40"])
+def test_a_dry_run_refuses_what_a_count_refuses(refused: Refused, where: str) -> None:
+    """A question outside the language or about another column, in the same words."""
+    words = ("count", "survey.parquet", "--where", where, "--epsilon", "0.1")
+    assert refused(*words, "--dry-run") == refused(*words)
+
+
+@pytest.mark.parametrize("is_file_first", [False, True])
+def test_a_file_of_one_question_is_that_question(
+    run: Run, here: Path, *, is_file_first: bool
+) -> None:
+    """Asked by --where or from a file: one price, one answer; and a dry run of both knows it."""
+    configure(here, 'unit = "person"')
+    (here / "one.txt").write_text("# one\nnot age < 40\n", encoding="utf-8")
+    words = [("--where", "age >= 40"), ("--questions", "one.txt")]
+    words = words[::-1] if is_file_first else words
+    asked = ("count", "survey", "--epsilon", "0.3", "--json")
+    first = run(*asked, *words[0]).object
+    for each in words:
+        assert run(*asked, *each, "--dry-run").object["repeated"]
+    second = run(*asked, *words[1]).object
+    assert (first["repeated"], second["repeated"]) == (False, True)
+    answers = {
+        told.get("answer", told.get("rows", [{}])[0].get("answer")) for told in (first, second)
+    }
+    assert len(answers) == 1
+    errors = {
+        told["error"] if "error" in told else told["rows"][0]["error"] for told in (first, second)
+    }
+    assert len(errors) == 1
+    (entry,) = run("ledger", "show", "--json").object["entries"]
+    assert [entry["answer"]] == [*answers]
+    assert run("refine", "--key", entry["key"][:8], "--size", "5912").status == 0
+
+
+def answer_of(  # noqa: PLR0913, PLR0917 - all that a hint rests on
+    number: int,
+    error: int,
+    size: int | None = None,
+    epsilon: Fraction = Fraction(1, 100),
+    guess: float | None = None,
+    within: float | None = None,
+) -> Answer:
+    """An answer of which no more is asked than its number, its error and its price."""
+
+    class Stated(Answer):
+        count: Any = SimpleNamespace(answer=number, epsilon=epsilon)
+        error: Any = property(lambda _: error)
+
+    unused: Any = None
+    return Stated(
+        query=Query(wheres=["true"], guess=guess, within=within),
+        plan=unused,
+        dataset=DatasetConfig(name="survey", source=Path("/survey.csv"), size=size),
+        unit=None,
+        analyst=Analyst(),
+        ledger=None,
+        remains=unused,
+        release=Stated.count,
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "error", "size", "interval"),
+    [
+        (57, 20, None, (37, 77)),
+        (-54, 300, None, (0, 246)),
+        (-54, 20, None, (0, 0)),
+        (980, 30, 1000, (950, 1000)),
+        (1100, 30, 1000, (1000, 1000)),
+    ],
+)
+def test_an_interval_holds_what_a_count_can_be(
+    number: int, error: int, size: int | None, interval: tuple[int, int]
+) -> None:
+    """Not below 0, and not above a public size."""
+    assert answer_of(number, error, size).interval == interval
+
+
+@pytest.mark.parametrize(
+    ("number", "guess", "told"),
+    [
+        (1000, 100, "the guess of 100 was far off: ±20 % of 1,000 needs only ε = 0.015"),
+        (310, 1000, "the guess of 1,000 was far off: ±20 % of 310 needs ε = 0.049"),
+        (-54, 1000, "the guess of 1,000 was far off: ±20 % of 246, the most that it may be, needs"),
+        (-400, 1000, "the count is hardly above 0"),
+    ],
+)
+def test_a_guess_that_was_far_off_is_told(number: int, guess: float, told: str) -> None:
+    """With the ε that the goal needs for this answer."""
+    price = Fraction(15, 1000) if number < guess else Fraction(15, 100)
+    error = 20 if number == 310 else 300
+    (hint,) = answer_of(number, error, None, price, guess, 0.2).hints
+    assert told in hint
+
+
+def test_a_goal_that_is_missed_is_told() -> None:
+    """Where the error is more than the share of all that the count may be."""
+    (hint,) = answer_of(65, 18, None, Fraction(17, 100), 120, 0.15).hints
+    assert hint == (
+        "the guess of 120 was too large, and the goal is missed: ±15 % of 65 needs ε = 0.32"
+    )
+    assert answer_of(102, 18, guess=120, within=0.15).hints == []  # it may be 120
+
+
+@pytest.mark.parametrize(("number", "guess"), [(80, 100), (100, 100), (150, 100)])
+def test_a_guess_that_was_near_needs_no_hint(number: int, guess: float) -> None:
+    """Up to twice or half of what the count may be."""
+    assert answer_of(number, 20, guess=guess, within=0.2).hints == []
+    assert answer_of(number, 20).hints == []
+
+
+def test_a_better_answer_is_not_overlooked(run: Run, here: Path) -> None:
+    """One at a larger ε to the same question in other words is free; a worse one is not told."""
+    configure(here, 'unit = "person"\nbudget = "9"')
+    words = ("count", "survey", "--json", "--where")
+    best = run(*words, "age >= 40", "--epsilon", "2").object
+    assert (best["better"], best["hints"]) == (None, [])
+    free = (
+        f"a better answer to this question is stored, and free with --epsilon 2: {best['answer']:,}"
+    )
+    trial = run(*words, "not age < 40", "--epsilon", "0.5", "--dry-run").object
+    assert [hint.startswith(free) for hint in trial["hints"]] == [True]  # before it is paid for
+    again = run(*words, "not age < 40", "--epsilon", "0.5").object
+    assert again["better"] == {
+        "answer": best["answer"],
+        "error": best["error"],
+        "epsilon": "2",
+        "key": best["key"],
+    }
+    assert again["hints"] == [f"{free} ±{best['error']}"]
+    assert run(*words, "age >= 50", "--epsilon", "0.5").object["better"] is None
+    shown = run("count", "survey", "--where", "age >= 40", "--epsilon", "0.5").output
+    assert "hint      a better answer to this question is stored, and free" in shown
+    assert run(*words, "age >= 40", "--epsilon", "2").object["charged"] == "0"
+
+
+def test_an_answer_near_0_bounds_the_count(run: Run, here: Path) -> None:
+    """Nobody is 400 years old: the answer says what the count is at most, for machines too."""
+    configure(here, 'unit = "person"')
+    words = ("count", "survey", "--where", "age > 400", "--epsilon", "0.01")
+    told = run(*words, "--json").object
+    assert (told["low"], told["high"]) == (
+        max(0, told["answer"] - told["error"]),
+        max(0, told["answer"] + told["error"]),
+    )
+    bound = f"±{told['error']}, so at most {told['high']:,}"
+    assert (bound in run(*words).output) is (told["answer"] < told["error"])
+
+
+def test_a_count_near_all_has_a_least(run: Run, here: Path) -> None:
+    """Where everybody knows how many there are, an answer above that is cut."""
+    configure(here, 'unit = "person"\nsize = 5912\nbudget = "1000"')
+    told = run("count", "survey", "--where", "age > 0", "--epsilon", "0.01", "--json").object
+    assert told["high"] <= 5912
+
+
+COLUMNS = {"age": Kind.INTEGER, "health": Kind.TEXT}
+REVERSED = "age between 64 and 1"
+HINT = "no record can satisfy age between 64.0 and 1.0: write the smaller end first"
+COUNT = ("count", "survey", "--epsilon", "0.1", "--json")
+BY_HEALTH = ("--by", "health", "--keys", "health=good,poor", "--groups-per-unit", "1")
+
+
+def test_what_a_part_asks_of_one_record_at_once_may_be_meant_otherwise() -> None:
+    """A person has many rows, but each of them is one record."""
+    (told,) = impossible_hints([read("health = 'poor' and health = 'good'", COLUMNS).normal])
+    assert told == (
+        "no record can satisfy health = 'good' and health = 'poor', all of it at once: write or "
+        "between its parts where one of them is enough"
+    )
+
+
+def test_few_of_many_questions_are_told() -> None:
+    """Each once, and how many more there are."""
+    wheres = [f"age > {age} and age < 3" for age in (4, 4, 5, 6, 7, 8)]
+    *told, more = impossible_hints(read(where, COLUMNS).normal for where in wheres)
+    assert [hint.partition(", ")[0] for hint in told] == [
+        f"no record can satisfy age < 3 and age > {age}" for age in (4, 5, 6)
+    ]
+    assert more == "nor 2 other parts of the questions"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["--where", REVERSED],
+        ["--where", REVERSED, "--where", "age > 40"],
+        ["--where", REVERSED, *BY_HEALTH],
+    ],
+)
+def test_a_question_that_matches_nothing_says_so(
+    run: Run, refused: Refused, here: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str]
+) -> None:
+    """Before it is paid for, in counts and in tables; what was paid for once is free for ever."""
+    configure(here, 'unit = "person"')
+    told = run(*COUNT, *asked, "--dry-run").object
+    assert (told["hints"][0], told["affordable"]) == (HINT, True)
+    assert f"hint {HINT}" in " ".join(run(*COUNT[:-1], *asked, "--dry-run").output.split())
+    assert f"where asks in vain: {HINT}" in refused(*COUNT[:-1], *asked)
+    assert not (here / "ledger.db").exists()
+    with monkeypatch.context() as before:
+        before.setattr(question, "impossible_hints", lambda _: [])
+        paid = run(*COUNT, *asked).object
+    again = run(*COUNT, *asked).object
+    assert (again["key"], again["repeated"], HINT in again["hints"]) == (paid["key"], True, True)
+
+
+def test_a_question_that_may_match_says_nothing(run: Run, here: Path) -> None:
+    """Whether a record matches is no reason for a hint: nobody is 400 years old."""
+    configure(here, 'unit = "person"')
+    for trial in ([], ["--dry-run"]):
+        assert run(*COUNT, "--where", "age > 400", *trial).object["hints"] == []
