@@ -11,8 +11,7 @@ import pytest
 import noisycount as nc
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import LedgerError
-from noisycount.ledger.approximate import ApproximateBudget
-from noisycount.ledger.budget import Loss
+from noisycount.ledger.budget import ApproximateBudget, Loss
 from noisycount.ledger.entries import TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.price import TablePrice, odds_of
