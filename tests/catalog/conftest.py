@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.catalog.register import Register, Statement
+from noisycount.catalog.catalog import Catalog, DatasetSettings
 from noisycount.ledger.budget import budget_of
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.dataset import Dataset
@@ -44,8 +44,8 @@ def opened(ledger: Ledger, folder: Path) -> Iterator[Opened]:
     with ExitStack() as stack:
 
         def records(place: Path, name: str = "survey", **said: object) -> Records:
-            stated = Statement(name, **said)  # type: ignore[arg-type]  # as tests say it
-            return stack.enter_context(Records.open(place, stated, Register.of(ledger, folder)))
+            stated = DatasetSettings(name, **said)  # type: ignore[arg-type]  # as tests say it
+            return stack.enter_context(Records.open(place, stated, Catalog.of(ledger, folder)))
 
         yield records
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noisycount.catalog.catalog import Catalog, DatasetSettings
 from noisycount.catalog.contents import Contents
-from noisycount.catalog.record import Written
-from noisycount.catalog.register import Register, Statement
+from noisycount.catalog.record import DatasetRecord
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.engines.places import files_of
 from noisycount.errors import NoisyCountError
@@ -41,9 +41,9 @@ rows = st.lists(st.tuples(*[st.sampled_from(CELLS) for _ in range(5)]), max_size
 one_unreadable = st.sampled_from([False, True])
 
 
-def written(place: Path) -> Written:
+def written(place: Path) -> DatasetRecord:
     """What the owner let be written down of the file."""
-    return Written("person", KINDS, Contents().of(files_of(place)).digest, form=FORM)
+    return DatasetRecord("person", KINDS, Contents().of(files_of(place)).digest, form=FORM)
 
 
 def parsed(records: Records, where: str) -> str:
@@ -60,8 +60,8 @@ def told(folder: Path) -> list[str]:
     place = folder / "records.csv"
     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
         ledger.describe(NAME, written(place).text)
-        stated = Statement(NAME, form=FORM)
-        with Records.open(place, stated, Register.of(ledger, folder / "data")) as records:
+        stated = DatasetSettings(NAME, form=FORM)
+        with Records.open(place, stated, Catalog.of(ledger, folder / "data")) as records:
             desk = records.desk(ledger, Dataset(NAME, budget_of(1000)))
             return [reply(desk, where) for where in QUESTIONS]
 
@@ -91,8 +91,8 @@ def test_what_a_question_means_depends_on_no_cell(cells: list[tuple[str, ...]]) 
         write(empty, [])
         found = []
         for place in (full, empty):
-            register = Register({NAME: written(place)})
-            with Records.open(place, Statement(NAME, form=FORM), register) as records:
+            catalog = Catalog({NAME: written(place)})
+            with Records.open(place, DatasetSettings(NAME, form=FORM), catalog) as records:
                 found.append([parsed(records, where) for where in QUESTIONS])
     assert found[0] == found[1]
 

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from noisycount.catalog.contents import Copies
-from noisycount.catalog.record import Written
+from noisycount.catalog.record import DatasetRecord
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.forms import ColumnForm
 from noisycount.errors import ConfigError, LedgerError, SourceError
@@ -20,7 +20,7 @@ OLD = "age >= 65"
 def test_kinds_are_written_down_once(survey: Path, asked: Asked, ledger: Ledger) -> None:
     """What the first desk found stays, whatever later records would have been taken for."""
     assert asked(survey, unit="person").columns == {"age": Kind.INTEGER, "town": Kind.TEXT}
-    written = Written.read(ledger.descriptions()["survey"])
+    written = DatasetRecord.read(ledger.descriptions()["survey"])
     assert written.unit == "person"
     assert written.columns["age"] == ColumnForm(Kind.INTEGER)
     survey.write_text(SURVEY.replace("70", "old").replace("31", "young").replace("32", "young"))

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from noisycount.catalog.register import Statement
-from noisycount.catalog.sources import DescribedSource
+from noisycount.catalog.catalog import DatasetSettings
+from noisycount.catalog.sources import LazySource
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import SourceError
 from noisycount.query.parser import parse
@@ -22,11 +22,11 @@ Scan = Callable[[DuckDBSource, Sequence[Predicate]], list[int]]
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Iterator[DescribedSource]:
+def source(tmp_path: Path) -> Iterator[LazySource]:
     """Give the records of one person of each age below forty."""
     path = tmp_path / "survey.csv"
     path.write_text("person,age\n" + "".join(f"{age},{age}\n" for age in AGES))
-    with Records.open(path, Statement("survey", unit="person")) as records:
+    with Records.open(path, DatasetSettings("survey", unit="person")) as records:
         yield records._source  # noqa: SLF001 - what a desk counts by
 
 
@@ -52,7 +52,7 @@ class Scans:
         monkeypatch.setattr(DuckDBSource, "count", watched)
 
 
-def asked(source: DescribedSource, scans: Scans, *sizes: int) -> list[Future[Any]]:
+def asked(source: LazySource, scans: Scans, *sizes: int) -> list[Future[Any]]:
     """Give what threads find that ask so many questions each, while another scans."""
     questions = [
         [parse(f"age < {size * 3 + number}", source.schema) for number in range(size)]
@@ -79,7 +79,7 @@ def counts(*sizes: int) -> list[list[int]]:
     return [[size * 3 + number for number in range(size)] for size in sizes]
 
 
-def test_who_waits_shares_a_scan(source: DescribedSource, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waits_shares_a_scan(source: LazySource, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each finds its own counts, in its order; who asks for many has a scan of its own."""
     scans = Scans(monkeypatch, None)
     found = asked(source, scans, 1, 3, 9, 2)
@@ -89,7 +89,7 @@ def test_who_waits_shares_a_scan(source: DescribedSource, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("failure", [SourceError, ZeroDivisionError, KeyboardInterrupt])
 def test_where_a_shared_scan_fails_each_goes_alone(
-    source: DescribedSource, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
+    source: LazySource, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
 ) -> None:
     """Nobody is refused for another, but whom an interruption was for."""
     scans = Scans(monkeypatch, failure)
@@ -103,7 +103,7 @@ def test_where_a_shared_scan_fails_each_goes_alone(
     assert scans.sizes[:2] == [1, 6]
 
 
-def test_who_fails_alone_is_told(source: DescribedSource, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_fails_alone_is_told(source: LazySource, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the engine says of a scan of one's own."""
     scans = Scans(monkeypatch, SourceError)
     (found,) = asked(source, scans, 1)

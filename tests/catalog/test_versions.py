@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.catalog.contents import Contents, Copies
-from noisycount.catalog.record import Written
+from noisycount.catalog.record import DatasetRecord
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.engines.places import files_of
 from noisycount.ledger.ledger import Ledger
@@ -35,7 +35,7 @@ VERSION = "sha256:8b4e67f37073b1d787be70d599c1bd4736c98f1e2f0acca7daea6cf01cf4f1
 @pytest.mark.parametrize("part", [field.name for field in fields(FileForm)])
 def test_the_version_covers_each_part_of_the_form_of_a_file(part: str) -> None:
     """Read otherwise, the same bytes are other records, and have another copy."""
-    written = Written(None, {}, "00", form=FORM)
+    written = DatasetRecord(None, {}, "00", form=FORM)
     other = replace(written, form=OTHERS[part])
     assert other.version != written.version
     assert other.reading != written.reading
@@ -44,7 +44,7 @@ def test_the_version_covers_each_part_of_the_form_of_a_file(part: str) -> None:
 def test_an_encoding_has_one_version_under_all_its_names() -> None:
     """A name that Python takes for the same is no other way to read a file."""
     forms = [replace(FORM, encoding=name) for name in ("cp1252", "windows-1252", "CP1252")]
-    assert len({Written(None, {}, "00", form=form).version for form in forms}) == 1
+    assert len({DatasetRecord(None, {}, "00", form=form).version for form in forms}) == 1
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_an_encoding_has_one_version_under_all_its_names() -> None:
 )
 def test_the_version_covers_what_cells_stand_for(first: ColumnForm, second: ColumnForm) -> None:
     """Each part of the form of a column that changes a value changes the version."""
-    assert len({Written(None, {"x": form}, "00").version for form in (first, second)}) == 2
+    assert len({DatasetRecord(None, {"x": form}, "00").version for form in (first, second)}) == 2
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_a_corrected_form_is_counted_and_charged_anew(  # noqa: PLR0913 - one ar
 
 def test_the_version_of_an_older_release_is_kept_to_the_letter() -> None:
     """What it wrote down has the version that it had, and is written as it was."""
-    written = Written.read(OLDER)
+    written = DatasetRecord.read(OLDER)
     assert (written.text, written.version) == (OLDER, VERSION)
     other = replace(written, form=replace(FORM, encoding="cp1252"))
-    assert Written.read(other.text) == other
+    assert DatasetRecord.read(other.text) == other
     assert other.version != VERSION
 
 
@@ -121,7 +121,7 @@ def test_answers_of_an_older_release_stay_free_until_the_form_changes(
     """Read as it was, a file has the version that it had; and `--renew` ends that."""
     columns = {"person": TEXT, "age": ColumnForm(Kind.INTEGER), "town": TEXT}
     digest = Contents().of(files_of(survey)).digest
-    older = Written("person", columns, digest, form=FORM, legacy_form=FORM)
+    older = DatasetRecord("person", columns, digest, form=FORM, legacy_form=FORM)
     ledger.describe("survey", older.text)
     first = asked(survey).release(OLD, EXACTLY)
     assert f'"version": "{older.version}"' in ledger.entries("survey")[0].request.question

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from noisycount.catalog.register import Statement
+from noisycount.catalog.catalog import DatasetSettings
 from noisycount.errors import SourceError
 from noisycount.release.records import Records
 from tests.commands import Refused, Run, configure, contents
@@ -171,7 +171,7 @@ def test_an_unreadable_file_is_refused(run: Run) -> None:
         file.chmod(0)
         refusal = f"{str(file)!r} cannot be read: check its path and permissions"
         with without_privileges(), pytest.raises(SourceError, match=re.escape(refusal)):
-            Records.open(file, Statement("secret", unit="row"))
+            Records.open(file, DatasetSettings("secret", unit="row"))
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from noisycount.catalog.catalog import Catalog, DatasetSettings
 from noisycount.catalog.contents import Contents
-from noisycount.catalog.record import Written
-from noisycount.catalog.register import Register, Statement
+from noisycount.catalog.record import DatasetRecord
 from noisycount.engines.duckdb.counting import records_of
 from noisycount.engines.duckdb.dialect import DUCKDB
 from noisycount.engines.duckdb.source import DuckDBSource
@@ -103,9 +103,9 @@ def opened_as_described(folder: Path, records: Records) -> Source:
     path = folder / "records.csv"
     forms = {name: ColumnForm(kind) for name, kind in DIRTY.items()}
     digest = Contents().of(files_of(path)).digest
-    written = Written(None, forms, digest, form=FileForm("utf-8", ",", 0))
-    register = Register({"survey": written})
-    described = PrivateRecords.open(path, Statement("survey"), register)
+    written = DatasetRecord(None, forms, digest, form=FileForm("utf-8", ",", 0))
+    catalog = Catalog({"survey": written})
+    described = PrivateRecords.open(path, DatasetSettings("survey"), catalog)
     return described._source  # noqa: SLF001 - as its desk has it
 
 

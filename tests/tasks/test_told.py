@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import noisycount as nc
-from noisycount.catalog.record import Written
+from noisycount.catalog.record import DatasetRecord
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.errors import NoisyCountError
@@ -178,7 +178,7 @@ def silent(texts: Iterable[str], place: Path) -> list[str]:
     with Ledger.open(sqlite_url(place)) as ledger:
         rows, described = ledger.rows(), ledger.descriptions()
     drawn = {row[name] for row in rows for name in ("key", "hash") if len(row[name] or "") >= 32}
-    known = [Written.read(text) for text in described.values()]
+    known = [DatasetRecord.read(text) for text in described.values()]
     hashes = [each.removeprefix("sha256:") for it in known for each in (it.content, it.version)]
     assert hashes
     masked = [

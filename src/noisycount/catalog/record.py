@@ -19,7 +19,7 @@ from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, Schema
 
-__all__ = ["ROW", "Written", "make_private", "write_private"]
+__all__ = ["ROW", "DatasetRecord", "make_private", "write_private"]
 
 
 def make_private(folder: Path) -> None:
@@ -45,7 +45,7 @@ ROW = "row"
 
 
 @frozen(slots=False)
-class Written:
+class DatasetRecord:
     """What is written down of a data set.
 
     Args:
@@ -61,8 +61,8 @@ class Written:
             its version covers every form.
 
     Example:
-        >>> written = Written(None, {"age": ColumnForm(Kind.INTEGER)}, "00")
-        >>> Written.read(written.text) == written
+        >>> written = DatasetRecord(None, {"age": ColumnForm(Kind.INTEGER)}, "00")
+        >>> DatasetRecord.read(written.text) == written
         True
     """
 

@@ -1,84 +1,121 @@
-"""Records under their description: opened when they are counted, and not to find an old answer."""
+"""Records under their description: opened to be counted, and not to find an old answer.
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+How those of a file are read, now or later, from it or from a copy, and those of a server asked for.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from threading import Lock
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.catalog.record import Written
+from noisycount.catalog.catalog import DatasetSettings
+from noisycount.catalog.certificates import Certificates
+from noisycount.catalog.contents import Content, Copies
+from noisycount.catalog.record import ROW, DatasetRecord, make_private
 from noisycount.engines.check import Check, Closing, require_readable
 from noisycount.engines.interface import CheckedSource, require_known_columns, require_known_parts
-from noisycount.errors import SourceError
+from noisycount.engines.opening import files, served
+from noisycount.engines.places import ServedTable, files_of
+from noisycount.errors import ConfigError, SourceError
 from noisycount.ledger.transactions import BatchQueue, Task
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Schema
 
-__all__ = ["DescribedSource", "require_described"]
+__all__ = ["FileSource", "LazySource", "ServerSource", "require_described"]
 _FEW = 8  # predicates; who asks for more has a scan of their own
 
 
 @dataclass(slots=True)
-class DescribedSource(Closing):
-    """Records of which all is known that a question needs before they are counted.
+class LazySource(Closing):
+    """Records of which all is known that a question needs; they are opened to be counted.
 
     Attributes:
         shown: What messages call the records.
-        written: Their description.
-        schema: What questions may use of them.
-        require_same: Refuses records that may not be those of the description any more.
-        opening: Opens them.
-        former_versions: What their version was called before contents were hashed.
+        settings: What their owner says of them.
+        former: What was written down of them before.
         opened: The open records, from the first need of them on.
         is_closed: Whether their use has ended.
         lock: Held while they are opened or closed.
         scans: Lets threads that ask little share one scan.
+        record: What is written down of them now; `describe` sets it.
+        schema: What questions may use of them.
     """
 
     shown: str
-    written: Written
-    schema: Schema
-    require_same: Callable[[], None]
-    opening: Callable[[], CheckedSource]
-    former_versions: tuple[str, ...] = ()
-    opened: CheckedSource | None = None
-    is_closed: bool = False
-    lock: Lock = field(default_factory=Lock)
-    scans: BatchQueue = field(default_factory=BatchQueue)
+    settings: DatasetSettings
+    former: DatasetRecord | None
+    opened: CheckedSource | None = field(default=None, init=False)
+    is_closed: bool = field(default=False, init=False)
+    lock: Lock = field(default_factory=Lock, init=False)
+    scans: BatchQueue = field(default_factory=BatchQueue, init=False)
+    record: DatasetRecord = field(init=False)
+    schema: Schema = field(init=False)
+
+    @abstractmethod
+    def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
+        """The same, described.
+
+        Args:
+            unit: The column that names the person; None: every row is one unit.
+            known: What is written down and stated of them; None: they are read now.
+        """
+
+    @abstractmethod
+    def _open(self) -> CheckedSource:
+        """The records, opened as they are described."""
+
+    @abstractmethod
+    def _require_same(self) -> None:
+        """The refusal of records that may not be those of the description any more."""
+
+    @property
+    def former_versions(self) -> tuple[str, ...]:
+        """What their version was called before contents were hashed."""
+        return ()
+
+    def _described_as(self, record: DatasetRecord, source: CheckedSource | None = None) -> Self:
+        self.record, self.opened = record, source
+        self.schema = record.schema(self.settings.columns)
+        return self
 
     @property
     def unit(self) -> str | None:
         """The column that names the person, or None where every record is one unit."""
-        return self.written.unit
+        return self.record.unit
 
     @property
     def version(self) -> str:
         """A text that changes with the records, and with what their cells stand for."""
-        return self.written.version
+        return self.record.version
 
     @property
     def accepted(self) -> frozenset[str]:
         """The columns whose cells that do not fit count as missing; see ``Source.accepted``."""
-        return self.written.accepted
+        return self.record.accepted
 
     def require_unchanged(self) -> None:
         """The refusal of records that changed; see ``Source.require_unchanged``."""
         if self.is_closed:
             raise SourceError(f"{self.shown} is closed: open it again")
-        self.require_same()
+        self._require_same()
 
     def prepare(self) -> None:
         """The opening of the records, and the refusal of what does not fit; see ``Source``."""
-        self._described().prepare()
+        self._checked().prepare()
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate; see ``Source.count``."""
         require_known_columns(predicates, self.schema)
         if len(predicates) > _FEW:
-            counts = self._described().count(predicates)
+            counts = self._checked().count(predicates)
         else:
             counts = self.scans.result(predicates, self._scan)
         self.require_unchanged()
@@ -87,21 +124,21 @@ class DescribedSource(Closing):
     def _scan(self, tasks: Sequence[Task[Sequence[Predicate], list[int]]]) -> None:
         """Count for several threads at once."""
         asked = [predicate for task in tasks for predicate in task.wish]
-        counts = iter(self._described().count(asked))
+        counts = iter(self._checked().count(asked))
         for task in tasks:
             task.settle(lambda predicates: list(islice(counts, len(predicates))))
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """The true counts of a table; see ``Source.count_cells``."""
         require_known_parts(question.keys.parts, question.where, self.schema)
-        counts = self._described().count_cells(question)
+        counts = self._checked().count_cells(question)
         self.require_unchanged()
         return counts
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """The groups that have units, and how many; see ``Source.count_keys``."""
         require_known_parts(question.parts, question.where, self.schema)
-        return self._keys(self._described(), question)
+        return self._keys(self._checked(), question)
 
     def _keys(self, source: CheckedSource, question: KeyQuestion) -> Iterator[KeyCounts]:
         yield from source.count_keys(question)
@@ -118,10 +155,10 @@ class DescribedSource(Closing):
             if self.opened is not None:
                 self.opened.close()
 
-    def _described(self) -> CheckedSource:
+    def _checked(self) -> CheckedSource:
         """The open records, once they are seen to be as they were described."""
         source = self._source()
-        require_described(self.shown, self.written, source)
+        require_described(self.shown, self.record, source)
         require_readable(self.shown, source.used())
         return source
 
@@ -133,7 +170,7 @@ class DescribedSource(Closing):
                 self.opened.close()
                 self.opened = None
             if self.opened is None:
-                self.opened = self.opening()
+                self.opened = self._open()
             return self.opened
 
 
@@ -146,20 +183,215 @@ def _is_there(source: CheckedSource) -> bool:
     return True
 
 
-def require_described(shown: str, written: Written, source: CheckedSource) -> None:
+def require_described(shown: str, record: DatasetRecord, source: CheckedSource) -> None:
     """The refusal of records that are not as they were described.
 
     Args:
         shown: What messages call them.
-        written: Their description.
+        record: Their description.
         source: The records.
     """
     whole = source.schema.entire
-    for name, form in written.columns.items():
+    for name, form in record.columns.items():
         kind = whole.kinds.get(name)
-        if kind is not form.kind and name != written.unit:
+        if kind is not form.kind and name != record.unit:
             found = whole.others.get(name, "missing") if kind is None else kind.value
             raise SourceError(
                 f"column {name!r} of {shown} was written down as {form.kind.value}, and is {found} "
                 "now: mend it, or write down what it is by `noisycount check --renew`"
             )
+
+
+@dataclass(slots=True)
+class FileSource(LazySource):
+    """Records at a place, whose content is known.
+
+    Attributes:
+        place: Where they are.
+        name: What the ledger calls them.
+        content: What they hold.
+        folder: Beside the ledger, for a copy of texts; None: none is made.
+    """
+
+    place: Path
+    name: str
+    content: Content
+    folder: Path | None
+
+    def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
+        """The same, described; records that are read now are those of their copy."""
+        if known is not None:
+            return self._described_as(
+                replace(known, content=self.content.digest).after(self.former)
+            )
+        with self._read(unit) as source:
+            record = self._recorded(unit, source).after(self.former)
+            if self.settings.renews:  # answers that an older release may have confused end here
+                record = replace(record, legacy_form=None)
+            self._keep(record)
+            return self._described_as(record, source)
+
+    @property
+    def former_versions(self) -> tuple[str, ...]:
+        """What the version of records that state their types was called."""
+        return self.content.former_versions if self.record.form is None else ()
+
+    def _recorded(self, unit: str | None, source: CheckedSource) -> DatasetRecord:
+        """The description of records that were just read."""
+        if self.settings.unit == ROW and ROW in source.schema.entire:
+            raise ConfigError(
+                f"{self.shown} has a column {ROW!r}, which as a unit means every row: rename it"
+            )
+        return DatasetRecord(
+            unit=unit,
+            columns=source.forms,
+            content=self.content.digest,
+            others=source.schema.entire.others,
+            table=self.settings.table,
+            form=source.form,
+        )
+
+    def _open(self) -> CheckedSource:
+        """The records, from the copy of their texts where there is one."""
+        record = self.record
+        if record.form is None:
+            return files().found(
+                self.place,
+                unit=record.unit,
+                columns=self.settings.columns,
+                table=record.table,
+                kinds=self.settings.kinds,
+                form=self.settings.form,
+            )
+        copy = None if self._copies is None else self._copies.place(self.name, record.reading)
+        if copy is not None and copy.is_file():
+            try:
+                return files().of_copy(
+                    copy, record.columns, unit=record.unit, columns=self.settings.columns
+                )
+            except SourceError:
+                copy.unlink(missing_ok=True)  # it is damaged, and made again
+        with self._read(record.unit, record) as source:
+            self._keep(record)
+            return source
+
+    @contextmanager
+    def _read(
+        self, unit: str | None, record: DatasetRecord | None = None
+    ) -> Iterator[CheckedSource]:
+        """The records, which are closed, and their draft removed, where they cannot be used."""
+        draft = self._draft()
+        source = None
+        try:
+            source = self._found(unit, record, draft)
+            self._require_same()
+            yield source
+        except BaseException:
+            if source is not None:
+                source.close()
+            if draft is not None:
+                draft.unlink(missing_ok=True)
+            raise
+
+    def _found(
+        self, unit: str | None, record: DatasetRecord | None, draft: Path | None
+    ) -> CheckedSource:
+        """The records, read from where they are; a copy of their texts is left as a draft."""
+        return files().found(
+            self.place,
+            unit=unit,
+            columns=self.settings.columns,
+            table=self.settings.table,
+            kinds=self.settings.kinds if record is None else record.columns,
+            form=self.settings.form if record is None or record.form is None else record.form,
+            copy=draft,
+        )
+
+    def _draft(self) -> Path | None:
+        """Where a copy is written before it is known what it is of; None: nowhere."""
+        if self._copies is None:
+            return None
+        try:
+            make_private(self._copies.folder)
+        except OSError:
+            return None
+        return self._copies.draft(self.name)
+
+    def _keep(self, record: DatasetRecord) -> None:
+        """The copy that was just made takes its place, and all older ones go."""
+        if self._copies is None:
+            return
+        draft = self._copies.draft(self.name)
+        if draft.is_file():
+            place = self._copies.place(self.name, record.reading)
+            draft.replace(place)
+            self._copies.remove(self.name, but=place)
+
+    def _require_same(self) -> None:
+        """The refusal of records of which a file is another, or that have one more or less."""
+        if files_of(self.place) != self.content.files:
+            raise SourceError(f"{self.shown} changed while it was open: open it again")
+        self.content.require_same()
+
+    @property
+    def _copies(self) -> Copies | None:
+        """The copies beside the ledger; None where none are kept."""
+        return None if self.folder is None else Copies(self.folder)
+
+
+@dataclass(slots=True)
+class ServerSource(LazySource):
+    """Records on a server.
+
+    Attributes:
+        table: Where they are, and how they are counted.
+        kept: The certificates of engines.
+    """
+
+    table: ServedTable
+    kept: Certificates
+
+    def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
+        """The same, described; where nothing is known the server is asked now."""
+        if known is not None:
+            record = replace(known, content=self.table.digest, edition=self.table.edition)
+            return self._described_as(record.after(self.former))
+        source = self._served(unit)
+        try:
+            return self._described_as(self._recorded(unit, source).after(self.former), source)
+        except BaseException:
+            source.close()
+            raise
+
+    def _require_same(self) -> None:
+        """Nothing: it changes all the time, and an edition is what its owner says."""
+
+    def _open(self) -> CheckedSource:
+        return self._served(self.record.unit)
+
+    def _served(self, unit: str | None) -> CheckedSource:
+        """The records, as their server has them."""
+        return served(
+            self.table.place,
+            unit=unit,
+            columns=self.settings.columns,
+            seconds=self.table.seconds,
+            uses_indexes=self.table.uses_indexes,
+            certificates=self.kept.all(),
+        )
+
+    def _recorded(self, unit: str | None, source: CheckedSource) -> DatasetRecord:
+        """The description of records of which the server just told."""
+        whole = source.schema.entire
+        if self.settings.unit == ROW and ROW in whole:
+            raise ConfigError(
+                f"{str(self.table)!r} has a column {ROW!r}, which as a unit means every row: "
+                "count a view of it in which that has another name"
+            )
+        return DatasetRecord(
+            unit=unit,
+            columns=source.forms,
+            content=self.table.digest,
+            others=whole.others,
+            edition=self.table.edition,
+        )

@@ -10,12 +10,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
+from noisycount.catalog.catalog import Catalog, DatasetSettings
 from noisycount.catalog.certificates import Certificates
 from noisycount.catalog.contents import Contents
-from noisycount.catalog.holdings import Holding, ServedHolding
-from noisycount.catalog.record import ROW, Written
-from noisycount.catalog.register import Register, Statement
-from noisycount.catalog.sources import DescribedSource, require_described
+from noisycount.catalog.record import ROW, DatasetRecord
+from noisycount.catalog.sources import FileSource, LazySource, ServerSource, require_described
 from noisycount.display.texts import told_name
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, Closing, ColumnCheck
@@ -56,21 +55,20 @@ class Records(Shown, Closing):
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder, "survey.csv")
         ...     _ = path.write_text("person,age\n1,31\n1,32\n2,29\n")
-        ...     with Records.open(path, Statement("survey", unit="person")) as records:
+        ...     with Records.open(path, DatasetSettings("survey", unit="person")) as records:
         ...         list(records.columns)
         ['age']
     """
 
     name: str  # what the ledger calls the data set
-    _source: DescribedSource
-    _former: Written | None
+    _source: LazySource
 
     @classmethod
     def open(
         cls,
         place: Path | str | ServedTable,
-        stated: Statement,
-        register: Register = Register(),  # noqa: B008 - frozen
+        stated: DatasetSettings,
+        catalog: Catalog = Catalog(),  # noqa: B008 - frozen
     ) -> Self:
         """The records at a place, under their description.
 
@@ -81,7 +79,7 @@ class Records(Shown, Closing):
             place: a file, a folder or a pattern of files that an engine reads, or a table of a
                 server.
             stated: what their owner says of them.
-            register: what was written down before.
+            catalog: what was written down before.
 
         Raises:
             SourceError: the records cannot be read.
@@ -89,32 +87,28 @@ class Records(Shown, Closing):
                 under another name.
         """
         if isinstance(place, ServedTable):
-            name = register.name_of(stated, place.digest)
-            former = register.written.get(name)
-            served = ServedHolding(place, stated, former, Certificates(register.folder))
-            return cls._held(served, name, stated, register)
-        path = Path(place).absolute()
-        content = Contents(register.folder).of(files_of(path))
-        name = register.name_of(stated, content.digest)
-        former, shown = register.written.get(name), repr(told_name(path))
-        holding = Holding(shown, path, name, stated, content, former, register.folder)
-        return cls._held(holding, name, stated, register)
+            name = catalog.name_of(stated, place.digest)
+            former = catalog.written.get(name)
+            shown, kept = repr(str(place)), Certificates(catalog.folder)
+            source: LazySource = ServerSource(shown, stated, former, place, kept)
+        else:
+            path = Path(place).absolute()
+            content = Contents(catalog.folder).of(files_of(path))
+            name = catalog.name_of(stated, content.digest)
+            former, shown = catalog.written.get(name), repr(told_name(path))
+            source = FileSource(shown, stated, former, path, name, content, catalog.folder)
+        unit = catalog.unit(name, stated.unit)
+        return cls(name, source.describe(unit, catalog.known(name, stated)))
 
     @staticmethod
-    def account_of(place: Path | str | ServedTable, stated: Statement, register: Register) -> str:
+    def account_of(
+        place: Path | str | ServedTable, stated: DatasetSettings, catalog: Catalog
+    ) -> str:
         """The name of the data set that the records at a place belong to."""
         if isinstance(place, ServedTable):
-            return register.name_of(stated, place.digest)
-        content = Contents(register.folder).of(files_of(Path(place).absolute()))
-        return register.name_of(stated, content.digest)
-
-    @classmethod
-    def _held(
-        cls, holding: Holding | ServedHolding, name: str, stated: Statement, register: Register
-    ) -> Self:
-        """The records of a holding, by the unit and under the description that are known."""
-        unit = register.unit(name, stated.unit)
-        return cls(name, holding.source(unit, register.known(name, stated)), holding.former)
+            return catalog.name_of(stated, place.digest)
+        content = Contents(catalog.folder).of(files_of(Path(place).absolute()))
+        return catalog.name_of(stated, content.digest)
 
     @property
     def unit(self) -> str | None:
@@ -134,7 +128,7 @@ class Records(Shown, Closing):
     @property
     def forms(self) -> dict[str, ColumnForm]:
         """What the cells of each column that questions may use stand for."""
-        written = self._source.written.columns
+        written = self._source.record.columns
         return {name: written[name] for name in self._source.schema}
 
     def earlier(self, texts: Collection[str], entries: Iterable[Entry]) -> list[Entry]:
@@ -189,7 +183,7 @@ class Records(Shown, Closing):
     @property
     def is_written_down(self) -> bool:
         """Whether all that is known of them was written down before they were opened."""
-        return self._source.written == self._former
+        return self._source.record == self._source.former
 
     def is_current(self, ledger: Ledger) -> bool:
         """Whether the records are what they were at opening, and so is what is written down.
@@ -201,13 +195,13 @@ class Records(Shown, Closing):
             self._source.require_unchanged()
         except SourceError:
             return False
-        return ledger.descriptions().get(self.name) == self._source.written.text
+        return ledger.descriptions().get(self.name) == self._source.record.text
 
     def write_down(self, ledger: Ledger) -> None:
         """The writing down of what the records are, once."""
         if self.is_written_down:
             return
-        text, former = self._source.written.text, self._former
+        text, former = self._source.record.text, self._source.former
         newest = ledger.describe(self.name, text, None if former is None else former.text)
         if newest != text:
             raise SourceError(
@@ -232,9 +226,9 @@ _SHOWN = "frame"
 
 def desk_of_frame(
     frame: Any,  # noqa: ANN401 - of any library
-    stated: Statement,
+    stated: DatasetSettings,
     paying: Dataset,
-    register: Register,
+    catalog: Catalog,
     ledger: Ledger,
 ) -> Desk:
     """The desk of a table in memory; all of it is read at the first question, not before.
@@ -243,14 +237,14 @@ def desk_of_frame(
         frame: A table of pandas, Polars, Arrow or DuckDB.
         stated: What its owner says of it; an empty name: it is called by a number.
         paying: Its budget, and its size where that is public.
-        register: What was written down before.
+        catalog: What was written down before.
         ledger: Where what it is is written down.
     """
-    known = register if stated.name else Register()
+    known = catalog if stated.name else Catalog()
     unit = known.unit(stated.name or _SHOWN, stated.unit)
     source = frames().open(frame, unit=unit, columns=stated.columns)
     named = LateDataset(
-        lambda: _described(source, unit, stated, register, ledger),
+        lambda: _described(source, unit, stated, catalog, ledger),
         paying.budget,
         paying.size,
         paying.needs_purpose,
@@ -259,7 +253,11 @@ def desk_of_frame(
 
 
 def _described(
-    source: CheckedSource, unit: str | None, stated: Statement, register: Register, ledger: Ledger
+    source: CheckedSource,
+    unit: str | None,
+    stated: DatasetSettings,
+    catalog: Catalog,
+    ledger: Ledger,
 ) -> str:
     """The name of a table in memory, once what it is is written down.
 
@@ -267,28 +265,28 @@ def _described(
     name is a number, since a name is told to whoever reads an answer.
     """
     digest = source.version
-    called = Statement(stated.name or _free_name(register), is_path=not stated.name)
-    name = register.name_of(called, digest)
-    register.unit(name, ROW if unit is None else unit)
-    former = register.written.get(name)
+    called = DatasetSettings(stated.name or _free_name(catalog), is_path=not stated.name)
+    name = catalog.name_of(called, digest)
+    catalog.unit(name, ROW if unit is None else unit)
+    former = catalog.written.get(name)
     if former is not None:
         require_described(_SHOWN, former, source)
     whole = source.schema.entire
-    written = Written(unit, source.forms, digest, whole.others).after(former)
+    written = DatasetRecord(unit, source.forms, digest, whole.others).after(former)
     if written == former:
         return name
     text = ledger.describe(name, written.text, None if former is None else former.text)
     if text == written.text:
         return name
     if former is None and not stated.name:  # another process took the number
-        return _described(source, unit, stated, Register.of(ledger, register.folder), ledger)
+        return _described(source, unit, stated, Catalog.of(ledger, catalog.folder), ledger)
     raise SourceError(f"{told_name(name)!r} was written down otherwise meanwhile: open it again")
 
 
-def _free_name(register: Register) -> str:
+def _free_name(catalog: Catalog) -> str:
     """The first name of a table without one that no other has."""
     names = (f"{_SHOWN} {number}" for number in count(1))
-    return next(name for name in names if name not in register.written)
+    return next(name for name in names if name not in catalog.written)
 
 
 UTF = {"utf-8", "utf-16", None}

@@ -177,11 +177,11 @@ class OpenSources:
         """The records, opened under what is written down of them now."""
         from noisycount.tasks import opening  # noqa: PLC0415 - loads the question language
 
-        records = opening.records_of(dataset, opening.register_of(self.ledger, self.configuration))
+        records = opening.records_of(dataset, opening.catalog_of(self.ledger, self.configuration))
         if records.is_written_down:
             return records
         records.write_down(self.ledger)
-        return opening.records_of(dataset, opening.register_of(self.ledger, self.configuration))
+        return opening.records_of(dataset, opening.catalog_of(self.ledger, self.configuration))
 
 
 @dataclass(slots=True, eq=False)

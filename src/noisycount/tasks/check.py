@@ -4,9 +4,9 @@ from contextlib import ExitStack
 from dataclasses import field, replace
 from pathlib import Path
 
+from noisycount.catalog.catalog import Catalog
 from noisycount.catalog.certificates import Certificates
-from noisycount.catalog.record import ROW, Written
-from noisycount.catalog.register import Register
+from noisycount.catalog.record import ROW, DatasetRecord
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import source_text
 from noisycount.engines.check import Check, ColumnCheck
@@ -15,7 +15,7 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.records import UTF, checked_records, checked_table
-from noisycount.tasks.opening import existing_ledger, records_of, register_of, statement_of
+from noisycount.tasks.opening import catalog_of, existing_ledger, records_of, statement_of
 
 __all__ = ["Inspection", "examined", "examined_place", "former_of"]
 
@@ -135,23 +135,23 @@ def former_of(dataset: DatasetConfig, configuration: Config) -> Former | None:
     if configuration.ledger_file is None:
         return None
     with existing_ledger(configuration) as ledger:
-        register = register_of(ledger, configuration)
-        if not register.knows(dataset.account):
+        catalog = catalog_of(ledger, configuration)
+        if not catalog.knows(dataset.account):
             return None
-        unit = register.unit(dataset.account, None) or ROW
+        unit = catalog.unit(dataset.account, None) or ROW
     return Former(dataset.account, configuration.ledger_url, unit)
 
 
 def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = False) -> Inspection:
     """The inspection of a data set; where all fits, the ledger keeps what was found."""
     with existing_ledger(configuration) as ledger:
-        register = register_of(ledger, configuration)
-        is_said = dataset.unit is not None or register.knows(dataset.account)
+        catalog = catalog_of(ledger, configuration)
+        is_said = dataset.unit is not None or catalog.knows(dataset.account)
         if is_said:
-            dataset = replace(dataset, unit=register.unit(dataset.account, dataset.unit) or ROW)
-        written = register.known(dataset.account, statement_of(dataset, renews=renews))
+            dataset = replace(dataset, unit=catalog.unit(dataset.account, dataset.unit) or ROW)
+        written = catalog.known(dataset.account, statement_of(dataset, renews=renews))
         former = None
-        if dataset.is_path and register.knows(dataset.account):
+        if dataset.is_path and catalog.knows(dataset.account):
             url = configuration.ledger_url if configuration.path is None else None
             former = Former(dataset.account, url, dataset.unit or ROW)
     kept = Certificates(configuration.data_folder)
@@ -188,7 +188,7 @@ def _check(dataset: DatasetConfig, kept: Certificates) -> Check:
 
 
 def _held_against(
-    dataset: DatasetConfig, written: Written | None, kept: Certificates
+    dataset: DatasetConfig, written: DatasetRecord | None, kept: Certificates
 ) -> tuple[Check, bool]:
     """What is in the records, and whether their columns are others than were written down."""
     if written is None:
@@ -229,7 +229,7 @@ def _write_down(dataset: DatasetConfig, configuration: Config, *, renews: bool) 
         if ledger is None:
             configuration.make_ledger_folder()
             ledger = opened.enter_context(Ledger.open(configuration.ledger_url))
-        register = Register.of(ledger, configuration.data_folder)
-        records = opened.enter_context(records_of(dataset, register, renews=renews))
+        catalog = Catalog.of(ledger, configuration.data_folder)
+        records = opened.enter_context(records_of(dataset, catalog, renews=renews))
         records.write_down(ledger)
         return records.answered_otherwise(ledger.entries(records.name))

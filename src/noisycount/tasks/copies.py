@@ -7,7 +7,7 @@ from noisycount.catalog.contents import Copies, Copy, discard
 from noisycount.config.config import Config
 from noisycount.display.numbers import in_bytes, signed
 from noisycount.frozen import frozen
-from noisycount.tasks.opening import existing_ledger, register_of
+from noisycount.tasks.opening import catalog_of, existing_ledger
 from noisycount.terminal.printing import seen_from_here
 
 __all__ = ["COPY_HEADER", "Shelf", "copy_rows", "shelf_object", "shelf_words"]
@@ -28,7 +28,7 @@ class Shelf:
         if folder is None:
             return cls(None, ())
         with existing_ledger(configuration) as ledger:
-            written = register_of(ledger, configuration).written
+            written = catalog_of(ledger, configuration).written
         names = dict.fromkeys([*written, *(chosen,) * (chosen is not None)])
         copies = Copies(folder).all(filter(None, names))
         return cls(folder, tuple(c for c in copies if chosen is None or c.dataset == chosen))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from noisycount.catalog.register import Register, Statement
+from noisycount.catalog.catalog import Catalog, DatasetSettings
 from noisycount.config.config import DEFAULT_BUDGET, Config, DatasetConfig
 from noisycount.config.file import find, load, without_file
 from noisycount.config.places import sqlite_file, sqlite_url
@@ -51,14 +51,14 @@ class DeskSettings:
             configuration.make_ledger_folder()
         with ExitStack() as opened:
             ledger = opened.enter_context(_ledger(configuration))
-            register = Register.of(ledger, configuration.data_folder)
+            catalog = Catalog.of(ledger, configuration.data_folder)
             if asked is None:
                 stated, paying = self._statement(), self._paying()
-                desk = desk_of_frame(source, stated, paying, register, ledger)
+                desk = desk_of_frame(source, stated, paying, catalog, ledger)
                 desk = replace(desk, analyst=analyst)
             else:
-                asked = self._agreed(as_configured(asked, configuration, register))
-                records = opened.enter_context(records_of(asked, register))
+                asked = self._agreed(as_configured(asked, configuration, catalog))
+                records = opened.enter_context(records_of(asked, catalog))
                 desk = records.desk(ledger, asked.paying(records.name), analyst=analyst)
             opened.pop_all()
         return desk
@@ -93,11 +93,11 @@ class DeskSettings:
         """The name, if one is said, and what may be spent."""
         return Dataset(self.name or "frame", budget_from(self.budget), self.size)
 
-    def _statement(self) -> Statement:
+    def _statement(self) -> DatasetSettings:
         """What is said of a table in memory."""
         if self.table is not None:
             raise ConfigError(f"table is {self.table!r}, but a frame has no tables: leave it out")
-        return Statement(self.name or "", unit=self.unit, columns=self.columns)
+        return DatasetSettings(self.name or "", unit=self.unit, columns=self.columns)
 
     def _asked(self, source: str, configuration: Config) -> DatasetConfig:
         """The data set that a name or a path means."""

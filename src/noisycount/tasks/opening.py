@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
-from noisycount.catalog.register import Register, Statement
+from noisycount.catalog.catalog import Catalog, DatasetSettings
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
@@ -29,29 +29,27 @@ __all__ = [
     "DatasetSession",
     "Spent",
     "as_configured",
+    "catalog_of",
     "debits",
     "existing_ledger",
     "records_of",
-    "register_of",
     "session_of",
     "statement_of",
     "verification",
 ]
 
 
-def register_of(ledger: Ledger | None, configuration: Config, *, makes: bool = False) -> Register:
+def catalog_of(ledger: Ledger | None, configuration: Config, *, makes: bool = False) -> Catalog:
     """What was written down of data sets; where no ledger is or comes to be, no folder does."""
-    return Register.of(ledger, configuration.data_folder if ledger or makes else None)
+    return Catalog.of(ledger, configuration.data_folder if ledger or makes else None)
 
 
-def records_of(dataset: DatasetConfig, register: Register, *, renews: bool = False) -> Records:
+def records_of(dataset: DatasetConfig, catalog: Catalog, *, renews: bool = False) -> Records:
     """The open records of a data set."""
-    return Records.open(dataset.source, statement_of(dataset, renews=renews), register)
+    return Records.open(dataset.source, statement_of(dataset, renews=renews), catalog)
 
 
-def as_configured(
-    dataset: DatasetConfig, configuration: Config, register: Register
-) -> DatasetConfig:
+def as_configured(dataset: DatasetConfig, configuration: Config, catalog: Catalog) -> DatasetConfig:
     """The data set as its owner configured it, where a path holds the same records.
 
     A copy of a file is the data set that the ledger has by its content: what its owner configured
@@ -59,7 +57,7 @@ def as_configured(
     """
     if not dataset.is_path or dataset.account != dataset.name:
         return dataset
-    account = Records.account_of(dataset.source, statement_of(dataset), register)
+    account = Records.account_of(dataset.source, statement_of(dataset), catalog)
     owned = (each for each in configuration.datasets.values() if each.account == account)
     found = next(owned, None)
     if account == dataset.account or found is None:
@@ -67,9 +65,9 @@ def as_configured(
     return replace(found, source=dataset.source, unit=dataset.unit or found.unit)
 
 
-def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> Statement:
+def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> DatasetSettings:
     """What the owner of a data set says of its records."""
-    return Statement(
+    return DatasetSettings(
         name=dataset.account,
         is_path=dataset.is_path and dataset.account == dataset.name,
         unit=dataset.unit,
@@ -220,9 +218,9 @@ def session_of(
     """
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=makes))
-        register = register_of(ledger, configuration, makes=makes)
-        dataset = as_configured(dataset, configuration, register)
-        records = opened.enter_context(records_of(dataset, register))
+        catalog = catalog_of(ledger, configuration, makes=makes)
+        dataset = as_configured(dataset, configuration, catalog)
+        records = opened.enter_context(records_of(dataset, catalog))
         yield DatasetSession(dataset, records, ledger, configuration)
 
 

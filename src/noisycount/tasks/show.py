@@ -35,9 +35,9 @@ from noisycount.tasks.opening import (
     DatasetSession,
     Spent,
     as_configured,
+    catalog_of,
     existing_ledger,
     records_of,
-    register_of,
 )
 from noisycount.tasks.refine.stored import rows_member
 from noisycount.terminal.printing import Facts, seen_from_here
@@ -80,11 +80,11 @@ class View:
     def of(cls, dataset: DatasetConfig, configuration: Config) -> "View":
         """The view of a data set; no ledger is made for it."""
         with existing_ledger(configuration) as ledger:
-            register = register_of(ledger, configuration)
-            dataset = as_configured(dataset, configuration, register)
-            is_said = dataset.unit is not None or register.knows(dataset.account)
+            catalog = catalog_of(ledger, configuration)
+            dataset = as_configured(dataset, configuration, catalog)
+            is_said = dataset.unit is not None or catalog.knows(dataset.account)
             asked = dataset if is_said else replace(dataset, unit=ROW)
-            with records_of(asked, register) as records:
+            with records_of(asked, catalog) as records:
                 name, unit, columns = records.name, records.unit, records.forms
             entries = tuple(ledger.entries(name)) if ledger else ()
         spent = entries[-1].spent if entries else Loss()

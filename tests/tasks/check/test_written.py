@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.catalog.record import Written
+from noisycount.catalog.record import DatasetRecord
 from noisycount.config.file import load
 from noisycount.ledger.ledger import Ledger
 from tests.commands import Run
@@ -21,10 +21,10 @@ def visits(here: Path) -> Path:
     return path
 
 
-def written(folder: Path) -> dict[str, Written]:
+def written(folder: Path) -> dict[str, DatasetRecord]:
     """What the ledger has written down."""
     with Ledger.open(load(folder / "noisycount.toml").ledger_url, create=False) as ledger:
-        return {name: Written.read(text) for name, text in ledger.descriptions().items()}
+        return {name: DatasetRecord.read(text) for name, text in ledger.descriptions().items()}
 
 
 def test_what_an_owner_saw_is_written_down(run: Run, visits: Path) -> None:

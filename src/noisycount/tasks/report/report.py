@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from noisycount.catalog.record import Written
+from noisycount.catalog.record import DatasetRecord
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.texts import told_names
 from noisycount.errors import LedgerError
@@ -367,7 +367,9 @@ def _datasets(
 ) -> list[DatasetReport]:
     """What verified rows, and the debits that they hold, tell of each data set."""
     written = {
-        row["dataset"]: Written.read(row["question"]) for row in rows if row["kind"] == DESCRIPTION
+        row["dataset"]: DatasetRecord.read(row["question"])
+        for row in rows
+        if row["kind"] == DESCRIPTION
     }
     configured = {each.account: each for each in configuration.datasets.values()}
     asked: dict[str, list[Entry]] = {}
@@ -392,7 +394,7 @@ def _datasets(
 def _dataset(
     account: Account,
     entries: Sequence[Entry],
-    described: Written | None,
+    described: DatasetRecord | None,
     configured: DatasetConfig | None,
     *,
     is_intact: bool,

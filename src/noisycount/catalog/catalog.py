@@ -6,7 +6,7 @@ from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Self
 
-from noisycount.catalog.record import ROW, Written
+from noisycount.catalog.record import ROW, DatasetRecord
 from noisycount.display.texts import told_name
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.errors import ConfigError
@@ -14,11 +14,11 @@ from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_part
 from noisycount.ledger.ledger import Ledger
 
-__all__ = ["Register", "Statement"]
+__all__ = ["Catalog", "DatasetSettings"]
 
 
 @frozen
-class Statement:
+class DatasetSettings:
     """What an owner says of records on opening them.
 
     Attributes:
@@ -48,7 +48,7 @@ def _nothing(_: str) -> Sequence[Entry]:
 
 
 @frozen
-class Register:
+class Catalog:
     """What a ledger has written down of every data set.
 
     Attributes:
@@ -57,19 +57,19 @@ class Register:
         folder: Beside the ledger, for copies; None: nothing is kept.
     """
 
-    written: Mapping[str, Written] = field(default_factory=dict)
+    written: Mapping[str, DatasetRecord] = field(default_factory=dict)
     entries: Callable[[str], Sequence[Entry]] = _nothing
     folder: Path | None = None
 
     @classmethod
     def of(cls, ledger: Ledger | None, folder: Path | None = None) -> Self:
-        """The register of a ledger; an empty one where there is none yet."""
+        """The catalog of a ledger; an empty one where there is none yet."""
         if ledger is None:
             return cls(folder=folder)
-        written = {name: Written.read(text) for name, text in ledger.descriptions().items()}
+        written = {name: DatasetRecord.read(text) for name, text in ledger.descriptions().items()}
         return cls(written, ledger.entries, folder)
 
-    def name_of(self, stated: Statement, digest: str) -> str:
+    def name_of(self, stated: DatasetSettings, digest: str) -> str:
         """The name of the data set that records belong to.
 
         Args:
@@ -119,7 +119,7 @@ class Register:
             )
         return known
 
-    def known(self, name: str, stated: Statement) -> Written | None:
+    def known(self, name: str, stated: DatasetSettings) -> DatasetRecord | None:
         """What is written down of a data set, with what its owner says now; None: too little.
 
         Args:
