@@ -37,6 +37,18 @@ def spends(service: Service) -> int:
     return len(service.state.ledger.entries())
 
 
+@pytest.fixture
+def asking(request: pytest.FixtureRequest, chromium: Browser, service: Service) -> Iterator[Window]:
+    """Give an analyst's window at the form of the survey, with scripts unless a test says not."""
+    with window(chromium, service.url, scripts=getattr(request, "param", True)) as opened:
+        opened.log_in(service.keys["ana"])
+        opened.go("/ask/survey")
+        yield opened
+
+
+without_scripts = pytest.mark.parametrize("asking", [False], indirect=True, ids=["no scripts"])
+
+
 def condition(opened: Window, column: str, value: str) -> None:
     """Add a row of the builder, whose first operator stays."""
     opened.page.get_by_label(re.compile("^(Where|And)$")).select_option(column)
@@ -87,80 +99,71 @@ def test_person_asks_from_a_browser(
 
 
 @pytest.mark.thorough
-def test_double_click_spends_once(chromium: Browser, service: Service) -> None:
+@without_scripts
+def test_double_click_spends_once(asking: Window, service: Service) -> None:
     """Nor does it matter whether the page has scripts."""
     before = spends(service)
-    with window(chromium, service.url, scripts=False) as opened:
-        opened.log_in(service.keys["ana"])
-        opened.go("/ask/survey")
-        condition(opened, "year", "4")
-        preview(opened)
-        opened.page.get_by_role("button", name="Ask and spend").dblclick()
-        opened.page.get_by_role("heading", name="Answer").wait_for()
-        opened.go("/ask/survey")
-        condition(opened, "year", "4")
-        preview(opened)
-        opened.page.get_by_role("button", name="Show the answer again: free").click()
-        opened.page.get_by_role("heading", name="Answer").wait_for()
-        assert "nothing: it was asked before" in opened.page.get_by_role("main").inner_text()
+    condition(asking, "year", "4")
+    preview(asking)
+    asking.page.get_by_role("button", name="Ask and spend").dblclick()
+    asking.page.get_by_role("heading", name="Answer").wait_for()
+    asking.go("/ask/survey")
+    condition(asking, "year", "4")
+    preview(asking)
+    asking.page.get_by_role("button", name="Show the answer again: free").click()
+    asking.page.get_by_role("heading", name="Answer").wait_for()
+    assert "nothing: it was asked before" in asking.page.get_by_role("main").inner_text()
     assert spends(service) == before + 1
 
 
-def test_keyboard_is_enough(chromium: Browser, service: Service) -> None:
+def test_keyboard_is_enough(asking: Window, service: Service) -> None:
     """Without a mouse: rows come and go, the preview opens by Enter, and an answer is paid for."""
     before = spends(service)
-    with window(chromium, service.url) as opened:
-        opened.log_in(service.keys["ana"])
-        opened.go("/ask/survey")
-        keys = opened.page.keyboard
-        keys.press("Tab")
-        assert opened.focused() == "Skip to the content"
+    keys = asking.page.keyboard
+    keys.press("Tab")
+    assert asking.focused() == "Skip to the content"
+    keys.press("Enter")
+    for name in ("Add a condition", "Remove the condition on year"):
+        asking.tab_to(f"^{name}")
         keys.press("Enter")
-        for name in ("Add a condition", "Remove the condition on year"):
-            opened.tab_to(f"^{name}")
-            keys.press("Enter")
-        assert opened.focused().startswith("Where")
-        opened.tab_to("^Add a condition")
-        keys.press("Enter")
-        assert opened.focused().startswith("Condition")
-        opened.tab_to("^Value of year")
-        keys.type("2")
-        keys.press("Enter")
-        opened.page.get_by_role("heading", name="Preview").wait_for()
-        assert opened.violations() == []
-        opened.tab_to("^Ask and spend")
-        keys.press("Space")
-        opened.page.get_by_role("heading", name="Answer").wait_for()
+    assert asking.focused().startswith("Where")
+    asking.tab_to("^Add a condition")
+    keys.press("Enter")
+    assert asking.focused().startswith("Condition")
+    asking.tab_to("^Value of year")
+    keys.type("2")
+    keys.press("Enter")
+    asking.page.get_by_role("heading", name="Preview").wait_for()
+    assert asking.violations() == []
+    asking.tab_to("^Ask and spend")
+    keys.press("Space")
+    asking.page.get_by_role("heading", name="Answer").wait_for()
     assert spends(service) == before + 1
 
 
 @pytest.mark.thorough
-def test_second_form_waits_for_the_first(chromium: Browser, service: Service) -> None:
+@without_scripts
+def test_second_form_waits_for_the_first(asking: Window, service: Service) -> None:
     """Who clicks again while the first click is worked on sees the answer, not a refusal."""
-    with window(chromium, service.url, scripts=False) as opened:
-        opened.log_in(service.keys["ana"])
-        opened.go("/ask/survey")
-        condition(opened, "year", "5")
-        preview(opened)
-        key = opened.page.locator("input[name=key]").input_value()
-        service.state.in_flight = watched = Watched()
-        with watched.of(f"ana:{key}"):
-            opened.page.get_by_role("button", name="Ask and spend").click(no_wait_after=True)
-            assert watched.refused.wait(30)
-        opened.page.get_by_role("heading", name="Answer").wait_for()
+    condition(asking, "year", "5")
+    preview(asking)
+    key = asking.page.locator("input[name=key]").input_value()
+    service.state.in_flight = watched = Watched()
+    with watched.of(f"ana:{key}"):
+        asking.page.get_by_role("button", name="Ask and spend").click(no_wait_after=True)
+        assert watched.refused.wait(30)
+    asking.page.get_by_role("heading", name="Answer").wait_for()
 
 
 @pytest.mark.thorough
-def test_rows_can_go_without_scripts(chromium: Browser, service: Service) -> None:
+@without_scripts
+def test_rows_can_go_without_scripts(asking: Window) -> None:
     """Each button for a row works as a form does, and what was typed stays."""
-    with window(chromium, service.url, scripts=False) as opened:
-        opened.log_in(service.keys["ana"])
-        opened.go("/ask/survey")
-        condition(opened, "age", "65")
-        condition(opened, "health", "poor")
-        opened.page.get_by_role("button", name="Remove the condition on age").click()
-        assert opened.page.get_by_label("Value of age").count() == 0
-        assert opened.page.get_by_label("Value of health").input_value() == "poor"
+    condition(asking, "age", "65")
+    condition(asking, "health", "poor")
+    asking.page.get_by_role("button", name="Remove the condition on age").click()
+    assert asking.page.get_by_label("Value of age").count() == 0
+    assert asking.page.get_by_label("Value of health").input_value() == "poor"
 
 
 @pytest.mark.thorough
@@ -168,44 +171,36 @@ def test_rows_can_go_without_scripts(chromium: Browser, service: Service) -> Non
     ("value", "told"),
     [("old", "age is compared with 'old'"), ("", "age needs a value")],
 )
-def test_refusal_leads_to_its_field(
-    chromium: Browser, service: Service, value: str, told: str
-) -> None:
+def test_refusal_leads_to_its_field(asking: Window, value: str, told: str) -> None:
     """What cannot be read is said above the form, and marked in it."""
-    with window(chromium, service.url) as opened:
-        opened.log_in(service.keys["ana"])
-        opened.go("/ask/survey")
-        condition(opened, "age", value)
-        opened.page.get_by_role("button", name="Preview: free").click()
-        assert told in opened.page.get_by_role("alert").inner_text()
-        assert opened.page.get_by_label("Value of age").get_attribute("aria-invalid") == "true"
-        assert opened.violations() == []
+    condition(asking, "age", value)
+    asking.page.get_by_role("button", name="Preview: free").click()
+    assert told in asking.page.get_by_role("alert").inner_text()
+    assert asking.page.get_by_label("Value of age").get_attribute("aria-invalid") == "true"
+    assert asking.violations() == []
 
 
 @pytest.mark.thorough
-def test_table_has_bars_and_refined_values(chromium: Browser, service: Service) -> None:
+def test_table_has_bars_and_refined_values(asking: Window) -> None:
     """A table is rehearsed, paid for, and shown with the estimate of the same row beside it."""
-    with window(chromium, service.url) as opened:
-        opened.log_in(service.keys["ana"])
-        opened.go("/ask/survey")
-        opened.page.get_by_label("By", exact=True).select_option("health")
-        opened.page.get_by_role("button", name="Add a column").click()
-        opened.page.get_by_label("Keys of health").fill("good, excellent, fair, poor")
-        opened.page.get_by_text("More about groups").click()
-        opened.page.get_by_label("Measure the total too").check()
-        opened.page.get_by_label("A person counts in at most").fill("1")
-        opened.page.get_by_role("button", name="Rehearse").click()
-        assert "made-up persons" in opened.page.get_by_label("Rehearsal").inner_text()
-        opened.page.get_by_role("button", name="Ask and spend").click()
-        opened.page.get_by_role("heading", name="Table").wait_for()
-        rows = opened.page.locator("table.bars tbody tr").all_inner_texts()
-        labels = ["good", "excellent", "fair", "poor", "all 4 listed"]
-        assert [row.split("\t")[0].strip() for row in rows] == labels
-        assert opened.page.locator("table.bars svg").count() == 4
-        for row in rows:
-            raw, refined = (float(number) for number in numbers(row))
-            assert abs(raw - refined) < 60
-        assert opened.violations() == []
+    asking.page.get_by_label("By", exact=True).select_option("health")
+    asking.page.get_by_role("button", name="Add a column").click()
+    asking.page.get_by_label("Keys of health").fill("good, excellent, fair, poor")
+    asking.page.get_by_text("More about groups").click()
+    asking.page.get_by_label("Measure the total too").check()
+    asking.page.get_by_label("A person counts in at most").fill("1")
+    asking.page.get_by_role("button", name="Rehearse").click()
+    assert "made-up persons" in asking.page.get_by_label("Rehearsal").inner_text()
+    asking.page.get_by_role("button", name="Ask and spend").click()
+    asking.page.get_by_role("heading", name="Table").wait_for()
+    rows = asking.page.locator("table.bars tbody tr").all_inner_texts()
+    labels = ["good", "excellent", "fair", "poor", "all 4 listed"]
+    assert [row.split("\t")[0].strip() for row in rows] == labels
+    assert asking.page.locator("table.bars svg").count() == 4
+    for row in rows:
+        raw, refined = (float(number) for number in numbers(row))
+        assert abs(raw - refined) < 60
+    assert asking.violations() == []
 
 
 def numbers(row: str) -> tuple[str, str]:
@@ -215,18 +210,15 @@ def numbers(row: str) -> tuple[str, str]:
 
 
 @pytest.mark.thorough
-def test_calls_hold_no_key(chromium: Browser, service: Service) -> None:
+def test_calls_hold_no_key(asking: Window, service: Service) -> None:
     """What is to be copied asks the same, and holds no secret."""
-    with window(chromium, service.url) as opened:
-        opened.log_in(service.keys["ana"])
-        opened.go("/ask/survey")
-        condition(opened, "age", "66")
-        preview(opened)
-        command, python, curl = opened.page.locator("pre").all_inner_texts()
-        assert '--where "age >= 66"' in command or "--where 'age >= 66'" in command
-        assert "epsilon='0.15'" in python
-        assert f"{service.url}/v1/datasets/survey/releases" in curl
-        assert service.keys["ana"] not in opened.page.content()
+    condition(asking, "age", "66")
+    preview(asking)
+    command, python, curl = asking.page.locator("pre").all_inner_texts()
+    assert '--where "age >= 66"' in command or "--where 'age >= 66'" in command
+    assert "epsilon='0.15'" in python
+    assert f"{service.url}/v1/datasets/survey/releases" in curl
+    assert service.keys["ana"] not in asking.page.content()
 
 
 @pytest.mark.thorough
