@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -24,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.compiler import GenericTypeCompiler, IdentifierPreparer
 from sqlalchemy.types import TypeEngine
 
-from noisycount.engines.spark.sessions import Api, Frame
+from noisycount.engines.spark.sessions import Api, Frame, tried
 from noisycount.engines.statement.dialect import Dialect, Expression, Lists, whole
 from noisycount.engines.statement.text import TextCompiler, TextDialect
 from noisycount.query.grouping import OUTSIDE
@@ -166,9 +167,9 @@ class SparkDialect(Dialect):
         return view
 
     def close(self) -> None:
-        """The end of its views."""
+        """The end of its views, whether or not Spark still answers."""
         for view in self.views:
-            self.api.session.catalog.dropTempView(view)
+            tried(partial(self.api.session.catalog.dropTempView, view))
 
 
 def _arrow(type_: TypeEngine[Any]) -> pa.DataType:

@@ -24,7 +24,7 @@ from pyspark.sql import Column, DataFrame
 from noisycount.errors import NoisyCountError, SourceError, extra_words
 from noisycount.frozen import frozen
 
-__all__ = ["Api", "Columns", "Fault", "Frame", "Functions", "Session"]
+__all__ = ["Api", "Columns", "Fault", "Frame", "Functions", "Session", "tried"]
 
 
 with warnings.catch_warnings():  # of versions of pandas, which is not used here
@@ -201,11 +201,11 @@ def silenced() -> Iterator[None]:
     loggers = [*map(PySparkLogger.getLogger, _OWN_LOGGERS), *map(logging.getLogger, _LOGGERS)]
     for logger in loggers:
         logger.addFilter(_SILENCE)  # which does nothing from the second time on
-    _here.is_asking = True
+    was_asking, _here.is_asking = getattr(_here, "is_asking", False), True
     try:
         yield
     finally:
-        _here.is_asking = False
+        _here.is_asking = was_asking
 
 
 _SETTINGS = {
@@ -292,7 +292,7 @@ class Session:
             wait = seconds
             while not done.wait(wait):
                 is_late.set()
-                _tried(lambda: self.api.cancel(tag))
+                tried(lambda: self.api.cancel(tag))
                 wait = _AGAIN
 
         def limited() -> Result:
@@ -325,9 +325,9 @@ class Session:
             self._is_closed.set()
             if self.is_remote:
                 self.api.session.client.set_retry_policies([])
-            _tried(self.api.session.interruptAll)
+            tried(self.api.session.interruptAll)
             if self.is_remote:
-                _tried(self.api.session.stop)
+                tried(self.api.session.stop)
 
     def _is_gone(self) -> bool:
         """Whether the driver was stopped, after which Spark raises whatever it meets first."""
@@ -387,7 +387,7 @@ def _asked_sessions(
     raise SourceError(f"{shown} {refusal}")
 
 
-def _tried(work: Callable[[], object]) -> None:
+def tried(work: Callable[[], object]) -> None:
     """Some work of which it does not matter whether Spark still answers."""
     with silenced():
         try:

@@ -1,10 +1,10 @@
 """Records on a cluster of Spark, counted there: nothing but counts comes back."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from hashlib import sha256
 from itertools import islice
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -241,15 +241,21 @@ class SparkSource(TypedSource):
         return self._keys(question)
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        with self._viewed(self._look()) as records:
-            statement = keys_statement(question, records)
-            rows = self.session.asked(
-                lambda: result_of(statement, self.session.api).toLocalIterator(), self.seconds
-            )
+        look, stack = self._look(), ExitStack()
+
+        def begun() -> tuple[Records, Iterator[Sequence[Any]]]:
+            records = stack.enter_context(self._viewed(look))
+            found = result_of(keys_statement(question, records), self.session.api)
+            return records, found.toLocalIterator()
+
+        try:
+            records, rows = self.session.asked(begun, self.seconds)
             while batch := self.session.asked(
                 lambda: list(islice(rows, KEYS_AT_ONCE)), self.seconds
             ):
                 yield key_counts(question, records.dialect, batch)
+        finally:
+            stack.close()
 
     def close(self) -> None:
         """The end of their use; a count that goes on is given up, and not waited for."""
