@@ -12,7 +12,7 @@ from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.factors import Factor
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.catalogue import NOISES, NoiseClass
-from noisycount.model.populations.population import CountMoments, Neighbours
+from noisycount.model.populations.population import Moments, Neighbours
 from tests.oracles.posterior import Law, beta_binomial_law, binomial_law, strata_law
 
 CLASSES = NOISES
@@ -132,9 +132,9 @@ class Uniform(nc.Population):
         return nc.Tabulated([0.1] * 10).law(*likelihoods)
 
     @property
-    def moments(self) -> CountMoments:
+    def moments(self) -> Moments:
         """E[K] = 4.5 and E[K(9 − K)] = 12."""
-        return CountMoments(4.5, 4.5, 12.0)
+        return Moments(4.5, 4.5, 12.0)
 
     def given(self, known: int, positives: int) -> nc.Population:
         """What the table says."""

@@ -59,22 +59,22 @@ _STEEP = np.geomspace(0.5, 2000.0, 60)  # 15 % apart
 _STEEPEST = 600.0  # nats over the window of a summand, so that exponentials do not overflow
 
 
-class Moments(NamedTuple):
+class SumMoments(NamedTuple):
     """Means and variances of the places of weights along the last axis."""
 
     mean: Reals
     variance: Reals
 
 
-def moments(weights: Reals) -> Moments:
+def moments(weights: Reals) -> SumMoments:
     """The means and variances of the places 0, 1, and so on, of weights that add up to 1."""
     places = np.arange(weights.shape[-1], dtype=np.float64)
     mean = weights @ places
     spread = (weights @ places**2) - mean**2
-    return Moments(mean, np.maximum(spread, 0.0))
+    return SumMoments(mean, np.maximum(spread, 0.0))
 
 
-def sum_bounds(weights: Reals, known: Moments) -> tuple[Reals, Reals]:
+def sum_bounds(weights: Reals, known: SumMoments) -> tuple[Reals, Reals]:
     """The places between which the sum of summands lies, but for e^−48 on each side.
 
     With M the product of the moment generating functions, P[S >= b] <= M(t)·e^(−t·b) for t > 0.
@@ -98,7 +98,7 @@ def sum_bounds(weights: Reals, known: Moments) -> tuple[Reals, Reals]:
     return np.clip(np.floor(low), 0, most), np.clip(np.ceil(high), 0, most)
 
 
-def log_bounds(weights: Reals, known: Moments, places: Reals) -> Reals:
+def log_bounds(weights: Reals, known: SumMoments, places: Reals) -> Reals:
     """Upper bounds of the logarithms of the probabilities of a sum, by Chernoff's bound.
 
     Args:
@@ -119,7 +119,7 @@ def log_bounds(weights: Reals, known: Moments, places: Reals) -> Reals:
     return bounds
 
 
-def steep_bounds(logs: Reals, known: Moments, places: Reals) -> Reals:
+def steep_bounds(logs: Reals, known: SumMoments, places: Reals) -> Reals:
     """The same as `log_bounds` far out too, where exponentials would overflow.
 
     Args:
@@ -138,7 +138,7 @@ def steep_bounds(logs: Reals, known: Moments, places: Reals) -> Reals:
     return bounds
 
 
-def _generated(weights: Reals, known: Moments, steepness: Reals) -> tuple[Reals, Reals]:
+def _generated(weights: Reals, known: SumMoments, steepness: Reals) -> tuple[Reals, Reals]:
     """Tilts, and the logarithms of moment generating functions of the sum about its middle."""
     width = weights.shape[-1]
     typical = max(float(np.median(np.sqrt(known.variance.sum(axis=-1)))), 1e-3)

@@ -22,9 +22,9 @@ from noisycount.model.laws.factors import BaseFactor, BetaBinomialFactor, Factor
 from noisycount.model.laws.gamma import FLAT, Expansion, Reals, binomial_expansion
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.populations.population import (
-    CountMoments,
     Exchangeable,
     Informed,
+    Moments,
     Sample,
     known_records,
 )
@@ -96,7 +96,7 @@ class Formulated(Exchangeable):
         return self.table.expected_positives
 
     @property
-    def moments(self) -> CountMoments:
+    def moments(self) -> Moments:
         """The means of the count and of its pairs of unlike records."""
         return self.table.moments
 
@@ -180,9 +180,9 @@ class Binomial(SmoothPopulation):
         return Sample(Binomial(sample_size, self.rate), Fraction(1))
 
     @property
-    def moments(self) -> CountMoments:
+    def moments(self) -> Moments:
         """The means of the count and of its pairs of unlike records."""
-        return CountMoments.of_equals(self.size, self.rate, 1 - self.rate, 1.0)
+        return Moments.of_equals(self.size, self.rate, 1 - self.rate, 1.0)
 
     def draws(self, runs: int, generator: np.random.Generator) -> Reals:
         """Counts drawn for a simulation, shape (runs,)."""
@@ -290,10 +290,10 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
         return Sample(BetaBinomial(sample_size, self.alpha, self.beta), gain)
 
     @property
-    def moments(self) -> CountMoments:
+    def moments(self) -> Moments:
         """The means of the count and of its pairs of unlike records."""
         rate, complement = _share(self.alpha, self.beta), _share(self.beta, self.alpha)
-        return CountMoments.of_equals(
+        return Moments.of_equals(
             self.size, rate, complement, 1 / (1 + 1 / (self.alpha + self.beta))
         )
 

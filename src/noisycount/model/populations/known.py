@@ -9,7 +9,7 @@ import numpy as np
 from noisycount.frozen import frozen
 from noisycount.model.laws.factors import Factor
 from noisycount.model.populations.binomial import Binomial
-from noisycount.model.populations.population import CountMoments, IndependentNeighbours, Population
+from noisycount.model.populations.population import IndependentNeighbours, Moments, Population
 from noisycount.validation import whole_number
 
 __all__ = ["Known"]
@@ -78,10 +78,10 @@ class Known(Population):
         )
 
     @property
-    def moments(self) -> CountMoments:
+    def moments(self) -> Moments:
         """Those of the count that leaves most pairs of unlike records."""
         counts = (self.size // 2,) if self.count is None else (self.count, self.count + 1)
-        return CountMoments.of_count(self.size, max(counts, key=lambda k: k * (self.size - k)))
+        return Moments.of_count(self.size, max(counts, key=lambda k: k * (self.size - k)))
 
     def neighbours(self) -> Iterator[IndependentNeighbours]:
         """The last record positive, and negative, on top of what is known."""

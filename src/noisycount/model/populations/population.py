@@ -25,11 +25,11 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.validation import whole_number
 
 __all__ = [
-    "CountMoments",
     "Exchangeable",
     "ExchangeableNeighbours",
     "IndependentNeighbours",
     "Informed",
+    "Moments",
     "Neighbours",
     "Population",
     "Sample",
@@ -38,7 +38,7 @@ __all__ = [
 
 
 @frozen
-class CountMoments:
+class Moments:
     """Means of a count K among n records, without the cancellation of n·E[K] − E[K²].
 
     Numerical error: 1e-14 relative; 1e-12 for tables.
@@ -49,18 +49,18 @@ class CountMoments:
     discordant: float  # E[K(n − K)], the pairs of a positive and a negative record
 
     @classmethod
-    def of_count(cls, size: int, count: int) -> "CountMoments":
+    def of_count(cls, size: int, count: int) -> "Moments":
         """The moments of a known count."""
         return cls(float(count), float(size - count), float(count * (size - count)))
 
     @classmethod
-    def of_equals(cls, size: int, rate: float, complement: float, alike: float) -> "CountMoments":
+    def of_equals(cls, size: int, rate: float, complement: float, alike: float) -> "Moments":
         """The moments of records of one mean rate; E[r(1 − r)] = alike·rate·complement."""
         pairs = size * (size - 1) * (rate * complement * alike)
         return cls(size * rate, size * complement, pairs)
 
     @classmethod
-    def of_table(cls, chances: Reals) -> "CountMoments":
+    def of_table(cls, chances: Reals) -> "Moments":
         """The moments of the probabilities of the counts 0..n, shape (n + 1,)."""
         counts = np.arange(chances.size, dtype=np.float64)
         weighted = chances * counts
@@ -68,9 +68,9 @@ class CountMoments:
             float(weighted.sum()), float(chances @ counts[::-1]), float(weighted @ counts[::-1])
         )
 
-    def beside(self, other: "CountMoments") -> "CountMoments":
+    def beside(self, other: "Moments") -> "Moments":
         """The moments of the sum of two independent counts."""
-        return CountMoments(
+        return Moments(
             self.positives + other.positives,
             self.negatives + other.negatives,
             self.discordant
@@ -128,7 +128,7 @@ class Population(Shown, ABC):
 
     @property
     @abstractmethod
-    def moments(self) -> CountMoments:
+    def moments(self) -> Moments:
         """The means of the count and of its pairs of unlike records."""
 
     @abstractmethod
@@ -221,9 +221,9 @@ class Informed(Population):
         return self.rest.deep_law().moved(self.positives)
 
     @property
-    def moments(self) -> CountMoments:
+    def moments(self) -> Moments:
         """Those of the other records beside a known count."""
-        return self.rest.moments.beside(CountMoments.of_count(self.known, self.positives))
+        return self.rest.moments.beside(Moments.of_count(self.known, self.positives))
 
     def draws(self, runs: int, generator: np.random.Generator) -> Reals:
         """Counts of the other records, moved by the known positives, shape (runs,)."""

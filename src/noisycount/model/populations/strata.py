@@ -15,9 +15,9 @@ from noisycount.model.laws.factors import BaseFactor, Factor, Moved, Product
 from noisycount.model.laws.gamma import Expansion, Reals
 from noisycount.model.populations.binomial_sums import WIDE, Kinds, deep_sum_of_binomials
 from noisycount.model.populations.population import (
-    CountMoments,
     IndependentNeighbours,
     Informed,
+    Moments,
     Population,
     known_records,
 )
@@ -91,7 +91,7 @@ class Strata(Population):
         return self.table(_DEEPEST)
 
     @property
-    def moments(self) -> CountMoments:
+    def moments(self) -> Moments:
         """The means of the count and of its pairs of unlike records.
 
         As groups are independent, these are all pairs but those of a record with itself.
@@ -99,7 +99,7 @@ class Strata(Population):
         sizes, rates = self.sizes.astype(np.float64), self.rates
         positives, negatives = float(sizes @ rates), float(sizes @ (1 - rates))
         same = float(sizes @ (rates * (1 - rates)))
-        return CountMoments(positives, negatives, positives * negatives - same)
+        return Moments(positives, negatives, positives * negatives - same)
 
     def draws(self, runs: int, generator: np.random.Generator) -> Reals:
         """Counts drawn for a simulation, shape (runs,)."""

@@ -13,9 +13,9 @@ from noisycount.model.laws.count_law import CountDistribution, weighted_table
 from noisycount.model.laws.factors import Factor
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.populations.population import (
-    CountMoments,
     Exchangeable,
     Informed,
+    Moments,
     known_records,
 )
 from noisycount.model.subsampling import sample_likelihood
@@ -88,9 +88,9 @@ class Tabulated(Exchangeable):
         return self._mean
 
     @property
-    def moments(self) -> CountMoments:
+    def moments(self) -> Moments:
         """The means of the count and of its pairs of unlike records."""
-        return CountMoments.of_table(np.exp(self.log_probabilities))
+        return Moments.of_table(np.exp(self.log_probabilities))
 
     def _facts(self) -> dict[str, object]:
         """The table as probabilities."""
