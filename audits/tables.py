@@ -22,6 +22,7 @@ __all__ = ["TABLES"]
 
 _VARIATION = 5e-11  # total variation in which a law may be off
 _CONTRADICTORY = -600  # nats: answers that are less likely under every table may be refused
+_ODD = 1e-3  # a surprise below this is told
 _FREE = 14  # records that a total of which nothing is known is taken to have at most
 
 
@@ -273,10 +274,14 @@ def _draws(source: Source) -> Setting:
 
 
 def _stated(name: str, source: Source) -> Setting:
-    """What a table tells of itself: its columns, its rounding, its sensitivity."""
+    """What a table tells of itself: its columns, its rounding, its sensitivity, what is odd."""
     drawn = _drawn(source)
 
     def judge(value: Any) -> str:  # noqa: ANN401
+        if name in ("surprise", "warning"):
+            chance, words = value
+            is_told = isinstance(words, str) if chance < _ODD else words is None
+            return "" if 0 <= chance <= 1 and is_told else f"{value!r}"
         if name == "rounding":
             return "" if 0 <= value <= 1e-9 else f"{value!r}"
         if name == "columns":
@@ -284,6 +289,9 @@ def _stated(name: str, source: Source) -> Setting:
             return "" if lengths == {drawn.tables.tree.cells} else f"{lengths}"
         return "" if all(move.largest >= 0 for move in value.moves) else f"{value!r}"
 
+    if name in ("surprise", "warning"):
+        line = f"(lambda told: (told.surprise, told.warning))({drawn.line})"
+        return Setting(line, judge, drawn.refusal)
     return Setting(f"{drawn.line}.{name}", judge, drawn.refusal)
 
 
@@ -410,7 +418,7 @@ TABLES: dict[str, Draw] = {
     "TablePosterior.draws": _draws,
     **{
         f"TablePosterior.{name}": partial(_stated, name)
-        for name in ("rounding", "columns", "sensitivity")
+        for name in ("rounding", "columns", "sensitivity", "surprise", "warning")
     },
     **{
         f"Tree.{name}": partial(_nodes, name)
