@@ -14,9 +14,6 @@ from noisycount.charts.refined_table import (
     answer_error,
     refined_chart,
 )
-from noisycount.model.exact import Exact
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace
 
 DOTS = [
     RefinedDot("Bern", 40, 9, 38.5, 31, 46),
@@ -85,9 +82,9 @@ def test_what_nobody_reads_is_refused(dots: list[RefinedDot]) -> None:
 
 def test_the_error_of_an_answer_is_that_of_its_noise() -> None:
     """Whole where the noise is; an exact answer has none."""
-    assert answer_error(DiscreteLaplace.for_epsilon("0.15"), 0.95) == 20
-    assert answer_error(Gaussian(10), 0.95) == pytest.approx(19.59964, rel=1e-6)
-    assert answer_error(Exact(), 0.95) == 0
+    assert answer_error(nc.DiscreteLaplace.for_epsilon("0.15"), 0.95) == 20
+    assert answer_error(nc.Gaussian(10), 0.95) == pytest.approx(19.59964, rel=1e-6)
+    assert answer_error(nc.Exact(), 0.95) == 0
 
 
 def test_a_file_of_sixty_rows_is_drawn(tmp_path: Path) -> None:

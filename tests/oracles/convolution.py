@@ -8,63 +8,60 @@ from itertools import accumulate
 from flint import arb
 from mpmath import mp, mpf
 
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+import noisycount as nc
 from tests.oracles.balls import dot
 
 mp.dps = 50
 TOLERANCE = 1e-11
 DISCRETE = [
-    [DiscreteLaplace(1), DiscreteLaplace(1)],
-    [DiscreteLaplace(Fraction(1, 100)), DiscreteLaplace(Fraction(1, 50))],
-    [DiscreteLaplace(5), DiscreteLaplace(Fraction(1, 4)), DiscreteLaplace(2)],
-    [DiscreteGaussian(Fraction(1, 2)), DiscreteGaussian(Fraction(1, 2))],
-    [DiscreteGaussian(Fraction(1, 10)), DiscreteGaussian(Fraction(1, 5))],
-    [DiscreteGaussian(Fraction(1, 8)), DiscreteGaussian(Fraction(1, 8))],
-    [DiscreteGaussian(Fraction(1, 16))] * 4,
-    [DiscreteGaussian(1), DiscreteGaussian(3)],
-    [DiscreteLaplace(Fraction(1, 10)), DiscreteGaussian(Fraction(1, 2))],
-    [DiscreteLaplace(6), DiscreteGaussian(2)],
-    [DiscreteLaplace(6), DiscreteGaussian(3)],
-    [DiscreteLaplace(2), DiscreteGaussian(1), DiscreteGaussian(Fraction(1, 3))],
+    [nc.DiscreteLaplace(1), nc.DiscreteLaplace(1)],
+    [nc.DiscreteLaplace(Fraction(1, 100)), nc.DiscreteLaplace(Fraction(1, 50))],
+    [nc.DiscreteLaplace(5), nc.DiscreteLaplace(Fraction(1, 4)), nc.DiscreteLaplace(2)],
+    [nc.DiscreteGaussian(Fraction(1, 2)), nc.DiscreteGaussian(Fraction(1, 2))],
+    [nc.DiscreteGaussian(Fraction(1, 10)), nc.DiscreteGaussian(Fraction(1, 5))],
+    [nc.DiscreteGaussian(Fraction(1, 8)), nc.DiscreteGaussian(Fraction(1, 8))],
+    [nc.DiscreteGaussian(Fraction(1, 16))] * 4,
+    [nc.DiscreteGaussian(1), nc.DiscreteGaussian(3)],
+    [nc.DiscreteLaplace(Fraction(1, 10)), nc.DiscreteGaussian(Fraction(1, 2))],
+    [nc.DiscreteLaplace(6), nc.DiscreteGaussian(2)],
+    [nc.DiscreteLaplace(6), nc.DiscreteGaussian(3)],
+    [nc.DiscreteLaplace(2), nc.DiscreteGaussian(1), nc.DiscreteGaussian(Fraction(1, 3))],
 ]
 
 
-def density(noise: Mechanism) -> Callable[[mpf], mpf]:
+def density(noise: nc.Mechanism) -> Callable[[mpf], mpf]:
     """The density of a noise, or its probabilities, in 50 digits."""
     scale = mpf(noise.exact_scale.numerator) / noise.exact_scale.denominator
-    if isinstance(noise, Laplace):
+    if isinstance(noise, nc.Laplace):
         return lambda error: mp.exp(-abs(error) / scale) / (2 * scale)
-    if isinstance(noise, DiscreteLaplace):
+    if isinstance(noise, nc.DiscreteLaplace):
         top = mp.tanh(1 / (2 * scale))
         return lambda error: top * mp.exp(-abs(error) / scale)
-    if isinstance(noise, Gaussian):
+    if isinstance(noise, nc.Gaussian):
         return lambda error: mp.npdf(error, 0, scale)
     reach = int(20 * scale) + 5
     total = mp.fsum(mp.exp(-(mpf(k) ** 2) / (2 * scale**2)) for k in range(-reach, reach + 1))
     return lambda error: mp.exp(-(error**2) / (2 * scale**2)) / total
 
 
-def tail(noise: Mechanism, error: mpf) -> mpf:
+def tail(noise: nc.Mechanism, error: mpf) -> mpf:
     """P[Z >= error] of a continuous noise."""
     scale = mpf(noise.exact_scale.numerator) / noise.exact_scale.denominator
-    if isinstance(noise, Gaussian):
+    if isinstance(noise, nc.Gaussian):
         return mp.erfc(error / (scale * mp.sqrt(2))) / 2
     far = mp.exp(-abs(error) / scale) / 2
     return far if error >= 0 else 1 - far
 
 
 @cache
-def table(noise: Mechanism, reach: int) -> list[arb]:
+def table(noise: nc.Mechanism, reach: int) -> list[arb]:
     """The probabilities of a discrete noise on −reach..reach, which are the same on both sides."""
     law = density(noise)
     half = [arb(law(mpf(k))) for k in range(reach + 1)]
     return half[:0:-1] + half
 
 
-def convolved(noises: Sequence[Mechanism], reach: int) -> list[mpf]:
+def convolved(noises: Sequence[nc.Mechanism], reach: int) -> list[mpf]:
     """The law of a sum of discrete noises on −reach..reach, term by term."""
     width = 3 * reach
 

@@ -10,18 +10,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from noisycount import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Exact,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    NoiseSum,
-    Population,
-    Splits,
-    Tree,
-)
+import noisycount as nc
 from tests.oracles.balls import ball, total
 from tests.oracles.noises import Noise, noise_of, sum_of_discrete
 from tests.oracles.posterior import Law
@@ -46,12 +35,12 @@ class Told:
     level: int
     position: int
     answer: float
-    mechanism: Mechanism
+    mechanism: nc.Mechanism
     is_below: bool = False
 
     def likelihood(self, count: int) -> arb:
         """The density of the answer, or the probability of one below it."""
-        if isinstance(self.mechanism, Exact):
+        if isinstance(self.mechanism, nc.Exact):
             return arb(int(count < self.answer if self.is_below else count == self.answer))
         noise = _noise(self.mechanism)
         error = ball(self.answer) - count
@@ -92,10 +81,10 @@ class EnumeratedTables:
             known, beyond which answers leave no weight: (0, largest).
     """
 
-    tree: Tree
+    tree: nc.Tree
     divisions: tuple[Division, ...]
     answers: tuple[Told, ...]
-    total: int | Population | tuple[int, int]
+    total: int | nc.Population | tuple[int, int]
 
     @cached_property
     def weights(self) -> dict[tuple[int, ...], arb]:
@@ -160,8 +149,8 @@ def _likelihood(told: Told, count: int) -> arb:
 
 
 @cache
-def _noise(mechanism: Mechanism) -> Noise:
-    if isinstance(mechanism, NoiseSum) and mechanism.is_discrete:
+def _noise(mechanism: nc.Mechanism) -> Noise:
+    if isinstance(mechanism, nc.NoiseSum) and mechanism.is_discrete:
         return sum_of_discrete(mechanism.noises, _REACH)
     return noise_of(mechanism)
 
@@ -198,8 +187,8 @@ class SummedTables:
         largest: The largest count of a cell that is looked at.
     """
 
-    tree: Tree
-    prior: Splits
+    tree: nc.Tree
+    prior: nc.Splits
     answers: tuple[Told, ...]
     total: int | None
     largest: int
@@ -279,7 +268,7 @@ def _cumulated(steps: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.append(0.0, np.cumsum(steps))
 
 
-_MADE = Laplace, DiscreteLaplace, Gaussian, DiscreteGaussian
+_MADE = nc.Laplace, nc.DiscreteLaplace, nc.Gaussian, nc.DiscreteGaussian
 _TOTALS = {2: 400, 3: 200, 4: 60}  # the largest of so many cells
 _SPREAD = {2: (12.0, 120, 700), 3: (1.6, 25, 90), 4: (0.45, 9, 26)}
 """Without a total: the largest scale, the largest count, and up to where a cell is enumerated."""
@@ -290,10 +279,10 @@ def random_tables(seed: int) -> SummedTables:
     random = np.random.default_rng(seed)
     cells, has_total = int(random.integers(2, 5)), bool(random.random() < 0.5)
     widest, most, largest = _SPREAD[cells]
-    tree = Tree.flat(cells) if random.random() < 0.5 else Tree.binary(cells)
+    tree = nc.Tree.flat(cells) if random.random() < 0.5 else nc.Tree.binary(cells)
     if random.random() < 0.3:
         groups = np.unique(random.integers(0, 2, cells), return_inverse=True)[1]
-        tree = Tree((np.zeros(cells, np.int64), groups, np.arange(cells)))
+        tree = nc.Tree((np.zeros(cells, np.int64), groups, np.arange(cells)))
     whole = int(random.integers(0, _TOTALS[cells] if has_total else most))
     table = random.multinomial(whole, random.dirichlet(np.full(cells, random.choice([0.2, 1, 5]))))
     told: list[Told] = []
@@ -311,5 +300,5 @@ def random_tables(seed: int) -> SummedTables:
                 )
                 told.append(Told(level, position, count + error, noise))
     weights = np.exp(random.uniform(-3, 3, cells)).tolist()
-    prior = Splits(weights, is_multinomial=bool(random.random() < 0.5))
+    prior = nc.Splits(weights, is_multinomial=bool(random.random() < 0.5))
     return SummedTables(tree, prior, tuple(told), whole if has_total else None, largest)

@@ -20,7 +20,6 @@ import noisycount as nc
 from noisycount.catalog.record import DatasetRecord
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
-from noisycount.errors import NoisyCountError
 from noisycount.ledger.budget import budget_of
 from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
@@ -66,7 +65,7 @@ def of_python(source: object, ledger: Path, name: str | None = None) -> Iterator
 
 def refused(call: Callable[[], object]) -> str:
     """The words of a refusal."""
-    with pytest.raises(NoisyCountError) as refusal:
+    with pytest.raises(nc.NoisyCountError) as refusal:
         call()
     return str(refusal.value)
 

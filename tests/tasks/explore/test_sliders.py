@@ -4,10 +4,7 @@ from urllib.parse import parse_qsl
 import pytest
 from hypothesis import given
 
-from noisycount.errors import NoisyCountError
-from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.populations.binomial import Binomial
-from noisycount.model.subsampling import Subsample
+import noisycount as nc
 from noisycount.tasks.explore.quantity import QUANTITIES
 from noisycount.tasks.explore.sliders import NAMES, Sliders
 from tests.layers import examples
@@ -32,7 +29,7 @@ def test_every_place_makes_sense(placed: Sliders) -> None:
     assert 0 <= placed.known_records < placed.size
     assert placed.is_sampled == (placed.drawn < placed.size)
     assert placed.setting.mechanism == (
-        Subsample(placed.drawn, placed.made_noise) if placed.is_sampled else placed.made_noise
+        nc.Subsample(placed.drawn, placed.made_noise) if placed.is_sampled else placed.made_noise
     )
 
 
@@ -48,7 +45,7 @@ def test_different_spellings_are_one_address() -> None:
 
 def test_epsilon_stands_for_a_scale() -> None:
     """ε of Laplace noise is 1/scale, exactly; Gaussian noise has none."""
-    assert Sliders.of_query({"epsilon": "0.15"}).made_noise == DiscreteLaplace(Fraction(20, 3))
+    assert Sliders.of_query({"epsilon": "0.15"}).made_noise == nc.DiscreteLaplace(Fraction(20, 3))
     assert Sliders.of_query({"epsilon": "0.15"}).epsilon == Fraction(3, 20)
     assert Sliders.of_query({"noise": "gaussian"}).epsilon is None
 
@@ -56,7 +53,7 @@ def test_epsilon_stands_for_a_scale() -> None:
 def test_answer_is_so_many_deviations_away() -> None:
     """The answer is the expected count, and standard deviations of all possible answers."""
     placed = Sliders(deviations=Fraction(2))
-    spread = (Binomial(1000, 0.1).law().variance + DiscreteLaplace(10).variance) ** 0.5
+    spread = (nc.Binomial(1000, 0.1).law().variance + nc.DiscreteLaplace(10).variance) ** 0.5
     assert placed.answer == round(100 + 2 * spread)
     assert Sliders(deviations=Fraction(0)).answer == 100
 
@@ -70,7 +67,7 @@ def test_ends_are_inside(name: str) -> None:
     assert quantity.start in quantity.stops
     for end, step in ((quantity.low, -1), (quantity.high, 1)):
         assert quantity.checked(end) == end
-        with pytest.raises(NoisyCountError, match=f"^{name} must be a .*: choose one"):
+        with pytest.raises(nc.NoisyCountError, match=f"^{name} must be a .*: choose one"):
             quantity.checked(end + Fraction(step, 10**9))
 
 
@@ -99,5 +96,5 @@ def test_ends_are_inside(name: str) -> None:
 )
 def test_refusals_are_one_line(given: dict[str, str], sentence: str) -> None:
     """What no slider reaches is named with its value and the remedy."""
-    with pytest.raises(NoisyCountError, match=f"^{sentence}[^\n]*$"):
+    with pytest.raises(nc.NoisyCountError, match=f"^{sentence}[^\n]*$"):
         Sliders.of_query(given)

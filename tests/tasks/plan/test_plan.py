@@ -7,10 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from noisycount.analysis.accuracy.accuracy import accuracy, failure_probability
+import noisycount as nc
 from noisycount.ledger.budget import price_within
 from noisycount.model.concentrated import rho_within
-from noisycount.model.noises.laplace import DiscreteLaplace
 from tests.commands import Refused, Run, configure
 
 GOAL = ("plan", "--within", "20%", "--guess", "100")
@@ -53,8 +52,8 @@ def test_several_answers_keep_their_promise_together(run: Run) -> None:
     """Ten answers are all within ±15 with 95 %, and the price is told for one and for all."""
     words = ("plan", "--error", "15", "--confidence", "95%", "--queries", "10")
     told = run(*words, "--json").object
-    noise = DiscreteLaplace.for_epsilon(Fraction(told["epsilon"]))
-    assert told["reached"] == pytest.approx(1 - failure_probability(noise, 16, 10))
+    noise = nc.DiscreteLaplace.for_epsilon(Fraction(told["epsilon"]))
+    assert told["reached"] == pytest.approx(1 - nc.failure_probability(noise, 16, 10))
     assert told["reached"] >= 0.95
     assert (told["epsilon"], told["total"], told["affordable"]) == ("0.36", "3.6", 5)
     assert told["guess"] is told["negative"] is told["possible_answers"] is None
@@ -70,7 +69,7 @@ def test_an_epsilon_tells_what_it_gives(run: Run) -> None:
     """The smallest error at the confidence, as records and as a share of the guess."""
     words = ("plan", "--epsilon", "0.1", "--guess", "100")
     told = run(*words, "--json").object
-    assert told["error"] == accuracy(DiscreteLaplace(10), 1 - 0.95) - 1 == 30
+    assert told["error"] == nc.accuracy(nc.DiscreteLaplace(10), 1 - 0.95) - 1 == 30
     assert told["formula"] is told["within"] is None
     shown = run(*words).output
     assert "what ε = 0.1 gives" in shown
@@ -126,7 +125,7 @@ def test_a_share_is_written_in_many_ways(run: Run, within: str) -> None:
 def test_possible_answers_are_quantiles_of_the_noise(run: Run) -> None:
     """The k-th of fifty is the smallest value with P[Y <= y] >= (2k − 1)/100."""
     told = run(*GOAL, "--json").object
-    noise = DiscreteLaplace.for_epsilon(Fraction(told["epsilon"]))
+    noise = nc.DiscreteLaplace.for_epsilon(Fraction(told["epsilon"]))
     assert [answer - 100 for answer in told["possible_answers"]] == told["possible_errors"]
     for rank, error in enumerate(told["possible_errors"]):
         level = (2 * rank + 1) / 100

@@ -8,13 +8,6 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.posterior.posterior import posterior
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.populations.binomial import BetaBinomial, Binomial
-from noisycount.model.populations.strata import Strata
 from tests.commands import Run
 
 SURVEY = ("--size", "5912", "--rate", "1.7%")
@@ -24,18 +17,18 @@ NOISE = ("--epsilon", "0.15")
 @pytest.mark.parametrize(
     ("kind", "answer", "law"),
     [
-        ("laplace", 101.25, Laplace(6.5)),
-        ("gaussian", 101.25, Gaussian(6.5)),
-        ("discrete-laplace", 101, DiscreteLaplace(6.5)),
-        ("discrete-gaussian", 101, DiscreteGaussian(6.5)),
+        ("laplace", 101.25, nc.Laplace(6.5)),
+        ("gaussian", 101.25, nc.Gaussian(6.5)),
+        ("discrete-laplace", 101, nc.DiscreteLaplace(6.5)),
+        ("discrete-gaussian", 101, nc.DiscreteGaussian(6.5)),
     ],
 )
 def test_every_noise_gives_its_posterior(
-    run: Run, kind: str, answer: float, law: Mechanism
+    run: Run, kind: str, answer: float, law: nc.Mechanism
 ) -> None:
     """The numbers are those of the library, to the last digit, and name the noise."""
     words = ("refine", str(answer), *SURVEY, "--noise", kind, "--scale", "6.5", "--json")
-    told, expected = run(*words).object, posterior(answer, Binomial(5912, 0.017), law)
+    told, expected = run(*words).object, nc.posterior(answer, nc.Binomial(5912, 0.017), law)
     assert told["mean"] == expected.mean
     assert told["median"] == expected.median
     assert told["interval"] == list(expected.interval())
@@ -58,8 +51,8 @@ def test_answers_at_two_prices_are_refined_together(run: Run, here: Path) -> Non
     """Each with its own noise; their average is weighted by one over the variance."""
     words = ("refine", "88", "90", *SURVEY, "--epsilon", "0.1", "--epsilon", "0.05")
     told = run(*words, "--json").object
-    noises = [DiscreteLaplace.for_epsilon("0.1"), DiscreteLaplace.for_epsilon("0.05")]
-    law = posterior([88, 90], Binomial(5912, 0.017), noises)
+    noises = [nc.DiscreteLaplace.for_epsilon("0.1"), nc.DiscreteLaplace.for_epsilon("0.05")]
+    law = nc.posterior([88, 90], nc.Binomial(5912, 0.017), noises)
     assert (told["mean"], told["interval"]) == (law.mean, list(law.interval()))
     shares = [1 / noise.variance for noise in noises]
     assert told["answer"] == pytest.approx((88 * shares[0] + 90 * shares[1]) / sum(shares))
@@ -78,9 +71,9 @@ def test_answers_at_two_prices_are_refined_together(run: Run, here: Path) -> Non
 def test_an_uncertain_rate_is_written_in_many_ways(run: Run, rate: str) -> None:
     """After ± stands the standard deviation of the rate, which has a beta law."""
     told = run("refine", "310", "--size", "1000", "--rate", rate, *NOISE, "--json").object
-    population = BetaBinomial.from_rate(1000, 0.3, 0.02)
-    noise = DiscreteLaplace.for_epsilon(0.15)
-    assert told["mean"] == posterior(310, population, noise).mean
+    population = nc.BetaBinomial.from_rate(1000, 0.3, 0.02)
+    noise = nc.DiscreteLaplace.for_epsilon(0.15)
+    assert told["mean"] == nc.posterior(310, population, noise).mean
     assert (told["rate"], told["rate_deviation"]) == (0.3, 0.02)
     assert told["expected_deviation"] == math.sqrt(population.law().variance)
 
@@ -99,8 +92,8 @@ def test_groups_have_rates_of_their_own(run: Run, here: Path, size: tuple[str, .
     """A file of sizes and rates is a population; a size that agrees is no contradiction."""
     (here / "towns.csv").write_text("town,rate,size\nA,0.1,2000\nB,2e-1,3000\n")
     told = run("refine", "780", "--strata", "towns.csv", *size, *NOISE, "--json").object
-    noise = DiscreteLaplace.for_epsilon(0.15)
-    assert told["mean"] == posterior(780, Strata([2000, 3000], [0.1, 0.2]), noise).mean
+    noise = nc.DiscreteLaplace.for_epsilon(0.15)
+    assert told["mean"] == nc.posterior(780, nc.Strata([2000, 3000], [0.1, 0.2]), noise).mean
     assert (told["size"], told["groups"], told["rate"]) == (5000, 2, None)
     words = run("refine", "780", "--strata", "towns.csv", *NOISE).output
     assert "5,000 records, each with the rate of its group (of 2): 800.0" in words
@@ -110,7 +103,7 @@ def test_several_answers_give_one_estimate(run: Run) -> None:
     """Each answer has noise of its own; the raw answer to compare with is their average."""
     law = ("--noise", "gaussian", "--scale", "8")
     told = run("refine", "101.5", "96", "-3.25", *SURVEY, *law, "--json").object
-    expected = posterior([101.5, 96, -3.25], Binomial(5912, 0.017), [Gaussian(8)] * 3)
+    expected = nc.posterior([101.5, 96, -3.25], nc.Binomial(5912, 0.017), [nc.Gaussian(8)] * 3)
     assert told["mean"] == expected.mean
     assert told["answers"] == [101.5, 96, -3.25]
     assert told["answer"] == pytest.approx(64.75)
@@ -133,7 +126,7 @@ def test_a_minus_is_no_option(run: Run, answer: str) -> None:
 def test_the_level_is_that_of_the_interval(run: Run) -> None:
     """A lower level gives the narrower interval of that probability."""
     told = run("refine", "107", *SURVEY, *NOISE, "--level", "50%", "--json").object
-    expected = posterior(107, Binomial(5912, 0.017), DiscreteLaplace.for_epsilon(0.15))
+    expected = nc.posterior(107, nc.Binomial(5912, 0.017), nc.DiscreteLaplace.for_epsilon(0.15))
     assert (told["level"], told["interval"]) == (0.5, list(expected.interval(0.5)))
     words = run("refine", "107", *SURVEY, *NOISE, "--level", "50%").output
     assert "with 50 % probability" in words
@@ -218,6 +211,8 @@ def test_a_plot_is_the_chart_of_the_posterior(run: Run, here: Path) -> None:
     """The command line and a notebook share one definition, to the last character."""
     words = ("refine", "107", "--size", "5912", "--rate", "1.7%", "--epsilon", "0.15")
     assert run(*words, "--plot", "told.svg").status == 0
-    told = posterior(107, Binomial(5912, 0.017), DiscreteLaplace.for_epsilon(Fraction("0.15")))
+    told = nc.posterior(
+        107, nc.Binomial(5912, 0.017), nc.DiscreteLaplace.for_epsilon(Fraction("0.15"))
+    )
     nc.chart(told).save(here / "chart.svg")
     assert (here / "told.svg").read_bytes() == (here / "chart.svg").read_bytes()

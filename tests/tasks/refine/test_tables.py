@@ -12,13 +12,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from noisycount.analysis.posterior.posterior import posterior
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.populations.binomial import BetaBinomial, Binomial
-from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata import Strata
+import noisycount as nc
 from noisycount.terminal.progress import progress
 from tests.commands import Refused, Run
 
@@ -48,16 +42,16 @@ def rows(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("words", "law"),
     [
-        ((*RATE, *LAPLACE), (Binomial(100, 0.3), Laplace(10))),
+        ((*RATE, *LAPLACE), (nc.Binomial(100, 0.3), nc.Laplace(10))),
         (
             ("--size", "100", "--rate", "30%±5%", "--noise", "gaussian", "--scale", "20/3"),
-            (BetaBinomial.from_rate(100, 0.3, 0.05), Gaussian(20 / 3)),
+            (nc.BetaBinomial.from_rate(100, 0.3, 0.05), nc.Gaussian(20 / 3)),
         ),
-        (("--strata", "strata.csv", *LAPLACE), (Strata([60, 40], [0.2, 0.5]), Laplace(10))),
+        (("--strata", "strata.csv", *LAPLACE), (nc.Strata([60, 40], [0.2, 0.5]), nc.Laplace(10))),
     ],
 )
 def test_every_row_has_its_own_estimate(
-    run: Run, here: Path, out: str, words: tuple[str, ...], law: tuple[Population, Mechanism]
+    run: Run, here: Path, out: str, words: tuple[str, ...], law: tuple[nc.Population, nc.Mechanism]
 ) -> None:
     """Each row gets the numbers that its answer alone would give; a missing one gets none."""
     (here / "strata.csv").write_text("size,rate\n60,0.2\n40,0.5\n")
@@ -69,7 +63,7 @@ def test_every_row_has_its_own_estimate(
         if answer is None:
             assert estimates == [None] * 4
         else:
-            told = posterior(answer, *law)
+            told = nc.posterior(answer, *law)
             assert estimates[0] == pytest.approx(told.mean, rel=1e-12)
             assert estimates[1:] == [told.median, *told.interval()]
             assert row["surprise"] == pytest.approx(told.surprise, abs=1e-13)
@@ -88,14 +82,14 @@ def test_the_level_is_that_of_low_and_high(run: Run, here: Path) -> None:
     """Half of the probability lies between the ends at a level of 50 %."""
     words = ("--out", "out.csv", "--level", "50%")
     assert run("refine", *TABLE, *RATE, *LAPLACE, *words).status == 0
-    told = posterior(31.5, Binomial(100, 0.3), Laplace(10))
+    told = nc.posterior(31.5, nc.Binomial(100, 0.3), nc.Laplace(10))
     row = rows(here / "out.csv")[0]
     assert (row["low"], row["high"]) == told.interval(0.5)
 
 
 def test_many_answers_agree_with_one(run: Run, here: Path) -> None:
     """In 20,000 rows, which are worked through in blocks, every row is what it is alone."""
-    noise, draws = DiscreteLaplace(3), np.random.default_rng(7).integers(-10, 50, 20_000)
+    noise, draws = nc.DiscreteLaplace(3), np.random.default_rng(7).integers(-10, 50, 20_000)
     (here / "many.csv").write_text("\n".join(["answer", *map(str, draws), ""]))
     words = ("--answers", "many.csv", "--column", "answer", "--out", "out.parquet")
     law = ("--noise", "discrete-laplace", "--scale", "3")
@@ -104,7 +98,7 @@ def test_many_answers_agree_with_one(run: Run, here: Path) -> None:
     assert [row["answer"] for row in found] == draws.tolist()
     expected = {}
     for draw in set(draws.tolist()):
-        told = posterior(draw, Binomial(100, 0.3), noise)
+        told = nc.posterior(draw, nc.Binomial(100, 0.3), noise)
         expected[draw] = (told.median, *told.interval())
     assert [(row["median"], row["low"], row["high"]) for row in found] == [
         expected[draw] for draw in draws.tolist()
@@ -164,12 +158,12 @@ def test_sizes_and_rates_may_be_columns(
             assert row["mean"] is row["surprise"] is None
             continue
         people = size or int(row["people"])
-        law: Population = BetaBinomial(people, 1, 1)
+        law: nc.Population = nc.BetaBinomial(people, 1, 1)
         if rate is None:
-            law = Binomial(people, float(row["share"]))
+            law = nc.Binomial(people, float(row["share"]))
         elif rate:
-            law = BetaBinomial.from_rate(people, *rate)
-        alone = posterior(row["answer"], law, Laplace(10))
+            law = nc.BetaBinomial.from_rate(people, *rate)
+        alone = nc.posterior(row["answer"], law, nc.Laplace(10))
         assert row["mean"] == pytest.approx(alone.mean, rel=1e-12)
         assert (row["low"], row["high"]) == alone.interval()
         assert row["surprise"] == pytest.approx(alone.surprise, abs=1e-13)
@@ -226,7 +220,7 @@ def test_no_table_is_replaced_in_silence(run: Run, refused: Refused, here: Path)
 def test_without_a_rate_each_count_is_as_likely(run: Run) -> None:
     """Only the size is known, and the words say so."""
     told = run("refine", "107", "--size", "200", "--epsilon", "0.5", "--json").object
-    alone = posterior(107, BetaBinomial(200, 1, 1), DiscreteLaplace(2))
+    alone = nc.posterior(107, nc.BetaBinomial(200, 1, 1), nc.DiscreteLaplace(2))
     assert told["mean"] == pytest.approx(alone.mean)
     assert (told["flat"], told["rate"], told["groups"]) == (True, None, None)
     shown = " ".join(run("refine", "300", "--size", "200", "--epsilon", "0.5").output.split())

@@ -3,9 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.analysis.posterior.posterior import posterior
-from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.populations.binomial import BetaBinomial
+import noisycount as nc
 from tests.commands import Run
 
 NOISE = ("--epsilon", "0.15")
@@ -41,8 +39,8 @@ def test_the_suggested_rate_makes_the_answer_unsurprising(run: Run, answer: str)
     deviation = float(found[2]) / 100
     smaller = deviation - float(f"1e{f'{deviation:e}'.partition('e')[2]}")
     if smaller > 0:
-        population = BetaBinomial.from_rate(5912, 0.017, smaller)
-        told_then = posterior(int(answer), population, DiscreteLaplace.for_epsilon(0.15))
+        population = nc.BetaBinomial.from_rate(5912, 0.017, smaller)
+        told_then = nc.posterior(int(answer), population, nc.DiscreteLaplace.for_epsilon(0.15))
         assert told_then.surprise < 0.05
 
 

@@ -14,14 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import noisycount as nc
 from noisycount.config.file import load
 from noisycount.display.numbers import rounded_down, rounded_up
 from noisycount.ledger.entries import Analyst, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.model.half_width import error_within
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.tasks.report.forms import FORMS, as_inline, as_text, written_report
 from noisycount.tasks.report.registry import registry_objects
 from noisycount.tasks.report.report import Noise, Report, report_of
@@ -90,13 +89,13 @@ def test_a_total_in_epsilon_is_a_sum_of_fractions(tmp_path: Path) -> None:
 
 def test_every_error_is_that_of_its_noise(tmp_path: Path, requests: list[Request]) -> None:
     """With 95 % confidence, of each level of a table."""
-    errors = {error_within(DiscreteGaussian(Fraction(s)), 0.95) for s in ("7/3", "20")}
+    errors = {error_within(nc.DiscreteGaussian(Fraction(s)), 0.95) for s in ("7/3", "20")}
     for dataset in told(tmp_path)["datasets"]:
         for release in dataset["releases"]:
             if "rho" in release:
                 assert {noise["error"] for noise in release["noise"]} == errors
             else:
-                noise = DiscreteLaplace.for_epsilon(Fraction(release["epsilon"]))
+                noise = nc.DiscreteLaplace.for_epsilon(Fraction(release["epsilon"]))
                 assert release["noise"][0]["error"] == error_within(noise, 0.95)
     assert requests
 

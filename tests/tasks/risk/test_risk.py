@@ -8,23 +8,13 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
+import noisycount as nc
 from noisycount.analysis.accuracy.utility import utility_loss
-from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.display.numbers import at_least, at_most
-from noisycount.model.exact import Exact
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.binomial import BetaBinomial, Binomial
-from noisycount.model.populations.known import Known
-from noisycount.model.populations.strata import Strata
-from noisycount.model.subsampling import Subsample
 from tests.commands import Run, configure
 
 RECORDS = ("--size", "1000", "--rate", "10%")
-OUTSIDE = Binomial(1000, 0.1)
+OUTSIDE = nc.Binomial(1000, 0.1)
 EPSILON = ("--epsilon", "0.01")
 WORST, PARTLY, OUTSIDER = "worst case", "partly informed", "distribution only"
 
@@ -41,18 +31,18 @@ def words_of(run: Run, *words: str) -> str:
 @pytest.mark.parametrize(
     ("noise", "law"),
     [
-        (("laplace", "--scale", "3"), Laplace(3.0)),
-        (("gaussian", "--scale", "3"), Gaussian(3.0)),
-        (("discrete-laplace", "--scale", "20/3"), DiscreteLaplace(Fraction(20, 3))),
-        (("discrete-gaussian", "--scale", "3"), DiscreteGaussian(3)),
-        (("none",), Exact()),
+        (("laplace", "--scale", "3"), nc.Laplace(3.0)),
+        (("gaussian", "--scale", "3"), nc.Gaussian(3.0)),
+        (("discrete-laplace", "--scale", "20/3"), nc.DiscreteLaplace(Fraction(20, 3))),
+        (("discrete-gaussian", "--scale", "3"), nc.DiscreteGaussian(3)),
+        (("none",), nc.Exact()),
     ],
 )
-def test_every_noise_gives_its_curves(run: Run, noise: tuple[str, ...], law: Mechanism) -> None:
+def test_every_noise_gives_its_curves(run: Run, noise: tuple[str, ...], law: nc.Mechanism) -> None:
     """The figures are those of the library, to the last digit, for each of three adversaries."""
     words = ("risk", *RECORDS, "--noise", *noise, "--known", "400", *EPSILON, "--json")
     told = run(*words).object
-    curves = [privacy_curve(law, who) for who in (None, OUTSIDE.given(400, 40), OUTSIDE)]
+    curves = [nc.privacy_curve(law, who) for who in (None, OUTSIDE.given(400, 40), OUTSIDE)]
     assert [each["adversary"] for each in told["adversaries"]] == [WORST, PARTLY, OUTSIDER]
     for each, curve in zip(told["adversaries"], curves, strict=True):
         assert each["delta"] == curve.delta(0.01)
@@ -73,9 +63,9 @@ def test_every_noise_gives_its_curves(run: Run, noise: tuple[str, ...], law: Mec
 @pytest.mark.parametrize("noise", [("none",), ("gaussian", "--scale", "2")])
 def test_a_sample_is_of_all_records(run: Run, noise: tuple[str, ...]) -> None:
     """The worst case then knows the size; noise goes on top; the error is scaled up."""
-    law = Subsample(100, Gaussian(2.0) if len(noise) > 1 else None)
+    law = nc.Subsample(100, nc.Gaussian(2.0) if len(noise) > 1 else None)
     told = run("risk", *RECORDS, "--sample", "100", "--noise", *noise, *EPSILON, "--json").object
-    deltas = [privacy_curve(law, who).delta(0.01) for who in (Known(1000), OUTSIDE)]
+    deltas = [nc.privacy_curve(law, who).delta(0.01) for who in (nc.Known(1000), OUTSIDE)]
     assert [each["delta"] for each in told["adversaries"]] == deltas
     assert told["standard_error_share"] == math.sqrt(utility_loss(law, OUTSIDE))
     assert told["sample"] == 100
@@ -93,8 +83,10 @@ def test_positives_that_are_known_may_be_told(run: Run) -> None:
         run(*words, "--json", *more).object["adversaries"][1]["delta"]
         for more in ((), ("--known-positives", "40"), ("--known-positives", "0"))
     ]
-    assert told[0] == told[1] == privacy_curve(Subsample(50), OUTSIDE.given(400, 40)).delta(0.01)
-    assert told[2] == privacy_curve(Subsample(50), OUTSIDE.given(400, 0)).delta(0.01)
+    assert (
+        told[0] == told[1] == nc.privacy_curve(nc.Subsample(50), OUTSIDE.given(400, 40)).delta(0.01)
+    )
+    assert told[2] == nc.privacy_curve(nc.Subsample(50), OUTSIDE.given(400, 0)).delta(0.01)
     assert told[2] != told[0]
 
 
@@ -103,8 +95,10 @@ def test_groups_have_rates_of_their_own(run: Run, here: Path) -> None:
     (here / "towns.csv").write_text("size,rate\n300,0.1\n200,0.4\n")
     words = ("--strata", "towns.csv", "--noise", "gaussian", "--scale", "4", "--epsilon", "0.05")
     told = run("risk", *words, "--json").object
-    population = Strata([300, 200], [0.1, 0.4])
-    assert told["adversaries"][1]["delta"] == privacy_curve(Gaussian(4.0), population).delta(0.05)
+    population = nc.Strata([300, 200], [0.1, 0.4])
+    assert told["adversaries"][1]["delta"] == nc.privacy_curve(nc.Gaussian(4.0), population).delta(
+        0.05
+    )
     assert (told["size"], told["groups"], told["rate"]) == (500, 2, None)
     assert (
         "only if the rates are right. Treat whoever may know more as the worst case."
@@ -215,7 +209,7 @@ def test_two_answers_are_never_added_up(run: Run) -> None:
     """The difference of two overlapping answers has the δ of two noises, whoever sees it."""
     words = (*RECORDS, "--noise", "gaussian", "--scale", "3", *EPSILON)
     told = run("risk", *words, "--json").object
-    twice = privacy_curve(NoiseSum([Gaussian(3.0)] * 2)).bracket(0.01)[0]
+    twice = nc.privacy_curve(nc.NoiseSum([nc.Gaussian(3.0)] * 2)).bracket(0.01)[0]
     assert told["overlapping_delta"] == twice
     assert twice > told["adversaries"][1]["bracket"][1]
     said = words_of(run, *words)
@@ -252,8 +246,8 @@ def test_an_outsider_may_learn_more_than_the_worst_case(run: Run, deviation: str
     words = ("--size", "1000", "--rate", f"10%±{deviation}", "--noise", "gaussian", "--scale", "10")
     told = run("risk", *words, "--epsilon", "0.1", "--json").object
     worst, outsider = (each["delta"] for each in told["adversaries"])
-    population = BetaBinomial.from_rate(1000, 0.1, float(deviation.strip("%")) / 100)
-    assert outsider == privacy_curve(Gaussian(10.0), population).delta(0.1)
+    population = nc.BetaBinomial.from_rate(1000, 0.1, float(deviation.strip("%")) / 100)
+    assert outsider == nc.privacy_curve(nc.Gaussian(10.0), population).delta(0.1)
     assert (outsider > worst) == (deviation == "3%")
     assert told["beyond_worst"] == ([OUTSIDER] if deviation == "3%" else [])
     said = words_of(run, *words, "--epsilon", "0.1")

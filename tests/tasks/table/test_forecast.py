@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import noisycount as nc
 from noisycount.ledger.price import TablePrice
 from noisycount.model.noises.additive import DiscreteNoise
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import cell_level, margin_levels
 from noisycount.release.plan import TablePlan, table_plan
 from noisycount.tasks.answer import one_group_words
@@ -126,13 +125,13 @@ def plan_of(
         *margin_levels(CODES, NAMES, [("town",), ("sex",), ()]),
     ]
     prices: dict[str, Any] = {"epsilon": price, "rho": None}
-    if noise is DiscreteGaussian:
+    if noise is nc.DiscreteGaussian:
         prices = {"epsilon": None, "rho": price}
     paid = TablePrice.of(noise, **prices, delta=None, is_hidden=False)
     return table_plan(levels, paid, groups, is_replacement=is_replacement)
 
 
-@pytest.mark.parametrize("noise", [DiscreteLaplace, DiscreteGaussian])
+@pytest.mark.parametrize("noise", [nc.DiscreteLaplace, nc.DiscreteGaussian])
 @pytest.mark.parametrize("is_replacement", [False, True])
 def test_no_error_is_larger_for_the_part_of_the_price(
     noise: type[DiscreteNoise], *, is_replacement: bool
@@ -142,7 +141,7 @@ def test_no_error_is_larger_for_the_part_of_the_price(
     words = one_group_words(now)
     found = re.search(r"for ([0-9]+) % of (ρ|the price) no error is larger than now", words)
     assert found is not None
-    assert (found[2] == "ρ") is (noise is DiscreteGaussian)
+    assert (found[2] == "ρ") is (noise is nc.DiscreteGaussian)
 
     def is_near(percent: int) -> bool:
         price = PRICE * percent / 100
@@ -158,6 +157,6 @@ def test_no_error_is_larger_for_the_part_of_the_price(
 
 def test_cells_alone_cost_their_share() -> None:
     """Of twelve cells one in each is a twelfth."""
-    price = TablePrice.of(DiscreteLaplace, PRICE, None, None, is_hidden=False)
+    price = TablePrice.of(nc.DiscreteLaplace, PRICE, None, None, is_hidden=False)
     plan = table_plan([cell_level(CODES, NAMES)], price, None, is_replacement=False)
     assert one_group_words(plan) == ", and the same error costs 1/12 of the price"

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from noisycount.analysis.tables.table_posterior import table_posterior
-from noisycount.model.exact import below
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.tables.splits import Splits
-from noisycount.model.tables.tree import Tree
+import noisycount as nc
 from noisycount.tasks.refine import table as asking
 from noisycount.terminal.files import draft
 from tests.commands import Run, configure
@@ -63,14 +58,14 @@ def test_a_file_says_what_the_tree_says(run: Run) -> None:
     words = (*BY, "--column", "answer", "--below", "4", *THREE, "--total", "50")
     found = told(run("refine", "--table", "towns.csv", *words, "--json").object)
     keys = {"county": ["A", "A", "A", "B", "B"], "town": ["a1", "a2", "a3", "b1", "b2"]}
-    law = table_posterior(
-        {2: [12, 3, below(4), 40, -3], ("A",): 17, 0: [52]},
+    law = nc.table_posterior(
+        {2: [12, 3, nc.below(4), 40, -3], ("A",): 17, 0: [52]},
         {
-            2: DiscreteLaplace.for_epsilon("0.5"),
-            ("A",): DiscreteLaplace.for_epsilon("0.1"),
-            0: DiscreteLaplace(1),
+            2: nc.DiscreteLaplace.for_epsilon("0.5"),
+            ("A",): nc.DiscreteLaplace.for_epsilon("0.1"),
+            0: nc.DiscreteLaplace(1),
         },
-        tree=Tree.of_keys(keys),
+        tree=nc.Tree.of_keys(keys),
         total=50,
     )
     assert_allclose(found[:5], expected(law.level(2)))
@@ -82,11 +77,11 @@ def test_a_stated_prior_and_another_level(run: Run) -> None:
     """As `Splits` of so many a cell, and as the intervals of nodes."""
     words = (*BY, *THREE, "--prior", "0.5", "--level", "50%")
     found = told(run("refine", "--table", "towns.csv", *words, "--json").object)
-    law = table_posterior(
+    law = nc.table_posterior(
         {2: [12, 3, np.nan, 40, -3], 1: [17, np.nan], 0: [52]},
-        {2: DiscreteLaplace(2), 1: DiscreteLaplace(10), 0: DiscreteLaplace(1)},
-        tree=Tree.of_keys([["A", "A", "A", "B", "B"], ["a1", "a2", "a3", "b1", "b2"]]),
-        prior=Splits(0.5),
+        {2: nc.DiscreteLaplace(2), 1: nc.DiscreteLaplace(10), 0: nc.DiscreteLaplace(1)},
+        tree=nc.Tree.of_keys([["A", "A", "A", "B", "B"], ["a1", "a2", "a3", "b1", "b2"]]),
+        prior=nc.Splits(0.5),
     )
     ends = [law.node((2, cell)).interval(0.5) for cell in range(5)]
     assert [row[2:] for row in found[:5]] == ends
@@ -330,11 +325,11 @@ def test_queries_of_the_census_are_levels_of_one_table(run: Run, here: Path) -> 
     measured(here, queries)
     words = ("--query", "votingage*hispanic", "--prior", "1")
     found = run("refine", "--table", "m.parquet", *words, "--json").object
-    law = table_posterior(
+    law = nc.table_posterior(
         {0: [1010], 1: [220, 790], 2: [190, 10, 760, 30]},
-        {level: DiscreteGaussian(v**0.5) for level, v in enumerate((6.1, 190.0, 195.0))},
-        tree=Tree([[0] * 4, [0, 0, 1, 1], [0, 1, 2, 3]]),
-        prior=Splits(1),
+        {level: nc.DiscreteGaussian(v**0.5) for level, v in enumerate((6.1, 190.0, 195.0))},
+        tree=nc.Tree([[0] * 4, [0, 0, 1, 1], [0, 1, 2, 3]]),
+        prior=nc.Splits(1),
     )
     assert_allclose(told(found)[:4], expected(law.level(2)))
     assert found["rows"][3]["keys"] == {"votingage": "2", "hispanic": "2"}

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from noisycount.errors import NoisyCountError
-from noisycount.model.noises.laplace import DiscreteLaplace
+import noisycount as nc
 from noisycount.tasks.refine.published import (
     GroupedRows,
     PublishedTable,
@@ -20,7 +19,7 @@ def table(
 ) -> PublishedTable:
     """Rows as a table whose answers are their places."""
     answers = np.arange(len(grouped.keys), dtype=np.float64)
-    noises = [DiscreteLaplace(place + 1) for place in range(len(grouped.levels))]
+    noises = [nc.DiscreteLaplace(place + 1) for place in range(len(grouped.levels))]
     levels = grouped.with_noises(noises, "'t.csv'")
     missing = np.full(answers.size, np.nan)
     return PublishedTable(
@@ -109,7 +108,7 @@ def test_missing_keys_are_keys() -> None:
 def test_sums_that_do_not_fit_are_refused(rows: list[tuple[str, str]], reason: str) -> None:
     """By their keys."""
     names = ("town", "sex")
-    with pytest.raises((NoisyCountError, ValueError), match=reason):
+    with pytest.raises((nc.NoisyCountError, ValueError), match=reason):
         nested(table(grouped_by_empty(rows, names), names, is_hierarchy=True))
 
 
@@ -117,6 +116,6 @@ def test_each_level_needs_its_noise() -> None:
     """The levels are named in the order in which noises are given."""
     grouped = grouped_by_empty(CROSSED, ("town", "sex"))
     with pytest.raises(
-        NoisyCountError, match=r"4 levels \(town,sex; sex; town; total\), and 2 are"
+        nc.NoisyCountError, match=r"4 levels \(town,sex; sex; town; total\), and 2 are"
     ):
-        grouped.with_noises([DiscreteLaplace(1), DiscreteLaplace(2)], "'t.csv'")
+        grouped.with_noises([nc.DiscreteLaplace(1), nc.DiscreteLaplace(2)], "'t.csv'")

@@ -1,10 +1,8 @@
 import numpy as np
 import pytest
 
-from noisycount.errors import NoisyCountError
+import noisycount as nc
 from noisycount.model.noises.additive import AdditiveNoise
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
 from noisycount.tasks.refine.refined import selected_estimates
 from tests.layers import case_name
@@ -26,7 +24,7 @@ def table(answers: list[float], *noises: AdditiveNoise) -> PublishedTable:
 
 
 @pytest.mark.parametrize(
-    "noise", [DiscreteLaplace(3), DiscreteGaussian(4.5), Laplace(2.5)], ids=case_name
+    "noise", [nc.DiscreteLaplace(3), nc.DiscreteGaussian(4.5), nc.Laplace(2.5)], ids=case_name
 )
 @pytest.mark.parametrize("level", [0.95, 0.5])
 def test_each_count_has_the_law_of_its_own_answer(noise: AdditiveNoise, level: float) -> None:
@@ -45,7 +43,7 @@ def test_each_count_has_the_law_of_its_own_answer(noise: AdditiveNoise, level: f
 
 def test_each_row_has_its_own_noise() -> None:
     """Countries differ in their noise."""
-    narrow, wide = DiscreteGaussian(18.23), DiscreteGaussian(90.05)
+    narrow, wide = nc.DiscreteGaussian(18.23), nc.DiscreteGaussian(90.05)
     found = selected_estimates(table([500.0] * 4, narrow, wide), 0.95)
     widths = (found.high - found.low).tolist()
     assert widths == [72, 352, 72, 352]
@@ -55,5 +53,5 @@ def test_each_row_has_its_own_noise() -> None:
 @pytest.mark.parametrize("answer", [2.5, -1e6])
 def test_what_no_threshold_lets_through_is_refused(answer: float) -> None:
     """Parts of records, and what lies far below 0."""
-    with pytest.raises(NoisyCountError, match="must be whole numbers"):
-        selected_estimates(table([answer], DiscreteLaplace(3)), 0.95)
+    with pytest.raises(nc.NoisyCountError, match="must be whole numbers"):
+        selected_estimates(table([answer], nc.DiscreteLaplace(3)), 0.95)

@@ -12,7 +12,6 @@ import pytest
 
 import noisycount as nc
 from noisycount.analysis.privacy.bounds import priced_delta
-from noisycount.analysis.privacy.list_risk import ListRisk
 from noisycount.display.numbers import at_most
 from noisycount.ledger.budget import Loss
 from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho
@@ -39,8 +38,8 @@ def computed_once() -> Iterator[None]:
     """The δ of each list, which most tests tell in several forms."""
     found: dict[str, float] = {}
 
-    def once(of: Callable[[ListRisk, float], float]) -> Callable[[ListRisk, float], float]:
-        def kept(risk: ListRisk, epsilon: float) -> float:
+    def once(of: Callable[[nc.ListRisk, float], float]) -> Callable[[nc.ListRisk, float], float]:
+        def kept(risk: nc.ListRisk, epsilon: float) -> float:
             key = f"{of.__name__} {risk._key_facts()} {epsilon!r}"  # noqa: SLF001 - what it is of
             if key not in found:
                 found[key] = of(risk, epsilon)
@@ -50,7 +49,7 @@ def computed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         for name in ("_worst", "_rest", "_adaptive"):
-            patch.setattr(ListRisk, name, once(getattr(ListRisk, name)))
+            patch.setattr(nc.ListRisk, name, once(getattr(nc.ListRisk, name)))
         yield
 
 
