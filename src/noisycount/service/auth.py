@@ -26,7 +26,7 @@ from noisycount.service.sessions import (
     SESSION,
     Attempts,
     LoginForm,
-    Session,
+    LoginSession,
     Sessions,
     cookie_of,
     is_secure,
@@ -97,7 +97,7 @@ class Auth:
             holder = self.keyring.holder(shown)
         return None if holder is None else (self.sessions.begin(holder.id), holder)
 
-    def session(self, cookie: str) -> tuple[Session, User] | None:
+    def session(self, cookie: str) -> tuple[LoginSession, User] | None:
         """The session of a cookie, and who is logged in; None where its key opens nothing more."""
         session = self.sessions.session(cookie)
         if session is None:

@@ -313,7 +313,7 @@ def _content_of(path: Path) -> bytes:
 def _public_keys(content: bytes) -> tuple[Key, ...]:
     """The keys of a JSON Web Key Set with which a signature may be checked.
 
-    A shared secret in it is left out: whoever may check with it could sign. So is a key of a kind
+    A shared secret in it is left out: who may check with it could sign. So is a key of a kind
     that is not known yet (RFC 7517, section 5), whatever the library would make of it.
     """
     try:

@@ -277,7 +277,7 @@ _LIFETIME = timedelta(days=1)
 
 
 @frozen
-class Demonstration:
+class DemoService:
     """What is served, and the key of an owner."""
 
     configuration: Config
@@ -285,11 +285,11 @@ class Demonstration:
 
 
 @contextmanager
-def demonstration() -> Iterator[Demonstration]:
+def demonstration() -> Iterator[DemoService]:
     """The survey, a throw-away ledger and budget, and a key; its folder is removed in the end."""
     with TemporaryDirectory(prefix="noisycount-") as folder:
         survey = DatasetConfig("survey", survey_path(), unit="person", size=_SURVEY_SIZE)
         url = sqlite_url(Path(folder).resolve() / "ledger.db")
         configuration = Config(None, url, {"survey": survey}, service=ServiceConfig(slot=_SLOT))
         key, _ = Keyring.of(configuration).issue("demo", Role.OWNER, None, _LIFETIME)
-        yield Demonstration(configuration, key.text)
+        yield DemoService(configuration, key.text)

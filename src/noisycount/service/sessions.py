@@ -24,7 +24,7 @@ __all__ = [
     "SESSION",
     "Attempts",
     "LoginForm",
-    "Session",
+    "LoginSession",
     "Sessions",
     "cookie_of",
     "drop_cookie",
@@ -162,7 +162,7 @@ _MOST_SESSIONS = 20  # of one key: each more ends the oldest
 
 
 @frozen
-class Session:
+class LoginSession:
     """Somebody who logged in with the key of an id.
 
     `csrf` is what each of their forms carries, so that no other site can fill one; `begun` and
@@ -184,7 +184,7 @@ class Sessions:
     """The sessions of one server, by the hash of what the browser's cookie says."""
 
     clock: Callable[[], float] = time.monotonic
-    _open: dict[bytes, Session] = field(default_factory=dict, init=False, repr=False)
+    _open: dict[bytes, LoginSession] = field(default_factory=dict, init=False, repr=False)
     _turn: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def begin(self, key_id: str) -> str:
@@ -195,10 +195,10 @@ class Sessions:
             mine = [name for name, one in self._open.items() if one.key_id == key_id]
             for oldest in mine[: max(0, len(mine) - _MOST_SESSIONS + 1)]:
                 del self._open[oldest]
-            self._open[_hash(said)] = Session(key_id, secrets.token_urlsafe(_BYTES), now, now)
+            self._open[_hash(said)] = LoginSession(key_id, secrets.token_urlsafe(_BYTES), now, now)
         return said
 
-    def session(self, said: str) -> Session | None:
+    def session(self, said: str) -> LoginSession | None:
         """The session of a cookie, used now; None: there is none, or it is over."""
         name, now = _hash(said), self.clock()
         with self._turn:

@@ -66,7 +66,7 @@ class CountEstimate:
 
 
 @frozen
-class RowEstimates:
+class RefinedRows:
     """The estimates of the rows of a table.
 
     Attributes:
@@ -156,7 +156,7 @@ class Released:
     purpose: str = ""
     body: Mapping[str, Any] | None = None
     estimate: CountEstimate | None = None
-    estimates: RowEstimates | None = None
+    estimates: RefinedRows | None = None
 
     @classmethod
     def of(cls, state: ServiceState, user: User, name: str) -> Self:
@@ -173,7 +173,7 @@ class Released:
             return shown
         with suppress(NoisyCountError):  # what was asked of other columns is told as it was
             columns = state.counter(user, dataset.name).records.schema
-            return replace(shown, estimates=RowEstimates.of(entry, told["confidence"], columns))
+            return replace(shown, estimates=RefinedRows.of(entry, told["confidence"], columns))
         return shown
 
     @property

@@ -1,7 +1,7 @@
 """The form of a question: its rows, its groups and its price, kept as typed and read once whole."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
@@ -23,8 +23,8 @@ __all__ = [
     "AskForm",
     "Condition",
     "FormError",
+    "FormOperator",
     "Grouping",
-    "Operator",
     "Price",
     "operators_of",
     "where_of",
@@ -49,7 +49,7 @@ class Shape(Enum):
 
 
 @frozen
-class Operator:
+class FormOperator:
     """One thing that can be said of a column.
 
     Attributes:
@@ -60,7 +60,7 @@ class Operator:
 
     name: str
     words: str
-    shape: Shape = Shape.ONE
+    shape: Shape
 
     @property
     def needs(self) -> int:
@@ -105,47 +105,29 @@ def _value(column: str, kind: Kind, typed: str, field: str) -> str:
     return number
 
 
-_EQUAL = (Operator("=", "is"), Operator("<>", "is not"))
-_BETWEEN = Operator("between", "is from … to …", Shape.TWO)
-_LISTED = (Operator("in", "is one of", Shape.LIST), Operator("not in", "is none of", Shape.LIST))
-_MISSING = (
-    Operator("is null", "is missing", Shape.NONE),
-    Operator("is not null", "is not missing", Shape.NONE),
-)
-_OF_NUMBERS = (
-    Operator(">=", "is at least"),
-    Operator("<=", "is at most"),
-    Operator(">", "is more than"),
-    Operator("<", "is less than"),
-    _BETWEEN,
-    *_EQUAL,
-    *_LISTED,
-    *_MISSING,
-)
-_OF_TIMES = (
-    Operator(">=", "is not before"),
-    Operator("<=", "is not after"),
-    Operator(">", "is after"),
-    Operator("<", "is before"),
-    _BETWEEN,
-    *_EQUAL,
-    *_MISSING,
-)
-_OF_TEXTS = (
-    *_EQUAL,
-    *_LISTED,
-    Operator("like", "is like (% stands for anything)"),
-    Operator("not like", "is not like (% stands for anything)"),
-    *_MISSING,
-)
-_OF_BOOLEANS = (
-    Operator("= true", "is true", Shape.NONE),
-    Operator("= false", "is false", Shape.NONE),
-    *_MISSING,
-)
+def _operators(shape: Shape, *pairs: str) -> Iterator[FormOperator]:
+    """The operators of a shape, each from its name and its words."""
+    for name, _, words in (pair.partition(": ") for pair in pairs):
+        yield FormOperator(name, words, shape)
 
 
-def operators_of(kind: Kind) -> tuple[Operator, ...]:
+_EQUAL = (*_operators(Shape.ONE, "=: is", "<>: is not"),)
+_BETWEEN = FormOperator("between", "is from … to …", Shape.TWO)
+_LISTED = (*_operators(Shape.LIST, "in: is one of", "not in: is none of"),)
+_MISSING = (*_operators(Shape.NONE, "is null: is missing", "is not null: is not missing"),)
+_NUMBERS = (">=: is at least", "<=: is at most", ">: is more than", "<: is less than")
+_TIMES = (">=: is not before", "<=: is not after", ">: is after", "<: is before")
+_LIKE = (
+    "like: is like (% stands for anything)",
+    "not like: is not like (% stands for anything)",
+)
+_OF_NUMBERS = (*_operators(Shape.ONE, *_NUMBERS), _BETWEEN, *_EQUAL, *_LISTED, *_MISSING)
+_OF_TIMES = (*_operators(Shape.ONE, *_TIMES), _BETWEEN, *_EQUAL, *_MISSING)
+_OF_TEXTS = (*_EQUAL, *_LISTED, *_operators(Shape.ONE, *_LIKE), *_MISSING)
+_OF_BOOLEANS = (*_operators(Shape.NONE, "= true: is true", "= false: is false"), *_MISSING)
+
+
+def operators_of(kind: Kind) -> tuple[FormOperator, ...]:
     """What can be said of a column of this kind.
 
     Example:
@@ -173,7 +155,7 @@ class Condition:
     operator: str = ""
     values: tuple[str, str] = ("", "")
 
-    def chosen(self, kind: Kind) -> Operator:
+    def chosen(self, kind: Kind) -> FormOperator:
         """What it says."""
         found = operators_of(kind)
         return next((each for each in found if each.name == self.operator), found[0])

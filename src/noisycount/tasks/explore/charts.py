@@ -246,7 +246,7 @@ def _curve(
 
 
 def _reach(sliders: Sliders) -> float:
-    """An ε beyond which whoever knows all other records learns hardly more."""
+    """An ε beyond which who knows all other records learns hardly more."""
     scale = float(sliders.scale)
     if sliders.epsilon is not None:
         return float_above(sliders.epsilon)

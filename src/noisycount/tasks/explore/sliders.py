@@ -115,7 +115,7 @@ class Sliders:
 
     @property
     def epsilon(self) -> Fraction | None:
-        """ε of the noise for whoever knows all other records; None: there is none with δ = 0."""
+        """ε of the noise for who knows all other records; None: there is none with δ = 0."""
         own = self.made_noise.epsilon
         return None if own is None else 1 / self.scale
 

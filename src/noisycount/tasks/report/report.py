@@ -132,7 +132,7 @@ class Noise:
 class Versions:
     """The numbers of the versions of each data set, from 1 on, in the order in which they come.
 
-    A ledger tells versions apart by hashes of the content, and whoever knows all records but one
+    A ledger tells versions apart by hashes of the content, and who knows all records but one
     could try its values: so none of them is told.
 
     Attributes:

@@ -113,7 +113,7 @@ TERMS = (
 """The words of a report, and what they mean."""
 
 SIGNED = ("Controller", "Date", "Signature")
-"""What whoever files a report adds by hand."""
+"""What is added by hand when a report is filed."""
 
 ANALYSTS = ("analyst", "budget", "spent", "left")
 """The names of the columns of a table of analysts."""
@@ -203,7 +203,7 @@ def analyst_rows(report: Report) -> list[tuple[str, ...]]:
 
 
 def account_cells(account: Account) -> tuple[str, str, str, str]:
-    """The name of whoever may spend, the budget, what was spent of it, and what is left."""
+    """Who may spend, the budget, what was spent of it, and what is left."""
     if account.budget is None or account.left is None:
         return account.name, "none", loss_words(account.spent), "no budget of its own"
     text = account.budget.text
