@@ -27,7 +27,7 @@ from noisycount.readers.values import (
     parse_number,
     parse_scale,
 )
-from noisycount.tasks.refine.published import RefineQuery
+from noisycount.tasks.refine.query import RefineQuery
 
 __all__ = [
     "Columns",

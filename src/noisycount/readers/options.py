@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -13,8 +13,10 @@ from noisycount.config.config import Config
 from noisycount.config.file import find, load, without_file
 from noisycount.engines.places import is_server
 from noisycount.errors import NoisyCountError
-from noisycount.readers.assumption import Assumed, Rate
 from noisycount.readers.values import parse_rate, parse_size
+
+if TYPE_CHECKING:
+    from noisycount.readers.assumption import Assumed, Rate
 
 __all__ = [
     "Command",
@@ -142,9 +144,11 @@ def population_options(command: Command) -> Command:
 
 
 def assumed_of_options(
-    size: int | None, rate: Rate | None, strata: Path | None, *, is_flat_allowed: bool = False
-) -> Assumed:
+    size: int | None, rate: "Rate | None", strata: Path | None, *, is_flat_allowed: bool = False
+) -> "Assumed":
     """What is known about the count before its answer; nothing but the size, if that may be."""
+    from noisycount.readers.assumption import Assumed  # noqa: PLC0415  (loads the laws)
+
     if rate is not None and size is not None and strata is None:
         return Assumed.of_rate(size, rate)
     if rate is None and strata is not None:

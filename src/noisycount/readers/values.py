@@ -8,15 +8,18 @@ import math
 import re
 from datetime import timedelta
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from noisycount.ledger.entries import check_purpose
 from noisycount.ledger.exact import exact_delta, exact_epsilon
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.catalogue import NOISES, NoiseClass
 from noisycount.model.sampling.scales import check_range
-from noisycount.readers.assumption import Rate
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.validation import LARGEST_WHOLE, written_share
+
+if TYPE_CHECKING:
+    from noisycount.readers.assumption import Rate
 
 __all__ = [
     "NOISE_KINDS",
@@ -188,12 +191,14 @@ def parse_scale(text: str) -> Fraction:
     return scale
 
 
-def parse_rate(text: str) -> Rate:
+def parse_rate(text: str) -> "Rate":
     """A rate such as `30%` or `0.3`, with a standard deviation as in `30%±2%` or `0.3+-0.02`."""
     mean, *deviations = (parse_share(part) for part in _PLUS_MINUS.split(text))
     if len(deviations) > 1 or not all(0 <= part <= 1 for part in (mean, *deviations)):
         example = "30%±2%" if deviations else "30%"
         raise ValueError(f"must lie between 0 and 1, such as {example}, got {text!r}")
+    from noisycount.readers.assumption import Rate  # noqa: PLC0415  (loads the laws)
+
     return Rate(mean, *deviations)
 
 

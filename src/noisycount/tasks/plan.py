@@ -10,7 +10,7 @@ A plan as JSON.
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noisycount.analysis.accuracy.accuracy import failure_probability, negative_probability
 from noisycount.config.config import DEFAULT_BUDGET
@@ -23,7 +23,9 @@ from noisycount.model.half_width import epsilon_within, error_within, readable_e
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scales import as_written
 from noisycount.release.dataset import affordable, next_words
-from noisycount.release.plan import TablePlan
+
+if TYPE_CHECKING:
+    from noisycount.release.plan import TablePlan
 
 __all__ = [
     "Paying",
@@ -74,7 +76,7 @@ class Paying:
         return left if left < self.left else None
 
 
-def left_facts(plans: Sequence[TablePlan], paying: Paying) -> list[tuple[str, str]]:
+def left_facts(plans: Sequence["TablePlan"], paying: Paying) -> list[tuple[str, str]]:
     """What one more answer may cost now, and after the table with each noise."""
     owner = paying.dataset or "the budget"
     now = f"{next_words(paying.left)} of {owner}"
@@ -84,7 +86,7 @@ def left_facts(plans: Sequence[TablePlan], paying: Paying) -> list[tuple[str, st
     ]
 
 
-def left_object(plans: Sequence[TablePlan], paying: Paying | None) -> dict[str, Any]:
+def left_object(plans: Sequence["TablePlan"], paying: Paying | None) -> dict[str, Any]:
     """The same as JSON; null where no data set is named, or where a table is not paid for."""
     if paying is None:
         return {"dataset": None, "left": None, "left_after": None}
@@ -95,7 +97,7 @@ def left_object(plans: Sequence[TablePlan], paying: Paying | None) -> dict[str, 
     return {"dataset": paying.dataset, "left": exact_text(paying.left), "left_after": after}
 
 
-def _left_words(plan: TablePlan, paying: Paying) -> str:
+def _left_words(plan: "TablePlan", paying: Paying) -> str:
     """What one more answer may cost after the table, or why it is not paid for."""
     noise = f"{plan.levels[0].mechanism.name} noise"
     if paying.admits(plan.loss):

@@ -14,7 +14,6 @@ import click
 from noisycount.config.config import DEFAULT_BUDGET, Config
 from noisycount.display.texts import told_name
 from noisycount.ledger.budget import PureBudget
-from noisycount.query.grouping import MOST_CELLS
 from noisycount.readers.options import (
     Command,
     Parsed,
@@ -70,6 +69,10 @@ def _each_once(
 def _as_cells(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> dict[str, int]:
     """Columns and how many keys each has, such as `town=16,sex=2`."""
     cells: dict[str, int] = {}
+    if not texts:
+        return cells
+    from noisycount.query.grouping import MOST_CELLS  # noqa: PLC0415  (loads the laws of tables)
+
     for text in texts:
         for piece in _PIECE.findall(text) or [text]:
             match = _SIZE.fullmatch(piece)

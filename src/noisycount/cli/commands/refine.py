@@ -33,7 +33,7 @@ from noisycount.tasks.refine.estimate import (
     refinement_facts,
     refinement_object,
 )
-from noisycount.tasks.refine.published import RefineQuery
+from noisycount.tasks.refine.query import RefineQuery
 from noisycount.terminal.printing import file_facts, print_facts, print_json, print_text
 from noisycount.terminal.progress import progress, status
 

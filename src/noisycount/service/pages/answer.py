@@ -28,7 +28,8 @@ from noisycount.service.pages.calls import body_of, with_purpose
 from noisycount.service.pages.picture import bar_picture
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.estimate import Refinement, refinement_facts
-from noisycount.tasks.refine.published import RefineQuery, grouped_by_name
+from noisycount.tasks.refine.published import grouped_by_name
+from noisycount.tasks.refine.query import RefineQuery
 from noisycount.terminal.printing import Facts
 
 __all__ = ["Released"]

@@ -17,7 +17,8 @@ from noisycount.frozen import frozen
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.tables.levels import TOTAL
 from noisycount.query.schema import close_names
-from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, RefineQuery
+from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
+from noisycount.tasks.refine.query import RefineQuery
 
 __all__ = ["census_table"]
 

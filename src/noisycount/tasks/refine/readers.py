@@ -25,12 +25,12 @@ from noisycount.tasks.refine.published import (
     GroupedRows,
     PublishedLevel,
     PublishedTable,
-    RefineQuery,
     Rows,
     grouped_by_empty,
     grouped_by_name,
     written_columns,
 )
+from noisycount.tasks.refine.query import RefineQuery
 from noisycount.tasks.refine.stored import NO_SUMS, stored_table
 from noisycount.tasks.refine.wikimedia import is_wikimedia, wikimedia_table
 

@@ -27,10 +27,10 @@ from noisycount.tasks.refine.published import (
     Nested,
     PlacedLevel,
     PublishedTable,
-    RefineQuery,
     Rows,
     nested,
 )
+from noisycount.tasks.refine.query import RefineQuery
 from noisycount.terminal.progress import Done
 
 __all__ = [

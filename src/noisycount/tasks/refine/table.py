@@ -16,7 +16,7 @@ from noisycount.engines.duckdb.public import Column, PublicColumns, table_format
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
 from noisycount.tasks.refine.display import print_refined, prior_object, told_sensitivity
-from noisycount.tasks.refine.published import RefineQuery
+from noisycount.tasks.refine.query import RefineQuery
 from noisycount.tasks.refine.readers import OpenedTable, opened_table
 from noisycount.tasks.refine.refined import RefinedTable, RowEstimates, refined_table
 from noisycount.terminal.files import check_regular, draft

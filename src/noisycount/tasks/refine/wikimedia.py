@@ -14,7 +14,8 @@ from noisycount.display.numbers import signed
 from noisycount.display.texts import told_name
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.model.releases import PageViews, wikimedia
-from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, RefineQuery, Rows
+from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, Rows
+from noisycount.tasks.refine.query import RefineQuery
 
 __all__ = ["is_wikimedia", "wikimedia_table"]
 
