@@ -1,12 +1,17 @@
 import re
+from contextlib import redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from noisycount.terminal.printing import column_widths, wrapped
+from noisycount.terminal.printing import column_widths, print_table, wrapped
 from noisycount.terminal.refusal import writable
 from tests.commands import Run, configure
 
@@ -102,3 +107,39 @@ def test_a_decimal_comma_is_no_separator(run: Run, number: str) -> None:
     told = run("plan", "--epsilon", "0.1", "--guess", number)
     assert (told.status, told.output) == (2, "")
     assert f"got '{number}'" in told.errors
+
+
+WORDS = st.sampled_from(["abc", "distribution", "0.00286", "1,234", "δ", "x" * 40, "中文字" * 7])
+CELLS = st.lists(WORDS, max_size=4).map(" ".join)
+NAMES = st.lists(WORDS, min_size=1, max_size=2).map(" ".join)
+
+
+@given(st.data(), st.integers(1, 4), st.integers(20, 100), st.sampled_from(["utf-8", "ascii"]))
+def test_a_table_is_drawn_as_rich_draws_it(
+    data: st.DataObject, columns: int, width: int, encoding: str
+) -> None:
+    """Lines and their breaks are those of rich, which takes longer to load than most answers."""
+    header = data.draw(st.lists(NAMES, min_size=columns, max_size=columns))
+    rows = data.draw(
+        st.lists(st.lists(CELLS, min_size=columns, max_size=columns), min_size=1, max_size=3)
+    )
+    texts = [[writable(cell, encoding) for cell in row] for row in [header, *rows]]
+    widths = column_widths(texts, width)
+    if widths is None:
+        return
+    expected = Table()
+    for name, room in zip(texts[0], widths, strict=True):
+        expected.add_column(Text(name), width=room, overflow="fold")
+    for row in texts[1:]:
+        expected.add_row(*(Text(cell, overflow="fold") for cell in row))
+    streams = [TextIOWrapper(BytesIO(), encoding=encoding) for _ in range(2)]
+    Console(highlight=False, width=width, file=streams[0]).print(expected)
+    with redirect_stdout(streams[1]), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(width))
+        print_table(header, rows)
+    drawn = []
+    for stream in streams:
+        stream.seek(0)
+        # A word that is broken at a line's very end leaves its blank to rich's next line.
+        drawn.append([" ".join(line.split()) for line in stream.read().splitlines()])
+    assert drawn[1] == drawn[0]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from noisycount.catalog.catalog import Catalog, DatasetSettings
 from noisycount.catalog.certificates import Certificates
@@ -19,7 +19,6 @@ from noisycount.display.texts import told_name
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, Closing, ColumnCheck
 from noisycount.engines.conformance.certificate import Certificate
-from noisycount.engines.conformance.suite import Examination, examined
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.engines.interface import CheckedSource
 from noisycount.engines.opening import bench_of, files, frames, served
@@ -35,6 +34,9 @@ from noisycount.release.desk import Attach, Desk
 from noisycount.release.query_plan import Forms, QueryPlan, unreadable_as_missing
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.table_queries import plan_of
+
+if TYPE_CHECKING:
+    from noisycount.engines.conformance.suite import Examination
 
 __all__ = [
     "UTF",
@@ -363,11 +365,13 @@ def checked_table(
 
 def examined_engine(
     place: ServerPlace | None, progress: Callable[[int, int], None] | None = None
-) -> Examination:
+) -> "Examination":
     """What an engine says of made-up records, in tables that are gone afterwards.
 
     Args:
         place: A table of the server or cluster, which is not touched; None: the engine of files.
         progress: It is told now and then how many questions of how many were asked.
     """
+    from noisycount.engines.conformance.suite import examined  # noqa: PLC0415  (for this alone)
+
     return examined(bench_of(place), progress)

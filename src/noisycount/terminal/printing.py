@@ -101,6 +101,8 @@ def _word_width(word: str) -> int:
 Facts = list[tuple[str, str]]
 _GAP = 2  # between a name and its value
 _USUAL, _WIDEST = 80, 100  # columns
+_DRAWN = ("┏━┳┓", "┃", "┡━╇┩", "│", "└─┴┘")  # above, around and below the header; rows; below all
+_PLAIN = ("+--+", "|", "|-+|", "|", "+--+")  # the same for a standard output that lacks them
 _DUMB = {"dumb", "unknown"}  # terminals
 _READABLE = 20  # columns that are enough for values whose words are longer
 
@@ -202,16 +204,52 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         print_text()
         print_facts(as_records(names, shown))
         return
-    from rich.console import Console  # noqa: PLC0415  (takes longer to load than most answers)
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    is_drawn = output_encoding().lower().startswith("utf")
+    top, head, below, row, bottom = _DRAWN if is_drawn else _PLAIN
+    click.echo(_rule(widths, top))
+    _print_row(names, widths, head, is_header=True)
+    click.echo(_rule(widths, below))
+    for cells in shown:
+        _print_row(cells, widths, row)
+    click.echo(_rule(widths, bottom))
 
-    table = Table()
-    for name, each in zip(names, widths, strict=True):
-        table.add_column(Text(name), width=each, overflow="fold")
-    for row in shown:
-        table.add_row(*(Text(cell, overflow="fold") for cell in row))
-    Console(highlight=False, width=line_width()).print(table)
+
+def _rule(widths: Sequence[int], characters: str) -> str:
+    """A line between rows, of its left end, its dash, its crossing and its right end."""
+    left, dash, crossing, right = characters
+    return f"{left}{crossing.join(dash * (width + 2) for width in widths)}{right}"
+
+
+def _print_row(
+    cells: Sequence[str], widths: Sequence[int], bar: str, *, is_header: bool = False
+) -> None:
+    """A row, in as many lines as its longest cell needs; the header stands at its lowest."""
+    parts = [_folded(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    most = max(map(len, parts))
+    for number in range(most):
+        places = [number - (most - len(part) if is_header else 0) for part in parts]
+        line = [
+            part[place] if 0 <= place < len(part) else ""
+            for part, place in zip(parts, places, strict=True)
+        ]
+        padded = [
+            f" {cell}{' ' * (width - cell_len(cell))} "
+            for cell, width in zip(line, widths, strict=True)
+        ]
+        click.echo(f"{bar}{bar.join(map(_bold, padded) if is_header else padded)}{bar}")
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """A cell in lines of a width, in which a longer word is broken."""
+    lines = [""]
+    for word in _WORD.findall(text):
+        if cell_len(lines[-1] + word.rstrip()) > width and lines[-1]:
+            lines.append("")
+        for character in word if cell_len(word.rstrip()) > width else [word]:
+            if cell_len(lines[-1] + character.rstrip()) > width:
+                lines.append("")
+            lines[-1] += character
+    return [line.rstrip() for line in lines]
 
 
 def _bold(text: str) -> str:
