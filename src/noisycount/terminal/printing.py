@@ -216,7 +216,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def _rule(widths: Sequence[int], characters: str) -> str:
     """A line between rows, of its left end, its dash, its crossing and its right end."""
-    left, dash, crossing, right = characters
+    left, dash, crossing, right = tuple(characters)
     return f"{left}{crossing.join(dash * (width + 2) for width in widths)}{right}"
 
 
