@@ -73,7 +73,7 @@ def _postgresql(_: Path) -> Iterator[Engine]:
 @contextmanager
 def _spark(folder: Path) -> Iterator[Engine]:
     """Parquet files, read in local mode on all cores."""
-    from noisycount.engines.spark.sessions import Session  # noqa: PLC0415 - starts Java
+    from noisycount.engines.spark.connection import Session  # noqa: PLC0415 - starts Java
 
     place = ServerPlace.read(f"spark://local#{folder}/records")
     spark = Session.open(place.url, place.shown).api.session

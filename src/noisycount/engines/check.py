@@ -1,9 +1,4 @@
-"""What tells engines apart whose answers could differ.
-
-Being let go of at the end of a `with` block.
-
-What a check finds in private records, for their owner: it shows facts about the data.
-"""
+"""What tells engines apart, and what a check finds in private records, for their owner."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -59,16 +54,10 @@ class Closing(ABC):
 
 
 EXAMPLES = 3
-
-
 """How many different cells that do not fit are told; with fewer there are no others."""
 
-
 FEW = 20
-
-
 """Of how many different texts, at most, a column's values are all told."""
-
 
 _NAMED = 8  # columns in one line
 

@@ -43,7 +43,6 @@ def by_ending(path: Path, choices: Mapping[str, Choice]) -> Choice:
 
 
 BLANKS = " \t\n\v\f\r"  # what may stand around a value without belonging to it
-
 _DIRECTIVES = {
     "d": "[0-9]{1,2}",
     "m": "[0-9]{1,2}",

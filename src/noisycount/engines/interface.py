@@ -1,7 +1,4 @@
-"""What every engine offers: the columns that questions may use, and exact counts.
-
-Records whose engine states a type for each column, so that there is little to write down.
-"""
+"""What every engine offers: the columns that questions may use, and exact counts."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType

@@ -1,7 +1,4 @@
-"""Tables of records in plain Python: the reference for every other engine.
-
-Records held in plain Python: the reference for every other engine.
-"""
+"""Records held in plain Python: the reference for every other engine."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -31,7 +28,6 @@ from noisycount.query.schema import Kind, Schema
 
 __all__ = ["MemorySource", "Unit", "cell_counts", "key_counts"]
 
-
 _BATCH = 100_000  # groups
 
 
@@ -49,8 +45,6 @@ class Unit:
 
 
 Keys: TypeAlias = tuple[Key, ...]
-
-
 UnitOf: TypeAlias = Callable[[int, Record], Unit]
 
 

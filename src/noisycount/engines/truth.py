@@ -1,10 +1,8 @@
-"""In which of its groups a unit is left: a rule that looks at no other unit, and at no order.
+"""Whether a record matches, and in which groups a unit is left: what every engine is compared with.
 
 Of its groups a unit is left in those with the smallest hashes of the key of the rule (the salt),
-the group and the unit. Each engine computes the same hashes, of texts that only one group and one
-unit have.
-
-Whether a record matches a predicate: the definition that every engine is compared with.
+the group and the unit: the rule looks at no other unit, and at no order. Each engine computes the
+same hashes, of texts that only one group and one unit have.
 """
 
 import re
@@ -45,16 +43,10 @@ __all__ = [
     "unit_text",
 ]
 
-
 OTHER = "other"
-
-
 """What stands for the keys of the group of all that is not listed."""
 
-
 Group = TypeVar("Group", tuple[Key, ...], tuple[Key, ...] | None)
-
-
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - columns have no zone
 
 
@@ -123,8 +115,6 @@ def _hash(text: str) -> bytes:
 
 
 Record = Mapping[str, object]
-
-
 _COMPARISONS: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.EQUAL: eq,
     Operator.NOT_EQUAL: ne,

@@ -13,17 +13,13 @@ from noisycount.frozen import frozen
 
 __all__ = ["Certificate", "require_certified"]
 
-
 _CERTIFIED = frozenset(
     [
         *(Identity("postgresql", version, "C (UTF8)") for version in ("15", "16")),
         Identity("spark", "4.3", "UTF8_BINARY"),
     ]
 )
-
-
 """What passes the suite in our own tests."""
-
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 

@@ -1,7 +1,4 @@
-"""Random predicates about columns: of values that occur, as deep as an analyst may write.
-
-Predicates for each trap that is known: every one of them was met in some engine.
-"""
+"""Predicates to ask about: each known trap, which some engine fell into, and random ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
@@ -32,22 +29,12 @@ from noisycount.query.schema import INTEGERS, Kind
 
 __all__ = ["LITERALS", "fixed_predicates", "random_predicates"]
 
-
 _DEEPEST = 17
-
-
 """Levels of a tree: each takes at most one of the 20 levels of the language, and a leaf two."""
 
-
 _MOST_LEAVES = 24  # far fewer than fill 4,096 bytes
-
-
 _PATTERN_PIECES = ("%", "_", "a", "b", "\\", "é", "👍", "\n", ".", "A", " ", "'", "[", "]", "^")
-
-
 _LONGEST_PATTERN = 6
-
-
 LITERALS: Mapping[Kind, tuple[Any, ...]] = {
     kind: tuple(
         cell
@@ -57,8 +44,6 @@ LITERALS: Mapping[Kind, tuple[Any, ...]] = {
     )
     for kind, cells in CELLS.items()
 }
-
-
 """The cells of each kind that an analyst can write."""
 
 
@@ -216,8 +201,6 @@ _PATTERNS = (
     *("two_lines", "two__lines", "%\n", "\n%", "%\r", "a\n", "a_", " %", "% ", "a ", "%  ", "\t"),
     *("'", "%'%", "''", '"', "%''%", ":a", "%(a)s", "%s", "?", "@a", "--", ";%", "NULL", "n%l"),
 )
-
-
 _TEXTS = (
     *(
         "integer_a = 9007199254740992.0",

@@ -1,13 +1,4 @@
-"""Choices that look random and are the same on every machine.
-
-The cells that engines are known to treat each in its own way.
-
-What an engine is asked about one table of made-up records.
-
-Records made up of hostile cells: two columns of every kind, and a person.
-
-A suite as one text, the same on every machine and in every version of Python.
-"""
+"""The made-up records of the suite, of hostile cells, and its hash: the same on every machine."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +29,6 @@ __all__ = [
     "mixed_records",
     "narrowed",
 ]
-
 
 Choice = TypeVar("Choice")
 
@@ -85,15 +75,11 @@ _INTEGERS = (
     *(2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**62, -(2**62), 2**63 - 2, 2**63 - 1),
     *(-(2**63) + 1, -(2**63)),
 )
-
-
 _REALS = (
     *(0.0, -0.0, 1.0, -1.0, 0.5, -1.5, 0.1, 0.1 + 0.2, 0.3, 30.0, 31.0, 16_777_217.0, 1e15 + 0.3),
     *(2.0**53 - 1, 2.0**53, 2.0**53 + 2, 2.0**62, 2.0**63, -(2.0**63), 1e20, 1e308, -1e308),
     *(1.7976931348623157e308, 2.2250738585072014e-308, 5e-324, -5e-324, nan, inf, -inf),
 )
-
-
 _TEXTS = (
     *("a", "A", "b", "B", "ab", "aB", "AB", "a ", " a", "a  ", "", " ", "\t", "\n", "a\n", "\na"),
     *(
@@ -158,16 +144,12 @@ _TEXTS = (
     *("two\nlines", "two\r\nlines", "cr\r", "null", "NULL", "None", "nan", "0", "00", "1", "-0"),
     *("true", "2026-01-31", ":a", "%(a)s", "?", "$1", "@a", "--", ";", "/*", "a\0b", "a\0", "\x7f"),
 )
-
-
 _DAYS = (
     *(date.min, date(1582, 10, 4), date(1582, 10, 10), date(1582, 10, 15), date(1752, 9, 3)),
     *(date(1900, 2, 28), date(1900, 3, 1), date(1969, 12, 31), date(1970, 1, 1), date(2000, 2, 29)),
     *(date(2020, 1, 31), date(2020, 2, 1), date(2020, 2, 29), date(2020, 12, 31)),
     *(date(2026, 3, 29), date(2026, 3, 31), date(2026, 4, 1), date(2038, 1, 19), date.max),
 )
-
-
 _MOMENTS = tuple(
     datetime.fromisoformat(text)
     for text in (
@@ -182,8 +164,6 @@ _MOMENTS = tuple(
         *("9999-12-31 23:59:59.999999",),
     )
 )
-
-
 CELLS: Mapping[Kind, tuple[object, ...]] = {
     Kind.INTEGER: _INTEGERS,
     Kind.REAL: _REALS,
@@ -192,17 +172,10 @@ CELLS: Mapping[Kind, tuple[object, ...]] = {
     Kind.DATE: _DAYS,
     Kind.TIMESTAMP: _MOMENTS,
 }
-
-
 """Values of each kind; a missing one belongs to every kind."""
 
-
 _FIRST_YEAR = 1753  # of the narrowest type of times that servers have
-
-
 _SMALLEST_NORMAL = 2.2250738585072014e-308
-
-
 _LAST_OF_PLANE = "\uffff"
 
 
@@ -233,10 +206,7 @@ FEATURES = (
         lambda cell: isinstance(cell, str) and max(cell, default="") > _LAST_OF_PLANE,
     ),
 )
-
-
 """What an engine may refuse to hold; all other cells it must hold."""
-
 
 TableQuestion = CellQuestion | KeyQuestion
 
@@ -287,29 +257,16 @@ def narrowed(exercise: Exercise, features: tuple[Feature, ...]) -> Exercise:
 
 
 PERSON = "person"
-
-
 MIXED: Mapping[str, Kind] = {
     PERSON: Kind.INTEGER,
     **{f"{kind.value}_{letter}": kind for kind in KINDS.values() for letter in "ab"},
 }
-
-
 """The columns of these records."""
 
-
 _ROWS = 64
-
-
 _ALIKE = 10  # rows in which the two columns of each kind are equal
-
-
 _EMPTY = 2  # rows in which only the person is told
-
-
 _PERSONS = 25
-
-
 _MISSING = 7  # one cell in so many
 
 

@@ -1,13 +1,4 @@
-"""What an engine says, compared with what is so.
-
-What the answers of an exercise are by their definition, in plain Python.
-
-What a number of a table is of, for a reader.
-
-What asks an engine everything, and compares.
-
-The suite that an engine passes before its answers are trusted.
-"""
+"""The suite that an engine passes before its answers are trusted."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
@@ -90,10 +81,7 @@ class Examination(Shown):
 
 
 TableCounts = Mapping[object, int]
-
-
 """The counts of a table by what they are of: (level, node), or the keys of a group."""
-
 
 _AGAIN = "told again"  # of keys that an engine tells twice
 

@@ -1,9 +1,4 @@
-"""Random tables by key of mixed records.
-
-Tables of persons who are in many groups, of which they are left in few.
-
-All that an engine is asked.
-"""
+"""All that an engine is asked: predicates, and tables by key, of persons in many groups too."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
@@ -50,16 +45,9 @@ from noisycount.query.schema import Kind
 
 __all__ = ["exercises"]
 
-
 _MOST_PARTS = 3
-
-
 _MOST_KEYS = 6
-
-
 _MANY_EDGES = 200
-
-
 _SALTS = ("", "salt", "it's")
 
 
@@ -158,14 +146,8 @@ def _keys(part: Part) -> list[Key]:
 
 
 _TOWN = Plain(Column("town", Kind.TEXT))
-
-
 _AGE = Edges(Column("age", Kind.INTEGER), (0, 18, 65))
-
-
 _LIMITS = (None, 1, 2, 3)
-
-
 _SALTS_TRUNCATED_TABLES = ("", "salt")
 
 
@@ -203,31 +185,14 @@ def _levels(cells: int) -> tuple[Level, ...]:
 
 
 _KEYWORDS = ("select", "order", "group", "user", "table", "null", "case", "count", "by", "from")
-
-
 _SIGNS = ('a"b', "a.b", "a b", " a", "100%", "%(a)s", ":a", "a'b", "a`b", "[a]", "a\\b", "é", "$a")
-
-
 _CASES = ("age", "Age", "AGE")
-
-
 _NAMES = ("ann", "Ann", "ANN", "ann ", " ann", "é", "e\u0301", "ss", "ß", "", "1", "01")
-
-
 _ROWS = (1, 2, 1000)
-
-
 _FEW_ROWS = 8
-
-
 _CROWD = 3000  # where sketches of 2**15 places err by one in three hundred
-
-
 _RANDOM = 5_000
-
-
 """Random predicates without a unit, and as many with one."""
-
 
 _TABLES = 100
 

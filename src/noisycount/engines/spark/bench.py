@@ -6,18 +6,15 @@ from contextlib import contextmanager
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from noisycount.engines.places import ServerPlace
+from noisycount.engines.spark.connection import Session
 from noisycount.engines.spark.dialect import bound_frame
-from noisycount.engines.spark.sessions import Session
 from noisycount.engines.spark.source import SparkSource
 from noisycount.engines.truth import Record
 from noisycount.query.schema import Kind
 
 __all__ = ["SparkBench"]
 
-
 _VIEW = "noisycount_bench"
-
-
 _TYPES = {
     Kind.INTEGER: pa.int64(),
     Kind.REAL: pa.float64(),

@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.compiler import GenericTypeCompiler, IdentifierPreparer
 from sqlalchemy.types import TypeEngine
 
-from noisycount.engines.spark.sessions import Api, Frame, tried
+from noisycount.engines.spark.connection import Api, Frame, tried
 from noisycount.engines.statement.dialect import Dialect, Expression, Lists, whole
 from noisycount.engines.statement.text import TextCompiler, TextDialect
 from noisycount.query.grouping import OUTSIDE

@@ -1,7 +1,4 @@
-"""The Java that a driver in this process runs on.
-
-The driver in this process: one of the application's own, or else one that we start quietly.
-"""
+"""The driver in this process: one of the application's own, or else one that we start quietly."""
 
 import atexit
 import os
@@ -24,10 +21,7 @@ from noisycount.errors import SourceError, extra_words
 
 __all__ = ["is_stopped", "java_at_hand", "root_session"]
 
-
 _HOME = "JAVA_HOME"
-
-
 # Spark asks for this module, which only some of its functions of vectors use, and which the Java of
 # the extra does not have.
 _WITHOUT_MODULE = """#!/bin/sh
@@ -80,22 +74,14 @@ def _home_of(java: Path) -> Path:
 
 
 _LOCAL = "local"
-
-
 _QUIET = {
     "spark.app.name": "noisycount",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
 }
-
-
 _LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
-
-
 _SECONDS_TO_CONNECT = 10.0
-
-
 _lock = Lock()
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import column, table
 from sqlalchemy.sql.expression import ClauseElement
 
+from noisycount.engines.spark.connection import Api, Columns, Fault, Frame, Functions, Session
 from noisycount.engines.spark.dialect import SPARK, SparkDialect
-from noisycount.engines.spark.sessions import Api, Columns, Fault, Frame, Functions, Session
 from noisycount.engines.statement.expressions import type_of
 from noisycount.engines.statement.records import Person, Records
 from noisycount.engines.statement.text import text_of
@@ -21,7 +21,6 @@ from noisycount.query.schema import Kind, Schema
 
 __all__ = ["ColumnType", "Look", "Relation", "result_of", "schema_of", "viewed"]
 
-
 _TYPES = {
     Kind.INTEGER: "tinyint smallint int bigint",
     Kind.REAL: "float double decimal",
@@ -30,27 +29,15 @@ _TYPES = {
     Kind.DATE: "date",
     Kind.TIMESTAMP: "timestamp timestamp_ntz",
 }
-
-
 _KINDS = {type_: kind for kind, types in _TYPES.items() for type_ in types.split()}
-
-
 _CASTS = {Kind.INTEGER: "bigint", Kind.REAL: "double", Kind.TIMESTAMP: "timestamp_ntz"}
-
-
 _EXACT_DIGITS = 15  # that every double keeps
-
-
 _CHARACTERS = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark notes that texts have a length
-
-
 _REASONS = {
     "time": "Spark says that they are times of day, which are texts such as '08:30:00' here",
     "timestamp": "Spark says so, and they are read in UTC",
     "char": "Spark says so, and blanks at the end of its texts do not count",
 }
-
-
 _BINARY = "UTF8_BINARY"
 
 
@@ -115,8 +102,6 @@ def converted(column: Columns, type_: ColumnType, functions: Functions) -> Colum
 
 
 STORED = frozenset({"MANAGED", "EXTERNAL", "MATERIALIZED_VIEW", "STREAMING_TABLE"})
-
-
 """What the catalog calls tables whose cells are there; a view makes those that a question needs."""
 
 

@@ -13,6 +13,7 @@ from sqlalchemy.sql.expression import ClauseElement
 from noisycount.engines.check import Check, ColumnCheck, Identity
 from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
 from noisycount.engines.places import ServerPlace
+from noisycount.engines.spark.connection import Session
 from noisycount.engines.spark.records import (
     ColumnType,
     Look,
@@ -21,7 +22,6 @@ from noisycount.engines.spark.records import (
     schema_of,
     viewed,
 )
-from noisycount.engines.spark.sessions import Session
 from noisycount.engines.statement.counts import (
     KEYS_AT_ONCE,
     cell_counts,
@@ -42,11 +42,7 @@ from noisycount.query.schema import Kind, Schema
 __all__ = ["SparkSource"]
 
 Result = TypeVar("Result")
-
-
 _UNITS = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN)
-
-
 _SECONDS_TO_ANSWER = 120.0  # for a look, where the owner states no time-out
 
 

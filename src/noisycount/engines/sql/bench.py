@@ -8,9 +8,9 @@ from sqlalchemy import Column, Connection, Engine, MetaData, Table
 
 from noisycount.engines.check import Identity
 from noisycount.engines.places import ServerPlace
+from noisycount.engines.sql.connection import OneConnection, engine_of, without_server_errors
 from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.dialects import dialect_of
-from noisycount.engines.sql.server import OneConnection, engine_of, without_server_errors
 from noisycount.engines.sql.source import SqlSource
 from noisycount.engines.truth import Record
 from noisycount.frozen import frozen
@@ -18,10 +18,7 @@ from noisycount.query.schema import Kind
 
 __all__ = ["SqlBench"]
 
-
 _NAME = "noisycount_made_records"
-
-
 _DENIED = (
     "may not make temporary tables by this account: let its owner grant TEMPORARY of the database"
 )

@@ -1,6 +1,4 @@
-"""Expressions of PostgreSQL that have a value at every record, and those that might fail at one.
-
-What a view, a policy of rows or a made column of PostgreSQL computes when it is read.
+"""What a view, a policy of rows or a made column of PostgreSQL computes when it is read.
 
 A server evaluates what a view computes for those records alone of which a question needs it: an
 error would tell which match. So nothing is counted but what is stored, and what is made of that by
@@ -20,30 +18,15 @@ from noisycount.frozen import frozen
 
 __all__ = ["computed_columns"]
 
-
 Types = Mapping[str, str | None]
-
-
 """The type of each column of a relation; None: it is computed, and might fail."""
 
-
 _WHOLE = ("int2", "int4", "int8")
-
-
 _NUMBERS = frozenset({*_WHOLE, "numeric", "float4", "float8"})
-
-
 _ALIKE = {**dict.fromkeys(_WHOLE, "int8"), "name": "text", "float4": "float8"}
-
-
 _TEXTS = frozenset({"text", "varchar", "bpchar", "name"})
-
-
 _COMPARED = frozenset({*_NUMBERS, *_TEXTS, "bool", "date", "timestamp", "timestamptz", "uuid"})
-
-
 """Types of which no two values fail to compare."""
-
 
 _TOTAL_CASTS = frozenset(
     chain(
@@ -55,10 +38,7 @@ _TOTAL_CASTS = frozenset(
         [("timestamp", "date"), ("timestamptz", "date"), ("timestamptz", "timestamp")],
     )
 )
-
-
 """Casts that every value has, in a session in UTC."""
-
 
 _NAMES = {
     exp.DType.SMALLINT: "int2",
@@ -78,17 +58,10 @@ _NAMES = {
     exp.DType.TIMESTAMPTZ: "timestamptz",
     exp.DType.UUID: "uuid",
 }
-
-
 _SIZED = frozenset({"varchar", "bpchar"})
-
-
 """Types whose casts cut what is longer than they say."""
 
-
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
-
-
 _PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
     kind: frozenset(parts.split())
     for kinds, parts in (
@@ -118,8 +91,6 @@ _PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
     )
     for kind in kinds
 }
-
-
 """What a definition may consist of. Functions are left out: some change what others see."""
 
 
@@ -317,8 +288,6 @@ _RELATION = text(
     WHERE n.nspname = :schema AND c.relname = :name
     """
 )
-
-
 _COLUMNS = text(
     """
     SELECT a.attname AS name, a.attgenerated = 'v' AS is_made,

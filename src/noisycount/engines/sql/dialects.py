@@ -2,8 +2,6 @@
 
 Each has a collation, or bytes, in the order of code points; where it has no truth values,
 conditions are kept as numbers.
-
-Which dialect is whose.
 """
 
 from datetime import datetime
@@ -20,13 +18,8 @@ from noisycount.query.schema import Kind
 
 __all__ = ["dialect_of"]
 
-
 _LONGEST = 4000  # characters of a text of Oracle
-
-
 _UTC = literal_column("'UTC'", String)
-
-
 _TIME: TypeEngine[datetime] = mssql.DATETIME2(6)  # type: ignore[no-untyped-call]  # it has no types
 
 

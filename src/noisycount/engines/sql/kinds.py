@@ -1,9 +1,4 @@
-"""The name of a table, and what it is in.
-
-What the columns of a server's table are: their kinds, and how their values are read.
-
-What SQLAlchemy finds out about a table of any server.
-"""
+"""What a server's table is: its name, and the kinds of its columns."""
 
 import re
 import warnings
@@ -28,7 +23,6 @@ __all__ = [
     "schema_of",
     "table_name",
 ]
-
 
 _PART = re.compile(r'(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^".]+))(?P<end>\.|\Z)')
 

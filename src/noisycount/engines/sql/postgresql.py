@@ -1,7 +1,4 @@
-"""What PostgreSQL's own catalog says of a table.
-
-What PostgreSQL says in its own way.
-"""
+"""What PostgreSQL says in its own way, and what its own catalog says of a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -41,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PostgreSQL"]
 
-
 _TYPES = {
     ("int2", "int4", "int8"): (Kind.INTEGER, Form.PLAIN),
     ("float8",): (Kind.REAL, Form.PLAIN),
@@ -54,17 +50,9 @@ _TYPES = {
     ("timestamptz",): (Kind.TIMESTAMP, Form.ZONED),
     ("uuid",): (None, Form.NAMED),
 }
-
-
 _KINDS = {name: meant for names, meant in _TYPES.items() for name in names}
-
-
 _LARGEST_EXPONENT = 307  # of ten, either way, that every double of full precision has
-
-
 _PATH = select(func.pg_catalog.current_schemas(literal(value=True), type_=ARRAY(Text)))
-
-
 _SCHEMA = text(
     """
     SELECT n.nspname
@@ -76,8 +64,6 @@ _SCHEMA = text(
     LIMIT 1
     """
 )
-
-
 _COLUMNS = text(
     """
     WITH RECURSIVE found AS (
@@ -106,10 +92,7 @@ _COLUMNS = text(
     ORDER BY f.attnum
     """
 )
-
-
 """A domain is what it is made of, however often; a cast to text may be a function of somebody's."""
-
 
 _IDENTITY = text(
     "SELECT version(), current_setting('server_version_num'), current_setting('server_encoding')"
@@ -192,11 +175,7 @@ def _is_within_doubles(modifier: int) -> bool:
 
 
 _ZERO_BELOW = Decimal(f"{5**1075}e-1075")  # up to half the smallest double the nearest one is 0
-
-
 _INFINITE_FROM = Decimal(2**1024 - 2**970)  # halfway between the largest double and the next power
-
-
 _SETTINGS = {
     "transaction_read_only": "on",
     "application_name": "noisycount",

@@ -1,7 +1,4 @@
-"""A table of a server, as it was at its opening.
-
-A table or view of an SQL server, counted there.
-"""
+"""A table or view of an SQL server, counted there."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +24,7 @@ from sqlalchemy import (
 from noisycount.engines.check import Check, ColumnCheck, Identity
 from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
 from noisycount.engines.places import ServerPlace
+from noisycount.engines.sql.connection import Server, Transactions, without_server_errors
 from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.kinds import (
     Form,
@@ -37,7 +35,6 @@ from noisycount.engines.sql.kinds import (
     schema_of,
     table_name,
 )
-from noisycount.engines.sql.server import Server, Transactions, without_server_errors
 from noisycount.engines.statement.counts import (
     KEYS_AT_ONCE,
     cell_counts,

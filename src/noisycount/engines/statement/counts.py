@@ -49,7 +49,6 @@ __all__ = [
 
 Counts: TypeAlias = NDArray[np.int64]
 Statement: TypeAlias = Select[Any] | CompoundSelect[Any]
-
 KEYS_AT_ONCE = 50_000  # groups of one batch, each of which takes some hundred bytes of Python
 _NOWHERE = -1  # the place of what is in no cell
 

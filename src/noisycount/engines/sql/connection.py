@@ -1,9 +1,4 @@
-"""What is said where a server fails: nothing of its own, as its errors quote cells and accounts.
-
-The engines of SQLAlchemy, and which packages they need.
-
-The transactions of a server: read-only, given up in time, closed at once.
-"""
+"""Connections to a server: read-only, given up in time, closed at once; its errors stay there."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -22,33 +17,18 @@ from noisycount.frozen import frozen
 
 __all__ = ["OneConnection", "Server", "Transactions", "engine_of", "without_server_errors"]
 
-
 Result = TypeVar("Result")
-
-
 UNREACHED = (
     "cannot be reached: check that its server runs, and the address, the account and its password"
 )
-
-
 _UNREADABLE = (
     "may not be read by this account: let its owner grant USAGE of its schema, and SELECT of the "
     "columns that questions use and of the unit"
 )
-
-
 _ABSENT = "does not exist: check the name of the table, and of its schema"
-
-
 _LATE = "was not counted in time: state a longer timeout, or ask when the server is less busy"
-
-
 _CHANGED = "has other columns than at its opening: open it again"
-
-
 _FAILED = "could not be counted, and why is withheld, as it may quote a record: see the server"
-
-
 _STATES = {
     "08": UNREACHED,
     "28": UNREACHED,
@@ -63,8 +43,6 @@ _STATES = {
     "25P03": _LATE,
     "42703": _CHANGED,
 }
-
-
 """By the standard's codes, or the letters that they begin with."""
 
 
@@ -114,11 +92,7 @@ def _is_lost(error: DBAPIError) -> bool:
 
 
 _POSTGRESQL = "postgresql"
-
-
 _DRIVER = "postgresql+psycopg"
-
-
 _PATIENCE = {  # s, but the number: a server that is gone without a word is noticed within 30
     "connect_timeout": "10",
     "keepalives_idle": "10",
@@ -126,8 +100,6 @@ _PATIENCE = {  # s, but the number: a server that is gone without a word is noti
     "keepalives_count": "4",
     "tcp_user_timeout": "30000",
 }
-
-
 _PACKAGES = {
     "snowflake": "snowflake-sqlalchemy",
     "bigquery": "sqlalchemy-bigquery",

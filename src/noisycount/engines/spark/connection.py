@@ -1,10 +1,7 @@
-"""What is asked of Spark: the same of a driver in this process and of a server of Connect.
+"""Sessions of our own on Spark, in which nothing that an application set has a say.
 
-What is said where Spark fails: nothing of its own, as its errors quote cells and plans.
-
-The silence of loggers of Spark about what is asked of it here: their lines quote cells.
-
-Sessions of our own, in which nothing that an application set has a say.
+The same is asked of a driver in this process and of a server of Connect; nothing of its errors and
+logs comes out, as they quote cells and plans.
 """
 
 import logging
@@ -33,8 +30,6 @@ with warnings.catch_warnings():  # of versions of pandas, which is not used here
 
 
 Columns: TypeAlias = Column
-
-
 Frame: TypeAlias = DataFrame
 
 
@@ -93,8 +88,6 @@ _CONDITIONS = {
     "UNSUPPORTED_TIME_TYPE": Fault.UNREAD,
     "INSUFFICIENT_PERMISSIONS": Fault.FORBIDDEN,
 }
-
-
 _CLASSES = {
     "AccessControlException": Fault.FORBIDDEN,
     "AccessDeniedException": Fault.FORBIDDEN,
@@ -109,16 +102,12 @@ _CLASSES = {
     "ConnectionRefusedError": Fault.DOWN,
     Late.__name__: Fault.LATE,
 }
-
-
 _STATUSES = {
     "UNAVAILABLE": Fault.DOWN,
     "DEADLINE_EXCEEDED": Fault.DOWN,
     "UNAUTHENTICATED": Fault.FORBIDDEN,
     "PERMISSION_DENIED": Fault.FORBIDDEN,
 }
-
-
 _DEEPEST = 20  # causes of causes
 
 
@@ -169,8 +158,6 @@ def _asked(of: Any, method: str) -> Any:  # noqa: ANN401 - errors of any kind
 
 
 _OWN_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
-
-
 _LOGGERS = (
     "py4j",
     "py4j.java_gateway",
@@ -178,8 +165,6 @@ _LOGGERS = (
     "pyspark.sql.connect.logging",
     "pyspark.sql.connect.client",
 )
-
-
 _here = local()
 
 
@@ -218,17 +203,10 @@ _SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
 }
-
-
 """What the answers depend on: a file that cannot be read is an error, a day that is never one."""
 
-
 _RETRIES = 4  # of a server that does not answer, in seconds: Spark's own 15 take ten minutes
-
-
 _AGAIN = 0.2  # s; an interruption between two jobs meets neither
-
-
 Result = TypeVar("Result")
 
 
@@ -259,7 +237,7 @@ class Session:
             SourceError: The cluster does not answer, or a part of Spark is not installed.
         """
         is_remote = url.lower().startswith("sc:")
-        made = _asked_sessions(lambda: _connected(url) if is_remote else _driven(url, shown), shown)
+        made = _without_errors(lambda: _connected(url) if is_remote else _driven(url, shown), shown)
         session = cls(made, shown, is_remote)
         try:
             session.asked(session._set)
@@ -285,7 +263,7 @@ class Session:
         """
         self.require_open()
         if seconds is None:
-            return _asked_sessions(work, self.shown, self._is_gone)
+            return _without_errors(work, self.shown, self._is_gone)
         done, is_late, tag = Event(), Event(), f"noisycount-{uuid4().hex}"
 
         def interrupt() -> None:
@@ -308,7 +286,7 @@ class Session:
                 done.set()
                 self.api.untag(tag)
 
-        return _asked_sessions(limited, self.shown, self._is_gone)
+        return _without_errors(limited, self.shown, self._is_gone)
 
     def require_open(self) -> None:
         """The refusal to go on once it is closed.
@@ -370,7 +348,7 @@ def _connected(url: str) -> Api:
     return Api(session, cast("Functions", builtin), window.Window, *tags)
 
 
-def _asked_sessions(
+def _without_errors(
     work: Callable[[], Result], shown: str, is_gone: Callable[[], bool] = lambda: False
 ) -> Result:
     """The result of some work, without the errors of Spark."""
