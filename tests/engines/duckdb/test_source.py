@@ -678,7 +678,7 @@ def test_a_csv_file_larger_than_memory_is_refused_and_spills_nothing(
 def test_texts_that_are_written_anew_touch_no_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    """They lie in memory where the system can, and nowhere once they are read."""
+    """They pass through a pipe: a copy could stay after a kill."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     path = write_csv(tmp_path, text.encode("cp1252"))
     form = FileForm(encoding="cp1252")

@@ -5,17 +5,17 @@ import csv
 import gzip
 import os
 import re
-import shutil
 import zlib
-from codecs import getincrementaldecoder
+from codecs import getincrementaldecoder, iterdecode
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from io import StringIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import BinaryIO, Self
 
 from noisycount.engines.duckdb.connection import (
@@ -69,7 +69,7 @@ _RECORDS = 50  # lines of them that are compared
 _DELIMITERS = ",;\t|"
 _MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _UNMARKED = ("utf-16-le", "utf-16-be")
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18  # bytes that are decoded at once: as many as stay in a cache
 _UNREADABLE = (OSError, EOFError, zlib.error)
 
 # DuckDB's own detection drops lines that it takes for comments or a preamble, and reads a ragged
@@ -161,13 +161,16 @@ class TextFile:
         found_rows = connection.execute(query).fetchall()
         cells = {row: [cell or None for cell in given] for row, *given in found_rows}
         found: dict[int, int] = {}
+        last = max(cells)
         number = -2  # the names of the columns come first
         try:
             for line, _, record in self._records():
                 number += bool(record)
-                if record and [cell or None for cell in record] == cells.get(number):
+                if number not in cells or not record:
+                    continue
+                if [cell or None for cell in record] == cells[number]:
                     found[number] = line
-                if number >= max(cells):
+                if number == last:
                     break
         except (UnicodeError, csv.Error, *_UNREADABLE):
             return {}
@@ -186,46 +189,47 @@ class TextFile:
             reader = csv.reader(texts, delimiter=self.form.delimiter or ",", strict=True)
             first = titles + 1
             for record in reader:
-                yield first, titles + reader.line_num, record
-                first = titles + reader.line_num + 1
+                last = titles + reader.line_num
+                yield first, last, record
+                first = last + 1
 
     @contextmanager
     def _readable(self, *, rewrites: bool) -> Iterator[str]:
-        """The path of something in UTF-8 that the engine reads: of the file, or of a copy."""
+        """The path of something in UTF-8 that the engine reads: of the file, or of a pipe.
+
+        A file of all characters would take as much memory again, or lie on a disk.
+        """
         if self.form.encoding == "utf-8" and not rewrites:
             yield path_pattern(self.place)
             return
-        with _nameless_file() as copy:
-            is_whole = self._is_copied(copy, rewrites=rewrites)
-            yield f"/dev/fd/{copy.fileno()}"
-        if not is_whole:
+        out, into = os.pipe()
+        with ThreadPoolExecutor(1) as pool:
+            is_whole = pool.submit(self._is_written, into, rewrites=rewrites)
+            try:
+                yield f"/dev/fd/{out}"
+            finally:
+                os.close(out)
+        if not is_whole.result():
             raise SourceError(
                 f"{str(self.place)!r} is not all in {self.form.encoding}: state its encoding"
             )
 
-    def _is_copied(self, copy: BinaryIO, *, rewrites: bool) -> bool:
+    def _is_written(self, into: int, *, rewrites: bool) -> bool:
         """Whether all characters could be written in UTF-8, or all lines from the names on."""
-        written = TextIOWrapper(copy, encoding="utf-8", newline="")
+        encoding = self.form.encoding or "utf-8"
         try:
-            if rewrites:
-                records = (record for *_, record in self._records() if record)
-                csv.writer(written, lineterminator="\n").writerows(records)
-            else:
+            with os.fdopen(into, "wb") as pipe:
+                if rewrites:
+                    records = (record for *_, record in self._records() if record)
+                    with TextIOWrapper(pipe, encoding="utf-8", newline="") as lines:
+                        csv.writer(lines, lineterminator="\n").writerows(records)
+                    return True
                 with opened_bytes(self.place) as file:
-                    texts = TextIOWrapper(file, encoding=self.form.encoding, newline="")
-                    shutil.copyfileobj(texts, written, _CHUNK)
+                    chunks = iterdecode(iter(partial(file.read, _CHUNK), b""), encoding)
+                    pipe.writelines(map(str.encode, chunks))
         except (UnicodeError, *_UNREADABLE):
             return False
-        finally:
-            written.detach().flush()
         return True
-
-
-def _nameless_file() -> BinaryIO:
-    """A file that is gone after a kill: in memory, where the system has such."""
-    if hasattr(os, "memfd_create"):
-        return os.fdopen(os.memfd_create("texts"), "w+b")
-    return TemporaryFile()
 
 
 def opened_bytes(place: Path) -> BinaryIO:
