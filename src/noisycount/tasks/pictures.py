@@ -24,14 +24,14 @@ from noisycount.tasks.plan import Plan
 from noisycount.tasks.plan_display import Dots, goal_words
 from noisycount.tasks.risk.display import answer_words
 from noisycount.tasks.risk.risk import Risks
-from noisycount.tasks.table.forecast import Forecast, shape_words
+from noisycount.tasks.table.forecast import TableForecast, shape_words
 from noisycount.terminal.files import writing
 from noisycount.terminal.progress import Done
 
 __all__ = ["save_forecast_plot", "save_plan_plot", "save_risk_plot"]
 
 
-def save_forecast_plot(told: Forecast, file: Path) -> None:
+def save_forecast_plot(told: TableForecast, file: Path) -> None:
     """The ± of each level as one picture, SVG or PNG by its ending."""
     levels = list(map(told.levels, told.plans))
     bars = [

@@ -17,7 +17,7 @@ from noisycount.ledger.price import NeighbourRelation, TablePrice, neighbours_of
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.sampling.scales import as_written
-from noisycount.query.contradictions import contradictions
+from noisycount.query.normal_form import contradictions
 from noisycount.query.predicate import And, Predicate, Range, canonical_text
 from noisycount.query.query import Item, Query
 from noisycount.query.schema import Kind

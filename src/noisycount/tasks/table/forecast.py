@@ -20,7 +20,14 @@ from noisycount.tasks.answer_display import ShownLevel, level_objects, loss_obje
 from noisycount.tasks.table.display import level_rows, noise_words
 from noisycount.terminal.printing import print_facts, print_table
 
-__all__ = ["Design", "Forecast", "forecast", "forecast_object", "print_forecast", "shape_words"]
+__all__ = [
+    "Design",
+    "TableForecast",
+    "forecast",
+    "forecast_object",
+    "print_forecast",
+    "shape_words",
+]
 
 
 @frozen
@@ -47,7 +54,7 @@ _UNIT = "\N{NULL}unit"  # the name of no column
 
 
 @frozen
-class Forecast:
+class TableForecast:
     """What two noises would give at the same price.
 
     Attributes:
@@ -75,11 +82,11 @@ class Forecast:
         return better / other
 
 
-def forecast(design: Design, confidence: float) -> Forecast:
+def forecast(design: Design, confidence: float) -> TableForecast:
     """The plan of a table with Laplace noise, with Gaussian noise, or with both at one (ε, δ)."""
     plans = [_plan(design, noise) for noise in _noises(design)]
     plans.sort(key=lambda plan: _squares(plan, design.counts))
-    return Forecast(design, tuple(plans), confidence)
+    return TableForecast(design, tuple(plans), confidence)
 
 
 def _noises(design: Design) -> list[type[DiscreteLaplace | DiscreteGaussian]]:
@@ -127,7 +134,7 @@ def _squares(plan: TablePlan, cells: int) -> float:
     )
 
 
-def print_forecast(told: Forecast) -> None:
+def print_forecast(told: TableForecast) -> None:
     """A forecast on standard output."""
     print_facts([("table", shape_words(told.design)), ("price", told.plans[0].loss.text)])
     for plan in told.plans:
@@ -136,7 +143,7 @@ def print_forecast(told: Forecast) -> None:
     print_facts(list(_facts(told)))
 
 
-def _facts(told: Forecast) -> Iterator[tuple[str, str]]:
+def _facts(told: TableForecast) -> Iterator[tuple[str, str]]:
     """What follows from the plans."""
     for plan in told.plans:
         levels = told.levels(plan)
@@ -175,7 +182,7 @@ def shape_words(design: Design) -> str:
     )
 
 
-def forecast_object(told: Forecast) -> dict[str, Any]:
+def forecast_object(told: TableForecast) -> dict[str, Any]:
     """A forecast; prices, shares and scales are exact decimals or fractions, as text."""
     design = told.design
     return {
