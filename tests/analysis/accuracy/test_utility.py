@@ -235,25 +235,10 @@ class Silent(nc.Mechanism):
     likelihood = tail = logpmf = release = None  # type: ignore[assignment]
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "population", "words"),
-    [
-        (nc.Subsample(11), nc.Binomial(10, 0.3), "sample_size must be at most the 10 records"),
-        (
-            nc.Exact(),
-            nc.Binomial(0, 0.3),
-            "the size of the population must be a whole number from 1",
-        ),
-        (nc.Exact(), 10, "population must be a Population, got 10"),
-        (Silent(), nc.Binomial(10, 0.3), "mechanism must be Exact, Subsample, NoiseSum or noise"),
-    ],
-)
-def test_what_has_no_loss_is_refused(
-    mechanism: nc.Mechanism, population: nc.Population, words: str
-) -> None:
-    """A sample larger than the database, no records, a mechanism of unknown error."""
-    with pytest.raises(ValueError, match=f"^{words}"):
-        nc.utility_loss(mechanism, population)
+def test_a_mechanism_of_unknown_error_is_refused() -> None:
+    """What it may be is named."""
+    with pytest.raises(ValueError, match=r"^mechanism must be Exact, Subsample, NoiseSum or noise"):
+        nc.utility_loss(Silent(), nc.Binomial(10, 0.3))
 
 
 @pytest.mark.parametrize("noise", CLASSES)
@@ -326,32 +311,11 @@ def test_a_loss_that_no_scale_has_is_refused(noise: NoiseClass, loss: float) -> 
         nc.scale_for_utility_loss(noise, loss)
 
 
-@pytest.mark.parametrize("loss", [0, -1.0, math.inf, math.nan, True])
-def test_a_loss_that_is_no_variance_is_refused(loss: float) -> None:
-    """The loss is positive and finite."""
-    with pytest.raises(ValueError, match=r"^loss must be positive and finite, got "):
-        nc.scale_for_utility_loss(nc.Laplace, loss)
-
-
-@pytest.mark.parametrize("noise", [nc.Exact, nc.NoiseSum, nc.Laplace(1.0), "laplace", [nc.Laplace]])
-def test_noise_without_a_scale_is_refused(noise: NoiseClass) -> None:
-    """The class itself is given, one that has a scale."""
-    with pytest.raises(ValueError, match=r"^noise must be Laplace, Gaussian, DiscreteLaplace or"):
-        nc.scale_for_utility_loss(noise, 1.0)
-
-
 @pytest.mark.parametrize("noise", CLASSES)
 def test_the_size_is_given_by_place_or_by_name(noise: NoiseClass) -> None:
     """As the other arguments are."""
     by_name = nc.scale_for_utility_loss(noise, 1e-4, size=1000)
     assert nc.scale_for_utility_loss(noise, 1e-4, 1000) == by_name
-
-
-@pytest.mark.parametrize("size", [0, -1, 1.5])
-def test_a_size_below_one_is_refused(size: int) -> None:
-    """A fraction is one of at least one record."""
-    with pytest.raises(ValueError, match=r"^size must be a whole number from 1 to 2\*\*53"):
-        nc.scale_for_utility_loss(nc.Laplace, 1.0, size=size)
 
 
 @pytest.mark.parametrize(

@@ -48,20 +48,6 @@ def test_two_answers_about_one_database_are_not_two_independent_ones() -> None:
     assert composed.get_delta_for_epsilon(EPSILON) == pytest.approx(0.0522, abs=2e-4)
 
 
-def test_samples_among_several_answers_are_refused() -> None:
-    """A sample beside another answer has no exact curve."""
-    both = [nc.Laplace(3), nc.Subsample(4)]
-    with pytest.raises(ValueError, match=r"^mechanism must be Exact or additive noise .*Subsample"):
-        nc.privacy_curve(both, nc.Binomial(10, 0.5))
-
-
-def test_adding_curves_is_refused_with_the_reason() -> None:
-    """So is everything that looks like composition."""
-    curve = nc.privacy_curve(nc.Laplace(3), nc.Binomial(10, 0.5))
-    with pytest.raises(ValueError, match=r"^privacy curves cannot be added: .* share what hides"):
-        curve + curve
-
-
 GAPS = [0.25, 0.0, 0.5, 0.0, 0.25]
 POPULATIONS: dict[str, tuple[nc.Population | None, Callable[[], list[Pair]]]] = {
     "four": (nc.Binomial(4, 0.3), lambda: binomial_pairs(4, 0.3)),

@@ -132,25 +132,6 @@ def test_tables_of_rare_counts_are_exact(table: list[float]) -> None:
         assert_exact(curve, mechanism, tabulated_pairs(table), EPSILONS)
 
 
-@pytest.mark.parametrize(
-    ("population", "words"),
-    [
-        (nc.Tabulated([1.0, 0.0]), "population must leave the property uncertain"),
-        (nc.Tabulated([0.0, 0.0, 1.0]), "population must leave the property uncertain"),
-        (nc.Tabulated([1.0, 1e-260]), "population must expect a share of at least 1e-250"),
-        (nc.BetaBinomial(2, 5e-324, 1.0), "population must expect a share of at least 1e-250"),
-        (nc.BetaBinomial(2, 1.0, 1e-255), "population must expect a share of at least 1e-250"),
-    ],
-    ids=str,
-)
-def test_certain_and_nearly_certain_properties_are_refused(
-    population: nc.Population, words: str
-) -> None:
-    """Ratios of dependent records that are rarer would overflow."""
-    with pytest.raises(ValueError, match=f"^{words}"):
-        nc.privacy_curve(nc.Exact(), population)
-
-
 SHARES = [0.0, 0.3, 0.8, 0.95]
 """ε in units of the largest rate of the noise."""
 

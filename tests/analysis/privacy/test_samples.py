@@ -255,53 +255,6 @@ def test_equal_samples_are_counted_alike() -> None:
     assert deltas == sorted(deltas)
 
 
-PAIR = [nc.Subsample(5)] * 2
-
-
-@pytest.mark.parametrize(
-    ("call", "refusal"),
-    [
-        (
-            lambda: nc.parts_curve(PAIR, nc.Binomial(9, 0.5)),
-            r"^mechanisms must draw at most the 9 ",
-        ),
-        (lambda: nc.parts_curve(PAIR, nc.Binomial(10, 0.0)), r"^questions must leave it open"),
-        (lambda: nc.parts_curve(PAIR, nc.Atoms.disjoint(10, [0.5])), r"^questions must be as many"),
-        (lambda: nc.parts_curve(PAIR, nc.BetaBinomial(10, 1, 1)), r"^population must be Atoms or"),
-        (lambda: nc.parts_curve([nc.Exact()], nc.Binomial(9, 0.5)), r"^mechanisms must be Subsamp"),
-        (
-            lambda: nc.parts_curve([nc.Subsample(1)] * 6, nc.Atoms.independent(10, [0.5] * 6)),
-            r"^questions must part the records into at most 32 atoms, got 64",
-        ),
-        (lambda: nc.samples_curve([nc.Exact()], nc.Binomial(9, 0.5)), r"^mechanisms must be Subsa"),
-        (
-            lambda: nc.samples_curve(PAIR, nc.Known(10)),
-            r"^population must be a Binomial or Atoms, got",
-        ),
-        (lambda: nc.samples_curve(PAIR, nc.Binomial(4, 0.5)), r"^sample_size must be at most the"),
-        (
-            lambda: nc.samples_curve(PAIR, nc.Binomial(9, 0.5), [{0}] * 2),
-            r"^questions must be left",
-        ),
-        (
-            lambda: nc.samples_curve(PAIR, nc.Atoms.disjoint(9, [0.5])),
-            r"^questions must be as many",
-        ),
-        (
-            lambda: nc.samples_curve(
-                [nc.Subsample(m) for m in range(1, 10)], nc.Atoms.independent(9, [0.5] * 9)
-            ).delta(0.1),
-            r"^mechanisms must be so few that at most 256 sets of them differ, got 512",
-        ),
-    ],
-)
-def test_bad_input_is_refused(call: Callable[[], object], refusal: str) -> None:
-    """One line names the argument, the value and the remedy."""
-    with pytest.raises(ValueError, match=refusal) as refused:
-        call()
-    assert "\n" not in str(refused.value)
-
-
 RARE = 5e-10
 BELL = np.exp(-0.5 * ((np.arange(201) - 80) / 7) ** 2)
 TABLES = {
