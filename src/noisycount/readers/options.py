@@ -13,7 +13,6 @@ from noisycount.config.config import Config
 from noisycount.config.file import find, load, without_file
 from noisycount.engines.places import is_server
 from noisycount.errors import NoisyCountError
-from noisycount.readers.values import parse_rate, parse_size
 
 if TYPE_CHECKING:
     from noisycount.readers.assumption import Assumed, Rate
@@ -122,6 +121,8 @@ def table_option(command: Command) -> Command:
 
 def population_options(command: Command) -> Command:
     """The command with `--size`, `--rate` and `--strata`, of which `assumed_of_options` is made."""
+    from noisycount.readers.values import parse_rate, parse_size  # noqa: PLC0415  (loads NumPy)
+
     options = (
         click.option(
             "--size", type=Parsed(parse_size), metavar="N", help="How many records there are,"
