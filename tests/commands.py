@@ -27,6 +27,11 @@ class Told:
         assert (self.status, self.errors) == (0, "")
         return dict(json.loads(self.output))
 
+    @property
+    def words(self) -> str:
+        """What was printed, on one line."""
+        return " ".join(self.output.split())
+
 
 Run = Callable[..., Told]
 Refused = Callable[..., str]

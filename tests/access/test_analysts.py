@@ -26,7 +26,7 @@ def test_a_key_is_shown_once_and_kept_as_a_hash(run: Run, here: Path) -> None:
     (key,) = KEY.findall(told.output)
     secret = key.rpartition("_")[2]
     assert told.status == 0
-    assert "The key is shown this once." in " ".join(told.output.split())
+    assert "The key is shown this once." in told.words
     files = [path for path in here.rglob("*") if path.is_file()]
     assert {"access.json", "access.secret"} <= {path.name for path in files}
     found = [path.read_bytes() for path in files]
@@ -55,7 +55,7 @@ def test_a_list_tells_what_an_owner_needs(run: Run) -> None:
     assert set(added) == {
         *("id", "name", "role", "datasets", "made", "expires", "revoked", "state"),
     }
-    shown = " ".join(run("analysts", "list").output.split())
+    shown = run("analysts", "list").words
     assert all(word in shown for word in (added["id"], "ana", "analyst", "survey", "valid until"))
     assert all(word in shown for word in (boss["id"], "boss", "owner", "all"))
 
@@ -73,7 +73,7 @@ def test_one_key_or_all_of_somebody_are_revoked(run: Run, by: str, left: int) ->
     run("analysts", "add", "ben", "--data-set", "payroll")
     told = run("analysts", "revoke", first[by])
     assert told.output.startswith(f"revoked {2 - left} key")
-    assert "every server at this ledger knows already" in " ".join(told.output.split())
+    assert "every server at this ledger knows already" in told.words
     keys = run("analysts", "list", "--json").object["keys"]
     assert [key["name"] for key in keys if key["state"] == "valid"] == ["ana"] * left + ["ben"]
     again = run("analysts", "revoke", first[by], "--json")

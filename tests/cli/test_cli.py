@@ -60,7 +60,7 @@ def test_no_line_of_a_list_is_cut(run: Run, words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_two_helps_of_a_command_agree(run: Run, name: str) -> None:
     """The summary in the list is the first sentence of the command's own help."""
-    own = " ".join(run(name, "--help").output.split())
+    own = run(name, "--help").words
     assert COMMANDS[name].rstrip(".").lower() in own.lower()
 
 
@@ -182,14 +182,26 @@ def test_the_help_tells_how_to_complete(run: Run) -> None:
     assert all(f"{status}  " in told for status in (2, *STATUSES.values()))
 
 
-def test_help_imports_nothing_heavy() -> None:
-    """`noisycount --help` starts without NumPy, engines, databases, charts, questions and Rich."""
-    heavy = {"numpy", "scipy", "duckdb", "sqlglot", "sqlalchemy", "altair", "rich"}
-    heavy |= {"noisycount.model", "noisycount.release"}
+ENGINES = {"duckdb", "sqlglot", "sqlalchemy", "altair", "vl_convert"}
+OF_NUMPY = {"numpy", "scipy", "rich", "noisycount.model", "noisycount.release"}
+
+
+@pytest.mark.parametrize(
+    ("words", "heavy"),
+    [
+        (["--help"], ENGINES | OF_NUMPY),
+        (["refine", "107", "--size", "5912", "--rate", "1.7%", "--epsilon", "1"], {"scipy"}),
+        (["plan", "--within", "20%", "--guess", "100"], {"scipy"}),
+        (["risk", "--size", "1000", "--rate", "10%", "--price", "0.15"], {"scipy"}),
+    ],
+    ids=["help", "refine", "plan", "risk"],
+)
+def test_what_asks_no_records_imports_nothing_heavy(words: list[str], heavy: set[str]) -> None:
+    """No engine, database, parser or chart; the help starts without NumPy, questions and Rich."""
     code = (
         "import sys; from noisycount.cli.main import noisycount\n"
-        "noisycount.main(['--help'], standalone_mode=False)\n"
-        f"print('loaded', *sorted(set(sys.modules) & {heavy}))"
+        f"noisycount.main({words}, standalone_mode=False)\n"
+        f"print('loaded', *sorted(set(sys.modules) & {ENGINES | heavy}))"
     )
     told = subprocess.run(  # noqa: S603  (our own interpreter and code)
         [sys.executable, "-c", code], check=True, capture_output=True, text=True

@@ -49,7 +49,7 @@ def test_an_owner_sees_what_does_not_fit(run: Run) -> None:
     told = run("check", "umfrage.csv")
     assert (told.status, told.errors) == (4, "")
     assert told.output.startswith("This shows facts about the data, cells and true counts: it is")
-    shown = " ".join(told.output.split())
+    shown = told.words
     for part in (
         'rows 10 read as cp1252 texts between ";", 2 lines before the names of the columns',
         "│ Person │ text │ 0 │ 0 │ yes │ texts │",
@@ -96,7 +96,7 @@ def test_what_it_says_to_write_mends_it(run: Run, umfrage: Path) -> None:
         assert (told["dataset"], told["fits"], told["mend"]) == ("umfrage", True, "")
         assert column(told, "Alter")["usable"]
         assert column(told, "Alter")["unreadable"] == 1
-    shown = " ".join(run("check", "umfrage").output.split())
+    shown = run("check", "umfrage").words
     assert "Alter: 1 cell does not fit the kind integer: 'unbekannt' (line 12); the owner" in shown
     assert shown.endswith("Questions are answered, and the ledger keeps what these columns are.")
 
@@ -142,7 +142,7 @@ def test_columns_that_questions_may_not_use_are_named(run: Run, here: Path) -> N
     assert column(told, "health")["why_not"] == "not among columns"
     age = column(told, "age")
     assert (age["usable"], age["kind"], age["form"]) == (True, "real", None)
-    shown = " ".join(run("check", "survey").output.split())
+    shown = run("check", "survey").words
     assert "counts distinct values of person kinds as the file says so" in shown
     assert "│ no: the unit │" in shown
 
@@ -186,7 +186,7 @@ def test_persons_are_told_beside_rows(run: Run, here: Path) -> None:
     (here / "a.csv").write_text(f"person,age,cost,town\n{rows}Sum,,,\n")
     told = run("check", "a.csv", "--unit", "person", "--json").object
     assert (told["persons"], told["sparse_line"]) == (31, 62)
-    shown = " ".join(run("check", "a.csv").output.split())
+    shown = run("check", "a.csv").words
     assert "rows 61 persons 31 counts" in shown
     assert "Line 62, the last one, is nearly empty: if it holds sums, remove it" in shown
     assert run("check", "survey.parquet", "--unit", "person", "--json").object["persons"] == 5912
@@ -198,7 +198,7 @@ def test_lines_are_those_of_the_file(run: Run, here: Path) -> None:
     (here / "a.csv").write_text(f'age,note\n{rows}\n7,"two\nlines"\nold,b\n8,c\nyoung,d\nold,e\n')
     age = column(found(run("check", "a.csv", "--json")), "age")
     assert (age["examples"], age["lines"]) == (["old", "young"], [15, 17])
-    shown = " ".join(run("check", "a.csv").output.split())
+    shown = run("check", "a.csv").words
     assert "'old' (first in line 15), 'young' (first in line 17)" in shown
     (here / "b.jsonl").write_text('{"age": 1}\n' * 9 + '\n{"age": "old"}\n')
     assert column(found(run("check", "b.jsonl", "--json")), "age")["lines"] == [11]
@@ -209,7 +209,7 @@ def test_texts_that_tell_persons_apart_are_warned_of(run: Run, here: Path) -> No
     rows = "".join(f"{n},Name {n},{'ab'[n % 2]}\n" for n in range(40))
     (here / "a.csv").write_text(f"person,name,town\n{rows}")
     warning = "name has another text for nearly all persons, as names and free texts have"
-    assert warning in " ".join(run("check", "a.csv", "--unit", "person").output.split())
+    assert warning in run("check", "a.csv", "--unit", "person").words
     assert warning in run("init", "a.csv", "--unit", "person").output
     text = (here / "noisycount.toml").read_text()
     assert "# Nearly every unit has a text of its own there, so better without: name\n" in text

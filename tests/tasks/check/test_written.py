@@ -61,7 +61,7 @@ def test_a_check_of_a_path_without_a_unit_writes_nothing(run: Run, visits: Path)
     before = sorted(visits.parent.parent.rglob("*"))
     told = run("check", "visits.csv")
     assert told.status == 0
-    assert " ".join(told.output.split()).endswith(
+    assert told.words.endswith(
         "Questions are answered once the first one says whose rows these are: --unit COLUMN, or "
         "--unit row."
     )
@@ -75,7 +75,7 @@ def test_a_unit_that_was_said_is_known(run: Run, visits: Path) -> None:
     assert run("count", "visits.csv", *words).status == 0
     told = run("check", "visits.csv", "--json").object
     assert (told["unit"], told["fits"]) == ("person", True)
-    assert "counts distinct values of person" in " ".join(run("check", "visits.csv").output.split())
+    assert "counts distinct values of person" in run("check", "visits.csv").words
 
 
 def test_other_columns_are_written_down_when_the_owner_says_so(run: Run, visits: Path) -> None:
@@ -133,5 +133,5 @@ def test_answers_about_texts_that_were_read_otherwise_are_told(run: Run, here: P
         assert run("check", "towns", "--json").object["answered_otherwise"] == others
         answers.append(run(*asked).object["answer"])
     assert answers == [0, 2]
-    told = " ".join(run("check", "towns").output.split())
+    told = run("check", "towns").words
     assert "1 answer in the ledger is about other records, or about these as they were" in told

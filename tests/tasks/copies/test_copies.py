@@ -31,7 +31,7 @@ def test_copies_are_shown(run: Run, here: Path) -> None:
         file = Path(copy["file"])
         assert (file.parent.name, file.stat().st_size) == ("ledger.db.data", copy["size"])
         assert file.stat().st_mode & 0o077 == 0
-    shown = " ".join(run("copies").output.split())
+    shown = run("copies").words
     assert shown.startswith("2 copies in ledger.db.data, for the owner's eyes alone;")
     assert "│ visits │" in shown
 

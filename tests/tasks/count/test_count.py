@@ -202,7 +202,7 @@ def test_a_purpose_is_kept_beside_the_price(run: Run, here: Path, words: tuple[s
     assert (first["repeated"], again["repeated"]) == (False, True)
     assert first.get("answer", first.get("rows")) == again.get("answer", again.get("rows"))
     assert [entry["purpose"] for entry in entries(run)] == ["quarterly report"]
-    shown = " ".join(run("ledger", "show").output.split())
+    shown = run("ledger", "show").words
     assert "purpose" in shown
     assert "another" not in shown
     assert '"purpose": "quarterly report"' in run("ledger", "export").output
@@ -326,11 +326,11 @@ def test_an_answer_says_what_was_taken_for_missing(run: Run, more: tuple[str, ..
     """For each question that reads such a column, in words and for machines, and for no other."""
     told = run("count", "visits", *WORDS, *more)
     said = "cells of cost that could not be read count as missing"
-    assert said in " ".join(told.output.split())
+    assert said in told.words
     told = run("count", "visits", *WORDS, *more, "--json")
     assert told.object["unreadable_as_missing"] == ["cost"]
     other = ("count", "visits", "--where", "age > 30", "--epsilon", "1", *more)
-    assert said not in " ".join(run(*other).output.split())
+    assert said not in run(*other).words
     assert run(*other, "--json").object["unreadable_as_missing"] == []
 
 
@@ -338,7 +338,7 @@ def test_an_answer_says_what_was_taken_for_missing(run: Run, more: tuple[str, ..
 def test_a_view_says_what_is_taken_for_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """And what the values are, not how a file writes them."""
     monkeypatch.setenv("COLUMNS", "100")
-    shown = " ".join(run("show", "visits").output.split())
+    shown = run("show", "visits").words
     assert "│ cost │ real, k.A. missing, unreadable missing │ a number such as 0.5 │" in shown
     assert "│ seen │ date │ a date such as '2026-01-31' │" in shown
     told = run("show", "visits", "--json").object

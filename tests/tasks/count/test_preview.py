@@ -23,7 +23,7 @@ def test_a_dry_run_tells_the_price_and_touches_nothing(run: Run, here: Path) -> 
     """Question, ±, odds, price and what is left; no ledger is made, and no file changes."""
     before = contents(here.parent)
     told = run("count", "survey.parquet", *WHERE, *GOAL, "--dry-run")
-    shown = " ".join(told.output.split())
+    shown = told.words
     assert (told.status, told.errors) == (0, "")
     for part in (
         "question age >= 40.0 (age is at least 40)",
@@ -295,7 +295,7 @@ def test_a_question_that_matches_nothing_says_so(
     configure(here, 'unit = "person"')
     told = run(*COUNT, *asked, "--dry-run").object
     assert (told["hints"][0], told["affordable"]) == (HINT, True)
-    assert f"hint {HINT}" in " ".join(run(*COUNT[:-1], *asked, "--dry-run").output.split())
+    assert f"hint {HINT}" in run(*COUNT[:-1], *asked, "--dry-run").words
     assert f"where asks in vain: {HINT}" in refused(*COUNT[:-1], *asked)
     assert not (here / "ledger.db").exists()
     with monkeypatch.context() as before:

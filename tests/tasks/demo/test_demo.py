@@ -48,14 +48,14 @@ def test_every_step_is_told(run: Run) -> None:
         ("5", "The picture"),
     ]
     assert max(map(len, told.output.splitlines())) <= 80
-    assert "a 50:50 guess about one person becomes at most 54:46" in " ".join(told.output.split())
+    assert "a 50:50 guess about one person becomes at most 54:46" in told.words
 
 
 def test_a_second_demonstration_is_free(run: Run) -> None:
     """The ledger in its folder keeps the answer: the same again, for nothing."""
     first, second = (run("demo", "--json").object["count"] for _ in range(2))
     assert (second["answer"], second["charged"]) == (first["answer"], "0")
-    assert "it cost nothing now and is the same answer" in " ".join(run("demo").output.split())
+    assert "it cost nothing now and is the same answer" in run("demo").words
 
 
 @pytest.mark.few(0)

@@ -51,7 +51,7 @@ def test_engine_that_is_right_gets_a_certificate(run: Run, configured: Path) -> 
     """It is shown and, for the owner's eyes alone, kept with all that it says."""
     told = run("doctor", "survey")
     assert (told.status, told.errors) == (0, "")
-    words = " ".join(told.output.split())
+    words = told.words
     assert re.match(r"certificate: duckdb 2\.\d+ with binary \(UTF8\) gave every answer", words)
     assert re.search(r"suite [0-9a-f]{64} answers compared [0-9,]+ differences 0", words)
     assert words.endswith(f"kept in {KEPT}")

@@ -69,7 +69,7 @@ def test_the_owner_says_name_and_unit(run: Run, here: Path) -> None:
 def test_rows_without_a_unit_are_told_at_once(run: Run, here: Path) -> None:
     """Before the first question is refused for them."""
     (here / "a.csv").write_text("person,age\n1,2\n,4\n,5\n")
-    told = " ".join(run("init", "a.csv", "--unit", "person").output.split())
+    told = run("init", "a.csv", "--unit", "person").words
     assert "2 rows without a value of person (lines 3, 4): no question is answered until" in told
 
 
@@ -119,5 +119,5 @@ def test_another_configuration_above_is_told(run: Run, here: Path) -> None:
     other = here.parent / "noisycount.toml"
     other.write_text("")
     (here / "a.csv").write_text("person,age\n1,2\n")
-    told = " ".join(run("init", "a.csv").output.split())
+    told = run("init", "a.csv").words
     assert told.startswith(f"{other} is not read in this folder any more wrote noisycount.toml")

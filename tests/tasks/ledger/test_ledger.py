@@ -44,7 +44,7 @@ def test_an_intact_ledger_is_verified(run: Run, here: Path) -> None:
     rows = run("ledger", "export", "--json").object["rows"]
     earlier = run("ledger", "verify", "--head", f"4:{rows[3]['hash']}").output
     assert "5 rows, each as it was written up to row 4, which has the head" in earlier
-    whole = " ".join(run("ledger", "verify", "--head", str(head)).output.split())
+    whole = run("ledger", "verify", "--head", str(head)).words
     assert "5 rows, each as it was written: the last has the head that was written down" in whole
     compared = run("ledger", "verify", "--head", str(head), "--json").object["compared"]
     assert (told["compared"], compared) == (None, str(head))
@@ -101,7 +101,7 @@ def test_a_ledger_that_was_never_made_is_none_that_was_verified(run: Run, here: 
     told = run("ledger", "verify")
     assert told.status == 0
     assert "There is no ledger at ledger.db yet: nothing was asked, and nothing was verified" in (
-        " ".join(told.output.split())
+        told.words
     )
     assert "head" not in told.output
     found = run("ledger", "verify", "--json").object
@@ -199,7 +199,7 @@ def test_analysts_have_budgets_of_their_own(run: Run, refused: Refused, here: Pa
     for part in ("alice", "bob", "none", "0.3"):
         assert part in shown
     words = run("count", "survey", "--where", "year = 3", "--epsilon", "0.1", "--analyst", "alice")
-    line = " ".join(words.output.split())
+    line = words.words
     assert "charged 0.1 to alice; the next may cost up to 0 (budget 2, and alice's own 0.3)" in line
 
 

@@ -85,7 +85,7 @@ def test_a_share_is_rounded_up_from_the_numbers_as_they_are_written(run: Run) ->
 @pytest.mark.parametrize("epsilon", ["14.6", "500", "1e6"])
 def test_no_guess_is_ever_certain(run: Run, epsilon: str) -> None:
     """At a large ε the odds are more than what can be read, and not 100 to 0."""
-    told = " ".join(run("plan", "--epsilon", epsilon, "--queries", "2").output.split())
+    told = run("plan", "--epsilon", epsilon, "--queries", "2").words
     assert "becomes more than 99.9999:0.0001, after all 2" in told
     assert "100:0" not in told
 
@@ -109,7 +109,7 @@ def test_fractions_of_a_record_are_told_as_whole_ones(run: Run) -> None:
 @pytest.mark.parametrize(("guess", "told"), [("100.5", "100"), ("101.5", "102"), ("0.4", "0")])
 def test_a_guess_is_rounded_in_one_way(run: Run, guess: str, told: str) -> None:
     """A share is of the guess itself; what is about a count is about one whole number."""
-    shown = " ".join(run("plan", "--epsilon", "0.1", "--guess", guess).output.split())
+    shown = run("plan", "--epsilon", "0.1", "--guess", guess).words
     assert f"% of about {guess}, with" in shown
     assert f"if the count is {told} privacy" in shown
     assert f"answers if the count is {told}," in shown
@@ -150,7 +150,7 @@ def test_an_old_answer_is_a_guess(run: Run, here: Path) -> None:
     for key in (paid["key"], paid["key"][:8]):
         told = run("plan", "--within", "10%", "--guess-from", key, "--json").object
         assert told["guess"] == paid["answer"]
-    shown = " ".join(run("plan", "--within", "10%", "--guess-from", paid["key"]).output.split())
+    shown = run("plan", "--within", "10%", "--guess-from", paid["key"]).words
     assert f"within ±10 % of about {paid['answer']:,}" in shown
     assert re.search(
         r"was answered on \d{4}-\d\d-\d\d and is paid for: age > 40.0 in survey", shown
@@ -194,7 +194,7 @@ def test_a_budget_at_a_delta_pays_by_the_sums_of_the_ledger(run: Run, here: Path
     assert (told["budget"], told["affordable"], told["dataset"]) == ("1.8", 18, "survey")
     left = price_within(most - Fraction(2, 100))
     assert Fraction(told["left_in_rho"]) == left < Fraction(9, 5)
-    shown = " ".join(run(*words).output.split())
+    shown = run(*words).words
     assert "the next may cost up to 1.8 of survey (budget ε = 2 at δ = 1e-06, 5e-07 of" in shown
     assert "it pays for 18 such answers hint an answer with Gaussian noise, however cheap" in shown
     assert f"the next may cost up to {float(left):.9g} at most" in shown
@@ -234,7 +234,7 @@ def test_a_table_tells_what_each_noise_leaves(run: Run, here: Path) -> None:
     after = price_within(most - spent)
     assert (told["dataset"], told["left"], by_noise["discrete Laplace"]) == ("survey", "2", "1.5")
     assert Fraction(by_noise["discrete Gaussian"]) == after
-    shown = " ".join(run(*cells, "--epsilon", "0.5").output.split())
+    shown = run(*cells, "--epsilon", "0.5").words
     assert "the next may cost up to 2 of survey (budget ε = 2 at δ = 1e-06" in shown
     assert f"after this table with discrete Gaussian noise: up to {float(after):.9g}" in shown
     assert run(*cells, "--epsilon", "3", "--json").object["left_after"] == [None, None]
@@ -242,7 +242,7 @@ def test_a_table_tells_what_each_noise_leaves(run: Run, here: Path) -> None:
         run(*cells, "--epsilon", "3").output.split()
     )
     configure(here, 'budget = "2"')
-    refused = " ".join(run(*cells, "--epsilon", "0.5").output.split())
+    refused = run(*cells, "--epsilon", "0.5").words
     assert "not paid for, as a budget in ε alone pays for no Gaussian noise" in refused
     bare = run("plan", "--cells", "health=5", "--epsilon", "1", "--json").object
     assert (bare["dataset"], bare["left"], bare["left_after"]) == (None, None, None)

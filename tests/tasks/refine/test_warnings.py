@@ -14,7 +14,7 @@ def warning(run: Run, *words: str) -> str:
     """The warning about an answer; it stands in the words as in the object."""
     told = run("refine", *words, *NOISE, "--json").object
     assert told["surprise"] < 1e-3
-    assert f"warning {told['warning']}" in " ".join(run("refine", *words, *NOISE).output.split())
+    assert f"warning {told['warning']}" in run("refine", *words, *NOISE).words
     return str(told["warning"])
 
 

@@ -1,6 +1,4 @@
 import math
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -24,7 +22,7 @@ def words_of(run: Run, *words: str) -> str:
     told = run("risk", *words)
     assert (told.status, told.errors) == (0, "")
     assert max(map(len, told.output.splitlines())) <= 80
-    return " ".join(told.output.split())
+    return told.words
 
 
 @pytest.mark.few(1)
@@ -305,20 +303,6 @@ def test_every_curve_can_be_drawn(run: Run, here: Path, words: tuple[str, ...]) 
     for more in ((), ("--epsilon", "1e-6"), ("--epsilon", "30")):
         assert run("risk", *words, *more, "--plot", "plot.svg", "--json").object["adversaries"]
         assert (here / "plot.svg").read_text(encoding="utf-8").startswith("<svg")
-
-
-def test_the_command_needs_no_engine() -> None:
-    """A table starts without DuckDB, SQLAlchemy, sqlglot and Altair; the help without NumPy."""
-    heavy = {"duckdb", "sqlalchemy", "sqlglot", "altair", "vl_convert"}
-    code = (
-        "import sys; from noisycount.cli.main import noisycount\n"
-        f"noisycount.main({['risk', *RECORDS, '--noise', 'none']}, standalone_mode=False)\n"
-        f"print('loaded', *sorted(set(sys.modules) & {heavy}))"
-    )
-    told = subprocess.run(  # noqa: S603  (our own interpreter and code)
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    )
-    assert told.stdout.splitlines()[-1] == "loaded"
 
 
 def test_a_price_is_the_noise_of_a_count(run: Run) -> None:

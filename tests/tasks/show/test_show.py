@@ -18,7 +18,7 @@ def test_a_data_set_is_shown_before_the_first_question(run: Run, here: Path) -> 
     before = contents(here.parent)
     told = run("show", "survey")
     assert (told.status, told.errors) == (0, "")
-    shown = " ".join(told.output.split())
+    shown = told.words
     for part in (
         "data set survey source survey.parquet counts distinct values of person",
         "budget 1 of 1 left: at ε = 0.1 it pays for 10 such answers",
@@ -33,7 +33,7 @@ def test_a_data_set_is_shown_before_the_first_question(run: Run, here: Path) -> 
 def test_the_reason_of_the_budget_is_told(run: Run, here: Path) -> None:
     """Where its owner wrote one, and nothing about one where nobody did."""
     configure(here, f'{COLUMNS}\nwhy = "agreed on <2 November>"')
-    shown = " ".join(run("show", "survey").output.split())
+    shown = run("show", "survey").words
     assert "why agreed on <2 November> ledger" in shown
     assert run("show", "survey", "--json").object["why"] == "agreed on <2 November>"
     assert "agreed on &lt;2 November" in run("ledger", "report", "--format", "html").output
@@ -54,7 +54,7 @@ def test_what_was_asked_is_shown_with_its_error(run: Run, here: Path) -> None:
     configure(here, COLUMNS)
     words = ("--where", "health = 'poor'", "--epsilon", "0.15", "--json")
     paid = run("count", "survey", *words).object
-    shown = " ".join(run("show", "survey").output.split())
+    shown = run("show", "survey").words
     assert "0.85 of 1 left: at ε = 0.15 it pays for 5 more such answers" in shown
     assert f"│ health = 'poor' │ 0.15 │ {paid['answer']:,} ±20 │".replace("-", "−") in shown
     told = run("show", "survey", "--json").object
@@ -108,7 +108,7 @@ def test_a_file_is_shown_by_the_unit_of_its_answers(run: Run, here: Path) -> Non
     run("count", "people.csv", "--unit", "person", "--where", "age > 30", "--epsilon", "1")
     told = run("show", "people.csv", "--json").object
     assert (told["unit"], told["columns"]) == ("person", {"age": "integer"})
-    assert "│ age │ integer │" in " ".join(run("show", "people.csv").output.split())
+    assert "│ age │ integer │" in run("show", "people.csv").words
 
 
 def test_a_copy_is_the_data_set_that_its_owner_configured(
@@ -121,7 +121,7 @@ def test_a_copy_is_the_data_set_that_its_owner_configured(
     told = run("show", "copy.parquet", "--json").object
     known = run("show", "survey", "--json").object
     assert told == {**known, "source": str(here / "copy.parquet")}
-    assert "data set survey" in " ".join(run("show", "copy.parquet").output.split())
+    assert "data set survey" in run("show", "copy.parquet").words
     for unit in ((), ("--unit", "person")):
         words = ("count", "copy.parquet", *unit, "--where")
         assert "site" in refused(*words, "site = 3", "--epsilon", "0.1")

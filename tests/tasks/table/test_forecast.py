@@ -36,7 +36,7 @@ def test_many_groups_a_person_make_gaussian_noise_cheaper(run: Run) -> None:
     told = run("plan", *words, "--epsilon", "1", "--delta", "1e-6", "--json").object
     assert told["better"] == "discrete Gaussian"
     assert told["plans"][1]["levels"][0]["sensitivity"] == 100
-    words_told = " ".join(run("plan", *words, "--epsilon", "1", "--delta", "1e-6").output.split())
+    words_told = run("plan", *words, "--epsilon", "1", "--delta", "1e-6").words
     assert "cheaper discrete Gaussian: its squared errors are" in words_told
 
 

@@ -114,7 +114,7 @@ def test_answers_that_contradict_the_total_are_told_in_words_and_json(run: Run) 
     """As `table_posterior` tells them; of answers that fit nothing is said."""
     words = ("refine", "--table", "towns.csv", *BY, *THREE, "--total")
     odd = "expected has a probability of .* whatever the counts are: check the "
-    assert re.search(odd, " ".join(run(*words, "10").output.split()))
+    assert re.search(odd, run(*words, "10").words)
     assert re.search(odd, run(*words, "10", "--json").object["warning"])
     assert "expected has" not in run(*words, "50").output
     assert run(*words, "50", "--json").object["warning"] is None

@@ -28,11 +28,6 @@ def paid(loss: Loss, rho_delta: Fraction | None) -> PaidSoFar:
     return PaidSoFar(loss, loss, rho_delta)
 
 
-def one_line(text: str) -> str:
-    """What was printed, on one line."""
-    return " ".join(text.split())
-
-
 @pytest.fixture(scope="module", autouse=True)
 def computed_once() -> Iterator[None]:
     """The δ of each list, which most tests tell in several forms."""
@@ -113,7 +108,7 @@ def test_it_is_told_to_people(run: Run) -> None:
     )
     assert (told.status, told.errors) == (0, "")
     assert max(map(len, told.output.splitlines())) <= 80
-    words = " ".join(told.output.split())
+    words = told.words
     assert (
         "list 3 answers to 2 different questions, survey 1 health = 'poor' 2 age >= 40.0" in words
     )
@@ -129,7 +124,7 @@ def test_small_groups_have_the_worst_case(run: Run) -> None:
     assert told["outsider"] == told["worst_case"] == told["outsider_led_by_answers"]
     assert told["given"] == pytest.approx(0.2)
     assert "fewer than 7 records" in told["cautions"]["small groups"]
-    assert "the 20 % in small" in " ".join(run(*words).output.split())
+    assert "the 20 % in small" in run(*words).words
 
 
 def learned(size: int, known: tuple[int, ...], epsilon: float) -> float:
@@ -176,7 +171,7 @@ def test_known_records_stand_between(run: Run) -> None:
     assert told["outsider"] < told["partly_informed"] < told["worst_case"]
     shown = run(*words)
     assert max(map(len, shown.output.splitlines())) <= 80
-    flat = one_line(shown.output)
+    flat = shown.words
     assert "│ partly informed │ 20 records │" in flat
     assert "partly informed knows 20 records, whichever: the answers are about the others" in flat
 
@@ -187,7 +182,7 @@ def test_known_records_part_off_smaller_groups(run: Run) -> None:
     words = ("risk", "--ledger", "survey", "--atoms", "atoms.csv", "--least", "5", "--known", "20")
     told = run(*words, "--json").object
     assert told["outsider"] < told["worst_case"] == told["partly_informed"]
-    assert "20 records and the 20 % in small" in one_line(run(*words).output)
+    assert "20 records and the 20 % in small" in run(*words).words
 
 
 def test_known_records_without_an_outsider_are_refused(
@@ -215,7 +210,7 @@ def test_without_atoms_the_outsider_is_not_told(run: Run) -> None:
     assert told["outsider"] is None
     assert told["why"] == "2 questions may overlap in any way unless --atoms FILE tells how"
     assert 0 < told["worst_case"] < 1
-    shown = one_line(run("risk", "--ledger", "survey").output)
+    shown = run("risk", "--ledger", "survey").words
     assert "not told" not in shown
     assert "worst case ε = 2: a 50:50 guess about one person becomes at most 89:11" in shown
 
@@ -245,7 +240,7 @@ def test_tables_among_the_answers_leave_what_was_paid(here: Path, run: Run) -> N
     assert (told["outsider"], told["tables"]) == (None, 1)
     assert told["asked_tables"][0]["price"] == {"epsilon": "0.2", "rho": "0.02", "delta": "0"}
     assert (told["promised"]["epsilon"], told["promised"]["delta"]) == (0.3, 0)
-    shown = one_line(run("risk", "--ledger", "survey").output)
+    shown = run("risk", "--ledger", "survey").words
     assert "1 answer to 1 question and 1 table, survey 1 health = 'poor' table persons by" in shown
     assert "(5 cells), ε = 0.2" in shown
     assert (
@@ -275,7 +270,7 @@ def test_gaussian_tables_and_hidden_keys_have_the_worst_case_of_their_sums(
     assert told["promised"]["delta"] == pytest.approx(6e-7)
     within = delta_of_rho(Fraction(4, 100), Fraction(1, 10)) + 1e-7
     assert told["worst_case"] == pytest.approx(within, rel=1e-12)
-    shown = one_line(run("risk", "--ledger", "survey").output)
+    shown = run("risk", "--ledger", "survey").words
     assert "table persons by health (5 cells), ρ = 0.01 table persons by health (hidden k" in shown
     assert "paid ρ = 0.04 at δ = 1e-07 together" in shown
     assert f"worst case ε = {at_most(implied)} at δ = 6.00e-7: a 50:50 guess whether" in shown
@@ -288,7 +283,7 @@ def test_a_table_alone_is_counted(here: Path, run: Run) -> None:
     configure(here, 'unit = "person"\nsize = 5912')
     keys = ("--keys", "health=excellent,good,fair,poor,null", "--groups-per-unit", "1")
     run("count", "survey", "--by", "health", *keys, "--epsilon", "0.3")
-    shown = one_line(run("risk", "--ledger", "survey").output)
+    shown = run("risk", "--ledger", "survey").words
     assert "reveals δ at ε = 0.3: 0 worst case list 1 table, survey table persons by" in shown
     assert "answers" not in shown.split("asked")[0]
     assert "known to be in" not in shown
