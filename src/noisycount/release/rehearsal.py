@@ -51,8 +51,7 @@ def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
 
     Example:
         >>> from noisycount.query.parser import parse
-        >>> from noisycount.query.query import Query
-    from noisycount.query.schema import Kind
+        >>> from noisycount.query.schema import Kind
         >>> asked = parse("age between 30 and 40 or not age = 7", {"age": Kind.INTEGER})
         >>> [value for _, value in examples_of_where(asked)]
         [30, 40, 7]
