@@ -136,9 +136,9 @@ def _epsilon(name: str, source: Source) -> Setting:
 def _is_least_epsilon(at: Callable[[float], arb], goal: float, value: Any) -> str:  # noqa: ANN401
     """What is wrong with the smallest ε of a δ: 1e-9 too large at most, but for the bracket."""
     if math.isinf(value):
-        reached = at(700.0)
+        reached = at(600.0)  # from there on the upper end stays
         return (
-            "" if reached > ball(goal) * (1 - _LOOSE) - _UNKNOWN else f"inf, but δ(700) = {reached}"
+            "" if reached > ball(goal) * (1 - _LOOSE) - _UNKNOWN else f"inf, but δ(600) = {reached}"
         )
     reached = at(value)
     if not reached <= ball(goal) * (1 + arb("1e-13")) + _UNKNOWN:

@@ -384,3 +384,14 @@ def test_many_answers_half_way_leave_what_was_known_before(scale: float) -> None
     """Half way between two counts narrow noise says nothing, to the last digits."""
     told = refine([0.5, 1.5], Binomial(2, 0.05), Laplace(scale))
     assert told.tolist() == pytest.approx([2 * 0.05 / 1.05, 1 + 0.05 / 1.95], rel=1e-13)
+
+
+@pytest.mark.parametrize("answer", [-3.0, 0.4, 1.0, 2.5, 1e17])
+def test_means_next_to_nothing_keep_their_digits(answer: float) -> None:
+    """They are no difference of the answer and a distance from it."""
+    near = min(answer, 2.0)  # beyond all counts an answer tells no more
+    zero, one, two = (math.exp(-abs(near - count) / 1.499) for count in range(3))
+    first, second = 2e-12 * (1 - 1e-12) * one, 1e-24 * two
+    mean = (first + 2 * second) / ((1 - 1e-12) ** 2 * zero + first + second)
+    found = refine([answer, 1.0], Binomial(2, 1e-12), Laplace(1.499))
+    assert found[0] == pytest.approx(mean, rel=1e-14)
