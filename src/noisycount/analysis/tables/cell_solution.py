@@ -16,13 +16,17 @@ from noisycount.analysis.tables.independent_cells import IndependentCells
 from noisycount.analysis.tables.level_answers import LevelAnswers
 from noisycount.analysis.tables.passes import NodeLaw, Summary, table_law
 from noisycount.analysis.tables.smooth_cells import CellEstimates
+from noisycount.analysis.tables.wide_laws import lattice_sum
 from noisycount.frozen import frozen
-from noisycount.model.laws.count_law import TableLaw
+from noisycount.model.laws.count_law import CountDistribution, TableLaw
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.tables.cells import SHAPE, CellLaw
 
 __all__ = ["CellSolution", "learned_cell_law"]
+
+
+_WIDEST, _KINDS = 64.0, 32  # records, laws: of sums that are wider, and of fewer, by transforms
 
 
 _RATIO = math.sqrt(2)  # of neighbouring means: the laws are broader than their distance
@@ -257,21 +261,27 @@ class CellSolution:
             np.array([law.mean]), np.array([law.deviation]), *(np.array([end]) for end in ends)
         )
 
-    def law(self, level: int, position: int) -> TableLaw:
+    def law(self, level: int, position: int) -> CountDistribution:
         """The law of a cell, or of the sum of all."""
         if level:
             return self.cells.law_of(position)
         return self.sum_law(np.ones(self.cells.cells, dtype=np.bool_))
 
-    def sum_law(self, is_in: NDArray[np.bool_]) -> TableLaw:
-        """The law of the sum of some cells.
+    def sum_law(self, is_in: NDArray[np.bool_]) -> CountDistribution:
+        """The law of the sum of some cells; of wide ones on every h-th count: see `lattice_sum`.
 
         Args:
             is_in: Which, shape (cells,).
         """
-        kinds = list(self.cells.laws_of(is_in))
-        centre = round(float(self.estimates.mean[is_in].sum()))
+        laws = list(self.cells.laws_of(is_in))
+        mean = float(self.estimates.mean[is_in].sum())
         deviation = float(np.sqrt((self.estimates.std[is_in] ** 2).sum()))
+        kinds = [(number, law) for number, law in laws if isinstance(law, TableLaw)]
+        is_quick = deviation > _WIDEST and len(laws) <= _KINDS
+        if len(kinds) < len(laws) or is_quick:
+            (number, only), *others = laws
+            return lattice_sum(laws, mean, deviation) if others or number > 1 else only
+        centre = round(mean)
 
         def characteristic(angles: Reals) -> Complexes:
             logs = np.zeros(angles.size, dtype=np.complex128)
@@ -284,8 +294,7 @@ class CellSolution:
 
         least, most = (sum(number * law.support[end] for number, law in kinds) for end in (0, 1))
         reach = least - centre, most - centre
-        mean = float(self.estimates.mean[is_in].sum()) - centre
-        low, law = law_by_characteristic(characteristic, mean, deviation, reach)
+        low, law = law_by_characteristic(characteristic, mean - centre, deviation, reach)
         return table_law(NodeLaw(centre + low, law))
 
     def draws(self, number: int, random: np.random.Generator) -> NDArray[np.int64]:

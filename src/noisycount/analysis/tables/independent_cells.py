@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from noisycount.analysis.tables.drawn_sums import drawn_places
 from noisycount.analysis.tables.level_answers import DEPTH, LevelAnswers
 from noisycount.analysis.tables.smooth_cells import QUANTILES, CellEstimates, smooth_estimates
+from noisycount.analysis.tables.wide_laws import wide_draws, wide_law
 from noisycount.frozen import frozen
-from noisycount.model.laws.count_law import TIE, TableLaw
+from noisycount.model.laws.count_law import TIE, CountDistribution, TableLaw
 from noisycount.model.laws.gamma import Reals
+from noisycount.model.laws.smooth_law import LogWeight, SmoothLaw
 from noisycount.model.tables.cells import CellLaw
 
 __all__ = ["IndependentCells"]
@@ -24,7 +26,10 @@ Counts = NDArray[np.int64]
 _ENTRIES = 1 << 19  # counts of all cells held at once: 4 MB an array
 
 
-_MOST = 1 << 26  # counts of the law of one cell
+_MOST = 1 << 18  # counts of a law that are added up one by one
+
+
+_TRIED = 1024  # counts of a window among which the likeliest is looked for
 
 
 class _Alike(NamedTuple):
@@ -75,8 +80,13 @@ class IndependentCells:
         for kind in np.flatnonzero(silent).tolist():
             found[:, kind] = self.law.mean, math.sqrt(self.law.variance), 0.0
             quantiles[:, kind] = [self.law.quantile(level) for level in QUANTILES]
-        places = alike.places[:, ~silent]
-        columns = np.flatnonzero(~silent)
+        wide = self._is_wide(alike.places)
+        for kind in np.flatnonzero(wide).tolist():
+            law, log_top = self._wide_law(alike.places[:, kind])
+            found[:, kind] = law.mean, law.deviation, log_top + law.log_mass
+            quantiles[:, kind] = [law.quantile(level) for level in QUANTILES]
+        columns = np.flatnonzero(~silent & ~wide)
+        places = alike.places[:, columns]
         for some, first, logs in self._weights(places):
             found[:, columns[some]], quantiles[:, columns[some]] = _summary(first, logs)
         mean, std, evidence = found[:, alike.kind]
@@ -91,7 +101,14 @@ class IndependentCells:
         """
         places = _places(self.answers, self.cells)
         found = np.empty(counts.shape)
-        for some, first, logs in self._weights(places):
+        wide = self._is_wide(places)
+        for cell in np.flatnonzero(wide).tolist():
+            law, _ = self._wide_law(places[:, cell])
+            own = counts[:, cell].tolist()
+            found[:, cell] = [law.probability(-math.inf, count) for count in own]
+        columns = np.flatnonzero(~wide)
+        for part, first, logs in self._weights(places[:, columns]):
+            some = columns[part]
             weights = np.exp(logs - logs.max(axis=1)[:, None])
             np.cumsum(weights, axis=1, out=weights)
             steps = np.clip(counts[:, some] - first, 0, weights.shape[1] - 1)
@@ -111,7 +128,7 @@ class IndependentCells:
         )
         return IndependentCells(answers.size, self.law, (told,))
 
-    def law_of(self, cell: int) -> TableLaw:
+    def law_of(self, cell: int) -> CountDistribution:
         """The law of the count of one cell.
 
         Args:
@@ -121,6 +138,8 @@ class IndependentCells:
         for number, one in enumerate(self.answers):
             met = np.flatnonzero(one.nodes == cell)
             places[number, 0] = met[0] if met.size else -1
+        if self._is_wide(places)[0]:
+            return self._wide_law(places[:, 0])[0]
         if (places < 0).all():
             return TableLaw(0, self._silent)
         ((_, first, logs),) = self._weights(places)
@@ -131,7 +150,14 @@ class IndependentCells:
         """Counts drawn from the law of each cell, shape (number, cells)."""
         alike = _alike(self.answers, self.cells)
         drawn = np.empty((number, self.cells), dtype=np.int64)
-        for kinds, first, logs in self._all_weights(alike.places):
+        wide = self._is_wide(alike.places)
+        for kind in np.flatnonzero(wide).tolist():
+            own = np.flatnonzero(alike.kind == kind)
+            law, _ = self._wide_law(alike.places[:, kind])
+            drawn[:, own] = wide_draws(law, number * own.size, random).reshape(number, -1)
+        columns = np.flatnonzero(~wide)
+        for part, first, logs in self._all_weights(alike.places[:, columns]):
+            kinds = columns[part]
             row = np.full(alike.places.shape[1], -1)
             row[kinds] = np.arange(kinds.size)
             rows = row[alike.kind]
@@ -144,7 +170,7 @@ class IndependentCells:
                 drawn[:, some] = first[own] + drawn_places(weights, own, random)
         return drawn
 
-    def laws_of(self, is_in: NDArray[np.bool_]) -> Iterator[tuple[int, TableLaw]]:
+    def laws_of(self, is_in: NDArray[np.bool_]) -> Iterator[tuple[int, CountDistribution]]:
         """The laws of some cells, those with equal answers once, and how many there are of each.
 
         Args:
@@ -159,7 +185,45 @@ class IndependentCells:
     @property
     def _silent(self) -> Reals:
         """The logarithms of g(k), of the count of a cell without answers."""
-        return self.law.log_pmf(np.arange(min(self.law.end(DEPTH), _MOST) + 1))
+        return self.law.log_pmf(np.arange(self.law.end(DEPTH) + 1))
+
+    def _is_wide(self, places: Counts) -> NDArray[np.bool_]:
+        """Which kinds have laws of too many counts to be added up one by one."""
+        told = places >= 0
+        silent = ~told.any(axis=0)
+        low, high = self._windows(places)
+        counts = np.where(silent, self.law.end(DEPTH), high - low)
+        rough = [~one.is_smooth for one in self.answers]
+        is_rough = (told & np.array(rough)[:, None]).any(axis=0)
+        is_wide: NDArray[np.bool_] = (counts > _MOST) & ~is_rough
+        return is_wide
+
+    def _wide_law(self, places: Counts) -> tuple[SmoothLaw, float]:
+        """The law of a kind that is wide, and the logarithm of its largest weight.
+
+        Args:
+            places: Of the kind, among the answers of each mechanism.
+        """
+        told = [
+            (one, place)
+            for one, place in zip(self.answers, places.tolist(), strict=True)
+            if place >= 0
+        ]
+
+        def log_weight(counts: Reals) -> Reals:
+            logs = self.law.log_between(counts)
+            for one, place in told:
+                logs += one.log_between(place, counts)
+            return logs
+
+        ends, longest = (0, self.law.end(DEPTH)), math.inf
+        if told:
+            (low,), (high,) = self._windows(places[:, None])
+            ends = _widened(log_weight, int(low), int(high))
+            longest = min(one.spread for one, _ in told)
+        bends = [float(one.answers[place]) for one, place in told]
+        law = wide_law(log_weight, ends, bends, longest)
+        return law, float(log_weight(np.array([float(law.centre)]))[0])
 
     def _all_weights(self, places: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
         """The same as `_weights`, also of the kind without answers."""
@@ -249,6 +313,17 @@ def _alike(answers: Sequence[LevelAnswers], cells: int) -> _Alike:
         kind = np.unique(joined, return_inverse=True)[1]
     first = np.unique(kind, return_index=True)[1]
     return _Alike(kind, places[:, first])
+
+
+def _widened(log_weight: LogWeight, low: int, high: int) -> tuple[int, int]:
+    """The ends of a window that cuts off nothing that matters."""
+    while True:
+        logs = log_weight(np.floor(np.linspace(low, high, _TRIED)))
+        least, extent = logs.max() - DEPTH, high - low + 1
+        ends = max(0, low - extent * bool(logs[0] > least)), high + extent * bool(logs[-1] > least)
+        if ends == (low, high):
+            return ends
+        low, high = ends
 
 
 def _too_narrow(

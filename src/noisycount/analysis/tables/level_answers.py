@@ -113,6 +113,34 @@ class LevelAnswers:
         logs[suppressed] = _log_below(law, rows[suppressed] - answers[suppressed])
         return logs
 
+    @property
+    def is_smooth(self) -> bool:
+        """Whether likelihoods go on between the counts, without more bends than at answers."""
+        law = self._errors
+        is_sum = isinstance(law, DiscreteGaussianErrors) and bool(self.suppressed.any())
+        return isinstance(law, LaplaceShape | GaussianShape) and not is_sum
+
+    @property
+    def spread(self) -> float:
+        """A typical size of the noise, in records; 0 if there is none."""
+        return self._errors.spread if self._errors is not None else 0.0
+
+    def log_between(self, place: int, counts: Reals) -> Reals:
+        """The logarithm of the likelihood of one answer, also between the counts.
+
+        Args:
+            place: Of the answer, which is `is_smooth`.
+            counts: Real ones, from 0.
+        """
+        answer = float(self.answers[place])
+        if not isinstance(law := self._errors, LaplaceShape | GaussianShape):
+            raise TypeError(f"noise must be smooth between counts, got {self.mechanism!r}")
+        if not self.suppressed[place]:
+            return _log_densities(law, answer - counts)
+        threshold = math.ceil(answer) if law.is_discrete else answer
+        logs: Reals = law.log_exceedance(law.first + counts - threshold)
+        return logs
+
     def main_log(self, place: int, count: int) -> Fraction:
         """The part of the logarithm of a likelihood that is a line or a parabola, exactly.
 

@@ -199,7 +199,10 @@ _TOGETHER = 1 << 20  # weights that are computed at a time
 _CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
 
 
-_BEARABLE = 3e7  # the same where transforms need several zones
+_BEARABLE = 1e9  # the same where transforms need several zones
+
+
+_SMALL = 3e7  # the same, times the sums, of a zone for each sum
 
 
 _MOST_WORK = 3e8  # the same of several zones of positive sums
@@ -261,7 +264,7 @@ class Branches:
         zones, places = targets.shape[1], shape[1] * (logs.shape[1] - 1) + 1
         work = (shape[1] * logs.shape[1]) ** 2
         is_positive = work < (_CHEAP if zones == 1 else _BEARABLE)
-        is_small = work * places < _BEARABLE
+        is_small = work * places < _SMALL
         if is_positive and is_small and zones > 1:
             targets = lows.sum(axis=1)[:, None] + np.arange(places, dtype=np.float64)
         elif is_positive and work * zones > _MOST_WORK:

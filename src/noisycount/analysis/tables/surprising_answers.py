@@ -9,6 +9,7 @@ import numpy as np
 from noisycount.analysis.posterior.predictive import contradiction, two_sided
 from noisycount.analysis.tables.cell_solution import CellSolution
 from noisycount.analysis.tables.level_answers import NO_END, Bounds, LevelAnswers
+from noisycount.analysis.tables.packed_solution import PackedSolution
 from noisycount.analysis.tables.passes import Summary
 from noisycount.analysis.tables.prior import StatedLevel, TablePrior
 from noisycount.analysis.tables.tree_solution import TreeSolution
@@ -45,7 +46,7 @@ class _Odd(NamedTuple):
 
 
 def farthest_out(
-    prior: TablePrior, solution: TreeSolution | CellSolution, tree: Tree
+    prior: TablePrior, solution: TreeSolution | CellSolution | PackedSolution, tree: Tree
 ) -> tuple[float, str | None]:
     """The surprise of all answers, and in words what is odd about them; None if nothing is.
 
@@ -67,7 +68,7 @@ def farthest_out(
 def _all_odd(
     told: Sequence[LevelAnswers],
     prior: TablePrior,
-    solution: TreeSolution | CellSolution,
+    solution: TreeSolution | CellSolution | PackedSolution,
     tree: Tree,
 ) -> Iterator[_Odd]:
     """The answers that are farthest out, of each level and mechanism."""

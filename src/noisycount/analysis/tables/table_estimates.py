@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from noisycount.analysis.posterior.posterior import LEVEL, Estimates
 from noisycount.analysis.tables.cell_solution import CellSolution
 from noisycount.analysis.tables.learning import first_settings
+from noisycount.analysis.tables.packed_solution import PackedSolution
 from noisycount.analysis.tables.passes import Summary
 from noisycount.analysis.tables.prior import CellLevel, TablePrior
 from noisycount.analysis.tables.surprising_answers import farthest_out
@@ -25,7 +26,7 @@ from noisycount.display.columns import Cells, arrow_stream, free_name
 from noisycount.display.numbers import signed
 from noisycount.display.values import MOST_ROWS, Shown, row_table
 from noisycount.frozen import frozen
-from noisycount.model.laws.count_law import TableLaw
+from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.tables.tree import NodeKey, Tree
 from noisycount.validation import whole_number
@@ -73,7 +74,7 @@ class NodePosterior(Shown, Estimates):
         name: What is counted.
     """
 
-    law: TableLaw
+    law: CountDistribution
     name: str
 
     def _facts(self) -> dict[str, object]:
@@ -126,7 +127,9 @@ class Sensitivity(Shown):
     words: str
 
 
-def sensitivity(prior: TablePrior, solution: TreeSolution | CellSolution) -> Sensitivity:
+def sensitivity(
+    prior: TablePrior, solution: TreeSolution | CellSolution | PackedSolution
+) -> Sensitivity:
     """What half and twice the concentration change: the table is solved twice more.
 
     Args:
@@ -137,7 +140,10 @@ def sensitivity(prior: TablePrior, solution: TreeSolution | CellSolution) -> Sen
         return Sensitivity((), "a law of a cell has no concentration")
     if prior.scaled(2).levels == prior.levels:
         return Sensitivity((), "known rates have no concentration")
-    moves = tuple(_move(prior, solution, factor) for factor in _FACTORS)
+    if isinstance(solution, PackedSolution):
+        moves = tuple(_move(prior, solution.packed, factor, solution.size) for factor in _FACTORS)
+    else:
+        moves = tuple(_move(prior, solution, factor, 1) for factor in _FACTORS)
     largest = max(move.largest for move in moves)
     deviations = max(move.largest_deviations for move in moves)
     return Sensitivity(
@@ -147,8 +153,8 @@ def sensitivity(prior: TablePrior, solution: TreeSolution | CellSolution) -> Sen
     )
 
 
-def _move(prior: TablePrior, solution: TreeSolution, factor: float) -> Move:
-    """What so many times the concentration changes."""
+def _move(prior: TablePrior, solution: TreeSolution, factor: float, records: int) -> Move:
+    """What so many times the concentration changes, in packs of so many records."""
     model = solution.model
     other = TreeSolution.of(model, prior.scaled(factor).levels, first_settings(model))
     cells = model.tree.depth - 1
@@ -157,8 +163,8 @@ def _move(prior: TablePrior, solution: TreeSolution, factor: float) -> Move:
     deviations = np.divide(moved, own.std, out=np.zeros_like(moved), where=own.std > 0)
     return Move(
         factor,
-        float(moved.max()),
-        float(moved.mean()),
+        records * float(moved.max()),
+        records * float(moved.mean()),
         float(deviations.max()),
         float(deviations.mean()),
         other.evidence - solution.evidence,
@@ -187,7 +193,7 @@ class TablePosterior(Shown):
 
     tree: Tree
     prior: TablePrior
-    solution: TreeSolution | CellSolution
+    solution: TreeSolution | CellSolution | PackedSolution
 
     def __len__(self) -> int:
         return self.tree.cells

@@ -204,7 +204,11 @@ class Blocks:
 
 
 def blocks_between(
-    log_weight: LogWeight, low: float, high: float, cuts: Sequence[float] = ()
+    log_weight: LogWeight,
+    low: float,
+    high: float,
+    cuts: Sequence[float] = (),
+    longest: float = math.inf,
 ) -> Blocks:
     """Blocks for the sum of e^log_weight over the integer offsets low..high, low <= high.
 
@@ -216,10 +220,12 @@ def blocks_between(
         low: The smallest offset.
         high: The largest offset.
         cuts: Integer offsets at which the log-weight bends or turns.
+        longest: The most integers of a block.
     """
     ends = float(low), float(high)
     fine = [(float(cut), float(cut)) for cut in sorted({*cuts}) if low <= cut <= high]
-    grid = grid_between(log_weight, ends, ends, fine, _LIMITS)
+    limits = _LIMITS._replace(longest=longest)
+    grid = grid_between(log_weight, ends, ends, fine, limits)
     offsets, rules, inside = grid.points()
     logs = np.full_like(offsets, -np.inf)
     logs[inside] = log_weight(offsets[inside])
@@ -256,6 +262,8 @@ class SmoothLaw(CountDistribution):
 
     Attributes:
         rarity: The logarithm of the least factor by which sums over points multiply a weight.
+        longest: The most counts over which the log-weight is smooth; where that is less than all,
+            it may turn between cuts.
     """
 
     limits: tuple[int, int]  # the smallest and the largest count with a positive probability
@@ -263,6 +271,7 @@ class SmoothLaw(CountDistribution):
     log_weight: Expansion  # ln P[K = centre + d] − ln P[K = centre] for offsets d
     cuts: tuple[int, ...]  # offsets between which the log-weight is smooth and monotone
     rarity: float = 0.0
+    longest: float = math.inf
 
     @property
     def support(self) -> tuple[int, int]:
@@ -270,24 +279,24 @@ class SmoothLaw(CountDistribution):
         return self.limits
 
     @cached_property
-    def _whole(self) -> Blocks:
+    def blocks(self) -> Blocks:
         """The blocks of all counts."""
         return self._between(*self.support)
 
     @cached_property
     def log_mass(self) -> float:
         """The logarithm of the sum of all weights, relative to that of the mode."""
-        return self._whole.peak + math.log(self._whole.mass)
+        return self.blocks.peak + math.log(self.blocks.mass)
 
     @property
     def mean(self) -> float:
         """The expected count, in records."""
-        return self.centre + self._whole.mean
+        return self.centre + self.blocks.mean
 
     @property
     def variance(self) -> float:
         """The variance of the count, in records²."""
-        return self._whole.variance
+        return self.blocks.variance
 
     @property
     def mode(self) -> int:
@@ -296,11 +305,11 @@ class SmoothLaw(CountDistribution):
 
     def quantile(self, level: float) -> int:
         """The smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
-        goal = fraction_of_one(level, "level") * self._whole.mass * (1 - TIE)
-        below = np.cumsum(self._whole.weights.sum(axis=1))
+        goal = fraction_of_one(level, "level") * self.blocks.mass * (1 - TIE)
+        below = np.cumsum(self.blocks.weights.sum(axis=1))
         block = min(int(np.searchsorted(below, goal)), below.size - 1)
         before = float(below[block - 1]) if block else 0.0
-        start, length = int(self._whole.starts[block]), int(self._whole.lengths[block])
+        start, length = int(self.blocks.starts[block]), int(self.blocks.lengths[block])
         bracket = Bracket(start - 1, start + length - 1, before - goal, float(below[block]) - goal)
         found = first_whole(
             lambda offset: before + self._mass_of_run(start, int(offset)) - goal, bracket
@@ -314,15 +323,15 @@ class SmoothLaw(CountDistribution):
         if first > last:
             return -math.inf
         part = self._between(first, last)
-        return part.peak - self._whole.peak + math.log(part.mass / self._whole.mass)
+        return part.peak - self.blocks.peak + math.log(part.mass / self.blocks.mass)
 
     def log_pmf(self, counts: ArrayLike) -> Reals:
         """The logarithm of P[K = k] for each count k, shape as given, −inf for 0."""
         asked = np.asarray(counts, dtype=np.float64)
         smallest, largest = self.support
         inside = (asked >= smallest) & (asked <= largest) & (asked == np.floor(asked))
-        logs = self.log_weight(np.where(inside, asked - self.centre, 0.0)) - self._whole.peak
-        chances: Reals = np.where(inside, logs - math.log(self._whole.mass), -np.inf)
+        logs = self.log_weight(np.where(inside, asked - self.centre, 0.0)) - self.blocks.peak
+        chances: Reals = np.where(inside, logs - math.log(self.blocks.mass), -np.inf)
         return chances
 
     def part(self, first: int, last: int) -> tuple[float, float]:
@@ -334,7 +343,7 @@ class SmoothLaw(CountDistribution):
         """The law of the count plus a constant."""
         low, high = self.support
         law = replace(self, limits=(low + by, high + by), centre=self.centre + by)
-        law.__dict__["_whole"] = self._whole
+        law.__dict__["blocks"] = self.blocks
         return law
 
     @cached_property
@@ -348,7 +357,7 @@ class SmoothLaw(CountDistribution):
             log_weight=self.log_weight.mirrored,
             cuts=tuple(-cut for cut in reversed(self.cuts)),
         )
-        law.__dict__["_whole"] = self._whole.mirrored
+        law.__dict__["blocks"] = self.blocks.mirrored
         return law
 
     def for_ratios(self, rarity: float) -> Self:
@@ -365,7 +374,7 @@ class SmoothLaw(CountDistribution):
         reached = max(low, 0.0, highest - self.centre, *(place[1] for place in places))
         depth = _LEFT_OUT - self.rarity
         ends = self._fallen(first, low, depth), self._fallen(min(high, reached), high, depth)
-        length = max(POINTS, min(coarsest, self.deviation))
+        length = max(POINTS, min(coarsest, self.deviation, self.longest))
         points = mesh_points(self._log_chances, ends, (low, high), places, length)
         return points.moved(self.centre) if self.centre else points
 
@@ -406,12 +415,13 @@ class SmoothLaw(CountDistribution):
 
     def _between(self, first: int, last: int) -> Blocks:
         """The blocks of the counts first..last."""
-        return blocks_between(self.log_weight, first - self.centre, last - self.centre, self.cuts)
+        ends = first - self.centre, last - self.centre
+        return blocks_between(self.log_weight, *ends, self.cuts, self.longest)
 
     def _mass_of_run(self, start: int, stop: int) -> float:
         """The weight of the offsets start..stop, a part of one block, on the scale of the whole."""
         part = blocks_between(self.log_weight, start, stop)
-        return math.exp(part.peak - self._whole.peak) * part.mass
+        return math.exp(part.peak - self.blocks.peak) * part.mass
 
 
 def smooth_law(factors: Sequence[Factor]) -> SmoothLaw:

@@ -69,6 +69,17 @@ class CellLaw(Shown):
         logs[far] = self._log_far(asked[far])
         return logs
 
+    def log_between(self, counts: Reals) -> Reals:
+        """The logarithm of P[K = k], which between the counts is that of cells that are not empty.
+
+        Args:
+            counts: Real ones, from 0.
+        """
+        logs = self._log_sums(counts)
+        with np.errstate(divide="ignore"):
+            logs[counts == 0] = np.logaddexp(logs[counts == 0], np.log(self.zero))
+        return logs
+
     def cdf(self, count: float) -> float:
         """P[K <= count]."""
         if count < 0:
