@@ -49,18 +49,12 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class Window:
-    """A window of a browser, and what went wrong in it.
+    """A window of a browser, and what went wrong in it."""
 
-    Attributes:
-        page: What Playwright drives.
-        url: Where the service is.
-        strayed: Requests to any other host.
-        complaints: What the console says: errors of the script, and what the policy forbade.
-    """
-
-    page: Page
-    url: str
-    strayed: list[str] = field(default_factory=list)
+    page: Page  # what Playwright drives
+    url: str  # where the service is
+    strayed: list[str] = field(default_factory=list)  # requests to any other host
+    # what the console says: errors of the script, and what the policy forbade
     complaints: list[str] = field(default_factory=list)
 
     def go(self, path: str) -> None:

@@ -24,17 +24,11 @@ OFTEN = "[server]\nrate = 1000000\n"
 
 @dataclass(frozen=True)
 class Service:
-    """A service that runs.
+    """A service that runs."""
 
-    Attributes:
-        url: Where it is.
-        state: What its requests share.
-        keys: The keys of its users, by name.
-    """
-
-    url: str
-    state: ServiceState
-    keys: dict[str, str]
+    url: str  # where it is
+    state: ServiceState  # what its requests share
+    keys: dict[str, str]  # the keys of its users, by name
 
 
 def configured(folder: Path, text: str) -> Config:

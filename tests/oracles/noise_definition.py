@@ -19,19 +19,12 @@ _FINEST, _WIDEST = -6, 130  # pieces of quadrature double in length from 2^−6 
 
 @dataclass(frozen=True)
 class Definition:
-    """Symmetric noise.
+    """Symmetric noise."""
 
-    Attributes:
-        shape: Its density up to a constant.
-        scale: About its width, in records.
-        is_discrete: Whether it lives on the integers.
-        reach: Beyond so many scales nothing matters; infinite if no distance is enough.
-    """
-
-    shape: Shape
-    scale: float
-    is_discrete: bool = False
-    reach: float = 50.0
+    shape: Shape  # its density up to a constant
+    scale: float  # about its width, in records
+    is_discrete: bool = False  # whether it lives on the integers
+    reach: float = 50.0  # beyond so many scales nothing matters; infinite if no distance is enough
 
     @cached_property
     def whole(self) -> float:
@@ -114,17 +107,11 @@ def delta(noise: Definition, positive: Reals, negative: Reals, epsilon: float) -
 
 @dataclass(frozen=True)
 class Averages:
-    """E|K − estimate(Y)| and P[|K − estimate| < |K − Y|], in doubles, to about 1e-11.
+    """E|K − estimate(Y)| and P[|K − estimate| < |K − Y|], in doubles, to about 1e-11."""
 
-    Attributes:
-        noise: What is added to the count.
-        prior: The probabilities of the counts 0..size, which are believed in.
-        by: Which estimate is meant.
-    """
-
-    noise: Definition
-    prior: Reals
-    by: str
+    noise: Definition  # what is added to the count
+    prior: Reals  # the probabilities of the counts 0..size, which are believed in
+    by: str  # which estimate is meant
 
     @property
     def counts(self) -> Reals:

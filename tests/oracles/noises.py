@@ -20,28 +20,18 @@ DEEPEST = 800  # e^−800 < 1e-347: what is left out beyond that many scales, or
 
 @dataclass(frozen=True)
 class Noise:
-    """A symmetric noise.
+    """A symmetric noise."""
 
-    Attributes:
-        density: Of the noise, or its probability at an integer.
-        exceedance: P[Z >= error].
-        width: A length in which the law hardly changes, for bisection.
-        reach: Beyond that error the density is below e^−800 of its peak.
-        steepness: Of a law that falls like e^(−steepness·z) in the end; None: of one that falls
-            faster.
-        is_discrete: Whether it lives on the integers.
-        run: The densities at error, error − 1, ... and so on, if there is a fast way.
-        is_tabled: Whether it is taken to end at its reach.
-    """
-
-    density: Callable[[arb], arb]
-    exceedance: Callable[[arb], arb]
-    width: arb
-    reach: arb
+    density: Callable[[arb], arb]  # of the noise, or its probability at an integer
+    exceedance: Callable[[arb], arb]  # P[Z >= error]
+    width: arb  # A length in which the law hardly changes, for bisection
+    reach: arb  # beyond that error the density is below e^−800 of its peak
+    # of a law that falls like e^(−steepness·z) in the end; None: of one that falls faster
     steepness: arb | None = None
-    is_discrete: bool = False
+    is_discrete: bool = False  # whether it lives on the integers
+    # the densities at error, error − 1, ... and so on, if there is a fast way
     run: Callable[[arb, int], list[arb]] | None = None
-    is_tabled: bool = False
+    is_tabled: bool = False  # whether it is taken to end at its reach
 
 
 def noise_of(mechanism: Mechanism) -> Noise:

@@ -11,19 +11,12 @@ from tests.oracles.posterior import Law, beta_binomial_law, binomial_window, str
 
 @dataclass(frozen=True)
 class Pair:
-    """The laws of the count when a record is positive, and when it is negative.
+    """The laws of the count when a record is positive, and when it is negative."""
 
-    Attributes:
-        first: The count of the first weight of both.
-        positive: P₊ of each count.
-        negative: P₋ of each count.
-        records: The number of records of the database, for samples.
-    """
-
-    first: int
-    positive: list[arb]
-    negative: list[arb]
-    records: int
+    first: int  # the count of the first weight of both
+    positive: list[arb]  # P₊ of each count
+    negative: list[arb]  # P₋ of each count
+    records: int  # the number of records of the database, for samples
 
     @property
     def last(self) -> int:

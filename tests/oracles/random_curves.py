@@ -30,17 +30,11 @@ LEAST_KNOWN = 1e-250  # δ above which balls judge brackets: far above what unde
 
 @dataclass(frozen=True)
 class Setting:
-    """One value of one curve.
+    """One value of one curve."""
 
-    Attributes:
-        mechanism: How answers are made.
-        outsider: What is known.
-        epsilon: ε.
-    """
-
-    mechanism: nc.Mechanism
-    outsider: Outsider
-    epsilon: float
+    mechanism: nc.Mechanism  # how answers are made
+    outsider: Outsider  # what is known
+    epsilon: float  # ε
 
     @property
     def fault(self) -> str:

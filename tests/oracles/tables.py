@@ -22,21 +22,13 @@ _REACH = 400  # records: of a sum of discrete noises, whose scales are a few rec
 
 @dataclass(frozen=True)
 class Told:
-    """One answer.
+    """One answer."""
 
-    Attributes:
-        level: Of its node.
-        position: Of its node.
-        answer: In records; of a suppressed one the threshold, whole if answers are.
-        mechanism: That gave it.
-        is_below: Whether it is known only that the answer was less.
-    """
-
-    level: int
-    position: int
-    answer: float
-    mechanism: nc.Mechanism
-    is_below: bool = False
+    level: int  # of its node
+    position: int  # of its node
+    answer: float  # in records; of a suppressed one the threshold, whole if answers are
+    mechanism: nc.Mechanism  # that gave it
+    is_below: bool = False  # whether it is known only that the answer was less
 
     def likelihood(self, count: int) -> arb:
         """The density of the answer, or the probability of one below it."""
@@ -49,15 +41,10 @@ class Told:
 
 @dataclass(frozen=True)
 class Division:
-    """How the counts of a level come from those of the level above.
+    """How the counts of a level come from those of the level above."""
 
-    Attributes:
-        weights: Concentrations of the nodes, or rates.
-        is_multinomial: Whether they are rates.
-    """
-
-    weights: tuple[Fraction, ...]
-    is_multinomial: bool = False
+    weights: tuple[Fraction, ...]  # concentrations of the nodes, or rates
+    is_multinomial: bool = False  # whether they are rates
 
     def chance(self, children: Sequence[int], counts: Sequence[int]) -> Fraction:
         """The probability that the count of a parent divides so."""

@@ -35,19 +35,12 @@ BESIDE = ["pandas"]  # what the notebooks import besides noisycount
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """An environment to be made, and what is tried in it.
+    """An environment to be made, and what is tried in it."""
 
-    Attributes:
-        name: How its steps are told.
-        interpreter: Its Python.
-        packages: What is installed.
-        tried: What is tried, one after the other.
-    """
-
-    name: str
-    interpreter: Path
-    packages: list[str]
-    tried: list[Callable[[Environment], None]]
+    name: str  # how its steps are told
+    interpreter: Path  # its Python
+    packages: list[str]  # what is installed
+    tried: list[Callable[[Environment], None]]  # what is tried, one after the other
 
     def run(self) -> str | None:
         """Make the environment and try all: what fails, if something does."""

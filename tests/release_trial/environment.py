@@ -16,17 +16,11 @@ PATIENCE = 300.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What somebody has who has just installed a release.
+    """What somebody has who has just installed a release."""
 
-    Attributes:
-        name: How its steps are told.
-        programs: The folder of its commands.
-        home: The folder in which they run, empty at first, which is also the person's home.
-    """
-
-    name: str
-    programs: Path
-    home: Path
+    name: str  # how its steps are told
+    programs: Path  # the folder of its commands
+    home: Path  # the folder in which they run, empty at first, which is also the person's home
 
     @classmethod
     def made(cls, name: str, folder: Path, interpreter: Path, *packages: str) -> Self:

@@ -137,19 +137,12 @@ def _with_laplace(weights: list[arb], rate: arb) -> arb:
 
 @dataclass(frozen=True)
 class ContinuousLaw:
-    """A noise with a density.
+    """A noise with a density."""
 
-    Attributes:
-        density: At an error.
-        exceedance: P[Z >= error].
-        length: Over which it changes by much, in records.
-        reach: Beyond which it is negligible.
-    """
-
-    density: Callable[[arb], arb]
-    exceedance: Callable[[arb], arb]
-    length: float
-    reach: float
+    density: Callable[[arb], arb]  # at an error
+    exceedance: Callable[[arb], arb]  # P[Z >= error]
+    length: float  # over which it changes by much, in records
+    reach: float  # beyond which it is negligible
 
 
 def continuous_law(parts: Sequence[nc.Mechanism]) -> ContinuousLaw:

@@ -15,17 +15,11 @@ import noisycount as nc
 
 @dataclass(frozen=True)
 class EnclosedPair:
-    """Two laws of a count.
+    """Two laws of a count."""
 
-    Attributes:
-        first: The count of the first weight of both.
-        positive: Weights of P₊ that add up to 1.
-        negative: Weights of P₋ that do.
-    """
-
-    first: int
-    positive: list[arb]
-    negative: list[arb]
+    first: int  # the count of the first weight of both
+    positive: list[arb]  # weights of P₊ that add up to 1
+    negative: list[arb]  # weights of P₋ that do
 
     @property
     def mirrored(self) -> "EnclosedPair":
@@ -36,19 +30,13 @@ class EnclosedPair:
 
 @dataclass(frozen=True)
 class Outsider:
-    """What somebody knows: a population, some of whose records he holds.
+    """What somebody knows: a population, some of whose records he holds."""
 
-    Attributes:
-        population: All records, as nobody knows them; None: the worst case without a size.
-        known: How many he holds.
-        positives: How many of these are positive.
-        table: The probabilities of a `Tabulated` population as they were given.
-    """
-
+    # all records, as nobody knows them; None: the worst case without a size
     population: nc.Population | None
-    known: int = 0
-    positives: int = 0
-    table: Sequence[float] = ()
+    known: int = 0  # how many he holds
+    positives: int = 0  # how many of these are positive
+    table: Sequence[float] = ()  # the probabilities of a `Tabulated` population as they were given
 
     @property
     def told(self) -> nc.Population | None:
