@@ -186,7 +186,7 @@ class Reader:
             monkeypatch.setenv(name, str(value))
         monkeypatch.chdir(clone)
         few = partial(examined, asked=suite(200))
-        monkeypatch.setattr("noisycount.release.records.examined", few)
+        monkeypatch.setattr("noisycount.engines.conformance.suite.examined", few)
         return cls(clone, capsys, {"__name__": "__main__"}, {})
 
     def copy(self, block: Block) -> None:

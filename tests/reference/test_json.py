@@ -12,10 +12,11 @@ import pytest
 
 from noisycount.cli.main import COMMANDS, noisycount
 from noisycount.engines.conformance.suite import examined, suite
-from noisycount.release import records as certifying
 from tests.commands import Run
 from tests.commands_page import names
 from tests.reference.pages import blocks, rows, text
+
+EXAMINED = "noisycount.engines.conformance.suite.examined"
 
 PAGE = "json.md"
 
@@ -103,7 +104,7 @@ def files(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files of the page; the doctor asks a small part of its suite."""
     for language, name in re.findall(r"^```(\w+) (\S+)$", text(PAGE), re.MULTILINE):
         (here / name).write_text("\n".join(blocks(text(PAGE), f"{language} {name}")), "utf-8")
-    monkeypatch.setattr(certifying, "examined", partial(examined, asked=suite(200)))
+    monkeypatch.setattr(EXAMINED, partial(examined, asked=suite(200)))
 
 
 @pytest.mark.usefixtures("files")

@@ -10,13 +10,14 @@ import pytest
 
 from noisycount.engines.conformance.suite import examined, suite, suite_hash
 from noisycount.errors import SourceError
-from noisycount.release import records as certifying
 from noisycount.terminal.refusal import STATUSES
 from tests.commands import Refused, Run
 from tests.engines.conformance.benches import MemoryBench
 from tests.engines.conformance.mutants import IgnoresCase
 from tests.postgresql import Server
 from tests.transcripts import said
+
+EXAMINED = "noisycount.engines.conformance.suite.examined"
 
 CONFORMANCE = "noisycount.engines.conformance"
 KEPT = "ledger.db.data/certificates.json"
@@ -26,7 +27,7 @@ Wrong = Callable[[], None]
 @pytest.fixture(autouse=True)
 def _some_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small part of the suite: all of it is asked in tests/engines/conformance/."""
-    monkeypatch.setattr(certifying, "examined", partial(examined, asked=suite(200)))
+    monkeypatch.setattr(EXAMINED, partial(examined, asked=suite(200)))
 
 
 @pytest.fixture
@@ -34,7 +35,9 @@ def wrong(monkeypatch: pytest.MonkeyPatch) -> Wrong:
     """What makes every engine a wrong one."""
 
     def make() -> None:
-        monkeypatch.setattr(certifying, "bench_of", lambda _: MemoryBench(IgnoresCase))
+        monkeypatch.setattr(
+            "noisycount.release.records.bench_of", lambda _: MemoryBench(IgnoresCase)
+        )
 
     return make
 
@@ -74,7 +77,7 @@ def test_wrong_engine_gets_none_and_loses_what_it_had(
     run: Run, configured: Path, wrong: Wrong, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The status is 1, the first questions are shown with both numbers."""
-    monkeypatch.setattr(certifying, "bench_of", lambda _: MemoryBench())
+    monkeypatch.setattr("noisycount.release.records.bench_of", lambda _: MemoryBench())
     assert run("doctor", "survey").status == 0
     assert len(json.loads(configured.read_text())) == 1
     wrong()
@@ -117,7 +120,7 @@ def test_certificate_that_could_not_be_kept_is_refused_before_the_work(
 ) -> None:
     """Nobody waits for minutes to hear that a folder cannot be written."""
     asked: list[object] = []
-    monkeypatch.setattr(certifying, "examined", lambda *each: asked.append(each))
+    monkeypatch.setattr(EXAMINED, lambda *each: asked.append(each))
     configured.parent.touch()
     assert "cannot be written" in refused("doctor", "survey")
     assert asked == []
