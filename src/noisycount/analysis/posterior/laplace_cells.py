@@ -35,13 +35,8 @@ __all__ = [
     "wide_cells",
 ]
 
-
 _BAND = 64  # counts for which the terms that matter are looked for once
-
-
 _MOST_BANDS = 1024  # as each is found by a pass over all counts
-
-
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
 
 
@@ -240,17 +235,9 @@ def _geometric_sums(logs: Reals, rate: float) -> Side:
 
 
 _CHUNK = 1 << 14  # answers whose scratch stays in the cache
-
-
 _MANY = 1 << 18  # answers that are worth a thread
-
-
 _FAR = 50.0  # scales: e^-50 of a sum is beyond a double
-
-
 _LARGEST_RUN = 500_000  # counts that are quicker summed than fitted by `wide_cells`
-
-
 _SOUND = 40.0  # nats by which what is left out lies below what is kept: beyond a double
 
 
@@ -370,17 +357,9 @@ def laplace_cells(
 
 
 _POINTS = 24  # a polynomial through so many holds a cell to the digits of a double
-
-
 _FARTHEST = 40  # standard deviations: the law has fallen by e^800 there
-
-
 _MARGIN = 1024  # records from an end, nearer to which the quantities are not smooth
-
-
 _PIECE = 1 << 18  # answers whose scratch takes some megabytes
-
-
 _NODES = np.polynomial.chebyshev.chebpts1(_POINTS)
 
 

@@ -18,14 +18,9 @@ from noisycount.model.searches import first_true
 
 __all__ = ["DEPTH", "CountTable", "FrozenLaw", "bulk_end"]
 
-
+# Nats below the largest term of a sum from which on terms are left out: e^−80 is beyond a double,
+# however many they are.
 DEPTH = 80.0
-
-
-"""Nats below the largest term of a sum from which on terms are left out: e^−80 is beyond a double,
-however many they are."""
-
-
 _AT_ONCE = 1024  # counts: an array of so many probabilities costs less than a search among them
 
 
@@ -83,14 +78,8 @@ def bulk_end(law: CountDistribution, depth: float, end: int) -> int:
 
 
 _FEW = 16  # different values: more of them share a table of the law
-
-
 _DEPTH = 80.0  # nats below the mode at which a table ends
-
-
 _RARE = 1e-15  # a level from which on quantiles of laws are exact
-
-
 _LONGEST = 1 << 22  # counts of a table, 32 MB; a wider law is asked value by value
 
 

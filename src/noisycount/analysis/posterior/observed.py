@@ -122,11 +122,7 @@ _READERS: dict[tuple[str, str], Callable[[Any], AnswerColumn]] = {
     ("pyarrow", "ChunkedArray"): _of_chunks,
 }
 
-
-Answer = float | Below
-
-
-"""A number, or that it was below a threshold."""
+Answer = float | Below  # a number, or that it was below a threshold
 
 
 class Published(Protocol):

@@ -42,13 +42,7 @@ __all__ = [
     "tail_levels",
 ]
 
-
-LEVEL = 0.95
-
-
-"""Of the interval that is shown."""
-
-
+LEVEL = 0.95  # of the interval that is shown
 _NEXT_TO_ONE = 1 - 2.0**-53
 
 
@@ -230,8 +224,6 @@ def posterior_of(
 
 
 _COUNTS = 1000  # of each range: a choice, enough for curves without corners in a small file
-
-
 _LEFT_OUT = 1e-3  # of each law, on each side
 
 

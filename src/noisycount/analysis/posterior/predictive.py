@@ -31,16 +31,9 @@ __all__ = [
     "two_sided",
 ]
 
-
 Observed = Sequence[tuple[Answer, Mechanism]]
-
-
 _WIDEST = 1 << 13  # counts: their table takes less than a search for the mode of a smooth law
-
-
 _DEPTH = 60.0  # nats: e^−60 of a law is far beyond a double
-
-
 _SPARE = 30.0  # nats by which the answers may be less likely than the likeliest ones
 
 
@@ -152,23 +145,10 @@ def _log_left_out(
 
 
 _SHARES = (0.5, 0.9, 0.99)  # quantiles of the count at which an answer may be likely
-
-
-SURPRISING = 1e-3
-
-
-"""The surprise below which answers contradict what was assumed."""
-
-
+SURPRISING = 1e-3  # the surprise below which answers contradict what was assumed
 _ROUNDING = 1e-6  # relative: more than that of the distance at which noise has a probability
-
-
 _READABLE = 1e-6  # probabilities from there on are not in scientific notation
-
-
 _DOUBLE = 40.0  # nats: e^−40 of a sum is beyond a double
-
-
 _WIDEST_PREDICTIVE = 1 << 12  # counts: their tails take less than a search for the largest term
 
 

@@ -35,11 +35,7 @@ from noisycount.model.searches import first_true
 from noisycount.validation import instance_of
 
 __all__ = ["Estimate", "posterior_values", "refine", "refined", "surprises"]
-
-
 _LEFT_OUT = 1e-16  # of the law of the count, on each side
-
-
 _WIDEST = 20_000  # counts; beyond, one answer after the other is as fast
 
 
@@ -81,25 +77,15 @@ def surprises(answers: Reals, population: Population, noise: AdditiveNoise) -> R
 
 Estimate = Literal["mean", "median", "mode"]
 
-
 _WHOLE: dict[str, Callable[[Posterior], int]] = {
     "median": lambda told: told.median,
     "mode": lambda told: told.mode,
 }
 
-
 _FEW = 24  # answers, or Chebyshev points: fewer answers are found one by one
-
-
 _PIECE = 1 << 20  # answers that are looked through at once
-
-
 _EXTREMES = 2  # the smallest and the largest answer
-
-
 _WORTH_CELLS = 2000  # answers: fewer do not pay for fitting cells
-
-
 _TOLERANCE = 1e-12  # posterior standard deviations; 1e-10 is promised
 
 

@@ -25,14 +25,8 @@ from noisycount.model.tables.tree import NodeKey, Tree
 from noisycount.validation import whole_number
 
 __all__ = ["TableAnswers", "TableMechanisms", "answered", "checked_total", "is_whole"]
-
-
 Flags = NDArray[np.bool_]
-
-
 _LARGEST = 2.0**53  # records: beyond, a float is not every whole number
-
-
 _WHOLE_LEVEL = -1  # the rank of what was told of a level at once
 
 
@@ -145,12 +139,10 @@ def _number(value: object) -> float:
         ) from None
 
 
+# One for all answers, one a level from the root, or by the keys of the answers.
 TableMechanisms: TypeAlias = (
     Mechanism | Sequence[Mechanism | None] | Mapping[Any, Mechanism | Sequence[Mechanism]] | None
 )
-
-
-"""One for all answers, one a level from the root, or by the keys of the answers."""
 
 
 @frozen
@@ -230,10 +222,8 @@ def _usable(law: object) -> Mechanism:
     )
 
 
+# Numbers and `below`s of the cells, or a mapping of levels and nodes to theirs; nan: none.
 TableAnswers: TypeAlias = Any
-
-
-"""Numbers and `below`s of the cells, or a mapping of levels and nodes to theirs; nan: none."""
 
 
 def answered(

@@ -24,46 +24,22 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.tables.cells import SHAPE, CellLaw
 
 __all__ = ["CellSolution", "learned_cell_law"]
-
-
 _WIDEST, _KINDS = 64.0, 32  # records, laws: of sums that are wider, and of fewer, by transforms
-
-
 _RATIO = math.sqrt(2)  # of neighbouring means: the laws are broader than their distance
-
-
 _SMALLEST = 0.5  # records: the first mean
-
-
 _BEYOND = 4.0  # standard deviations of the noise: the last mean above the largest answer
-
 
 _PRIOR = (
     2.0  # cells beforehand, so that a few do not become one point: by simulation, see the tests
 )
 
-
 _EMPTY = 0.1  # of them are empty, the others go as the root of the mean: towards flat, not to 0
-
-
 _GRAIN = 1 / 16  # of a standard deviation of the noise: answers so near teach the same
-
-
 _MOST = 5_000  # different answers: of more an even selection stands for all
-
-
 _ROUNDS = 300
-
-
 _STILL = 1e-5  # the largest change of a weight at which learning ends
-
-
 _NODES = 64  # of a sum over counts: all of few, else the middles of equal runs
-
-
 _DEPTH = 14.0  # nats: what matters of a likelihood here
-
-
 _TAIL = 7.0  # means: a negative binomial law of shape 3 has 1e-7 of its mass beyond
 
 

@@ -13,23 +13,11 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Complexes", "Crossing"]
-
-
 Complexes = NDArray[np.complex128]
-
-
 _HARMLESS = 1e-12  # that rounding moves an average at most, which transforms may do at any length
-
-
 _BEARABLE = 1e-9  # the same where sums term by term take longer
-
-
 _LEAST = 1e-290  # of a denominator: below it numbers lose their digits
-
-
 _QUICK = 1 << 17  # products of one angle, term by term, that take no longer than transforms
-
-
 _CHEAP = 1 << 23  # that take longer, but not much
 
 

@@ -13,8 +13,6 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["drawn_places", "drawn_summands"]
-
-
 Places = NDArray[np.int64]
 
 
@@ -39,14 +37,8 @@ def drawn_places(weights: Reals, rows: Places, random: np.random.Generator) -> P
 
 
 _SHORT = 2_000  # places of all summands of a family, for which no transform is needed
-
-
 _DIRECT = 64  # places of a summand, for which none is quicker
-
-
 _FLOOR = 2.0**-50  # of the largest probability, below which that of a transform may be rounding
-
-
 _CHUNK = 1 << 21  # numbers that are computed at a time
 
 

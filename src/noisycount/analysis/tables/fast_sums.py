@@ -16,27 +16,14 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["ERROR", "FastSum", "folded", "law_by_characteristic", "transform_length"]
-
-
 _GROUP = 32  # summands of one transform: more would have windows wider than the sum needs
-
-
 _CHUNK = 1 << 22  # numbers that are transformed at a time
 
-
+# Of a transform there and back, over the roots of summed squares and the logarithm of the length:
+# four units in the last place, where one to two are met.
 ERROR = 2.0**-50
-
-
-"""Of a transform there and back, over the roots of summed squares and the logarithm of the length:
-four units in the last place, where one to two are met."""
-
-
 Places = NDArray[np.int64]
-
-
 _Part = tuple[slice, slice]
-
-
 Number = TypeVar("Number", np.float64, np.complex128)
 
 
@@ -243,31 +230,14 @@ def transform_length(least: int) -> int:
 
 Complexes = NDArray[np.complex128]
 
-
+# E[e^(i·t·(S − centre))] at angles t, shape (angles,).
 Characteristic = Callable[[Reals], Complexes]
-
-
-"""E[e^(i·t·(S − centre))] at angles t, shape (angles,)."""
-
-
 _AT_ONCE = 16  # angles
-
-
 _VANISHED = 1e-15  # of a characteristic function, beyond which a law has nothing but rounding
-
-
 _ROUNDING = 1e-6  # that may take a characteristic function beyond 1: of many million factors
-
-
 _ENDED = 1e-13  # of the largest probability: more near an end means that the law goes on
-
-
 _END_PART = 64  # of a run, at either end of it
-
-
 _MISSED = 1e-6  # standard deviations by which rounding moves a mean at most
-
-
 _REACH = 40.0  # standard deviations within which a law is that falls as a geometric one, to e^−40
 
 

@@ -38,21 +38,14 @@ __all__ = [
     "solved",
 ]
 
-
 _WIDE = 1e30  # records²: the variance of a count of which nothing is told
-
-
 _LITTLE = 0.01  # records
-
-
 _TOLD = 1e25  # records²: less than that, and more than that of any noise
-
-
 _LEAST = 1 / 8  # of a part that was made positive: so much of it is left
 
 
 @frozen(eq=False)
-class Estimates:
+class LeastSquares:
     """What is told of each count by its own answers and those below, level by level.
 
     Attributes:
@@ -68,7 +61,7 @@ class Estimates:
 
 def estimates(
     tree: Tree, levels: Sequence[LevelLikelihood], *, is_positive: bool = True
-) -> Estimates:
+) -> LeastSquares:
     """Answers and sums of answers, weighed by their variances.
 
     Args:
@@ -87,10 +80,10 @@ def estimates(
         up[level] = _joined(up[level], (total, np.minimum(spread, _WIDE)))
     values, variances = zip(*up, strict=True)
     told = tuple(variance < _TOLD for variance in variances)
-    return Estimates(values, tuple(map(np.sqrt, variances)), told)
+    return LeastSquares(values, tuple(map(np.sqrt, variances)), told)
 
 
-def guesses(tree: Tree, told: Estimates) -> list[Reals]:
+def guesses(tree: Tree, told: LeastSquares) -> list[Reals]:
     """An estimate of each count from all answers, on which no law rests.
 
     What is missing or too much in a sum is shared in proportion to variances.
@@ -150,30 +143,14 @@ def _joined(first: tuple[Reals, Reals], second: tuple[Reals, Reals]) -> tuple[Re
     return (precisions[0] * first[0] + precisions[1] * second[0]) / total, 1 / total
 
 
-EXACT = 5e-11
+EXACT = 5e-11  # total variation that transforms may move a law at a node where the prior is stated
 
-
-"""Total variation that transforms may move a law at a node where the prior is stated."""
-
-
+# The same where it is learned: rare concentrations have laws of their own, far from the others.
 LEARNED = 1e-3
-
-
-"""The same where it is learned: rare concentrations have laws of their own, far from the others."""
-
-
 _MOVES = 1  # times that a target is moved before counts are shared among zones
-
-
 _MOST_ZONES = 33
-
-
 _REPEATS = 5  # passes, of which two are usual
-
-
 _MOST_REPEATS = 20  # the same where answers contradict each other, so that targets begin far away
-
-
 _GROSS = 1e-3  # total variation: with more than that a law is not known yet
 
 
@@ -312,34 +289,17 @@ def about(settings: Settings, down: Down) -> Settings:
 # of an average child: from "nearly all in one child" to "as even as chance", a factor of 8 apart;
 # mixtures of neighbours stand for what is between
 _GRID = np.array([0.06, 0.5, 4.0, 32.0, 256.0, 2048.0])
-
-
 _FEWEST = 2  # the place of the largest concentration of the shortest grid
-
-
 _SAMPLE = 48  # nodes of a level from which the mixture is begun
-
-
 _STEPS = 200  # of the mixture of so few nodes
-
-
 _REACH = 7.0  # standard deviations of an estimate within which its count lies
-
-
 _DOUBT = 2.0  # nodes whose concentration is as likely to be any: what few nodes tell is not certain
-
-
 _RARE = 0.05  # a concentration that fewer nodes than this part have is left out
-
 
 # times the average count of a child: under a concentration that is larger chance moves a child's
 # count more than its share does, so that it is told apart by no answer
 _EVEN = 1.5
-
-
 _PASSES = 3  # over the whole tree; more move the chances by less than they are sure
-
-
 _SETTLED = 0.02  # change of a chance
 
 
@@ -375,7 +335,7 @@ def learned(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel, ...],
     return levels, shared(settings, down, LEARNED)
 
 
-def _begun(model: Model, told: Estimates, level: int, cells: Reals) -> LearnedLevel:
+def _begun(model: Model, told: LeastSquares, level: int, cells: Reals) -> LearnedLevel:
     """The mixture of a level from some of its nodes, each with its children alone."""
     size = model.tree.sizes[level]
     counts = np.maximum(told.value[level], 0.0) / model.family_sizes(level)
@@ -401,13 +361,15 @@ def _begun(model: Model, told: Estimates, level: int, cells: Reals) -> LearnedLe
     return _pruned(replace(start, chances=chances), shares)
 
 
-def _is_told(model: Model, told: Estimates, level: int, node: int) -> bool:
+def _is_told(model: Model, told: LeastSquares, level: int, node: int) -> bool:
     """Whether something is told of each child of a node, of which it has several."""
     children = model.children(level, node)
     return children.size > 1 and bool(told.is_told[level + 1][children].all())
 
 
-def _evidence(model: Model, told: Estimates, prior: LearnedLevel, level: int, node: int) -> Reals:
+def _evidence(
+    model: Model, told: LeastSquares, prior: LearnedLevel, level: int, node: int
+) -> Reals:
     """For each concentration, how likely estimates and the node's answer are, as a logarithm."""
     children = model.children(level, node)[None]
     value, deviation = told.value[level + 1][children], told.deviation[level + 1][children]

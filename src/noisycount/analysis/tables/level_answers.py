@@ -32,22 +32,11 @@ from noisycount.model.tables.tree import Tree
 
 __all__ = ["DEPTH", "NO_END", "Bounds", "LevelAnswers", "count_bounds"]
 
-
+# Nats below the peak of a likelihood from which on counts do not matter: e^−42 is below 1e-18.
 DEPTH = 42.0
-
-
-"""Nats below the peak of a likelihood from which on counts do not matter: e^−42 is below 1e-18."""
-
-
 _LARGEST = 2**60  # records: beyond any noise's scale times DEPTH
-
-
 _FARTHEST = 16  # depths: answers so far below 0 are beyond a table of sums
-
-
 _EXTRA = 1.7  # nats: the tail at an answer is at least half of the largest
-
-
 Counts = NDArray[np.int64]
 
 
@@ -267,10 +256,7 @@ def _first(holds: Callable[[float], bool]) -> int:
     return first_true(lambda distance: holds(float(distance)), far // 2, far)
 
 
-NO_END = 2**62
-
-
-"""The upper bound of a count that has none, in records."""
+NO_END = 2**62  # the upper bound of a count that has none, in records
 
 
 class Bounds(NamedTuple):

@@ -23,20 +23,19 @@ from noisycount.analysis.tables.model import Counts, Model, Node
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["anchored"]
-
 _STEEP = 8.0  # nats: what the first record next to an answer costs under narrow noise
 _DEEP = 300.0  # nats below its peak, from which on a likelihood is told relative to an anchor
 _LOST = 1e6  # nats: sums of more than that are 1e-10 off or more
 _MOST_NODES = 10_000  # of a tree whose likeliest table is looked for
 _ROUNDED = 1e5  # nats of a law of a sum of noises, whose logarithms are no more exact than 1e-15
 Gains = NDArray[Any]
-Step = tuple[int, int, int]
-"""A node by level and position, and whether it has less, −1, or more, 1."""
+Step = tuple[int, int, int]  # a node by level and position, and whether it has less, −1, or more, 1
 
 _TOO_LARGE = (
     "answers contradict each other, or the total, too much for so large a table, so that digits "
     "would be lost: check the mechanisms, or ask for a part of at most {:,} nodes, got {:,}"
 )
+
 _GAIN = Fraction(1, 10**9)  # nats: less makes no table likelier
 _COUNTS = 1 << 17  # that all windows of a tree may have together before laws are known
 _SWEEPS = 8

@@ -35,17 +35,11 @@ __all__ = [
     "overlap",
 ]
 
-
 Counts = NDArray[np.int64]
-
-
 Node = tuple[int, int]
 
-
+# How counts divide: by the level, the positions of nodes, shape (nodes,), and their children's.
 Divisions = Callable[[int, Counts, Counts], Division]
-
-
-"""How counts divide: by the level, the positions of nodes, shape (nodes,), and their children's."""
 
 
 @frozen(eq=False, slots=False)
@@ -122,12 +116,7 @@ class Settings:
         return zone_targets(self.targets[level][nodes], self.spreads[level][nodes], zones)
 
 
-MOST_COUNTS = 1 << 22
-
-
-"""How many counts the law of a cell may have to be a table."""
-
-
+MOST_COUNTS = 1 << 22  # how many counts the law of a cell may have to be a table
 _ROOM = 8  # the part of a law by which its window is longer, and at least so many counts
 
 
@@ -194,17 +183,9 @@ def overlap(
 
 
 _TOGETHER = 1 << 20  # weights that are computed at a time
-
-
 _CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
-
-
 _BEARABLE = 1e9  # the same where transforms need several zones
-
-
 _SMALL = 3e7  # the same, times the sums, of a zone for each sum
-
-
 _MOST_WORK = 3e8  # the same of several zones of positive sums
 
 

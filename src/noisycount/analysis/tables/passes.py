@@ -42,10 +42,7 @@ __all__ = [
     "upward",
 ]
 
-
 _LEVEL = 0.95  # of the intervals that are told
-
-
 _CHUNK = 1 << 21  # probabilities that are added up at a time
 
 
@@ -102,7 +99,6 @@ class Summary:
 
 
 _KEPT = 1 << 25  # numbers of splits that are not computed again on the way down
-
 
 _IMPOSSIBLE = (
     "answers are impossible together: no table can have them under this prior and total, "
@@ -228,8 +224,6 @@ def _log_prior(model: Model, root: Message) -> Reals:
 
 
 _END = 1e-20  # of the largest probability, beyond which a law has ended
-
-
 _EDGE = 1e-13  # of the largest probability: more at the end of a window means that it is too short
 
 

@@ -17,15 +17,8 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import SymmetricNoise
 
 __all__ = ["QUANTILES", "CellEstimates", "smooth_estimates"]
-
-
 Counts = NDArray[np.int64]
-
-
-QUANTILES = (0.5, 0.025, 0.975)
-
-
-"""The levels of median, low and high."""
+QUANTILES = (0.5, 0.025, 0.975)  # the levels of median, low and high
 
 
 class CellEstimates(NamedTuple):
@@ -71,21 +64,13 @@ class CellEstimates(NamedTuple):
 
 
 _FEW_NODES, _NODES = 10, 16
-
-
 _SMOOTH = 4.0  # records: posteriors under noise so wide have poles far from an interval of 1
-
-
 _SMOOTHEST = 16.0  # records: so far that few nodes are enough
-
-
 _DENSE = 2  # answers for each node: fewer between two integers are computed one by one
-
-
 _AT_ONCE = 1 << 14  # answers
 
 
-class Cells(Protocol):
+class AnsweredCells(Protocol):
     """Cells with answers."""
 
     def estimates(self) -> CellEstimates:
@@ -98,7 +83,7 @@ class Cells(Protocol):
 
 
 def smooth_estimates(
-    cells_of: Callable[[Reals], Cells], answers: LevelAnswers
+    cells_of: Callable[[Reals], AnsweredCells], answers: LevelAnswers
 ) -> CellEstimates | None:
     """The estimates of very many cells with answers of continuous noise.
 
@@ -143,7 +128,11 @@ def _nodes(answers: LevelAnswers) -> int:
 
 
 def _dense(
-    cells_of: Callable[[Reals], Cells], floors: Reals, owners: Counts, answers: Reals, size: int
+    cells_of: Callable[[Reals], AnsweredCells],
+    floors: Reals,
+    owners: Counts,
+    answers: Reals,
+    size: int,
 ) -> CellEstimates:
     """The estimates of answers by polynomials from each floor on."""
     nodes = (1 + chebpts2(size)) / 2
@@ -157,7 +146,9 @@ def _dense(
     return CellEstimates(mean, std, median, low, high, evidence)
 
 
-def _quantiles(cells: Cells, at_nodes: Sequence[Counts], between: "_Between") -> tuple[Counts, ...]:
+def _quantiles(
+    cells: AnsweredCells, at_nodes: Sequence[Counts], between: "_Between"
+) -> tuple[Counts, ...]:
     """The quantiles: from the first node's on, one more where a count has too little."""
     rises = [each[:, -1] - each[:, 0] for each in at_nodes]
     asked = [

@@ -26,14 +26,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Split", "zone_targets"]
-
-
-SIDES = 8.0
-
-
-"""Standard deviations of the law of a count that zones reach on both sides."""
-
-
+SIDES = 8.0  # standard deviations of the law of a count that zones reach on both sides
 _LEAST = 0.25  # records
 
 
@@ -53,26 +46,12 @@ def zone_targets(middle: Reals, spread: Reals, zones: int) -> Reals:
 
 
 _UNHEARD = 1e-9  # of a law: what belongs to such a set of parameters need not be exact
-
-
 _NARROW = 0.3  # records, less than which no sum spreads that is not known
-
-
 _BETWEEN = 4.0  # standard deviations of a sum from one zone to the next
-
-
 _MOST_ZONES = 128
-
-
 _LITTLE = 1e-12  # of a law: so little need not be bounded better
-
-
 _FEW = 1 << 20  # weights times nodes, for which bounds of any steepness take little time
-
-
 _ROUNDED = 2.0  # times the floor: at most so large is what rounding takes below it
-
-
 Counts = NDArray[np.int64]
 
 

@@ -44,18 +44,11 @@ class Rests(NamedTuple):
 
 _NATS = 48.0  # what is left out on each side has at most e^−48 = 1.4e−21 of the mass
 
-
 # how steeply tails are weighed, over the standard deviation of the sum: about √(2·48) suits a
 # normal law, less the tails of a few geometric ones
 _STEEPNESS = np.array([0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.7, 8.0, 11.0, 16.0])
-
-
 _FINE = np.geomspace(1.0, 50.0, 15)  # 30 % apart, so that bounds far out are near the truth
-
-
 _STEEP = np.geomspace(0.5, 2000.0, 60)  # 15 % apart
-
-
 _STEEPEST = 600.0  # nats over the window of a summand, so that exponentials do not overflow
 
 
@@ -159,14 +152,8 @@ def sum_of_logs(logs: Reals, axis: int) -> Reals:
 
 
 _STEPS = 80
-
-
 _QUICK = 12  # of Newton's steps, which are enough where laws are smooth
-
-
 _NEAR = 0.2  # standard deviations of the sum: what the error of a transform hardly notices
-
-
 _ROOM = 0.25  # records that the wanted sum keeps from the ends, where tilts are infinite
 
 

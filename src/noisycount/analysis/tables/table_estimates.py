@@ -173,7 +173,6 @@ def _move(prior: TablePrior, solution: TreeSolution, factor: float, records: int
 
 _FLAT = 2  # levels
 
-
 _FLAT_SUM = (
     "sums of some cells of a flat table are further from the truth than sums of the answers where "
     "a learned prior moves many cells the same way: use a tree with answers about sums, such as "

@@ -7,7 +7,7 @@ What a table's counts are, by two passes over its tree.
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,33 +26,11 @@ from noisycount.model.laws.count_law import TableLaw
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["TreeSolution"]
-
-
 _AT_ONCE = 1 << 23  # counts of the cells that are drawn down a tree at a time
-
-
 _TOGETHER = 1 << 21  # counts that are drawn of one level at a time
 
 
-class DrawnTree(Protocol):
-    """The laws of all counts of a tree."""
-
-    @property
-    def model(self) -> Model:
-        """The tree and its answers."""
-        ...
-
-    @property
-    def root(self) -> NodeLaw:
-        """The law of the root's count."""
-        ...
-
-    def splits(self, level: int) -> Iterator[tuple[Branches, Split]]:
-        """All nodes of a level and their children."""
-        ...
-
-
-def tree_draws(solution: DrawnTree, number: int, random: np.random.Generator) -> Counts:
+def tree_draws(solution: "TreeSolution", number: int, random: np.random.Generator) -> Counts:
     """Tables of counts of the cells, shape (number, cells).
 
     Down from the root each count divides among the children of its node: which set of parameters
@@ -71,7 +49,7 @@ def tree_draws(solution: DrawnTree, number: int, random: np.random.Generator) ->
     return tables
 
 
-def _drawn(solution: DrawnTree, number: int, random: np.random.Generator) -> Counts:
+def _drawn(solution: "TreeSolution", number: int, random: np.random.Generator) -> Counts:
     """A few of them."""
     sizes = solution.model.tree.sizes
     root = solution.root
@@ -126,33 +104,7 @@ def _children(
     return drawn.reshape(len(counts), -1)
 
 
-class TreeLaws(Protocol):
-    """The laws of all counts of a tree."""
-
-    @property
-    def model(self) -> Model:
-        """The tree and its answers."""
-        ...
-
-    @property
-    def root(self) -> NodeLaw:
-        """The law of the root's count."""
-        ...
-
-    def summary(self, level: int) -> Summary:
-        """The estimates of a level."""
-        ...
-
-    def split(self, level: int, position: int) -> Split:
-        """A node and its children."""
-        ...
-
-    def placed(self, level: int, position: int, split: Split) -> Reals:
-        """The law of a node above the cells, at the counts of its split."""
-        ...
-
-
-class _Told(NamedTuple):
+class _CharacteristicFunction(NamedTuple):
     """E[e^(i·t·S) | the node's count, the answers below], S the part of the sum that is in it.
 
     Attributes:
@@ -206,7 +158,7 @@ class _Node:
 
     @classmethod
     def of(
-        cls, solution: TreeLaws, shares: list[Reals], node: tuple[int, int], lowest: int = 0
+        cls, solution: "TreeSolution", shares: list[Reals], node: tuple[int, int], lowest: int = 0
     ) -> Self:
         """A node by its level and position, with all below it that are partly in the sum."""
         level, position = node
@@ -232,12 +184,14 @@ class _Node:
         crossing = split.crossing(pairs, solution.placed(level, position, split))
         return cls(lowest, int(split.low[0]), tuple(parts), crossing, middle)
 
-    def told(self, angles: Reals) -> _Told:
+    def told(self, angles: Reals) -> _CharacteristicFunction:
         """The characteristic function given the count."""
-        return _Told(self.low, self.crossing.averages([one.weighed(angles) for one in self.parts]))
+        return _CharacteristicFunction(
+            self.low, self.crossing.averages([one.weighed(angles) for one in self.parts])
+        )
 
 
-def tree_sum(solution: TreeLaws, is_in: NDArray[np.bool_]) -> TableLaw:
+def tree_sum(solution: "TreeSolution", is_in: NDArray[np.bool_]) -> TableLaw:
     """The law of the sum of some cells.
 
     Its characteristic function is one pass up the tree: that of a node given its count is the
@@ -267,7 +221,7 @@ def tree_sum(solution: TreeLaws, is_in: NDArray[np.bool_]) -> TableLaw:
     return table_law(NodeLaw(centre + low, law))
 
 
-def _boundary(solution: TreeLaws, shares: list[Reals]) -> float:
+def _boundary(solution: "TreeSolution", shares: list[Reals]) -> float:
     """The root of the summed variances of the largest nodes that are wholly in the sum."""
     variance = 0.0
     for level, share in enumerate(shares):
@@ -278,7 +232,7 @@ def _boundary(solution: TreeLaws, shares: list[Reals]) -> float:
     return float(np.sqrt(variance))
 
 
-def _at(told: _Told, low: int, width: int) -> Complexes:
+def _at(told: _CharacteristicFunction, low: int, width: int) -> Complexes:
     """The values at so many counts from the lowest on, 0 where there are none."""
     values = np.zeros((told.values.shape[0], width), dtype=np.complex128)
     first = max(low, told.low)

@@ -14,14 +14,8 @@ from noisycount.model.laws.gram import POINTS
 from noisycount.model.laws.smooth_law import LogWeight, SmoothLaw, blocks_between
 
 __all__ = ["lattice_law", "lattice_sum", "stride_within", "wide_draws", "wide_law"]
-
-
 _STEPS = 64  # of a search, in one evaluation
-
-
 _LEAST = 1e-250  # of the largest probability: stands for 0
-
-
 _SLACK = 1.1  # by which a peak within a block may exceed the largest of its 24 points
 
 
@@ -133,22 +127,11 @@ def lattice_law(first: int, chances: Reals, stride: int) -> SmoothLaw:
 
 
 _PART = 128  # of a standard deviation: the stride of the law of a sum
-
-
 _NARROW = 1 << 13  # records: a standard deviation up to which the stride is 1
-
-
 _NEAR = 32  # strides: sums of so few are computed at every count
-
-
 _BROAD = 4.0  # the part of a standard deviation that a block has at most
-
-
 _FLOOR = 1e-15  # of the largest probability: less may be the rounding of a transform
-
-
 _FAR = 40.0  # standard deviations
-
 Kinds = Sequence[tuple[int, CountDistribution]]
 
 

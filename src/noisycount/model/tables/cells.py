@@ -16,12 +16,9 @@ from noisycount.model.searches import first_true, roots
 
 __all__ = ["SHAPE", "CellLaw", "CellSums"]
 
+# Of the negative binomial laws, whose standard deviations are 0.58 means or more. A whole shape
+# makes Γ(k + shape)/k! a polynomial, which has all digits at every count.
 SHAPE = 3
-"""Of the negative binomial laws, whose standard deviations are 0.58 means or more.
-
-A whole shape makes Γ(k + shape)/k! a polynomial, which has all digits at every count.
-"""
-
 _TABLE = 1 << 12  # counts, each summed by itself
 _STEP = 1e-3  # of ln k between the knots beyond: cubic pieces are within 1e-12 of the logarithm
 _FARTHEST = 1500.0  # largest means up to which there are knots: e^−4500 of the law is beyond

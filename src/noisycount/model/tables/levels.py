@@ -63,11 +63,8 @@ class Level:
         return sums
 
 
-TOTAL = "total"
-"""What a reader calls the sum of all cells."""
-
-OTHER = "other"
-"""What a reader calls the row of all other keys."""
+TOTAL = "total"  # what a reader calls the sum of all cells
+OTHER = "other"  # what a reader calls the row of all other keys
 
 
 def cell_level(codes: Codes, names: Sequence[str], *, has_other: bool = False) -> Level:
@@ -135,8 +132,7 @@ def _margin(codes: Codes, names: Sequence[str], margin: Sequence[str], *, has_ot
     return Level(name, of_cell, size, kept)
 
 
-RANGES = "ranges of "
-"""How the names of such levels begin."""
+RANGES = "ranges of "  # how the names of such levels begin
 
 
 def range_levels(cells: int) -> tuple[Level, ...]:

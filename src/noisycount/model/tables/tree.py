@@ -24,10 +24,10 @@ from noisycount.model.tables.levels import TOTAL, range_levels
 from noisycount.validation import whole_number
 
 __all__ = ["NodeKey", "Tree"]
-
 Nodes = NDArray[np.int64]
+
+# A node: its number in the order of levels, its level and position there, or its keys.
 NodeKey: TypeAlias = int | tuple[int, int] | tuple[str, ...] | str
-"""A node: its number in the order of levels, its level and position there, or its keys."""
 
 
 @frozen(eq=False, repr=False)
