@@ -303,7 +303,8 @@ class TablePosterior(Shown):
             ValueError: If there is no such cell, none, or one twice.
 
         Numerical error: 1e-12 of what the characteristic function is at most, at each node that is
-        cut; 1e-9 where that would take long; and the `rounding` of the table.
+        cut; 1e-9 where that would take long; and the `rounding` of the table. 1e-6 in the
+        probability of up to a count where independent cells are wider than 8,192 records together.
         """
         is_in = chosen_cells(cells, self.tree.cells)
         number = int(is_in.sum())
