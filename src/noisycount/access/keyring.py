@@ -76,11 +76,7 @@ class KeysFile:
         )
 
     def change(self, changed: Callable[[Keys, bytes], Sequence[IssuedKey]]) -> None:
-        """Write other keys in place of those that are there; nobody else writes meanwhile.
-
-        Args:
-            changed: Gives all keys from those that are there and the secret.
-        """
+        """Write other keys in place of those that are there; nobody else writes meanwhile."""
         try:
             make_private(self.folder)
             with _alone(self.folder / "access.lock"):
@@ -147,9 +143,8 @@ def _now() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
 
 
+# What an unknown key is compared with, so that it takes as long as a known one.
 _NOBODY = IssuedKey("", "", Role.ANALYST, (), secrets.token_bytes(32), _now(), revoked=_now())
-"""What an unknown key is compared with, so that it takes as long as a known one."""
-
 _NO_KEY = Key("", "")
 
 
@@ -227,9 +222,6 @@ class Keyring:
 
         One digest is computed and compared whatever is shown, in a time that does not depend on
         where they differ.
-
-        Args:
-            text: The key.
         """
         key = Key.read(text) or _NO_KEY
         known = {each.id: each for each in self.issued()}.get(key.id, _NOBODY)
@@ -237,11 +229,7 @@ class Keyring:
         return known if is_right and known.state(self.now()) is State.VALID else None
 
     def valid(self, key_id: str) -> IssuedKey | None:
-        """The key of an id if it opens something still.
-
-        Args:
-            key_id: Of a key that was shown before.
-        """
+        """The key of an id if it opens something still."""
         return next(
             (k for k in self.issued() if k.id == key_id and k.state(self.now()) is State.VALID),
             None,
@@ -269,13 +257,7 @@ def check_analyst(name: str, configuration: Config) -> None:
 
 
 def granted(role: Role, datasets: Sequence[str], configuration: Config) -> tuple[str, ...] | None:
-    """The data sets that a key opens; None: every one, for an owner.
-
-    Args:
-        role: Of whoever is to hold the key.
-        datasets: The names that were typed.
-        configuration: Which has the data sets.
-    """
+    """The data sets that a key opens; None: every one, for an owner."""
     if role is Role.OWNER:
         if datasets:
             raise ConfigError(

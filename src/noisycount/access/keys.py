@@ -56,11 +56,7 @@ class Key:
         return f"nc_{self.id}_{self.secret}"
 
     def digest(self, secret: bytes) -> bytes:
-        """The HMAC-SHA-256 of the whole key: all that is kept of it.
-
-        Args:
-            secret: Of the place that keeps it, in a file of its own.
-        """
+        """The HMAC-SHA-256 of the whole key: all that is kept of it."""
         return hmac.digest(secret, self.text.encode("ascii"), "sha256")
 
 
@@ -96,11 +92,7 @@ class User:
         return self.role is Role.OWNER
 
     def may_see(self, dataset_name: str) -> bool:
-        """Whether a data set is there for them.
-
-        Args:
-            dataset_name: As `noisycount.toml` names it.
-        """
+        """Whether a data set is there for them."""
         return self.is_owner or self.grants is None or dataset_name in self.grants
 
 

@@ -92,12 +92,7 @@ class Catalog:
         return name in self.written or bool(self.entries(name))
 
     def unit(self, name: str, said: str | None) -> str | None:
-        """The unit of a data set, which never changes; None: every row is one.
-
-        Args:
-            name: Of the data set.
-            said: What its owner says now, if anything.
-        """
+        """The unit of a data set, which never changes; None: every row is one."""
         unit = None if said == ROW else said
         entries = () if name in self.written else self.entries(name)
         if name in self.written:
@@ -120,12 +115,7 @@ class Catalog:
         return known
 
     def known(self, name: str, stated: DatasetSettings) -> DatasetRecord | None:
-        """What is written down of a data set, with what its owner says now; None: too little.
-
-        Args:
-            name: Of the data set.
-            stated: What its owner says.
-        """
+        """What is written down of a data set, with what its owner says now; None: too little."""
         former = self.written.get(name)
         if former is None or stated.renews or former.table != stated.table:
             return None

@@ -148,12 +148,7 @@ class Copies:
     folder: Path
 
     def place(self, dataset: str, reading: str) -> Path:
-        """Where the copy of a data set lies, read so.
-
-        Args:
-            dataset: What the ledger calls it.
-            reading: What tells the copy from others of the same data set.
-        """
+        """Where the copy of a data set lies, read so."""
         return self.folder / f"{_stem(dataset)}-{reading}.parquet"
 
     def draft(self, dataset: str) -> Path:
@@ -161,11 +156,7 @@ class Copies:
         return self.place(dataset, hashlib.sha256(f"{os.getpid()}".encode()).hexdigest())
 
     def all(self, datasets: Iterable[str] = ()) -> Iterator[Copy]:
-        """The copies that lie there.
-
-        Args:
-            datasets: What the ledger calls those whose copies are to be named.
-        """
+        """The copies that lie there."""
         names = {_stem(dataset): dataset for dataset in datasets}
         try:
             is_there = state_at(self.folder) is not None
@@ -181,10 +172,6 @@ class Copies:
         """Remove the copies of a data set; give how many there were.
 
         They are made again by the next question that needs them.
-
-        Args:
-            dataset: What the ledger calls it.
-            but: One that is kept.
         """
         return discard(c for c in self.all([dataset]) if c.dataset and c.path != but)
 

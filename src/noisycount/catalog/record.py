@@ -40,8 +40,7 @@ def write_private(file: Path, content: bytes) -> None:
         draft.unlink(missing_ok=True)
 
 
-ROW = "row"
-"""What is said in place of a column where every row is a unit of its own."""
+ROW = "row"  # what is said in place of a column where every row is a unit of its own
 
 
 @frozen(slots=False)
@@ -114,11 +113,7 @@ class DatasetRecord:
         )
 
     def after(self, former: Self | None) -> Self:
-        """The same, with all contents that the data set ever had.
-
-        Args:
-            former: What was written down of it before.
-        """
+        """The same, with all contents that the data set ever had."""
         if former is None:
             return self
         contents = dict.fromkeys((*former.earlier, former.content))

@@ -184,13 +184,7 @@ def _is_there(source: CheckedSource) -> bool:
 
 
 def require_described(shown: str, record: DatasetRecord, source: CheckedSource) -> None:
-    """The refusal of records that are not as they were described.
-
-    Args:
-        shown: What messages call them.
-        record: Their description.
-        source: The records.
-    """
+    """The refusal of records that are not as they were described."""
     whole = source.schema.entire
     for name, form in record.columns.items():
         kind = whole.kinds.get(name)

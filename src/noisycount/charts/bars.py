@@ -11,7 +11,6 @@ from noisycount.frozen import frozen
 from noisycount.model.exact import Below
 
 __all__ = ["MOST_ROWS", "RefinementCurves", "TableBar", "TableBars", "is_tabled"]
-
 MOST_COUNTS = 5000  # what Altair takes inside a chart
 
 
@@ -84,11 +83,8 @@ class RefinementCurves:
         )
 
 
-MOST_ROWS = 200
-"""Nobody reads a longer chart."""
-
-MOST_KINDS = 4
-"""So many colours are told apart by every kind of colour vision."""
+MOST_ROWS = 200  # nobody reads a longer chart
+MOST_KINDS = 4  # so many colours are told apart by every kind of colour vision
 
 
 class Tabled(Protocol):

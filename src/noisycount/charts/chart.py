@@ -11,11 +11,7 @@ __all__ = ["chart", "check_charts"]
 
 
 def check_charts() -> None:
-    """The refusal of a chart that no package can draw.
-
-    Raises:
-        NoisyCountError: The extra is not installed; the text says how to install it.
-    """
+    """The refusal of a chart that no package can draw."""
     try:
         import altair as alt  # noqa: F401, PLC0415  (is it there?)
         import vl_convert  # noqa: F401, PLC0415  (the same)

@@ -28,7 +28,6 @@ __all__ = [
 
 _ROOM = 0.02  # of the width, beyond the ends of an axis
 _LABEL = 38  # characters of a line beside an axis
-
 Build = TypeVar("Build", bound=Callable[..., alt.TopLevelMixin])
 
 

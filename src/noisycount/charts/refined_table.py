@@ -25,9 +25,7 @@ __all__ = [
     "refined_chart",
 ]
 
-MOST_DOTS = 60
-"""Of more counts of a level the largest are shown."""
-
+MOST_DOTS = 60  # of more counts of a level the largest are shown
 _MOST_SUMS = 2 * MOST_DOTS  # of all levels together
 
 

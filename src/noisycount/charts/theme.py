@@ -26,7 +26,6 @@ __all__ = [
     "styles",
 ]
 
-
 # Four of the palette of Okabe and Ito, which every kind of colour vision tells apart, made darker
 # until a text in them is read as easily as one in ink: its contrast to white is at least 4.5.
 BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#C24A00", "#00805C", "#A0447E"
@@ -55,6 +54,7 @@ class Style:
         return Style(self.colour, dash, self.width)
 
 
+# The style of each thing; two things of one colour are never in one chart.
 STYLES = {
     "answer": Style(VERMILION),
     "rounded": Style(PURPLE, DOTS),
@@ -76,14 +76,10 @@ STYLES = {
     "independent": Style(PURPLE, DOTS),
     "tree": Style(GREEN),
 }
-"""The style of each thing; two things of one colour are never in one chart."""
 
+# The styles of one thing at several levels, such as four values of ε.
 LEVELS = tuple(map(Style, INDIGOS, (SOLID, LONG, MIXED, DOTS)))
-"""The styles of one thing at several levels, such as four values of ε."""
-
-GUIDE = Style(MUTED, (4, 4), 1.25)
-"""The style of a line that is there to compare with."""
-
+GUIDE = Style(MUTED, (4, 4), 1.25)  # the style of a line that is there to compare with
 _OTHERS = (STYLES["worst case"], STYLES["partly informed"], STYLES["distribution only"])
 
 
@@ -99,6 +95,7 @@ def styles(names: list[str]) -> list[Style]:
     return [style or next(left) for style in known]
 
 
+# What Vega-Lite takes as the configuration of a chart.
 CONFIG: dict[str, Any] = {
     "background": "white",
     # Fonts of one width, as pictures are laid out here and shown elsewhere.
@@ -136,4 +133,3 @@ CONFIG: dict[str, Any] = {
     },
     "view": {"stroke": None},
 }
-"""What Vega-Lite takes as the configuration of a chart."""

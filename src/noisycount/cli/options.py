@@ -36,6 +36,7 @@ __all__ = [
     "noise_options",
     "published_options",
 ]
+
 _LEARNED = "learned"
 _SOURCE = "noisycount.source"
 _ERAS = ("pre-2017", "historical", "current")

@@ -42,8 +42,7 @@ __all__ = [
     "url_seen_from",
 ]
 
-Source = Path | ServedTable
-"""Where the records of a data set are."""
+Source = Path | ServedTable  # where the records of a data set are
 
 
 def is_file(path: str | Path) -> bool:
@@ -98,8 +97,7 @@ def _files(path: str | Path) -> tuple[str | Path, ...]:
         return ()
 
 
-NAME = re.compile(r"[\w-]+")
-"""A name that can be typed as it stands."""
+NAME = re.compile(r"[\w-]+")  # a name that can be typed as it stands
 
 
 def name_of(place: Source) -> str:
@@ -127,8 +125,7 @@ def source_text(place: Source, folder: Path) -> str:
     return (place.relative_to(folder) if below else place).as_posix()
 
 
-SERVER_KEYS = ("timeout", "indexes", "edition")
-"""What is said of a table of a server alone."""
+SERVER_KEYS = ("timeout", "indexes", "edition")  # what is said of a table of a server alone
 
 _OF_FILES = {
     "table": "of a server stands behind the # of its address",
@@ -145,12 +142,7 @@ _NOT_OF_LAKES = {
 
 
 def served_in(table: TomlTable, source: str) -> ServedTable:
-    """The table of a server, or the lake, that a data set is, with what is said of counting it.
-
-    Args:
-        table: Of the configuration.
-        source: The address.
-    """
+    """The table of a server, or the lake, that a data set is, with what is said of counting it."""
     is_of_lake = is_lake(source)
     for key, why in (_NOT_OF_LAKES if is_of_lake else _OF_FILES).items():
         if key in table.values:

@@ -174,8 +174,7 @@ def _require_exact(table: TomlTable, key: str) -> None:
 
 _TEXT = (str, "a text in quotes")
 _PARTS = {"encoding": _TEXT, "delimiter": _TEXT, "skip": (int, "a whole number, without quotes")}
-FILE_KEYS = tuple(_PARTS)
-"""What is said of a file of texts."""
+FILE_KEYS = tuple(_PARTS)  # what is said of a file of texts
 
 
 def kinds_in(table: TomlTable) -> dict[str, ColumnForm] | None:

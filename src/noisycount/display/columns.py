@@ -32,12 +32,7 @@ def arrow_stream(columns: Mapping[str, Cells], requested_schema: object = None) 
 
 
 def query_of(columns: Mapping[str, Cells], connection: "DuckDBPyConnection") -> str:
-    """The query of all rows, once a connection knows the columns.
-
-    Args:
-        columns: As of a stream.
-        connection: To which they are told.
-    """
+    """The query of all rows, once a connection knows the columns."""
     given: dict[str, NDArray[np.generic]] = {}
     selected: list[str] = []
     for place, (name, cells) in enumerate(columns.items()):
@@ -53,10 +48,6 @@ def query_of(columns: Mapping[str, Cells], connection: "DuckDBPyConnection") -> 
 
 def free_name(name: str, taken: Container[str]) -> str:
     """A name that no column has yet.
-
-    Args:
-        name: What a column is to be called.
-        taken: The names of other columns.
 
     Example:
         >>> free_name("level", {"level", "town"})

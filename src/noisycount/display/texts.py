@@ -28,15 +28,9 @@ __all__ = [
     "without_passwords",
 ]
 
-ALL_KEYS = "all"
-"""In place of a key over which is summed, where the sum is of all that match."""
-
-MISSING = "(missing)"
-"""The key of missing values."""
-
-OTHER_KEYS = "(other)"
-"""All keys that were not listed."""
-
+ALL_KEYS = "all"  # in place of a key over which is summed, where the sum is of all that match
+MISSING = "(missing)"  # the key of missing values
+OTHER_KEYS = "(other)"  # all keys that were not listed
 _FEW, _SHORT = 3, 28  # keys that are named, and their characters
 _UNEVEN = "all listed"
 

@@ -23,8 +23,7 @@ from typing import Any
 from noisycount.display.numbers import approximately, exact_text, signed
 
 __all__ = ["MOST_ROWS", "Shown", "line", "plain", "row_table", "short", "table"]
-MOST_ROWS = 30
-"""More rows than these are better told by their number."""
+MOST_ROWS = 30  # more rows than these are better told by their number
 
 
 def row_table(
@@ -35,13 +34,6 @@ def row_table(
     left_out: int = 0,
 ) -> str:
     """A table of texts with notes below; every text is escaped.
-
-    Args:
-        caption: What stands above it.
-        header: The names of the columns.
-        rows: The texts of each row.
-        notes: What stands below.
-        left_out: How many rows there are more.
 
     Example:
         >>> row_table("Persons", ["town"], [["Bern"]], ["free"]).partition("<tbody>")[2]
@@ -140,9 +132,6 @@ def plain(value: Any) -> Any:  # noqa: ANN401  (JSON has no narrower type)
 
     Returns:
         Rationals as exact text, floats that are not finite as None.
-
-    Raises:
-        ValueError: It is something else.
 
     Example:
         >>> from fractions import Fraction

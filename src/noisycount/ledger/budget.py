@@ -33,7 +33,6 @@ __all__ = [
     "price_within",
 ]
 
-
 _NONE = Fraction(0)
 
 
@@ -99,9 +98,6 @@ class Loss(Shown):
             epsilon: None: an answer had no ε.
             rho: The sum of the ρ.
             delta: None: no answer had a δ.
-
-        Raises:
-            ValueError: A text is something else.
         """
         return cls._of_exact(
             optional_value(epsilon), exact_value(rho), optional_value(delta) or _NONE
@@ -181,12 +177,7 @@ class Budget(Shown, ABC):
 
     @abstractmethod
     def obstacle(self, price: Loss, whose: str) -> str | None:
-        """Why such an answer can never be paid for, and what can be done; None where it can.
-
-        Args:
-            price: What the answer would cost.
-            whose: Who has the budget.
-        """
+        """Why such an answer can never be paid for, and what can be done; None where it can."""
         return None
 
     @abstractmethod
@@ -314,9 +305,6 @@ class ConcentratedBudget(Budget):
 
 def budget_of(value: Exactly | Budget) -> Budget:
     """A budget; an exact number or its text is one in ε.
-
-    Raises:
-        ValueError: The value is neither, or out of range.
 
     Example:
         >>> budget_of(Fraction(2))
@@ -453,11 +441,7 @@ class ApproximateBudget(Budget):
 
 
 PARTS = ("epsilon", "delta", "for_keys", "rho")
-
-
 Written = Exactly | Budget | Mapping[str, Exactly]
-
-
 _FORM = '"2", or { epsilon = "2", delta = "1e-6" }, or { rho = "0.1" }'
 
 
@@ -467,9 +451,6 @@ def budget_from(value: Written) -> Budget:
     Args:
         value: An exact ε, or parts by their names: rho; or epsilon and delta, of which for_keys is
             the part that hidden keys may use: from "0" to all of it, and half if left out.
-
-    Raises:
-        ValueError: A part is unknown, missing, inexact or out of range.
 
     Example:
         >>> budget_from({"epsilon": "2", "delta": "1e-6"}).text

@@ -115,18 +115,17 @@ Row = Mapping[str, Any]
 DEBIT, ANSWER, DESCRIPTION, REPLY = "debit", "answer", "description", "reply"
 REPEAT = "repeat"
 
+# What the hash of a row covers: every column but the hash itself and those that came later.
 COLUMNS = (
     *("number", "kind", "key", "digest", "dataset", "analyst", "question", "epsilon"),
     *("spent", "spent_rho", "analyst_spent", "analyst_rho", "made", "answer", "previous"),
 )
-"""What the hash of a row covers: every column but the hash itself and those that came later."""
 
+# What the hash of a row covers as well that has a value in one of them.
 PRICE_COLUMNS = ("rho", "delta", "spent_delta", "analyst_delta")
-"""What the hash of a row covers as well that has a value in one of them."""
 
+# What the hash of a row with a purpose covers as well; tables of older ledgers lack some.
 LATER_COLUMNS = (*PRICE_COLUMNS, "purpose")
-"""What the hash of a row with a purpose covers as well; tables of older ledgers lack some."""
-
 _HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{32,64})")
 
 _HEAD_FORM = (

@@ -76,9 +76,6 @@ class TableAnswer(Shown):
         Args:
             levels: The counts of each level, the cells first; from −2⁶³ to below 2⁶³.
             keys: The keys of each cell, in types of JSON; None: they are in the question.
-
-        Raises:
-            ValueError: The counts are not whole, or the keys not one list a cell.
         """
         import numpy as np  # noqa: PLC0415 - on first use: a ledger is opened without it
 
@@ -90,28 +87,16 @@ class TableAnswer(Shown):
 
     @property
     def levels(self) -> tuple[Counts, ...]:
-        """The counts of each level, the cells first.
-
-        Raises:
-            ValueError: No ledger wrote the text.
-        """
+        """The counts of each level, the cells first."""
         return self._read[0]
 
     @property
     def keys(self) -> Keys | None:
-        """The keys of each cell; None: they are in the question.
-
-        Raises:
-            ValueError: No ledger wrote the text.
-        """
+        """The keys of each cell; None: they are in the question."""
         return self._read[1]
 
     def check(self) -> None:
-        """Refuse a text that no ledger wrote.
-
-        Raises:
-            ValueError: It holds something else.
-        """
+        """Refuse a text that no ledger wrote."""
         self._read  # noqa: B018 - it is the reading that refuses
 
     @cached_property
@@ -133,11 +118,7 @@ class TableAnswer(Shown):
 
 
 def _checked(parts: object) -> tuple[tuple[Counts, ...], Keys | None]:
-    """The counts and keys of an object of JSON.
-
-    Raises:
-        ValueError: It holds something else.
-    """
+    """The counts and keys of an object of JSON."""
     if not isinstance(parts, dict) or not {"levels"} <= parts.keys() <= {"levels", "keys"}:
         raise ValueError(_REFUSED)
     levels, keys = parts["levels"], parts.get("keys")
@@ -184,14 +165,6 @@ _LONGEST_ANSWER = 14_000  # bits; Python writes no integer of more than 4300 dig
 def check_text(name: str, value: str, longest: int = LONGEST_NAME) -> None:
     """Refuse what is no text, or one that is empty, too long or not printable.
 
-    Args:
-        name: What the refusal calls the text.
-        value: The text.
-        longest: The largest number of characters.
-
-    Raises:
-        ValueError: The text is refused.
-
     Example:
         >>> check_text("key", "")
         Traceback (most recent call last):
@@ -207,11 +180,7 @@ def check_text(name: str, value: str, longest: int = LONGEST_NAME) -> None:
 
 
 def check_purpose(purpose: str | None) -> None:
-    """Refuse a purpose that says nothing, or more than fits on a line; None: none was said.
-
-    Raises:
-        ValueError: It is refused.
-    """
+    """Refuse a purpose that says nothing, or more than fits on a line; None: none was said."""
     if purpose is None:
         return
     check_text("purpose", purpose)
@@ -226,9 +195,6 @@ def check_type(name: str, value: object, kind: type | UnionType) -> None:
         name: What the refusal calls the argument.
         value: The argument.
         kind: What it must be.
-
-    Raises:
-        ValueError: It is something else.
     """
     if not isinstance(value, kind):
         wanted = getattr(kind, "__name__", kind)
@@ -236,11 +202,7 @@ def check_type(name: str, value: object, kind: type | UnionType) -> None:
 
 
 def storable_answer(answer: int | TableAnswer) -> int | TableAnswer:
-    """An answer as an integer of Python's own, or as a table that can be read again.
-
-    Raises:
-        ValueError: It is no whole number and no table, or too large to be written down.
-    """
+    """An answer as an integer of Python's own, or as a table that can be read again."""
     if isinstance(answer, TableAnswer):
         answer.check()
         return answer
@@ -255,9 +217,7 @@ def storable_answer(answer: int | TableAnswer) -> int | TableAnswer:
     return whole
 
 
-ANALYST = "analyst"
-"""Who asks where nobody is named."""
-
+ANALYST = "analyst"  # who asks where nobody is named
 _PRICES = 1024  # that are remembered
 _LONGEST_QUESTION = 10_000_000  # characters: those of a table name up to a million keys
 

@@ -47,9 +47,6 @@ def exact_epsilon(value: Exactly, name: str = "epsilon") -> Fraction:
     Returns:
         The value, with nothing rounded, as a fraction of Python's own integers.
 
-    Raises:
-        ValueError: The value is outside that range or form.
-
     Example:
         >>> exact_epsilon(0.1), exact_epsilon("1/3")
         (Fraction(1, 10), Fraction(1, 3))
@@ -86,9 +83,6 @@ def exact_delta(
         name: What the message of a refusal calls the value.
         smallest: In place of 1e-18.
 
-    Raises:
-        ValueError: The value is outside that range or form.
-
     Example:
         >>> exact_delta("1e-6")
         Fraction(1, 1000000)
@@ -110,9 +104,6 @@ def exact_share(value: Exactly, name: str = "delta") -> Fraction:
         value: What `exact_delta` takes, a decimal of at most 18 places or a fraction with a
             denominator of at most 1000.
         name: What the message of a refusal calls the value.
-
-    Raises:
-        ValueError: The value is outside that range or form.
 
     Example:
         >>> exact_share("1e-6")
@@ -151,13 +142,6 @@ def rational(value: Rational, name: str = "value") -> Fraction:
 
     Fractions may be made of the integers of NumPy, which overflow when they are added up.
 
-    Args:
-        value: Any rational.
-        name: What the message of a refusal calls the value.
-
-    Raises:
-        ValueError: The value is of another type.
-
     Example:
         >>> rational(3)
         Fraction(3, 1)
@@ -174,9 +158,6 @@ def exact_value(text: str) -> Fraction:
 
     Args:
         text: A decimal without exponent, or a fraction; at most 4300 digits a number.
-
-    Raises:
-        ValueError: The text is something else.
 
     Example:
         >>> exact_value("0.3"), exact_value("-1/3")
@@ -199,11 +180,7 @@ def optional_value(text: str | None) -> Fraction | None:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _value(text: str) -> Fraction:
-    """The rational that a text of `exact_text` denotes: most rows of a ledger hold the same few.
-
-    Raises:
-        ValueError: The text is something else.
-    """
+    """The rational that a text of `exact_text` denotes: most rows of a ledger hold the same few."""
     if _EXACT_TEXT.fullmatch(text) is None:
         raise ValueError(f"text must be an exact decimal or fraction, got {_shown(text)}")
     whole, point, part = text.partition(".")

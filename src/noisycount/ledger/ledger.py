@@ -113,11 +113,6 @@ class Ledger(Shown):
                 ``sqlite:///file:ledger.db?mode=ro&uri=true`` is read-only.
             create: Whether to make the ledger where there is none.
             known_head: A head that the owner wrote down; the ledger must hold that row.
-
-        Raises:
-            ValueError: `known_head` is no head.
-            LedgerError: The address is neither a file's nor a PostgreSQL database's, or the ledger
-                cannot be opened, or it does not hold the row that was written down.
         """
         address = Address.read(url)
         check_type("known_head", known_head, Head | None)
@@ -167,12 +162,6 @@ class Ledger(Shown):
             analyst: Who asks; the price must fit the analyst's budget as well.
             formers: The same request as the ledger may hold it: see `Request.forms`.
             purpose: What the answer is for, kept with the debit, or with that it was asked again.
-
-        Raises:
-            ValueError: An argument is of another type or out of range; nothing was charged.
-            BudgetError: The price exceeds what is left; nothing was charged.
-            LedgerError: The key belongs to another request, or the ledger cannot be written;
-                nothing may be counted.
         """
         check_text("key", key)
         check_type("request", request, Request)
@@ -204,9 +193,6 @@ class Ledger(Shown):
         Args:
             request: What is asked, and at what price.
             formers: As for `reserve`.
-
-        Raises:
-            LedgerError: The ledger cannot be read.
         """
 
         def is_answered(state: LedgerState) -> bool:
@@ -224,11 +210,6 @@ class Ledger(Shown):
             entry: What `reserve` gave.
             answer: The noisy count, in units, of any size below 2^14000; or those of a table.
             attached: What is written with this answer, and not beside another; None: nothing.
-
-        Raises:
-            ValueError: The answer is no whole number and no table, or too large; nothing was
-                stored.
-            LedgerError: The ledger holds no such entry, or cannot be written.
         """
         check_type("entry", entry, Entry)
         answer = storable_answer(answer)
@@ -256,10 +237,6 @@ class Ledger(Shown):
             dataset: Whose records are described.
             text: A JSON object with the name `unit`, which is the same in all its descriptions.
             former: The description that this one is to replace; None: there was none.
-
-        Raises:
-            ValueError: An argument is of another type or out of range; nothing was written.
-            LedgerError: It is of another unit, or the ledger cannot be written.
         """
         check_text("dataset", dataset)
         check_description(text)
@@ -278,49 +255,25 @@ class Ledger(Shown):
         return self.transactions.written(described)
 
     def descriptions(self) -> dict[str, str]:
-        """What was written down last of each data set.
-
-        Raises:
-            LedgerError: The ledger cannot be read.
-        """
+        """What was written down last of each data set."""
         return self.transactions.noted(lambda state: dict(state.descriptions))
 
     def spent(self, dataset: str) -> Fraction | None:
-        """The exact sum of the ε that a data set has paid; None where an answer had no ε.
-
-        Raises:
-            ValueError: The name is not printable.
-            LedgerError: The ledger cannot be read.
-        """
+        """The exact sum of the ε that a data set has paid; None where an answer had no ε."""
         return self.paid(dataset).epsilon
 
     def paid(self, dataset: str) -> Loss:
-        """What the answers about a data set have cost together.
-
-        Raises:
-            ValueError: The name is not printable.
-            LedgerError: The ledger cannot be read.
-        """
+        """What the answers about a data set have cost together."""
         check_text("dataset", dataset)
         return self.transactions.noted(lambda state: state.paid_for(dataset))
 
     def paid_by(self, analyst: str) -> Loss:
-        """What the questions of an analyst have cost together, over all data sets.
-
-        Raises:
-            ValueError: The name is not printable.
-            LedgerError: The ledger cannot be read.
-        """
+        """What the questions of an analyst have cost together, over all data sets."""
         check_text("analyst", analyst)
         return self.transactions.noted(lambda state: state.paid_by(analyst))
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
-        """Every debit, oldest first; of one data set if it is named.
-
-        Raises:
-            ValueError: The name is not printable.
-            LedgerError: The ledger cannot be read, or is not as it was written.
-        """
+        """Every debit, oldest first; of one data set if it is named."""
         if dataset is not None:
             check_text("dataset", dataset)
         with self.transactions.transaction(self.reading) as connection:
@@ -330,12 +283,7 @@ class Ledger(Shown):
         return [entry for entry in entries if dataset in {None, entry.request.dataset}]
 
     def asking(self, dataset: str, text: str) -> list[Entry]:
-        """The debits of a data set whose questions hold a text, oldest first, without all others.
-
-        Raises:
-            ValueError: The name is not printable.
-            LedgerError: The ledger cannot be read, or a row is not as it was written.
-        """
+        """The debits of a data set whose questions hold a text, oldest first."""
         check_text("dataset", dataset)
         with self.transactions.transaction(self.reading) as connection:
             state = self.transactions.state(connection)
@@ -344,11 +292,7 @@ class Ledger(Shown):
             return [entry for entry in found if entry is not None]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Every row as it is stored, oldest first, whether the chain is intact or not.
-
-        Raises:
-            LedgerError: The ledger cannot be read.
-        """
+        """Every row as it is stored, oldest first, whether the chain is intact or not."""
         with (
             self.transactions.transaction(self.reading) as connection,
             all_rows(connection) as rows,
@@ -360,13 +304,6 @@ class Ledger(Shown):
 
         A reply belongs to the row that holds its digest. One that was given before there were such
         rows must repeat an answer of the ledger; nothing covers its other words.
-
-        Args:
-            known_head: A head that the owner wrote down.
-
-        Raises:
-            ValueError: `known_head` is no head.
-            LedgerError: The ledger cannot be read, or is damaged outside its rows.
         """
         check_type("known_head", known_head, Head | None)
         with self.transactions.transaction(self.reading) as connection:
@@ -380,11 +317,7 @@ class Ledger(Shown):
         return found
 
     def is_made(self) -> bool:
-        """Whether there is a ledger at the address.
-
-        Raises:
-            LedgerError: The database cannot be read.
-        """
+        """Whether there is a ledger at the address."""
         with self.transactions.transaction(self.reading) as connection:
             return is_made(connection)
 

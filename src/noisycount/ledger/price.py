@@ -68,9 +68,6 @@ def histogram_charge(
             fall in several groups is in all of them: disjoint groups of records are not disjoint
             groups of persons.
 
-    Raises:
-        ValueError: `epsilon` is out of range, or a number of groups is below 1.
-
     Example:
         >>> [str(histogram_charge(Fraction(1, 3), 5, kind)) for kind in NeighbourRelation]
         ['1/3', '2/3']
@@ -83,9 +80,7 @@ def histogram_charge(
     return price * l1_sensitivity(groups, groups_of_a_unit, replaced=replaced)
 
 
-USUAL_DELTA = Fraction(1, 10**6)
-"""The δ at which ρ is told in ε where nobody named one."""
-
+USUAL_DELTA = Fraction(1, 10**6)  # the δ at which ρ is told in ε where nobody named one
 _Told = tuple[float | Fraction, Fraction]
 
 
@@ -214,9 +209,6 @@ class TablePrice:
             rho: In those of concentrated differential privacy; for Gaussian noise.
             delta: From 1e-18 to below 1.
             is_hidden: Whether only the records know the keys.
-
-        Raises:
-            ValueError: A number is missing, is one too many, or is out of range.
         """
         if is_hidden and delta is None:
             raise ValueError("delta is missing: hidden keys need one, such as '1e-6'")

@@ -95,10 +95,6 @@ def _make(connection: Connection, state: LedgerState) -> None:
 def entry_of_key(ledger: Ledger, key: str) -> Entry | None:
     """The debit under a key, with its answer; None where there is none.
 
-    Args:
-        ledger: An open one.
-        key: What the asker called the request.
-
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -58,14 +58,7 @@ def digests_of(connection: Connection) -> dict[str, str]:
 def found_reply(
     connection: Connection, state: LedgerState, name: str, *, has_table: bool
 ) -> Reply | None:
-    """The reply to the request of a name, as it was given; None where there is none.
-
-    Args:
-        connection: To the ledger.
-        state: What was read of the ledger.
-        name: What the request is called.
-        has_table: Whether there is a table of replies.
-    """
+    """The reply to the request of a name, as it was given; None where there is none."""
     known = state.replies.get(name)
     row = connection.execute(_OF_NAME, {"name": name}).one_or_none() if has_table else None
     if row is None and known is None:

@@ -66,11 +66,7 @@ def all_rows(connection: Connection) -> Iterator[Iterator[Row]]:
 
 
 def entries_of(rows: Iterable[Row]) -> list[Entry]:
-    """Every debit with its answer, oldest first.
-
-    Args:
-        rows: All rows, oldest first.
-    """
+    """Every debit with its answer, oldest first."""
     state, entries = LedgerState(), dict[str, Entry]()
     for row in rows:
         _add(state, [row])
@@ -230,10 +226,6 @@ class CachedState:
         """The state up to the newest row.
 
         The first call reads and checks the whole ledger, a later one only what was written since.
-
-        Args:
-            connection: To the ledger, in a transaction that has read nothing yet.
-            place: What messages call the ledger.
         """
         with self.lock:
             if self.state.head.number:
@@ -246,12 +238,7 @@ class CachedState:
             return self.state
 
     def adopt(self, draft: LedgerState, after: Head) -> None:
-        """Add rows that were committed, unless somebody has read them meanwhile.
-
-        Args:
-            draft: A draft of the state, with them.
-            after: The row that they follow.
-        """
+        """Add rows that were committed, unless somebody has read them meanwhile."""
         with self.lock:
             if self.state.head == after:
                 self.state.adopt(draft)

@@ -274,12 +274,7 @@ def totals(
 
 
 def time_of_debit(state: LedgerState, time: datetime) -> datetime:
-    """When a debit is made: times in a ledger never decrease.
-
-    Args:
-        state: What was charged before.
-        time: What the clock says, in UTC.
-    """
+    """When a debit is made: times in a ledger never decrease."""
     if time + _DRIFT < state.made:
         raise LedgerError(
             f"the clock says {time:%Y-%m-%d %H:%M} UTC, but the newest row of the ledger is of"

@@ -80,6 +80,7 @@ LEDGER = Table(
     Index("ledger_of_a_key", "key", "kind", unique=True),
 )
 
+# What a service replied; a ledger that no service asked has none.
 REPLIES = Table(
     "replies",
     MetaData(),
@@ -88,7 +89,6 @@ REPLIES = Table(
     Column("request", Text, nullable=False),
     Column("reply", LargeBinary, nullable=False),
 )
-"""What a service replied; a ledger that no service asked has none."""
 
 _NEEDED = {*COLUMNS, "hash"}
 _IS_WHOLE = "ledger has all columns"  # what is remembered of a connection
@@ -231,6 +231,7 @@ _UNKNOWN = "cannot be used; check that noisycount wrote it"
 _NO_SERVER = "cannot be reached; check its address, its account, and that its server runs"
 _DISTURBED = "was disturbed by another process or its server; ask again"
 
+# By SQLite's primary result codes.
 _SQLITE = {
     1: f"holds a ledger no more; {RESTORE}",
     3: _ACCOUNT,
@@ -244,8 +245,8 @@ _SQLITE = {
     23: _ACCOUNT,
     26: "is not a ledger; name another file",
 }
-"""By SQLite's primary result codes."""
 
+# By PostgreSQL's error codes, or the two letters of their class.
 _POSTGRESQL = {
     "08": _NO_SERVER,
     "25006": _READ_ONLY,
@@ -265,7 +266,6 @@ _POSTGRESQL = {
     "XX002": _DAMAGED,
     "XX000": _DISK,
 }
-"""By PostgreSQL's error codes, or the two letters of their class."""
 
 
 @contextmanager
@@ -312,10 +312,6 @@ def check_structure(connection: Connection, place: str) -> None:
 
     No hash covers them, and one byte of a page can hide the newest rows: the chain that is left is
     an intact one. A server looks after its files itself.
-
-    Args:
-        connection: To the ledger.
-        place: What messages call the ledger.
     """
     if connection.dialect.name != "sqlite":
         return

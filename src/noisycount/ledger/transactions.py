@@ -168,24 +168,20 @@ class AttachedWrite:
     is_written: bool = False
 
 
-LOCK = 0x6E6F697379636E74
-"""Whoever writes to a ledger of a PostgreSQL database holds this lock."""
+LOCK = 0x6E6F697379636E74  # whoever writes to a ledger of a PostgreSQL database holds this lock
 
 
 def lock_out_writers(connection: Connection) -> None:
     """Wait until nobody else writes; a writer of SQLite has waited as its transaction began.
 
     The server lets those who wait have their turns in the order in which they came.
-
-    Args:
-        connection: In a transaction, at whose end the lock is given back.
     """
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
 
 
+# What reads a state and appends rows, as the last thing that it does.
 Work = Callable[[Connection, LedgerState], Result]
-"""What reads a state and appends rows, as the last thing that it does."""
 
 
 @frozen

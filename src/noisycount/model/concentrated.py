@@ -47,16 +47,6 @@ def epsilon_of_rho(rho: float | Fraction, delta: float | Fraction) -> float:
         rho: Positive.
         delta: Above 0, below 1.
 
-    Raises:
-        ValueError: An argument is out of range.
-
-    Source: C. Canonne, G. Kamath and T. Steinke, The Discrete Gaussian for Differential Privacy
-        (2020), Proposition 12 and Corollary 13.
-
-    Numerical error:
-        Rounded up: every order gives a bound that holds, and the one that was found is computed in
-        150 digits. It is above the infimum by less than 1e-12 (relative).
-
     Example:
         >>> round(epsilon_of_rho(0.5, 1e-6), 4)
         5.2215
@@ -74,18 +64,6 @@ def delta_of_rho(rho: float | Fraction, epsilon: float | Fraction) -> float:
     """The smallest δ that ρ-zCDP is known to imply at ε, at most 1.
 
     The infimum over the orders α > 1 of e^((α − 1)(αρ − ε)) (1 − 1/α)^α / (α − 1).
-
-    Args:
-        rho: Positive.
-        epsilon: Positive.
-
-    Raises:
-        ValueError: An argument is out of range.
-
-    Source: Canonne, Kamath and Steinke (2020), Proposition 12 and Corollary 13.
-
-    Numerical error:
-        Rounded up, as for `epsilon_of_rho`.
 
     Example:
         >>> round(delta_of_rho(0.5, 5.2215) * 1e6, 3)
@@ -109,14 +87,6 @@ def rho_within(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
     Args:
         epsilon: Positive.
         delta: Above 0, below 1.
-
-    Raises:
-        ValueError: An argument is out of range.
-
-    Source: Canonne, Kamath and Steinke (2020), Proposition 12 and Corollary 13.
-
-    Numerical error:
-        Rounded down to six digits; before, less than 1e-12 (relative) below the supremum.
 
     Example:
         >>> rho_within(Fraction(2), Fraction(1, 10**6))

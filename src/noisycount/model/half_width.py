@@ -56,13 +56,6 @@ def epsilon_within(error: float | Fraction, confidence: float, queries: int = 1)
 
     ε = −ln(1 − confidence^(1/k))/error.
 
-    Raises:
-        ValueError: As for `readable_epsilon_within`.
-
-    Source: Naldi and D'Acquisto (2015), eq. (10), for several answers.
-
-    Numerical error: 4 units in the last place.
-
     Example:
         >>> round(epsilon_within(15, 0.95, queries=10), 6)
         0.35169
@@ -72,11 +65,6 @@ def epsilon_within(error: float | Fraction, confidence: float, queries: int = 1)
 
 def error_within(noise: DiscreteNoise, confidence: float, queries: int = 1) -> int:
     """The smallest m such that all answers lie within ±m with that confidence, in records.
-
-    Raises:
-        ValueError: If the confidence is not in (0, 1), or queries is not a positive whole number.
-
-    Source: as for `accuracy`, of which it is one record less, as ±m holds m itself.
 
     Example:
         >>> error_within(DiscreteLaplace.for_epsilon(0.15), 0.95)

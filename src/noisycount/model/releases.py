@@ -18,8 +18,8 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 
 __all__ = ["PageViews", "census_2020", "wikimedia"]
-
 _GLOBAL_SCALE = Fraction(339, 542)
+
 _LEVELS = {
     "US": 104,
     "State": 1440,
@@ -28,7 +28,9 @@ _LEVELS = {
     "Block group": 1256,
     "Block": 165,
 }
+
 _OF_LEVELS = 4099
+
 _QUERIES = (
     "total",
     "cenrace",
@@ -42,6 +44,7 @@ _QUERIES = (
     "votingage * hispanic * cenrace",
     "detailed",
 )
+
 _SHARES: dict[str, tuple[int, tuple[int, ...]]] = {  # a denominator, and a numerator a query
     "US": (4097, (0, 52, 26, 26, 26, 26, 130, 130, 26, 442, 3213)),
     "State": (4097, (3773, 6, 6, 6, 6, 6, 12, 12, 6, 34, 230)),
@@ -106,11 +109,7 @@ def census_2020(product: str, level: str, query: str) -> DiscreteGaussian | Exac
 
 
 def _named(name: str, known: dict[str, str], argument: str) -> str:
-    """The name that is meant.
-
-    Raises:
-        ValueError: If none is.
-    """
+    """The name that is meant."""
     found = known.get(_parts(name)) or known.get(_plain(name))
     if found is None:
         names = ", ".join(repr(each) for each in dict.fromkeys(known.values()))
@@ -133,10 +132,13 @@ _HISTORICAL = date(2017, 2, 9)
 _CURRENT = date(2023, 2, 6)
 _TIERS = date(2024, 2, 15)  # from which on countries of medium and higher risk are published
 _LAST_GAP = date(2023, 9, 19)  # of the days on which rows of the United States were lost
+
 _REPAIRED = frozenset(
     {date(2023, 6, 19), date(2023, 10, 25)} | {date(2023, 11, day) for day in (13, 17, 19, 23, 27)}
 )
+
 _VIEWS = 10  # that a device adds to a day: one to each of ten pages
+
 _PRICES = {  # ρ and the threshold of each tier of countries
     "lower": (Fraction("0.01505"), 90),
     "medium": (Fraction("0.0006166"), 550),
@@ -221,11 +223,7 @@ def wikimedia(day: date | str, tier: str = "lower", country: str | None = None) 
 
 
 def _date(day: date | str) -> date:
-    """The day as a date.
-
-    Raises:
-        ValueError: If it is none.
-    """
+    """The day as a date."""
     try:
         return date.fromisoformat(str(day)[:10])
     except ValueError:
@@ -234,11 +232,7 @@ def _date(day: date | str) -> date:
 
 
 def _era(day: date, country: str | None) -> str:
-    """Whose noise the rows of a day have.
-
-    Raises:
-        ValueError: If no file covers it, or it depends on the file.
-    """
+    """Whose noise the rows of a day have."""
     if day < _FIRST:
         raise ValueError(f"day must be {_FIRST} or later, got {day}: no file covers it")
     if day < _HISTORICAL:

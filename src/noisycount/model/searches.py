@@ -70,9 +70,6 @@ def bracketed(
         start: Within the ends; whole, as the step and the ends, if arguments are to be whole.
         step: The length of the first step, positive.
         ends: The lowest and the highest argument that is allowed.
-
-    Raises:
-        ValueError: If the step is not positive: then no step would lead anywhere.
     """
     if not step > 0:
         raise ValueError(f"step must be positive, got {step!r}")

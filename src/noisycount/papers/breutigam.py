@@ -11,7 +11,6 @@ from noisycount.papers.breutigam_samples import sampled
 from noisycount.papers.figure import MUCH, Claim, Paper, Verdict, number
 
 __all__ = ["PAPER"]
-
 _SCALE = 10.0
 _FEW = (1, 10, 100)  # positive records that are expected
 
@@ -43,6 +42,7 @@ def numbers() -> tuple[Claim, ...]:
     )
 
 
+# The paper with its figures.
 PAPER = Paper(
     key="breutigam",
     name="Breutigam and Reischuk",
@@ -50,4 +50,3 @@ PAPER = Paper(
     figures=dict(sorted((noise.FIGURES | samples.FIGURES | {"breutigam.7": sampled}).items())),
     claims=numbers,
 )
-"""The paper with its figures."""

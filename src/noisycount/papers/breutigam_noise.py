@@ -24,7 +24,6 @@ from noisycount.papers.figure import (
 )
 
 __all__ = ["EPSILON", "SIZE"]
-
 SIZE, SMALL = 1000, 100
 EPSILON = 0.01
 SCALES = (1.0, 3.0)  # ν₁ and ν₂, in records
@@ -243,6 +242,7 @@ def _small_claims() -> tuple[Claim, ...]:
     )
 
 
+# What computes each figure, by its key.
 FIGURES = {
     "breutigam.1": partial(against_rate, Gaussian, "breutigam.1", "Fig. 1"),
     "breutigam.2": partial(against_strength, SIZE, (Gaussian,), "breutigam.2", "Fig. 2"),
@@ -250,4 +250,3 @@ FIGURES = {
     "breutigam.4": partial(against_strength, SIZE, (Laplace,), "breutigam.4", "Fig. 4"),
     "breutigam.6": partial(against_strength, SMALL, (Gaussian, Laplace), "breutigam.6", "Fig. 6"),
 }
-"""What computes each figure, by its key."""

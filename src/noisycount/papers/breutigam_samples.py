@@ -23,7 +23,6 @@ from noisycount.papers.breutigam_noise import EPSILON, RATE, SIZE
 from noisycount.papers.figure import ALIKE, Claim, Figure, Verdict, number, percent
 
 __all__ = ["sampled"]
-
 SHARE = 0.1  # λ of Fig. 5
 RATES = (0.5, 0.1)  # π₁ and π₂ of Fig. 8
 PRINTED_EXTRA = 0.2  # how much worse Laplace noise is said to be
@@ -33,8 +32,7 @@ PLACES = tuple(float(rate) for rate in np.geomspace(1e-3, 0.5, 60))
 DRAWN = tuple(int(m) for m in np.unique(np.geomspace(2, 990, 60).round()))
 DELTA = Axis("δ", "probability", low=0.0)
 SHARES = Axis("share λ = m/n that is drawn", is_log=True, ticks=(0.002, 0.01, 0.05, 0.2, 1), high=1)
-Deltas = dict[str, float]
-"""δ of a mechanism, by its name."""
+Deltas = dict[str, float]  # δ of a mechanism, by its name
 
 
 @cache
@@ -197,11 +195,11 @@ def _first_above(ratios: list[float], bound: float) -> int:
     return next(m for m, ratio in zip(DRAWN, ratios, strict=True) if ratio > bound)
 
 
+# What computes each figure, by its key.
 FIGURES = {
     "breutigam.5": against_rate,
     "breutigam.8": against_share,
 }
-"""What computes each figure, by its key."""
 
 SAMPLED_RATE, SAMPLED_EPSILON = 0.5, 0.1
 SAMPLES = (1, *DRAWN, SIZE)

@@ -9,9 +9,7 @@ from noisycount.papers.naldi2015 import PAPER as NALDI2015
 from noisycount.papers.ours import PAPER as OURS
 
 __all__ = ["PAPERS", "chosen", "claims", "figure", "figures"]
-
-PAPERS: tuple[Paper, ...] = (NALDI2014, NALDI2015, BREUTIGAM, OURS)
-"""In the order of a page."""
+PAPERS: tuple[Paper, ...] = (NALDI2014, NALDI2015, BREUTIGAM, OURS)  # in the order of a page
 
 
 def figures() -> list[str]:
@@ -73,9 +71,6 @@ def claims(paper: str) -> tuple[Claim, ...]:
 
 def chosen(names: Sequence[str]) -> list[str]:
     """The keys of figures that are named one by one or by their paper, in order; all for no name.
-
-    Raises:
-        ValueError: A name is neither a figure nor a paper.
 
     Example:
         >>> chosen(["naldi2015", "naldi2014.1"])

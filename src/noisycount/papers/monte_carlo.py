@@ -17,7 +17,6 @@ from noisycount.model.populations.population import Population
 from noisycount.validation import instance_of, whole_number
 
 __all__ = ["Simulated", "simulated"]
-
 _BLOCK = 1 << 17
 _EQUAL = 1e-11
 
@@ -69,12 +68,6 @@ def simulated(  # noqa: PLR0913, PLR0917  (what is simulated, and how)
         assumed: The population that the estimator believes in; None: the true one.
         workers: How many threads share the blocks; None: as many as there are cores.
         progress: Called with the share of the runs that is done, from 0 to 1.
-
-    Raises:
-        ValueError: If an argument is not as said.
-
-    Source: Naldi and D'Acquisto (2014), section 4.2, there with 100,000 runs.
-    Numerical error: as the standard errors say; distances within 1e-11 relative count as equal.
 
     Example:
         >>> from noisycount.model.noises.laplace import Laplace

@@ -11,7 +11,6 @@ from noisycount.papers.naldi2014_errors import EPSILON, RATE, error
 from noisycount.papers.naldi2014_improvements import EVEN
 
 __all__ = ["PAPER"]
-
 PRINTED_WIDTHS = (91.6, 28.2)
 
 
@@ -66,6 +65,7 @@ def _printed_minimum(size: int) -> float:
     return (math.exp(-EPSILON * (size - 1) / 2) + math.exp(-EPSILON * (size + 1) / 2)) / 2
 
 
+# The paper with its figures.
 PAPER = Paper(
     key="naldi2014",
     name="Naldi and D'Acquisto (2014)",
@@ -74,4 +74,3 @@ PAPER = Paper(
     figures=errors.FIGURES | improvements.FIGURES,
     claims=numbers,
 )
-"""The paper with its figures."""

@@ -222,6 +222,7 @@ def _rate_claims() -> tuple[Claim, ...]:
     )
 
 
+# What computes each figure, by its key.
 FIGURES: dict[str, Callable[[], Figure]] = {
     "naldi2014.1": partial(against_noise, 100, "naldi2014.1", "Fig. 1"),
     "naldi2014.2": partial(against_noise, 1000, "naldi2014.2", "Fig. 2"),
@@ -229,4 +230,3 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "naldi2014.4": partial(against_privacy, 1000, "naldi2014.4", "Fig. 4"),
     "naldi2014.5": against_rate,
 }
-"""What computes each figure, by its key."""

@@ -24,11 +24,12 @@ from noisycount.papers.naldi2014_errors import (
 )
 
 __all__ = ["EVEN"]
-
 EVEN = 0.5  # as often better as worse
+
 CHANCE = Axis(
     "closer than the answer", "probability", low=0.45, high=1.0, ticks=(0.5, 0.6, 0.7, 0.8, 0.9, 1)
 )
+
 _ADDED = (
     "Dashed: as often closer as not. Added: the posterior median, and the answer rounded to the "
     "nearest count."
@@ -188,9 +189,9 @@ def _rate_claims() -> tuple[Claim, ...]:
     )
 
 
+# What computes each figure, by its key.
 FIGURES: dict[str, Callable[[], Figure]] = {
     "naldi2014.6": against_noise,
     "naldi2014.7": against_privacy,
     "naldi2014.8": against_rate,
 }
-"""What computes each figure, by its key."""

@@ -17,7 +17,6 @@ from noisycount.charts.theme import LEVELS
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict, number
 
 __all__ = ["PAPER"]
-
 COUNT = 100  # c of Fig. 1
 EPSILONS = (0.02, 0.05, 0.1, 0.2)
 CONFIDENCES = tuple(float(p) for p in np.linspace(0.5, 0.99, 50))
@@ -140,6 +139,7 @@ def numbers() -> tuple[Claim, ...]:
     )
 
 
+# The paper with its figures.
 PAPER = Paper(
     key="naldi2015",
     name="Naldi and D'Acquisto (2015)",
@@ -148,4 +148,3 @@ PAPER = Paper(
     figures={"naldi2015.1": iso_epsilons, "naldi2015.2": against_count},
     claims=numbers,
 )
-"""The paper with its figures."""

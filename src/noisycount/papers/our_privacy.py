@@ -20,7 +20,6 @@ from noisycount.model.subsampling import Subsample
 from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
 
 __all__ = ["knowledge", "price", "samples"]
-
 SIZE, DRAWN, EPSILON = 1000, 100, 0.01
 RATE, DEVIATION = 0.1, 0.04
 RATES = (0.5, 0.1, 0.01)
@@ -31,6 +30,7 @@ ERRORS = (2e-4, 0.05)  # standard errors and δ that are drawn
 LEAST = 0.003
 ROUNDING = 1 + 1e-9  # of a privacy curve
 SAMPLES = tuple(int(m) for m in np.unique(np.geomspace(5, 999, 40).round()))
+
 KNOWN = tuple(
     int(k) for k in np.unique([*np.linspace(0, 900, 19), 930, 950, 970, 980, 990, 995, 999])
 )

@@ -30,20 +30,24 @@ from noisycount.papers.simulation import (
 )
 
 __all__ = ["coverage", "ranges", "tables"]
-
 _SOURCE = "stated before it was simulated"
+
 _SETTINGS = (
     f"Simulated releases of each table: {RUNS}; its total is public, each cell is answered "
     "with discrete Laplace noise. The survey: 120 cells by year, site and health, 20,190 records; "
     "the others: 64 cells, 2,500 records. "
 )
+
 _LEAST_COVERED = 0.93
 _MORE_IN_SUMS = 1.05
+
 _PRICE = Axis(
     "ε of the whole table", is_log=True, low=EPSILONS[0], high=EPSILONS[-1], ticks=EPSILONS
 )
+
 _ENDS = EPSILONS[0], EPSILONS[-1]
 _GUIDE = Line("", GUIDE, _ENDS, (_LEAST_COVERED, _LEAST_COVERED))
+
 _STYLES = (
     Style(VERMILION),
     Style(GREEN, LONG),
@@ -52,6 +56,7 @@ _STYLES = (
     Style(INK, DENSE),
     Style(MUTED, PAIRS),
 )
+
 Part = Callable[[Measured], SimulatedErrors]
 
 

@@ -29,7 +29,6 @@ from noisycount.papers.our_privacy import knowledge, price, samples
 from noisycount.papers.our_tables import coverage, ranges, tables
 
 __all__ = ["PAPER", "printed_bound"]
-
 BETAS = tuple(float(beta) for beta in np.geomspace(1e-3, 0.9, 45))
 NOISES = (2, 20)
 
@@ -120,8 +119,9 @@ FINE = tuple(sorted({*COARSE, *(each / 400 for each in range(108, 133))}))  # ne
 ENDS = (COARSE[0], COARSE[-1])
 MOST = 16.0  # errors that are drawn, in records
 UNSURE = f"mean ±{percent(DEVIATION)}"
+
+# What somebody believes who assumes a rate, from a size and that rate.
 Believed = Callable[[int, float], Binomial | BetaBinomial]
-"""What somebody believes who assumes a rate, from a size and that rate."""
 
 
 def fixed(size: int, rate: float) -> Binomial:
@@ -204,6 +204,7 @@ def _span(size: int, deviation: float) -> str:
     return f"{number(100 * low)} % to {number(100 * high)} %"
 
 
+# Our figures, as if of a paper.
 PAPER = Paper(
     key="ours",
     name="noisycount",
@@ -222,4 +223,3 @@ PAPER = Paper(
         "ours.rule": rule,
     },
 )
-"""Our figures, as if of a paper."""

@@ -32,8 +32,7 @@ __all__ = [
 ]
 
 Reals = NDArray[np.float64]
-EPSILONS = (0.03, 0.1, 0.3, 1.0)
-"""Prices of a whole table."""
+EPSILONS = (0.03, 0.1, 0.3, 1.0)  # prices of a whole table
 
 
 @frozen
@@ -74,9 +73,7 @@ class Measured:
     sums: SimulatedErrors
 
 
-RUNS = 4
-"""How many releases of each table were simulated for what is kept."""
-
+RUNS = 4  # how many releases of each table were simulated for what is kept
 _FILE = "simulation.csv"
 _KINDS = ("cells", "margins", "sums")
 _PARTS = ("mean absolute error", "root mean squared error", "covered")

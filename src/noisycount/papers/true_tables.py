@@ -12,7 +12,6 @@ from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level, range_levels
 
 __all__ = ["LAWS", "Counts", "TrueTable", "node_sums", "survey", "true_tables"]
-
 Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Shares = Callable[[np.random.Generator, int], Reals]
@@ -84,6 +83,7 @@ def _one_big(generator: np.random.Generator, size: int) -> Reals:
     return weights
 
 
+# The shares of the cells of each law.
 LAWS: dict[str, Shares] = {
     "even": lambda _, size: np.ones(size),
     "Zipf": lambda generator, size: 1 / generator.permutation(np.arange(1.0, size + 1)),
@@ -91,7 +91,6 @@ LAWS: dict[str, Shares] = {
     "one big": _one_big,
     "smooth": _smooth,
 }
-"""The shares of the cells of each law."""
 
 
 def survey() -> TrueTable:

@@ -40,12 +40,11 @@ __all__ = [
     "Span",
 ]
 
+Key: TypeAlias = int | str | bool | date | None  # what stands for a group; None for missing values
 
-Key: TypeAlias = int | str | bool | date | None
-"""What stands for a group; None for missing values."""
+# The key of what belongs to no group: numbers below the first edge, and days that are infinite or
+# not of the years 1 to 9999.
 OUTSIDE = -(2**62)
-"""The key of what belongs to no group: numbers below the first edge, and days that are infinite or
-not of the years 1 to 9999."""
 _MOST_EDGES = 4096  # each is compared with in a table of one part
 
 
@@ -217,6 +216,7 @@ _PERIODS = {
     Span.QUARTER: re.compile(r"([0-9]{4})-?Q([1-4])"),
     Span.MONTH: re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])"),
 }
+
 _EXAMPLES = {Span.YEAR: "2026", Span.QUARTER: "2026-Q1", Span.MONTH: "2026-01"}
 
 

@@ -31,13 +31,14 @@ __all__ = [
     "written_keys",
 ]
 
-
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _RANGE = re.compile(r"(.+?)\.\.(.+)")
+
 _PERIODS = (
     (re.compile(r"([0-9]{4})-?Q([1-4])"), 4, "{0:04d}-Q{1}"),
     (re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])"), 12, "{0:04d}-{1:02d}"),
 )
+
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -49,17 +50,11 @@ class Word:
     is_quoted: bool = False  # whether it stands for itself, whatever it looks like
 
 
-Listed: TypeAlias = Sequence[Word]
-"""The keys of one column."""
+Listed: TypeAlias = Sequence[Word]  # the keys of one column
 
 
 def values_of(column: str, kind: Kind, words: Listed) -> list[Label]:
     """The values of a column that words stand for, ranges written out.
-
-    Args:
-        column: The name of the column.
-        kind: What it holds.
-        words: The keys.
 
     Example:
         >>> values_of("year", Kind.INTEGER, [Word("1..3"), Word(None)])
@@ -152,8 +147,8 @@ def _values(column: Any) -> list[object]:  # noqa: ANN401 - of any library
     return [None if value != value else value for value in values]  # noqa: PLR0124 - NaN
 
 
+# The keys of each column, by its name; or the keys of each cell.
 Keys: TypeAlias = Mapping[str, Iterable[object]] | Iterable[object]
-"""The keys of each column, by its name; or the keys of each cell."""
 
 
 def key_set(parts: Sequence[Part], keys: Keys | None) -> KeySet:

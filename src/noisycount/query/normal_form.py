@@ -34,7 +34,6 @@ from noisycount.query.tokens import require_bytes, tokens
 
 __all__ = ["EXACT_INTEGERS", "Reading", "contradictions", "normal_form", "read"]
 
-
 # Reals hold every integer below it, so that no two of them become one number.
 EXACT_INTEGERS = 2**53
 
@@ -383,6 +382,7 @@ def _value(column: Column, literal: Literal) -> Any:  # noqa: ANN401 - of the ki
 
 
 _LESS, _SAME, _MORE = "less", "same", "more"
+
 _ORDERS = {
     Operator.EQUAL: {_SAME},
     Operator.NOT_EQUAL: {_LESS, _MORE},

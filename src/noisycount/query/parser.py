@@ -40,8 +40,6 @@ from noisycount.query.schema import Kind, Schema, close_names
 from noisycount.query.tokens import COMMA, KEYWORDS, Sort, Token, require_bytes, tokens
 
 __all__ = ["parse"]
-
-
 _SHORT_DATE = re.compile(r"([0-9]{4})-(?=[0-9]-|[0-9]{2}-[0-9](?![0-9]))([0-9]{1,2})-([0-9]{1,2})")
 
 
@@ -135,11 +133,13 @@ _TOKEN_TYPES = {
     ">": TokenType.GT,
     ">=": TokenType.GTE,
 }
+
 _VALUE_TYPES = {
     Sort.NAME: TokenType.IDENTIFIER,
     Sort.TEXT: TokenType.STRING,
     Sort.NUMBER: TokenType.NUMBER,
 }
+
 _OPERATORS: dict[type[exp.Expression], Operator] = {
     exp.EQ: Operator.EQUAL,
     exp.NEQ: Operator.NOT_EQUAL,
@@ -148,6 +148,7 @@ _OPERATORS: dict[type[exp.Expression], Operator] = {
     exp.GT: Operator.MORE,
     exp.GTE: Operator.AT_LEAST,
 }
+
 _WORDS: dict[type[exp.Expression], str] = {
     **{kind: operator.value for kind, operator in _OPERATORS.items()},
     exp.And: "and",
@@ -158,7 +159,9 @@ _WORDS: dict[type[exp.Expression], str] = {
     exp.Between: "between",
     exp.In: "in",
 }
+
 _SHORT = 30  # characters of a text that a message repeats
+
 _SHAPES: dict[type[exp.Expression], frozenset[str]] = {
     **dict.fromkeys([exp.And, exp.Or, exp.Is, *_OPERATORS], frozenset({"this", "expression"})),
     **dict.fromkeys([exp.Not, exp.Neg, exp.Paren, exp.Column, exp.Boolean], frozenset({"this"})),

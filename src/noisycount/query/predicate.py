@@ -73,6 +73,7 @@ _MIRRORED = {
     Operator.AT_MOST: Operator.AT_LEAST,
     Operator.AT_LEAST: Operator.AT_MOST,
 }
+
 _NEGATED = {
     Operator.EQUAL: Operator.NOT_EQUAL,
     Operator.NOT_EQUAL: Operator.EQUAL,
@@ -311,6 +312,7 @@ _NUMBER_PHRASES = {
     Operator.MORE: "is more than",
     Operator.AT_LEAST: "is at least",
 }
+
 _ORDER_PHRASES = {
     Operator.EQUAL: "is",
     Operator.NOT_EQUAL: "is not",

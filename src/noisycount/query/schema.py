@@ -303,6 +303,7 @@ KINDS = {
     kind.value: kind
     for kind in (Kind.INTEGER, Kind.REAL, Kind.TEXT, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP)
 }
+
 LISTED_NAMES = 8
 
 # Likeness takes time as the square of the length: at most 0.1 s in all, whatever the columns are.

@@ -10,15 +10,15 @@ from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 
 __all__ = ["COMMA", "KEYWORDS", "SIMPLE_NAME", "Sort", "Token", "require_bytes", "tokens"]
-
-
 MAXIMUM_BYTES = 4096  # a page of text: more than anybody writes by hand
 MAXIMUM_TOKENS = 500  # at most as many comparisons as a scan of a million records does in seconds
 MAXIMUM_DEPTH = 20  # so that parsing needs at most 600 frames of Python's 1,000
 MAXIMUM_PATTERNS = 200  # characters, each of which can cost a step for each of a text
+
 KEYWORDS = frozenset(
     ["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"],
 )
+
 SIMPLE_NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -49,7 +49,9 @@ class Token:
 TRUE, FALSE, NULL, NOT, LIKE, IN, BETWEEN = (
     Token(Sort.KEYWORD, word) for word in ("true", "false", "null", "not", "like", "in", "between")
 )
+
 OPENING, CLOSING, COMMA, MINUS = (Token(Sort.SYMBOL, symbol) for symbol in "(),-")
+
 _PATTERN = re.compile(
     rf"""
       (?P<blank>\s+)
@@ -61,7 +63,9 @@ _PATTERN = re.compile(
     """,
     re.VERBOSE,
 )
+
 _CURVED = "„“”«»\N{SINGLE LOW-9 QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}\u2019"
+
 _REFUSED = {
     ";": "ask one question, without ';'",
     "--": "leave comments out",
@@ -83,6 +87,7 @@ _REFUSED = {
     **dict.fromkeys("+*/%", "leave arithmetic out, compare the column itself with a number"),
     **dict.fromkeys(_CURVED, "put a text between straight single quotes, such as 'yes'"),
 }
+
 _OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like, is null"
 
 

@@ -58,10 +58,10 @@ _PLUS_MINUS = re.compile(r"±|\+/?-")
 _SCALE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?(?:e[+-]?[0-9]{1,2})?)(?:/([0-9]{1,20}))?")
 _WHOLE = re.compile(r"-?[0-9]{1,300}")
 
+# The kinds of noise by what one types for them.
 NOISE_KINDS: dict[str, NoiseClass] = {
     str(kind.name).lower().replace(" ", "-"): kind for kind in NOISES
 }
-"""The kinds of noise by what one types for them."""
 
 
 def parse_share(text: str) -> float:

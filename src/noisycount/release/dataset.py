@@ -21,7 +21,6 @@ __all__ = [
     "next_words",
 ]
 
-
 _MOST = 10**25  # more answers than any budget pays for: 1e6 over half the square of 1e-9
 _CHEAP = Fraction(1, 10**9)  # the least price
 
@@ -102,14 +101,7 @@ class RemainingBudget:
 
     @classmethod
     def of(cls, budget: Budget, spent: Loss, analyst: Analyst, own: Loss) -> "RemainingBudget":
-        """What two budgets leave, where the analyst has one.
-
-        Args:
-            budget: That of the data set.
-            spent: What its answers have cost.
-            analyst: Who asks.
-            own: What the analyst's questions have cost.
-        """
+        """What two budgets leave, where the analyst has one."""
         quota = analyst.budget
         return cls(budget, budget.left(spent), quota, None if quota is None else quota.left(own))
 

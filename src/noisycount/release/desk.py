@@ -38,9 +38,8 @@ from noisycount.validation import Exactly
 
 __all__ = ["Attach", "Desk"]
 
-
+# Gives what is written with a release, which is of the class that was asked for.
 Attach: TypeAlias = Callable[[Any], AttachedWrite]
-"""Gives what is written with a release, which is of the class that was asked for."""
 _PAID = "the debit stays, and to ask the same again costs nothing more"
 
 

@@ -46,8 +46,9 @@ __all__ = [
 ]
 
 Published: TypeAlias = Release | TableRelease
+
+# What asks a ledger for an answer, and what an older ledger may hold in its place.
 Forms: TypeAlias = tuple[Request, Sequence[Request]]
-"""What asks a ledger for an answer, and what an older ledger may hold in its place."""
 
 
 class QueryPlan(ABC):
@@ -84,12 +85,7 @@ class QueryPlan(ABC):
 
     @abstractmethod
     def requests(self, dataset: str, source: Source) -> Forms:
-        """What asks a ledger for it, and what the ledger may hold in its place.
-
-        Args:
-            dataset: Whose budget pays.
-            source: The records.
-        """
+        """What asks a ledger for it, and what the ledger may hold in its place."""
 
     @abstractmethod
     def drawn(self, source: Source) -> int | TableAnswer:
@@ -301,12 +297,7 @@ def noisy(counts: NDArray[np.int64], level: LevelPlan) -> NDArray[np.int64]:
 
 
 def unreadable_as_missing(read: Iterable[Column], source: Source) -> tuple[str, ...]:
-    """The columns of a question whose cells, where they could not be read, count as missing.
-
-    Args:
-        read: The columns that the question reads.
-        source: The records.
-    """
+    """The columns of a question whose cells, where they could not be read, count as missing."""
     names = {column.name for column in read} & {*source.accepted}
     return tuple(name for name in source.schema if name in names)
 

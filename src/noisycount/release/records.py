@@ -82,11 +82,6 @@ class Records(Shown, Closing):
                 server.
             stated: what their owner says of them.
             catalog: what was written down before.
-
-        Raises:
-            SourceError: the records cannot be read.
-            ConfigError: their unit was never said, or another is written down, or they are there
-                under another name.
         """
         if isinstance(place, ServedTable):
             name = catalog.name_of(stated, place.digest)
@@ -188,11 +183,7 @@ class Records(Shown, Closing):
         return self._source.record == self._source.former
 
     def is_current(self, ledger: Ledger) -> bool:
-        """Whether the records are what they were at opening, and so is what is written down.
-
-        Args:
-            ledger: Where that is.
-        """
+        """Whether the records are what they were at opening, and so is what is written down."""
         try:
             self._source.require_unchanged()
         except SourceError:
@@ -291,8 +282,8 @@ def _free_name(catalog: Catalog) -> str:
     return next(name for name in names if name not in catalog.written)
 
 
+# The encodings that nobody needs to state, as UTF-16 has a mark; None: the file has none.
 UTF = {"utf-8", "utf-16", None}
-"""The encodings that nobody needs to state, as UTF-16 has a mark; None: the file has none."""
 _OTHER = "cp1252"  # what is not UTF-8 most often
 
 

@@ -41,9 +41,7 @@ __all__ = [
     "rehearsed",
 ]
 
-
-Examples = Mapping[str, list[object]]
-"""For the name of a column values of its kind."""
+Examples = Mapping[str, list[object]]  # for the name of a column values of its kind
 
 
 def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
@@ -96,8 +94,7 @@ def _value(part: Part, key: Key) -> object:
     return key
 
 
-MOST_UNITS = 2000
-"""A rehearsal is to be quick, and shows its shape with so many."""
+MOST_UNITS = 2000  # a rehearsal is to be quick, and shows its shape with so many
 _MISSING = 0.04  # the share of cells that are empty, since real ones are too
 _ROWS = (1, 1, 1, 2, 3)  # how many a person has, each as likely
 _START = date(2020, 1, 1)

@@ -15,8 +15,6 @@ from noisycount.errors import OverrunError, without_traceback
 from noisycount.frozen import frozen
 
 __all__ = ["Outcome", "ReplyTick"]
-
-
 Result = TypeVar("Result")
 
 
@@ -89,9 +87,6 @@ class ReplyTick:
 
     def leaving(self, arrival: float) -> float:
         """The tick at which the reply to a request leaves: that after the next.
-
-        Args:
-            arrival: When the request came in, on the clock of `time.monotonic`, in s.
 
         Example:
             >>> ReplyTick(0.5).leaving(7.2), ReplyTick(0.5).leaving(7.5)

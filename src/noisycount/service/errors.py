@@ -224,6 +224,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {  # each class before its parents
     ClickException: Problem("request", 422, "Cannot be asked"),
     ValueError: Problem("request", 422, "Cannot be asked"),
 }
+
 INTERNAL = Problem("internal", 500, "An error of the service", "the service failed")
 
 

@@ -85,13 +85,13 @@ def _facts(scope: Scope) -> dict[str, Any]:
     return told | {name: state[name] for name in ("problem", "why") if state.get(name)}
 
 
+# Headers that a request may have once: of two, one reader could take the first, one the last.
 SINGLE = frozenset(
     {
         *("authorization", "content-length", "content-type", "cookie", "host", "idempotency-key"),
         *("origin", "sec-fetch-site", "transfer-encoding", "x-csrf-token"),
     }
 )
-"""Headers that a request may have once: of two, one reader could take the first, one the last."""
 
 _PATIENCE = 30.0  # seconds: a megabyte comes over any line by then
 _FORMS = (b"application/x-www-form-urlencoded", b"multipart/form-data")
@@ -247,10 +247,6 @@ def exact_json(content: bytes) -> Any:  # noqa: ANN401  (what came from outside 
     It is UTF-8 without a mark (RFC 8259, section 8.1). Section 4 lets a reader take the first or
     the last of two members of one name: a proxy or a log may then show another price than the one
     that is charged.
-
-    Raises:
-        ValueError: It is not UTF-8, no JSON, too deep, says a member twice at any depth, or has a
-            number that JSON does not have or that is too long to read.
 
     Example:
         >>> exact_json(b'{"epsilon": "0.1"}')

@@ -32,7 +32,6 @@ from noisycount.frozen import frozen
 from noisycount.service.middleware import exact_json
 
 __all__ = ["IssuerKeys", "Tokens", "decoded", "fetched", "is_of_login", "json_object"]
-
 _LONGEST_TOKEN = 16_384  # characters
 _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
@@ -103,11 +102,7 @@ _BASE64URL = re.compile(r"[A-Za-z0-9_-]*")
 
 
 def decoded(part: str) -> bytes:
-    """The bytes of a part of a token.
-
-    Raises:
-        ValueError: It holds what base64url has not.
-    """
+    """The bytes of a part of a token."""
     if not _BASE64URL.fullmatch(part):
         raise ValueError("no base64url")
     return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
@@ -206,12 +201,7 @@ class _Staying(HTTPRedirectHandler):
 
 
 def fetched(address: str) -> bytes:
-    """What an address holds, by https or on this machine.
-
-    Raises:
-        OSError: It does not answer in time, or sends elsewhere.
-        ValueError: Somebody on the way could answer in its place, or it holds too much.
-    """
+    """What an address holds, by https or on this machine."""
     if not is_safe_address(address):
         raise ValueError("an address that is neither https nor on this machine")
     try:
@@ -249,9 +239,6 @@ class IssuerKeys:
         """The public key of an id; without one the only key there is. None: it is unknown.
 
         An id that is not there has the keys fetched again, at most once a minute.
-
-        Raises:
-            ConfigError: The keys cannot be had.
         """
         with self._turn:
             if isinstance(self.config.keys, Path):

@@ -41,12 +41,9 @@ __all__ = [
     "serve",
 ]
 
+# Seconds that the head of a request may take to arrive, from the connection or the last reply.
 HEAD = 10.0
-"""Seconds that the head of a request may take to arrive, from the connection or the last reply."""
-
-UNREAD = 30.0
-"""Seconds for which a client may read nothing of a reply that waits for it."""
-
+UNREAD = 30.0  # seconds for which a client may read nothing of a reply that waits for it
 _MOST = 4096
 _USUAL_FILES = 1024  # that a process may have open where nobody says
 
@@ -189,9 +186,6 @@ class _Server(uvicorn.Server):
 
         Uvicorn listens to signals once its loop runs; one that came while the loop was made
         would break it in the middle.
-
-        Raises:
-            KeyboardInterrupt: At the end, where Control-C was the first signal.
         """
         before = {sig: signal.signal(sig, self.handle_exit) for sig in _SIGNALS}
         try:
@@ -232,17 +226,7 @@ def listening(host: str, port: int) -> socket.socket:
 def serve(
     configuration: Config, place: socket.socket, ready: Callable[[], None], *, slots: bool
 ) -> None:
-    """Serve until a signal ends it; what was begun by then is done.
-
-    Args:
-        configuration: What the owner wrote.
-        place: Where it listens.
-        ready: Called when it can be asked.
-        slots: Whether replies about data sets leave at ticks alone.
-
-    Raises:
-        NoisyCountError: The ledger cannot be opened, or keys have no place.
-    """
+    """Serve until a signal ends it; what was begun by then is done."""
     state = ServiceState.open(configuration, slots=slots)
     try:
         service = configuration.service

@@ -212,12 +212,7 @@ class ServiceState:
 
     @classmethod
     def open(cls, configuration: Config, *, slots: bool = True) -> Self:
-        """The state of a configuration; a ledger is made if there is none.
-
-        Args:
-            configuration: What the owner wrote.
-            slots: Whether replies leave at ticks alone.
-        """
+        """The state of a configuration; a ledger is made if there is none."""
         known_head, service = configuration.known_head, configuration.service
         tick = ReplyTick(service.slot) if slots else None
         configuration.make_ledger_folder()
@@ -277,22 +272,13 @@ class ServiceState:
         """What work in a thread of its own gives or refuses, when it may leave.
 
         All that depends on a data set is done by the work: that the name is unknown, too.
-
-        Raises:
-            StoppingError: The service is closing.
-            OverrunError: The work was not done in time; it goes on without its asker.
         """
         if self.tick is None:
             return self.computed(work)
         return self.tick.reply(self.queue.admitted(work))
 
     def computed(self, work: Callable[[], Result]) -> Result:
-        """What work that depends on no data set gives or refuses, as soon as it is there.
-
-        Raises:
-            StoppingError: The service is closing.
-            OverrunError: The work was not done in time; it goes on without its asker.
-        """
+        """What work that depends on no data set gives or refuses, as soon as it is there."""
         outcome = Outcome.of(self.queue.admitted(work))
         outcome.finished.wait(self.configuration.service.deadline)
         return outcome.now()
@@ -317,6 +303,7 @@ async def state_of(request: Request) -> ServiceState:
 
 
 State = Annotated[ServiceState, Depends(state_of)]
+
 Dataset = Annotated[
     str, Path(max_length=200, description="The name of a data set.", examples=["survey"])
 ]

@@ -252,8 +252,7 @@ def _quoted(place: Path) -> str:
     return shlex.quote(str(place.relative_to(here) if place.is_relative_to(here) else place))
 
 
-SHORTEST_KEY = 6
-"""So many characters of a key tell it from others."""
+SHORTEST_KEY = 6  # so many characters of a key tell it from others
 
 
 @frozen

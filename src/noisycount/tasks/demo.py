@@ -41,20 +41,10 @@ def write_survey(file: Path) -> None:
 
 
 WHERE = "health = 'poor'"
-
-
 GUESS, WITHIN, CONFIDENCE = 100, 0.2, 0.95
-
-
 SIZE, RATE = 5912, 0.017
-
-
 _BUDGET = PureBudget(Fraction(2))
-
-
 _HEADING = "Persons who ever rated their health poor"
-
-
 _SUBTITLE = f"RAND Health Insurance Experiment, {SIZE:,} persons"
 
 
@@ -113,12 +103,10 @@ def _save(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
 
 QUESTION = "How many persons of a health survey ever rated their health “poor”?"
 
-
 INTRODUCTION = (
     f"The RAND Health Insurance Experiment followed {signed(SIZE)} persons for up to five years. "
     "Nobody may learn from the answer whether one of them was in poor health."
 )
-
 
 NEXT = 'noisycount count FILE.csv --unit COLUMN --where "age >= 65" --within 20% --guess 100'
 

@@ -68,8 +68,6 @@ def computed(keys: Sequence[str], done: Done) -> list[Section]:
 
 
 OUTSIDE = "Numbers outside the figures"
-
-
 _HEADS = {Verdict.HOLDS: "holds", Verdict.PARTLY: "in part", Verdict.FAILS: "not"}
 
 
@@ -138,11 +136,7 @@ def figures_object(
 
 
 STYLE = (Path(__file__).parent / "figures.css").read_text(encoding="utf-8")
-
-
 _MARKS = {Verdict.HOLDS: "✓", Verdict.PARTLY: "◐", Verdict.FAILS: "✗"}
-
-
 _CLASSES = {Verdict.HOLDS: "holds", Verdict.PARTLY: "partly", Verdict.FAILS: "fails"}
 
 

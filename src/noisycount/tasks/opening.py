@@ -104,10 +104,6 @@ def existing_ledger(
         configuration: Where the ledger is.
         anchored: Whether it must hold the row that the owner wrote down.
         makes: Whether to make it where a link leads to.
-
-    Raises:
-        LedgerError: The address is no ledger's, or the ledger cannot be read, or it is missing
-            though its head was written down.
     """
     place = Address.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
     known_head = configuration.known_head if anchored else None

@@ -53,17 +53,9 @@ def save_forecast_plot(told: TableForecast, file: Path) -> None:
 
 
 _COLUMNS = 31
-
-
 _LONGEST = 10
-
-
 _LEAST, _MOST, _POINTS = 0.5, 0.99, 50
-
-
 _SUREST = 1 - 1e-9  # what an axis up to 1 can tell from it
-
-
 _FACTORS = (Fraction(1, 2), Fraction(1), Fraction(2))
 
 

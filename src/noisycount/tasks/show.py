@@ -56,7 +56,6 @@ __all__ = [
     "view_object",
 ]
 
-
 _USUAL = Fraction(1, 10)
 
 

@@ -51,9 +51,6 @@ def draft(file: Path) -> Iterator[Path]:
     """Another file of the same ending, which takes the place of a file when all is written.
 
     Whatever happens inside, an older file stays whole, and no part of a new one is left.
-
-    Args:
-        file: The file.
     """
     part = file.with_name(f".{os.getpid()}.{file.name}")
     with writing(file):

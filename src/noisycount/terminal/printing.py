@@ -33,6 +33,7 @@ __all__ = [
     "seen_from_here",
     "wrapped",
 ]
+
 _BETWEEN = 3  # what a table draws between two columns
 _BREAKABLE = 24  # a longer word may break over lines, unless it is a number
 _NUMBER = re.compile(r"[^\w\s]*\d.*", re.DOTALL)

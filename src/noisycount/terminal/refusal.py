@@ -14,8 +14,9 @@ from noisycount.display.texts import printable, without_passwords
 from noisycount.errors import BudgetError, LedgerError, SourceError
 
 __all__ = ["REPLACING", "STATUSES", "USAGE", "status_of", "tell", "writable"]
+
+# The name of the error handler with which every text can be written.
 REPLACING = "noisycount.replacing"
-"""The name of the error handler with which every text can be written."""
 
 _PLAIN = {
     "ε": "epsilon",
@@ -79,9 +80,9 @@ codecs.register_error(REPLACING, _replaced)
 
 
 USAGE = 2
-STATUSES = {BudgetError: 3, SourceError: 4, LedgerError: 5}
-"""The exit status of a refusal of each seam, a class before its parents; of every other, 2."""
 
+# The exit status of a refusal of each seam, a class before its parents; of every other, 2.
+STATUSES = {BudgetError: 3, SourceError: 4, LedgerError: 5}
 _KINDS = {USAGE: "usage", 3: "budget", 4: "source", 5: "ledger"}
 
 

@@ -122,11 +122,7 @@ def chan_bound(scales: Sequence[float], beta: float) -> float:
 
 
 def added_noise(noise: Mechanism) -> SymmetricNoise:
-    """The mechanism, if it adds noise to the count.
-
-    Raises:
-        ValueError: If it does not.
-    """
+    """The mechanism, if it adds noise to the count."""
     if isinstance(noise, SymmetricNoise):
         return noise
     raise ValueError(

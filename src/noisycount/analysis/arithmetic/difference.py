@@ -41,11 +41,7 @@ class Operand(Protocol):
 
 
 def law_of(operand: Operand, name: str) -> CountDistribution:
-    """The law of an operand.
-
-    Raises:
-        ValueError: If it has none.
-    """
+    """The law of an operand."""
     law = getattr(operand, "law", None)
     if isinstance(law, CountDistribution):
         return law
@@ -124,9 +120,7 @@ class Interpolated:
         return total
 
 
-WIDEST = 1 << 27
-"""Counts of the narrower law that matter: standard deviations of some millions."""
-
+WIDEST = 1 << 27  # counts of the narrower law that matter: standard deviations of some millions
 _DIRECT = 1 << 15  # counts that are summed one by one
 _NODES = 16  # of a cell of a sixteenth of a deviation, over which logarithms change by 2.5 at most
 _CELLS_A_DEVIATION = 16
@@ -174,9 +168,6 @@ def sum_below(inner: CountDistribution, outer: CountDistribution, first: int, la
         outer: The law of Y.
         first: The first x.
         last: The last x, or somewhat farther.
-
-    Raises:
-        ValueError: If the run is longer than 2^27, or the laws bend in many places.
     """
     before = outer.probability(-np.inf, first - 1)
     if last - first < _DIRECT:

@@ -15,7 +15,6 @@ from noisycount.model.searches import bracketed_by_factors, root
 from noisycount.validation import fraction_of_one, not_nan
 
 __all__ = ["ratio"]
-
 _DEPTH = 45.0  # nats: what lies farther below the top of a law is beyond a double
 _WIDEST = 1 << 21  # counts of a law, of which every one is summed
 _NARROWEST = 1e-9  # of a first bracket, relative
@@ -146,11 +145,7 @@ def ratio(a: Operand, b: Operand) -> Ratio:
 
 
 def _table(law: CountDistribution, name: str) -> tuple[int, Reals]:
-    """The first count of a law and its probabilities from there on, with a sum of 1.
-
-    Raises:
-        ValueError: If it is too wide, or may be negative.
-    """
+    """The first count of a law and its probabilities from there on, with a sum of 1."""
     if law.support[0] < 0:
         raise ValueError(f"{name} must not be negative, got a law from {law.support[0]} on")
     first, last = window(law, _DEPTH)

@@ -13,8 +13,8 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 
 __all__ = ["unbiased"]
 
+# A function of counts as arrays, such as `numpy.square`: of all integers, negative ones too.
 OfCount = Callable[[Reals], Reals]
-"""A function of counts as arrays, such as `numpy.square`: of all integers, negative ones too."""
 
 
 @frozen

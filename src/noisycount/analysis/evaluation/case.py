@@ -20,9 +20,8 @@ from noisycount.model.populations.population import Population
 
 __all__ = ["FAR", "Case", "RawAnswer", "RoundedAnswer", "believed_table", "case_of", "table_of"]
 
+# An answer beyond all others; in the narrowest scales, and squared, it is a double still.
 FAR = 1e100
-"""An answer beyond all others; in the narrowest scales, and squared, it is a double still."""
-
 _WIDEST = 4_000_000  # counts, for which tables take some hundred megabytes
 
 
@@ -78,12 +77,7 @@ class Case:
 
 
 def case_of(population: Population, noise: SymmetricNoise, assumed: Population | None) -> Case:
-    """The case of additive noise.
-
-    Raises:
-        ValueError: If a law is too wide to be summed count by count, or the assumed one too far off
-            for its digits.
-    """
+    """The case of additive noise."""
     reach = float(math.ceil(noise.error_with_tail(-DEPTH)))
     errors = noise.errors.tabulated(reach)
     table = table_of(population.law(), population.size)

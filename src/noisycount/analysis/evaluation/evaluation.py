@@ -58,11 +58,7 @@ class Averages(Protocol):
 def averages(
     population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None
 ) -> Averages:
-    """The averages of an estimate.
-
-    Raises:
-        ValueError: If they cannot be computed.
-    """
+    """The averages of an estimate."""
     if by not in ESTIMATES:
         raise ValueError(f"by must be one of {', '.join(map(repr, ESTIMATES))}, got {by!r}")
     _check_populations(population, assumed)

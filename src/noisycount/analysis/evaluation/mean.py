@@ -18,8 +18,8 @@ from noisycount.model.laws.gram import POINTS, gram_points
 from noisycount.model.searches import first_wholes, roots
 
 __all__ = ["MeanEstimate"]
-
 _NODES, _WEIGHTS = leggauss(8)  # few points: a piece that they do not tell is halved
+
 # from values at the nodes to the series through them
 _TO_SERIES = np.linalg.inv(legvander(_NODES, 7))
 _SMOOTH = 1e-7  # of the whole in the last two terms of a series: the terms left out are far smaller

@@ -17,7 +17,6 @@ from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import DrawnPositives, Subsample
 
 __all__ = ["sampled_estimate"]
-
 _ENTRIES = 20_000_000  # pairs, whose tables take some hundred megabytes
 _EQUAL = 1e-11  # what rounding moves a posterior mean, in mean absolute deviations, and more
 _ROUNDING = 4 * float(np.finfo(float).eps)  # of a distance between two numbers that are rounded
@@ -62,12 +61,7 @@ class SampledEstimate:
 def sampled_estimate(
     population: Population, mechanism: Subsample, by: str, assumed: Population | None
 ) -> SampledEstimate:
-    """The table of an estimate from a sample.
-
-    Raises:
-        ValueError: If there are fewer records than the sample needs, the noise on top is not
-            discrete, the table is too large, or an answer is impossible under what is assumed.
-    """
+    """The table of an estimate from a sample."""
     size, drawn, noise = population.size, mechanism.sample_size, mechanism.noise
     if drawn > size:
         raise ValueError(f"sample_size must be at most the {size} records there are, got {drawn}")

@@ -79,8 +79,7 @@ class Certified:
         return -self.rest.upper, -self.rest.lower
 
 
-NOTHING = Certified(0.0, 0.0)
-"""Exactly 0."""
+NOTHING = Certified(0.0, 0.0)  # exactly 0
 
 
 @frozen
@@ -100,8 +99,7 @@ class Between:
         return cls(min(high, low + share * (high - low)), low, high, (low - 1, high - 1))
 
 
-Bounded = Certified | Between
-"""A number and bounds that contain what it stands for."""
+Bounded = Certified | Between  # a number and bounds that contain what it stands for
 
 
 def difference(gains: float, losses: float, rounding: float, uncertainty: float = 0.0) -> Certified:
@@ -119,9 +117,6 @@ def log_sum(logs: Reals) -> float:
 
 def checked_epsilons(epsilon: ArrayLike) -> list[float]:
     """ε as a list of numbers.
-
-    Raises:
-        ValueError: If an ε is negative, infinite or no number.
 
     Example:
         >>> checked_epsilons(0), checked_epsilons([[0.1], [0.2]])

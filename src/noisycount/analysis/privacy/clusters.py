@@ -12,7 +12,6 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Clusters", "Paths"]
-
 _BELOW = 8.0  # a typical logarithm, down to which values are told apart
 _ABOVE = 5.0  # and up to which they are: of two sides of a threshold one is not above it
 _LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its products
@@ -197,11 +196,7 @@ class Paths:
         return cls(np.ones(cases), np.zeros(cases), (1,) * cases, slope)
 
     def mixed(self, chances: Reals) -> Self:
-        """The law if the case is drawn, with these chances of each given others: rows.
-
-        Args:
-            chances: Of cases up to the given one alone.
-        """
+        """The law if the case is drawn, with these chances of each given others: rows."""
         ends = np.cumsum(self.sizes).tolist()
         weights = chances[:, self._cases]
         masses = [row[:end] * self.masses[:end] for row, end in zip(weights, ends, strict=True)]

@@ -229,8 +229,7 @@ def positive_sum(first: AnswerTable, weights: Reals, second: AnswerTable) -> tup
     return float(np.maximum(table, 0.0).sum()), _ROUNDING_ANSWERS * float(np.abs(weights).sum())
 
 
-Answer = Exact | SymmetricNoise
-"""How a count is answered."""
+Answer = Exact | SymmetricNoise  # how a count is answered
 _DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
 _LOST = 1e-12  # of the probability of all counts that are not in a table
 _REMEMBERED = 1 << 12  # curves, of a few numbers each

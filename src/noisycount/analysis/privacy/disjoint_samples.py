@@ -20,7 +20,6 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
 
 __all__ = ["parts_curve"]
-
 _DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
 
 
@@ -44,11 +43,7 @@ class SampledPart:
     mechanism: Exact | SymmetricNoise  # how the count is answered
 
     def surprises(self) -> Surprises:
-        """The law of E[K | answer] − E[K], which grows with the answer.
-
-        Raises:
-            ValueError: If there are too many counts.
-        """
+        """The law of E[K | answer] − E[K], which grows with the answer."""
         counted = Binomial(self.size, self.rate)
         low, high = counts_within(counted, _DEPTH)
         table = answer_table(self.mechanism, low, high)

@@ -17,9 +17,7 @@ from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 
 __all__ = ["LOST", "Kernel", "Lattice", "is_continuous", "kernel", "span"]
-
-LOST = 1e-13
-"""The mass of a law, on each side, that is left out."""
+LOST = 1e-13  # the mass of a law, on each side, that is left out
 _HALF_WAY = 0.5  # where only rounding parts the bounds
 _LEAST_BLUR = 1.0  # steps², of 1/(1/σ₁² + 1/τ²): then a grid is seen by 2·e^(−2π²) = 5e-9 at most
 _BLURRED = 1.1e-8  # twice that, and a tenth more for all the smaller terms
@@ -59,11 +57,7 @@ def is_continuous(mechanism: Exact | SymmetricNoise) -> bool:
 
 
 def kernel(mechanism: Exact | SymmetricNoise, steps: int) -> Kernel:
-    """The noise of a mechanism on a grid.
-
-    Raises:
-        ValueError: If its density is not of a public kind.
-    """
+    """The noise of a mechanism on a grid."""
     if not isinstance(mechanism, SymmetricNoise):
         return Kernel(0, 1, np.ones(1), np.ones(1), 0.0, _HALF_WAY)
     reach = _reach(mechanism)

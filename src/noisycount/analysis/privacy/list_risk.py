@@ -20,7 +20,6 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.validation import instance_of, positive_number, real_number
 
 __all__ = ["LEAST", "ListRisk", "list_risk"]
-
 _DEPTH = 34.0  # nepers: a number of records farther off has a probability below 1e-14
 Pattern = tuple[int, ...]
 
@@ -74,8 +73,7 @@ class Groups:
         ]
 
 
-LEAST = 10.0
-"""The expected number of records from which on a group is not given to the outsider."""
+LEAST = 10.0  # the expected number of records from which on a group is not given to the outsider
 _SHOWN = 0.1  # ε
 _CLOSE = 1.05  # times a lower bound: an upper one beyond it may be improved on
 

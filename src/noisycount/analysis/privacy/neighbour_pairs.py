@@ -29,7 +29,6 @@ from noisycount.model.subsampling import DrawnPositives, Subsample
 from noisycount.validation import instance_of
 
 __all__ = ["neighbour_pairs"]
-
 _DEEPEST = 700.0  # nepers below its mode at which a table ends: e^−700 is next to the least double
 _FARTHEST = 40.0  # standard deviations: beyond, a hypergeometric law is below e^−700
 _RESOLVED = 2.0  # standard deviations by which a block of counts may move a sample
@@ -375,11 +374,7 @@ def _refuse_rare(population: Exchangeable) -> None:
 
 
 def neighbour_pairs(mechanism: Mechanism, population: Population | None) -> list[Pair]:
-    """The laws of what gets the noise, if one record is positive and if it is negative.
-
-    Raises:
-        ValueError: If the property is certain, or the population does not say what is needed.
-    """
+    """The laws of what gets the noise, if one record is positive and if it is negative."""
     sample_size = _sample_size(mechanism, population)
     if population is None:
         return [known_count_pair()]

@@ -14,7 +14,6 @@ from noisycount.model.laws.count_law import CountDistribution, MeshPoints, Table
 from noisycount.model.laws.gamma import DIGITS, Reals
 
 __all__ = ["LinearPair", "TablePair"]
-
 _HIGHEST = 1e300  # of w, so that no product with a weight overflows
 _MOST = Fraction(10) ** 305  # a rational that does not overflow as a float
 _SPARE = 40  # of the 60 digits, down to which those of a gap may fall
@@ -441,8 +440,8 @@ def _half_way(log_plus: Reals, log_minus: Reals) -> Reals:
     return logs
 
 
+# Laws P₊ and P₋ of a count with a common base Q, such that P₊/P₋ grows with the count.
 Pair = LinearPair | TablePair
-"""Laws P₊ and P₋ of a count with a common base Q, such that P₊/P₋ grows with the count."""
 
+# w = (P₊ − e^ε·P₋)/Q of one ε as a function of the offset: negative, then positive.
 Excess = LinearExcess | TableExcess
-"""w = (P₊ − e^ε·P₋)/Q of one ε as a function of the offset: negative, then positive."""

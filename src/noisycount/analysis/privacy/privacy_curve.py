@@ -35,9 +35,7 @@ from noisycount.model.searches import Bracket, bracketed, root
 from noisycount.model.subsampling import Subsample
 
 __all__ = ["PrivacyCurve", "privacy_curve"]
-
-Answering = Exact | SymmetricNoise
-"""A mechanism that can be one of several."""
+Answering = Exact | SymmetricNoise  # a mechanism that can be one of several
 
 
 def _checked(
@@ -45,11 +43,7 @@ def _checked(
     population: Population | Atoms | None,
     questions: Iterable[Iterable[int]] | None,
 ) -> tuple[tuple[Answering, ...], tuple[Question, ...] | None]:
-    """How each of several answers is made, and what it is about; None: all about the same count.
-
-    Raises:
-        ValueError: If they do not fit each other.
-    """
+    """How each of several answers is made, and what it is about; None: all about the same count."""
     if not isinstance(population, Atoms):
         if questions is not None:
             raise ValueError(
@@ -74,11 +68,7 @@ def _several_answers(
     population: Population | Atoms | None,
     questions: tuple[Question, ...] | None,
 ) -> Divergences:
-    """The divergences of several answers.
-
-    Raises:
-        ValueError: If a property is certain, or these mechanisms cannot be had together.
-    """
+    """The divergences of several answers."""
     whole = whole_price(mechanisms)
     if isinstance(population, Atoms):
         workload = reduced_workload(population, questions or (), mechanisms)
@@ -131,6 +121,7 @@ _LARGEST_EPSILON = 700.0  # whose exponential does not overflow
 _UNDERFLOW = 1e-305  # below every upper end but 0: a goal of 0 has a logarithm too
 _LIKELY = 0.5  # from which on 1 less a float is exact
 _SHOWN = (0.0, 0.01, 0.1, 0.5, 1.0)  # ε
+
 _NOT_COMPOSED = (
     "guarantees against an outsider who does not know the other records must not be composed over "
     "answers about one database, which share what hides a record; give privacy_curve the list of "
@@ -422,11 +413,7 @@ class PrivacyCurve(Shown):
 
 
 def _goals(delta: ArrayLike) -> list[float]:
-    """δ as a list of numbers.
-
-    Raises:
-        ValueError: If one is not from 0 to 1.
-    """
+    """δ as a list of numbers."""
     goals = np.asarray(delta, dtype=np.float64)
     if not ((goals >= 0) & (goals <= 1)).all():
         raise ValueError(f"delta must be from 0 to 1, got {delta!r}")

@@ -16,8 +16,8 @@ from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Weighed", "hidden_by_count_pairs", "hidden_by_two_answers", "weighed", "window"]
 
+# The logarithm of Σ_y √(L_y(k)·L_y(k + d)) for distances d, L the law of all answers.
 Closeness = Callable[[Reals], Reals]
-"""The logarithm of Σ_y √(L_y(k)·L_y(k + d)) for distances d, L the law of all answers."""
 _OVERFLOW = 700.0  # ε whose exponential does not overflow
 _APART = -16.0  # e^−16 of what noise hides is less than the bounds are apart
 _UNDERFLOW = 1e-300  # below every weight but 0, so that ratios stay finite

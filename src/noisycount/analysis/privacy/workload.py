@@ -25,8 +25,7 @@ __all__ = [
     "table_answers",
 ]
 
-Pattern = tuple[int, ...]
-"""Which of some questions a record satisfies: ones and zeros."""
+Pattern = tuple[int, ...]  # which of some questions a record satisfies: ones and zeros
 
 
 @frozen
@@ -66,9 +65,6 @@ def reduced_workload(
 
     The answer to the complement of a question tells what one to the question would, as the size is
     public and noise is symmetric.
-
-    Raises:
-        ValueError: If no record has a neighbour.
     """
     patterns = atoms.patterns(questions)
     if atoms.size == 0:
@@ -125,8 +121,7 @@ def _mechanism(
     return mechanisms[pattern.index(1)] if any(pattern) else None
 
 
-MOST_MOVES = 600
-"""The different pairs of patterns that are bounded one by one."""
+MOST_MOVES = 600  # the different pairs of patterns that are bounded one by one
 _LEVELS = (1e-9, 1e-6, 1e-3, 0.02, 0.2, 0.5)  # of the number of records in two patterns
 _ROUNDING = 1e-12  # relative: of a few probabilities, each known to 3e-13
 

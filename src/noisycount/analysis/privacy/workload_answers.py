@@ -27,8 +27,7 @@ from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.populations.binomial import Binomial
 
-MOST_ANSWERS = 3
-"""The answers whose law is found as a whole."""
+MOST_ANSWERS = 3  # the answers whose law is found as a whole
 _MOST_PLACES = 1e9  # whole answers: some minutes
 _FEW_PLACES = 3e6  # some tenths of a second
 _MOST_FREQUENCIES = 3e7  # of a transform: 0.5 GB
@@ -160,8 +159,7 @@ _ROUNDING = 1e-12  # of the masses of one law, relative
 _UNIT = 2.0**-53
 _PER_LEVEL = 32.0  # roundings of transforms for each doubling of their length
 Complexes = NDArray[np.complex128]
-_Moved = tuple[Reals, Reals]
-"""The law of an answer, moved by a record and not."""
+_Moved = tuple[Reals, Reals]  # the law of an answer, moved by a record and not
 
 
 def is_independent(workload: Workload) -> bool:
@@ -333,9 +331,6 @@ def workload_answers(workload: Workload) -> Divergences:
 
     Of many answers about one count, with noises of different kinds, the upper ends are those of
     the count; where all other records are known, what the ε of all answers leaves.
-
-    Raises:
-        ValueError: If there are more answers than can be had or bounded.
     """
     is_one = len(workload.mechanisms) == 1
     if is_one and workload.size == 1 and whole_price(workload.mechanisms[0]) is None:

@@ -48,8 +48,7 @@ class MeshPoints:
         return bool(self.offsets.size == self.offsets[-1] - self.offsets[0] + 1)
 
 
-TIE = 1e-14
-"""A quantile's level counts as reached within this of it, so that symmetric ties hold."""
+TIE = 1e-14  # a quantile's level counts as reached within this of it, so that symmetric ties hold
 
 
 class CountDistribution(ABC):
@@ -282,11 +281,7 @@ class TableLaw(CountDistribution):
 
 
 def weighted_table(first: int, log_probabilities: Reals, likelihoods: Sequence[Factor]) -> TableLaw:
-    """The law of a table on first, first + 1, and so on, times likelihoods.
-
-    Raises:
-        ValueError: If the likelihoods leave no count of the table.
-    """
+    """The law of a table on first, first + 1, and so on, times likelihoods."""
     product, last = Product(tuple(likelihoods)), first + log_probabilities.size - 1
     low, high = product.support
     start, stop = math.ceil(max(first, low)), math.floor(min(last, high))

@@ -38,14 +38,13 @@ __all__ = [
     "mode_and_turns",
 ]
 
+# What is said where factors leave no count.
 IMPOSSIBLE = (
     "answer is impossible: no count can have it under this population, "
     "so check the answer, the size and the rate"
 )
-"""What is said where factors leave no count."""
-LOG_TIE = 1e-12
-"""In nats: what rounding moves a difference of log-weights, and more."""
 
+LOG_TIE = 1e-12  # in nats: what rounding moves a difference of log-weights, and more
 _CENTRES = 4  # of the first the largest is known up to rounding; of those near it, exactly
 _CERTAIN = 1e-9  # of the largest step: more than rounding moves a sum of steps
 

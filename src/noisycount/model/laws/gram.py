@@ -8,9 +8,9 @@ from noisycount.model.laws.gamma import Reals
 
 __all__ = ["POINTS", "gram_points", "gram_rule"]
 
+# Points of a rule: it sums a polynomial of degree 47 exactly, and e^(−s·k) over k < L to the last
+# digits of a double where s·L <= 8.
 POINTS = 24
-"""Points of a rule: it sums a polynomial of degree 47 exactly, and e^(−s·k) over k < L to the last
-digits of a double where s·L <= 8."""
 
 
 @lru_cache(maxsize=512)

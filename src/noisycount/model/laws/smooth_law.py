@@ -18,7 +18,6 @@ from noisycount.model.searches import Bracket, first_whole
 from noisycount.validation import fraction_of_one, not_nan
 
 __all__ = ["Blocks", "LogWeight", "blocks_between", "mesh_points", "smooth_law"]
-
 _LEVELS = 50  # of blocks: the longest has 24·2^49 integers, more than any number of records
 _HALVINGS = 6  # of a steep block at once: most parts of a steeper one are left out later
 LogWeight = Callable[[Reals], Reals]
@@ -425,11 +424,7 @@ class SmoothLaw(CountDistribution):
 
 
 def smooth_law(factors: Sequence[Factor]) -> SmoothLaw:
-    """The law proportional to a product of smooth factors.
-
-    Raises:
-        ValueError: If the factors rule each other out.
-    """
+    """The law proportional to a product of smooth factors."""
     product = Product(tuple(factors))
     low, high = product.support
     if low > high:

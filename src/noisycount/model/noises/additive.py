@@ -36,8 +36,8 @@ __all__ = [
     "require_log_concave",
 ]
 
+# ln(1/2): of a tail and the mass within, the one below it is the part that keeps its digits.
 LOG_HALF = -math.log(2)
-"""ln(1/2): of a tail and the mass within, the one below it is the part that keeps its digits."""
 
 
 def log_one_minus_exp(logarithm: float) -> float:

@@ -6,19 +6,12 @@ from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 
 __all__ = ["NOISES", "NoiseClass", "noise_class"]
-
-NoiseClass = type[AdditiveNoise]
-"""A class of noise, which makes noise of a scale."""
-
+NoiseClass = type[AdditiveNoise]  # a class of noise, which makes noise of a scale
 NOISES: tuple[NoiseClass, ...] = (Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian)
 
 
 def noise_class(noise: object) -> NoiseClass:
-    """The class of noise that was given.
-
-    Raises:
-        ValueError: If it is none.
-    """
+    """The class of noise that was given."""
     if isinstance(noise, type) and issubclass(noise, AdditiveNoise):
         return noise
     *names, last = (kind.__name__ for kind in NOISES)

@@ -15,7 +15,6 @@ from noisycount.model.noises.sum_transforms import (
 )
 
 __all__ = ["along_line", "around_all_poles", "around_period", "log_density"]
-
 _BEND = 0.38  # radians by which the ends of a hyperbola lean to the right, away from the vertical
 _SPACING = 0.08  # of nodes: towards vertical ends the rule errs by e^(−2π·0.38/0.08) = 1e-13
 _PANEL = 16  # nodes at once, before it is asked whether they added anything
@@ -28,8 +27,9 @@ _QUICK = 12  # trials for Newton's steps alone, which need few where the slope i
 _FARTHEST_LOGIT = 300.0  # e^±300 are doubles, so that θ and pole − θ keep their digits
 _TINY = 1e-290  # instead of 0 in a quotient or a logarithm: quotients by it do not overflow
 _WIDEST_ON_LATTICE = 2.0  # the courses on a lattice have their branch points at |z| = 2
+
+# From the variable z of a hyperbola to the steps σ from its vertex, and dσ/dz.
 Course = Callable[[Complexes], tuple[Path, Complexes]]
-"""From the variable z of a hyperbola to the steps σ from its vertex, and dσ/dz."""
 
 
 def along_line(variable: Complexes) -> tuple[Path, Complexes]:

@@ -42,11 +42,12 @@ from noisycount.model.noises.sum_transforms import (
 )
 
 __all__ = ["SumLaw", "SummedErrors"]
-
 Flags = NDArray[np.bool_]
+
 # records²: at ±iπ, the ends of a period, a transform is down by e^(−π²·7/2) = 1e-15
 _WIDE_VARIANCE = 7.0
 _WIDE_SCALE = 4.0  # records of the widest Laplace scale, as `log_density` promises
+
 # records: nine deviations of Gaussian noise of that variance, e^−41 below its top
 _OUT_OF_REACH = 24
 _STRIDES = 1.25 ** np.arange(40)  # of a search for where a law has fallen, in one evaluation
@@ -250,6 +251,7 @@ def _table(law: SumLaw) -> LatticeTable | None:
 
 
 _ROUNDING = 5e-13  # of a tail: twice what was ever found against closed forms
+
 # over half the narrowest scale, where a law of noise is close to a polynomial
 _NODES = chebpts2(16)
 _SHORTEST = 256.0  # records over which nodes on the lattice are about where they should be

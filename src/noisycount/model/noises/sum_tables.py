@@ -19,12 +19,11 @@ from noisycount.model.noises.additive import ErrorLaw
 
 __all__ = ["DEEPEST", "LONGEST", "LatticeTable", "lattice_table", "sum_table"]
 
+# Integers on each side: the products of two parts of that length take some 20 milliseconds.
 LONGEST = 4096
-"""Integers on each side: the products of two parts of that length take some 20 milliseconds."""
 
+# Nats to which a sum is told, and 40 more than posteriors look at for any number of records.
 DEEPEST = 240.0
-"""Nats to which a sum is told, and 40 more than posteriors look at for any number of records."""
-
 _LEFT_OUT = 40.0  # nats: what parts that end there leave out of the others is beyond a double
 _LEAST = 1e-200  # smaller masses of very narrow noise may be of products that underflow
 

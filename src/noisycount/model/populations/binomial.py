@@ -73,12 +73,7 @@ class Formulated(Exchangeable):
 
     @property
     def table(self) -> Tabulated:
-        """The same law as a table.
-
-        Raises:
-            ValueError: If there are more than 10^8 records, or the probabilities do not add up to
-                1 within 1e-9.
-        """
+        """The same law as a table."""
         return _table(self)
 
     @property

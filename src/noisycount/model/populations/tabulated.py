@@ -22,9 +22,8 @@ from noisycount.model.subsampling import sample_likelihood
 
 __all__ = ["LARGEST_TABLE", "Tabulated"]
 
+# The most records whose counts are kept one by one: a table of them takes 0.8 GB.
 LARGEST_TABLE = 10**8
-"""The most records whose counts are kept one by one: a table of them takes 0.8 GB."""
-
 _SUM_TOLERANCE = 1e-9  # what rounding to ten digits leaves of a sum; beyond it is a mistake
 
 

@@ -30,9 +30,8 @@ __all__ = [
     "laplace_by_inversion",
 ]
 
+# A number times 2^bits: an integer that is not above it, and one that is not below.
 Enclosed = tuple[int, int]
-"""A number times 2^bits: an integer that is not above it, and one that is not below."""
-
 _GUARD = 64  # binary digits beyond those that are asked for
 
 

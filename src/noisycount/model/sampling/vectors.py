@@ -13,12 +13,10 @@ from noisycount.model.sampling.scalar import Entropy
 
 __all__ = ["LARGEST_TERM", "discrete_gaussian_array", "discrete_laplace_array"]
 
+# The largest numerator and denominator of a scale. Their products with twice a trial number, or
+# with the units of e^−1 that a draw is far out, stay under 2^63: a trial of 2^9 has a chance below
+# 10^−1000, a draw of 2^9 units one of e^−512.
 LARGEST_TERM = 2**53
-"""The largest numerator and denominator of a scale.
-
-Their products with twice a trial number, or with the units of e^−1 that a draw is far out, stay
-under 2^63: a trial of 2^9 has a chance below 10^−1000, a draw of 2^9 units one of e^−512."""
-
 _CHUNK = 1 << 15  # draws at once: arrays of 256 kB, however many are asked for
 _WORD = 1 << 32  # the values of a random word
 _MANY = 1 << 13  # draws for which tables are worth their while

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from noisycount.tasks.risk.risk import Risks
 
 __all__ = ["router"]
-
 KINDS = ", ".join(NOISE_KINDS)
 Noise = Annotated[str | None, Field(max_length=100, description=f"Or: a kind of noise, {KINDS},")]
+
 Scale = Annotated[
     str | None, Field(max_length=100, description="and its scale in records: 10 or 20/3.")
 ]
@@ -63,6 +63,7 @@ def stated_noise(
 
 
 router = APIRouter(tags=["meaning"], route_class=JsonRoute)
+
 _REFINING: dict[str, JsonValue] = {
     "answers": [107],
     "size": 5912,

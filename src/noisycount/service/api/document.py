@@ -55,6 +55,7 @@ def by_name(of: str) -> Shape:
 _PROBLEM = members(
     "type title:string status:integer detail:string", type={"type": "string", "format": "uri"}
 ) | {"additionalProperties": False}
+
 _ALWAYS = (400, 401, 404, 405, 408, 413, 422, 429, 500, 503)
 
 
@@ -93,11 +94,11 @@ def _refusal(status: int) -> dict[str, Any]:
     }
 
 
+# What is left of the budgets that pay for an answer: the members of `Remains.object`.
 BUDGETS = (
     "remaining:string budget:string|object dataset_remaining:string dataset_budget:string|object"
     " quota_remaining:string|null quota:string|object|null"
 )
-"""What is left of the budgets that pay for an answer: the members of `Remains.object`."""
 
 
 def documented(types: str, example: str, **shapes: Shape) -> tuple[Shape, Any]:
@@ -110,6 +111,7 @@ DATASETS = documented(
     '{"datasets": [{"dataset": "survey"}]}',
     datasets=listed(members("dataset:string")),
 )
+
 DATASET = documented(
     f"dataset:string unit:string|null size:integer|null columns unreadable_as_missing {BUDGETS}"
     " price:string affordable:integer|null budget_words:string",
@@ -123,6 +125,7 @@ DATASET = documented(
     columns=by_name("string"),
     unreadable_as_missing=listed("string"),
 )
+
 PLAN = documented(
     "dry_run:boolean confidence:number dataset:string where:string|null meaning:string|null"
     f" unit:string|null odds:string cost:string|object {BUDGETS} affordable:boolean"
@@ -137,6 +140,7 @@ PLAN = documented(
     "analyst": "ana", "repeated": false, "hints": []
     }""",
 )
+
 REHEARSAL = documented(
     "rehearsal:boolean units:integer note:string where:string|null unit:string|null"
     " confidence:number charged:string",
@@ -147,6 +151,7 @@ REHEARSAL = documented(
     "confidence": 0.95, "epsilon": "0.15", "charged": "0"
     }""",  # noqa: E501 - one text
 )
+
 RELEASE = documented(
     "confidence:number dataset:string where:string|null odds:string charged:string|object"
     f" {BUDGETS} analyst:string repeated:boolean key:string",
@@ -161,7 +166,9 @@ RELEASE = documented(
     "key": "ana:2026-11-22-poor-health", "better": null, "hints": []
     }""",
 )
+
 FOUND = members("dataset:string analyst:string key:string"), RELEASE[1]
+
 REFINEMENT = documented(
     "answer:number answers size:integer epsilon:string|null mechanism:string scale:string"
     " mean:number median:integer mode:integer standard_deviation:number interval level:number"
@@ -176,6 +183,7 @@ REFINEMENT = documented(
     answers=listed("number"),
     interval=listed("integer"),
 )
+
 RISKS = documented(
     "size:integer mechanism:string scale:string|null epsilon:string odds:string"
     " standard_error:number adversaries cautions",

@@ -45,7 +45,6 @@ from noisycount.tasks.show import View, budget_words, entry_object, offer_object
 from noisycount.tasks.table.options import NOISES, as_items, as_margins, check_query
 
 __all__ = ["Question", "Spend", "found", "owner_of_name", "parsed", "router"]
-
 Value = TypeVar("Value")
 Text = TypeVar("Text", str, list[str])
 
@@ -75,6 +74,7 @@ _EXAMPLES: list[JsonValue] = [
         "groups_per_unit": 1,
     },
 ]
+
 _Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 _Price = Annotated[str, Field(max_length=100, examples=["0.15"])]
 _Key = Annotated[str, Field(max_length=1000)] | int | bool | None
@@ -141,12 +141,7 @@ class Question(BaseModel):
         return sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
 
     def query(self) -> Query:
-        """The question, of which all is checked that needs no data set.
-
-        Raises:
-            NoisyCountError: It makes no sense as it stands, or has no price, or more than one.
-            UsageError: Parts of it do not belong together.
-        """
+        """The question, of which all is checked that needs no data set."""
         wheres = _listed(self.where)
         query = Query(
             wheres=wheres,
@@ -216,14 +211,7 @@ class Spend:
         return f"{self.user.name}:{self.key}"
 
     def reply(self, state: ServiceState) -> Reply:
-        """The reply, made now or long ago.
-
-        Raises:
-            UnknownError: There is no such data set for the user.
-            InFlightError: The request is worked on already.
-            ReuseError: The key names another request.
-            NoisyCountError: The question, the budget or the ledger refuses it.
-        """
+        """The reply, made now or long ago."""
         state.dataset(self.user, self.dataset)
         with state.in_flight.of(self.name):
             reply = state.replies.of(self.name) or self._made(state)
@@ -276,9 +264,6 @@ def found(name: str, user: User, state: ServiceState) -> bytes:
         name: The key of the reply.
         user: Who asks for it.
         state: Where it is kept.
-
-    Raises:
-        UnknownReleaseError: There is none of that name, or not for this user.
     """
     if not name.isprintable():
         raise UnknownReleaseError

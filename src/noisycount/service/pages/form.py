@@ -68,14 +68,7 @@ class FormOperator:
         return abs(self.shape.value)
 
     def text(self, column: str, kind: Kind, values: tuple[str, str], field: str) -> str:
-        """What it says in the language of questions.
-
-        Args:
-            column: Its name.
-            kind: What it holds.
-            values: What was typed into the two fields.
-            field: The identifier of the first of them on the page.
-        """
+        """What it says in the language of questions."""
         name = written_name(column)
         if self.shape is Shape.NONE:
             return f"{name} {self.name}"
@@ -117,10 +110,12 @@ _LISTED = (*_operators(Shape.LIST, "in: is one of", "not in: is none of"),)
 _MISSING = (*_operators(Shape.NONE, "is null: is missing", "is not null: is not missing"),)
 _NUMBERS = (">=: is at least", "<=: is at most", ">: is more than", "<: is less than")
 _TIMES = (">=: is not before", "<=: is not after", ">: is after", "<: is before")
+
 _LIKE = (
     "like: is like (% stands for anything)",
     "not like: is not like (% stands for anything)",
 )
+
 _OF_NUMBERS = (*_operators(Shape.ONE, *_NUMBERS), _BETWEEN, *_EQUAL, *_LISTED, *_MISSING)
 _OF_TIMES = (*_operators(Shape.ONE, *_TIMES), _BETWEEN, *_EQUAL, *_MISSING)
 _OF_TEXTS = (*_EQUAL, *_LISTED, *_operators(Shape.ONE, *_LIKE), *_MISSING)

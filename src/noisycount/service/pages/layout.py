@@ -41,6 +41,7 @@ _POLICY = (
     "frame-ancestors 'none'",
     "base-uri 'none'",
 )
+
 _ALWAYS = {
     "Content-Security-Policy": "; ".join(_POLICY),
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -50,20 +51,21 @@ _ALWAYS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+
+# For what may show a data set: no cache, a shared one least of all, has a copy.
 PAGE_HEADERS = {**_ALWAYS, "Cache-Control": "no-store"}
-"""For what may show a data set: no cache, a shared one least of all, has a copy."""
 
+# For the style and the script, whose addresses change with their content.
 STATIC_HEADERS = {**_ALWAYS, "Cache-Control": "public, max-age=31536000, immutable"}
-"""For the style and the script, whose addresses change with their content."""
-
 _FOLDER = Path(__file__).parent
+
 _TYPES = {
     "noisycount.css": "text/css; charset=utf-8",
     "noisycount.js": "text/javascript; charset=utf-8",
     "noisycount.svg": "image/svg+xml",
 }
-_DIGITS = 12
 
+_DIGITS = 12
 router = APIRouter(include_in_schema=False)
 
 

@@ -40,7 +40,6 @@ from noisycount.tasks.report.words import (
 )
 
 __all__ = ["AT_ONCE", "Filters", "router"]
-
 AT_ONCE = 50  # entries on a page
 _PAGE = re.compile(r"[1-9][0-9]{0,5}")
 
@@ -146,14 +145,7 @@ class LedgerPage:
 
     @classmethod
     def of(cls, state: ServiceState, user: User, filters: Filters, *, checks: bool) -> Self:
-        """What a user may see; an analyst sees their own entries alone.
-
-        Args:
-            state: Has the ledger.
-            user: Who asks.
-            filters: What is wanted.
-            checks: Whether an owner wants every row checked now.
-        """
+        """What a user may see; an analyst sees their own entries alone."""
         found = selected(state.ledger, _selection(state, user, filters), filters.first, AT_ONCE)
         rows = [_row(each) for each in _newest_first(found, user)]
         if not user.is_owner:

@@ -27,12 +27,8 @@ from noisycount.tasks.explore.sliders import Sliders, deltas, is_affordable
 from noisycount.tasks.risk.risk import Adversary, float_above
 
 __all__ = ["DELTA", "FLOOR", "ErrorCurves", "PosteriorView", "PrivacyCurves", "WorthCurves"]
-
-DELTA = 1e-6
-"""The δ of noise that has no ε without one."""
-
+DELTA = 1e-6  # the δ of noise that has no ε without one
 _EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
-
 
 # Up to which standard deviation of the count refined errors take a tenth of a second at most.
 _MOST_SPREAD = {"discrete-laplace": 100.0, "laplace": 10.0, "discrete-gaussian": 6.0}
@@ -155,9 +151,7 @@ def _spread(places: Sequence[int]) -> list[int]:
     return [places[place] for place in chosen.tolist()]
 
 
-FLOOR = 1e-9
-"""The smallest δ that is drawn."""
-
+FLOOR = 1e-9  # the smallest δ that is drawn
 _HALVINGS = 5  # of the axis, until a curve is narrow enough to be drawn by itself
 _BISECTIONS = 2
 _SHARES = (0.0, 0.35, 0.7, 0.85, 0.95, 0.99)  # of the ε at which a curve leaves

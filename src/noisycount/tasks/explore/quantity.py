@@ -10,7 +10,6 @@ from noisycount.frozen import frozen
 from noisycount.validation import written
 
 __all__ = ["EPSILON", "QUANTITIES", "Quantity"]
-
 _LONGEST = 20
 _SIGNED = re.compile(r"(-?)(.+)")
 _LEADING = ("1", "1.5", "2", "3", "5", "7")
@@ -102,15 +101,19 @@ def _quantity(  # noqa: PLR0913, PLR0917  (one line a quantity)
 
 
 _SHARES = _numbers("0 .01 .02 .05 .1 .2 .3 .4 .5 .6 .7 .8 .9 .95 .99 .999")
+
 _RATES = _numbers(
     ".001 .002 .005 .01 .015 .02 .03 .05 .07 .1 .15 .2 .25 .3 .4 .5 .6 .7 .8 .9 .95 .98 .99"
 )
+
 _DRAWN = (*_SHARES[1:-3], Fraction(1))
 _SIZES = tuple(number for number in _decades("10", "1000000") if number.denominator == 1)
 _QUARTERS = tuple(Fraction(number, 4) for number in range(-16, 17))
 _SHARE, _FAR = "share from 0 to 1", "How far the answer is from what was expected"
 _DRAWN_WORDS = "Share of the records that is drawn and counted"
 _KNOWN_WORDS = "Share of the records that somebody knows"
+
+# The sliders, in the order in which a page shows them.
 QUANTITIES: dict[str, Quantity] = {
     made.name: made
     for made in (
@@ -132,9 +135,9 @@ QUANTITIES: dict[str, Quantity] = {
         _quantity("deviations", _FAR, "standard deviations", "-4 4", "1", _QUARTERS),
     )
 }
-"""The sliders, in the order in which a page shows them."""
 
 _SCALES = QUANTITIES["scale"]
 _EPSILONS = f"{1 / _SCALES.high} {1 / _SCALES.low}"
+
+# What may be given in place of the scale of Laplace noise.
 EPSILON = _quantity("epsilon", "ε of Laplace noise", "no unit", _EPSILONS, "1/10")
-"""What may be given in place of the scale of Laplace noise."""

@@ -22,10 +22,10 @@ from noisycount.tasks.explore.quantity import EPSILON, QUANTITIES
 from noisycount.tasks.risk.risk import Adversary, RiskScenario
 
 __all__ = ["NAMES", "Sliders", "deltas", "is_affordable", "view_object"]
-
 _NOISE = "discrete-laplace"
+
+# What an address says, in this order.
 NAMES = ("size", "rate", "noise", "scale", "sample", "known", "deviations")
-"""What an address says, in this order."""
 
 
 @frozen
@@ -72,9 +72,6 @@ class Sliders:
 
         Args:
             given: Texts by name; `epsilon` may stand for the scale of Laplace noise.
-
-        Raises:
-            NoisyCountError: A name or a value is unknown, or both scale and ε are given.
         """
         odd = [name for name in given if name not in {*NAMES, EPSILON.name}]
         if odd:

@@ -262,10 +262,10 @@ def _plot(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> Plot:
     return Plot("explore", "noisycount", "Explore", title, "", x, y, (Panel("", tuple(lines)),))
 
 
+# Each chart by its name, in the order in which a page shows them.
 VIEWS: dict[str, Callable[[Sliders], ChartView]] = {
     "posterior": _posterior,
     "error": _error,
     "delta": _delta,
     "utility": _utility,
 }
-"""Each chart by its name, in the order in which a page shows them."""

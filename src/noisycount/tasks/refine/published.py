@@ -30,7 +30,6 @@ __all__ = [
     "written_columns",
 ]
 
-
 Rows = NDArray[np.int64]
 Key = int | float | str | bool | None
 

@@ -102,9 +102,7 @@ class RowEstimates:
         self.is_told[rows] = True
 
 
-SEED = 1
-"""The same table says the same again."""
-
+SEED = 1  # the same table says the same again
 _MOST, _FEWEST = 10_000, 100
 _NUMBERS = 10_000_000  # counts of all draws together, where draws are many
 _BLOCK = 1_000_000  # counts that are looked at together

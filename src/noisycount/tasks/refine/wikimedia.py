@@ -18,7 +18,6 @@ from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, Ro
 from noisycount.tasks.refine.query import RefineQuery
 
 __all__ = ["is_wikimedia", "wikimedia_table"]
-
 _DAY = re.compile(r"(?<![0-9])([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?![0-9])")
 _COLUMNS = (0, 1, 2)
 _NEXT = "medium"
@@ -96,11 +95,13 @@ def _notes(asked: RefineQuery, day: str, least: dict[str, int]) -> tuple[str, ..
 
 
 _KEYS = ("country_code", "project", "page")
+
 _NAMES = {  # by the number of columns before the count
     4: ("country", *_KEYS),
     5: ("country", "country_code", "project", "page_id", "page"),
     6: ("country", "country_code", "project", "page_id", "page", "qid"),
 }
+
 _ENDINGS = (".tsv", ".tsv.gz")
 _COUNT = re.compile(r"[0-9]{1,15}")
 _CODE = re.compile(r"[A-Z]{2}|--|")

@@ -214,10 +214,12 @@ def _table_page(
 
 
 _OF_DATASET = ("dataset", "unit", "neighbours")
+
 _HEADER = (
     *("version", "made", "analyst", "question", "purpose"),
     *("answer", "error_95", "mechanism", "scale", "epsilon", "rho", "delta", "status", "key"),
 )
+
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", *"\uff1d\uff0b\uff0d\uff20")
 
 
@@ -357,9 +359,10 @@ _WRITERS: dict[str, Callable[[Report, Config], str]] = {
     "json": lambda report, configuration: _json(report_object(report, configuration)),
     "registry": lambda report, _: _json(registry_objects(report)),
 }
-FORMS = tuple(_WRITERS)
-"""Their names."""
 
+FORMS = tuple(_WRITERS)  # their names
+
+# What each form is to a browser.
 MEDIA = {
     "html": "text/html",
     "csv": "text/csv",
@@ -367,7 +370,6 @@ MEDIA = {
     "json": "application/json",
     "registry": "application/json",
 }
-"""What each form is to a browser."""
 
 
 def written_report(report: Report, configuration: Config, form: str) -> str:

@@ -10,17 +10,19 @@ from noisycount.tasks.report.report import DatasetReport, Report
 from noisycount.tasks.report.words import loss_words, neighbours_words
 
 __all__ = ["registry_objects"]
-
 Object = dict[str, Any]
 _TIER = 3
+
 _ACTORS = (
     "The owner of the records, who is trusted; analysts, who are not, and who see noisy answers"
     " alone; everybody to whom these are shown."
 )
+
 _COMPOSITION = (
     "Sequential: the epsilon, the rho and the delta of all answers are added up exactly; analysts"
     " may choose questions and prices by earlier answers."
 )
+
 _MECHANISMS = (
     "Discrete Laplace and discrete Gaussian noise after Canonne, Kamath and Steinke (2020), drawn"
     " in integer arithmetic from the operating system's randomness, so that no floating-point"

@@ -106,9 +106,7 @@ def _sizes(table: dict[str, Any], entry: Entry) -> list[int]:
     return [level.size for level in stored_levels(table, cells)]
 
 
-CONFIDENCE = 0.95
-"""With which the ± of a report are stated."""
-
+CONFIDENCE = 0.95  # with which the ± of a report are stated
 _LONGEST = 300  # characters of a question that no noisycount wrote
 _UNREADABLE_RELEASED = (ValueError, TypeError, KeyError, ZeroDivisionError)
 

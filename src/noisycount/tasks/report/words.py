@@ -34,28 +34,30 @@ __all__ = [
 
 Facts = list[tuple[str, str]]
 TITLE = "Report on private counts"
-CHECKED = "checked"
-"""The name of what is told of the rows of the ledger."""
+CHECKED = "checked"  # the name of what is told of the rows of the ledger
 
+# The names of the columns of a table of releases.
 HEADER = ("when (UTC)", "who asked", "question", "what for", "answer", "noise", "price")
-"""The names of the columns of a table of releases."""
 
 _ERROR = (
     f"± is the privacy noise alone: with {percent(CONFIDENCE)} confidence the true count of the"
     " records lies that near. It says nothing of the sampling error, of how well the records stand"
     " for anybody else."
 )
+
 _ROUNDING = (
     "What was spent is rounded up, what is left is rounded down; the JSON form has every number"
     " exactly."
 )
+
 _ASKERS = (
     "Of several who asked the first has paid; the others asked for the same answer later, free of"
     " charge. What for is told of all of them. Whoever has an answer may have passed it on."
 )
-NOTES = (_ERROR, _ROUNDING, _ASKERS, "No true count is kept or shown.")
-"""How a report is read."""
 
+NOTES = (_ERROR, _ROUNDING, _ASKERS, "No true count is kept or shown.")  # how a report is read
+
+# The words of a report, and what they mean.
 TERMS = (
     (
         "ε (epsilon)",
@@ -110,18 +112,15 @@ TERMS = (
         ),
     ),
 )
-"""The words of a report, and what they mean."""
 
-SIGNED = ("Controller", "Date", "Signature")
-"""What is added by hand when a report is filed."""
-
-ANALYSTS = ("analyst", "budget", "spent", "left")
-"""The names of the columns of a table of analysts."""
+SIGNED = ("Controller", "Date", "Signature")  # what is added by hand when a report is filed
+ANALYSTS = ("analyst", "budget", "spent", "left")  # the names of the columns of a table of analysts
 
 _CHANGES = {
     NeighbourRelation.ADD_REMOVE: "adding or removing",
     NeighbourRelation.REPLACEMENT: "replacing",
 }
+
 _NOTHING_LEFT = "nothing, until the ledger is restored"
 
 

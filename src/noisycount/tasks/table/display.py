@@ -287,13 +287,7 @@ def _sums(plan: TablePlan, *, has_other: bool) -> Iterator[tuple[str, str]]:
 def level_rows(
     levels: Sequence[ShownLevel], confidence: float, of_noise: str = ""
 ) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """The names of columns, and a row for each level.
-
-    Args:
-        levels: What is told.
-        confidence: With which errors are stated.
-        of_noise: What stands before the name of the errors.
-    """
+    """The names of columns, and a row for each level."""
     each = f"{of_noise}each ({percent(confidence)})"
     header = ("counts by", "how many", each, "all at once", "share")
     rows = [

@@ -31,6 +31,7 @@ NOISES: Mapping[str, type[DiscreteNoise]] = {
     "laplace": DiscreteLaplace,
     "gaussian": DiscreteGaussian,
 }
+
 ONE_PRICE = "give either --epsilon, or both --within and --guess, such as --within 20% --guess 100"
 
 
@@ -86,6 +87,7 @@ def _as_output(_: click.Context, __: click.Parameter, path: Path | None) -> Path
 
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
+
 _OPTIONS = (
     click.option(
         "--by",
@@ -160,6 +162,7 @@ _OPTIONS = (
         help="Write all rows to a new file: .csv, .parquet, .json or .arrow.",
     ),
 )
+
 _ASKED = (
     *("other", "noise", "rho", "delta", "margins", "groups_per_unit", "cumulative"),
     *("epsilon", "within", "guess", "confidence"),
