@@ -245,3 +245,120 @@ def test_what_is_quickly_found_expected_is_no_surprise(
     assert found
     for answer in found:
         assert posterior_of(float(answer), population, mechanism).surprise >= SURPRISING
+
+
+TABLE = {"mechanism": nc.DiscreteLaplace(5), "tree": nc.Tree.flat(["Bonn", "Köln", "Trier"])}
+HALVES = nc.Splits.multinomial([0.5, 0.5])
+CONTRADICTIONS = {
+    "a share that the prior leaves to nobody": (
+        [52, 11, -94],
+        {**TABLE, "total": 60, "prior": nc.Splits(1)},
+        "20 expected .* under the stated prior: check the answer of Trier, the prior and the noise",
+    ),
+    "rates that are others, with a total that nobody stated": (
+        [1000, 10],
+        {"mechanism": nc.Laplace(5), "prior": HALVES},
+        "750 expected .* under the stated prior: check the answer of [01], the prior and the noise",
+    ),
+    "a suppressed cell that holds most": (
+        [nc.below(20), 60, 40],
+        {**TABLE, "total": 1000, "prior": nc.Splits([90, 5, 5])},
+        "900 expected .* under the stated prior: check the answer of Bonn, the prior and",
+    ),
+    "an answer below every count, under a learned prior": (
+        [52, 11, -94],
+        TABLE,
+        "0.00 expected .* whatever the counts are: check the answer of Trier, what is known of its",
+    ),
+    "an answer above the public total": (
+        [52, 11, 300],
+        {**TABLE, "total": 60},
+        "60 expected .* whatever the counts are: check the answer of Trier, what is known of its",
+    ),
+    "cells that add up to more than the public total": (
+        [600, 700],
+        {"mechanism": nc.Gaussian(5), "total": 1000},
+        "1,000 expected .* under the stated total: check the total and the noise",
+    ),
+    "a total that its law excludes": (
+        {0: [9000], -1: [600, 8400]},
+        {"mechanism": nc.DiscreteLaplace(5), "total": HEALTH, "tree": nc.Tree.flat(2)},
+        "101 expected .* under the stated total: check the total and the noise",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_a_table_that_contradicts_what_was_stated_warns_once(name: str) -> None:
+    """Where it is asked, in words and numbers, and in what the result shows of itself."""
+    answers, given, words = CONTRADICTIONS[name]
+    with pytest.warns(UserWarning, match=f"answers this far from the {words}") as caught:
+        told = nc.table_posterior(answers, **given)
+    assert [one.filename for one in caught] == [__file__]
+    assert told.surprise < SURPRISING
+    assert repr(told).startswith(f"TablePosterior(warning='surprise {told.surprise:.0e}', cells=")
+    assert str(caught[0].message) == told.to_dict()["warning"] == told.warning
+    assert str(told.warning) in told._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("answers", "given"),
+    [
+        ([52, 11, -4], {**TABLE, "total": 60, "prior": nc.Splits(1)}),
+        ([52, 11, -4], TABLE),
+        ([1000, 10], {"mechanism": nc.Laplace(5), "prior": nc.Splits(1)}),
+        ([nc.below(20), 60, 900], {**TABLE, "total": 1000, "prior": nc.Splits([5, 5, 90])}),
+        ({0: [110], -1: [60, 70]}, {"mechanism": nc.Gaussian(20), "total": HEALTH}),
+    ],
+    ids=repr,
+)
+def test_a_table_as_expected_says_nothing(answers: Any, given: dict[str, Any]) -> None:  # noqa: ANN401
+    """Neither at once nor in what the result shows of itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told = nc.table_posterior(answers, **given)
+    assert told.warning is None
+    assert told.surprise >= SURPRISING
+    assert "warning" not in told.to_dict()
+    assert "warning" not in repr(told)
+
+
+@pytest.mark.parametrize("answer", [30, 97, 160, 260, 330])
+def test_a_cell_surprises_as_a_count_of_its_share(answer: int) -> None:
+    """The count of one of ten cells of 1,000 records is beta-binomial, and there is one answer."""
+    noise, answers = nc.DiscreteLaplace(5), [answer, *[np.nan] * 9]
+    cell = posterior_of(answer, nc.BetaBinomial(1000, 4, 36), noise)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        told = nc.table_posterior(answers, noise, total=1000, prior=nc.Splits(4))
+    assert told.surprise == pytest.approx(cell.surprise, rel=1e-12)
+    assert (told.warning is None) == (cell.warning is None)
+
+
+def test_tables_drawn_from_their_prior_hardly_ever_warn() -> None:
+    """Of 60, with and without their total, in a tree: two have 0.2 % if each has 1e-3."""
+    random, noise, tree = np.random.default_rng(7), nc.DiscreteLaplace(4), nc.Tree.binary(4)
+    warned = 0
+    for place in range(60):
+        cells = random.multinomial(800, random.dirichlet(np.full(4, 2.0)))
+        counts = [cells, [cells[:2].sum(), cells[2:].sum()]]
+        leaves, halves = (np.array(part) + noise.draws(len(part), random) for part in counts)
+        given = nc.table_posterior(
+            {1: halves, 2: leaves},
+            noise,
+            tree,
+            800 if place % 2 else None,
+            [nc.Splits(4), nc.Splits(2)],
+        )
+        warned += given.warning is not None
+    assert warned <= 1
+
+
+def test_a_surprise_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often a result is looked at."""
+    asked: list[object] = []
+    module = "noisycount.analysis.posterior.posterior.two_sided"
+    monkeypatch.setattr(module, lambda *pair: asked.append(pair) or 1e-9)
+    told = posterior_of(ODD[0], HEALTH, PRICED)
+    assert "surprise 1e-09" in f"{told!r}{told!r}{told.to_dict()}{told.warning}"
+    assert len(asked) == 1

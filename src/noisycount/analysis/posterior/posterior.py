@@ -3,11 +3,11 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from noisycount.analysis.posterior.estimates import LEVEL, Estimates
 from noisycount.analysis.posterior.observed import Answer, Answers, observed
 from noisycount.analysis.posterior.predictive import (
-    SURPRISING,
     contradiction,
     farthest,
     is_expected,
@@ -24,7 +24,7 @@ from noisycount.shown.value import Shown
 __all__ = ["Posterior", "posterior", "posterior_of"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Posterior(Shown, Estimates):
     """The law of the count after an answer, and the estimates that follow from it.
 
@@ -41,7 +41,7 @@ class Posterior(Shown, Estimates):
     population: Population
     observed: tuple[tuple[Answer, Mechanism], ...]
 
-    @property
+    @cached_property
     def surprise(self) -> float:
         """The prior predictive probability of an answer at least as far out.
 
@@ -53,7 +53,7 @@ class Posterior(Shown, Estimates):
         least = min(two_sided(self.population, prior, *pair) for pair in farthest(self.observed))
         return min(1.0, len(self.observed) * least)
 
-    @property
+    @cached_property
     def warning(self) -> str | None:
         """What is odd about the answers, in words; None where the surprise is 1e-3 or more."""
         if all(
@@ -61,12 +61,9 @@ class Posterior(Shown, Estimates):
             for answer, mechanism in self.observed
         ):
             return None
-        surprise = self.surprise
-        if surprise >= SURPRISING:
-            return None
         mean = self.population.law().mean
-        odd = contradiction(surprise, mean, len(self.observed), "under the assumed population")
-        return f"{odd}: check the population and the noise"
+        odd = contradiction(self.surprise, mean, len(self.observed), "under the assumed population")
+        return None if odd is None else f"{odd}: check the population and the noise"
 
     def _facts(self) -> dict[str, object]:
         """The estimates, what they rest on, and whether that fits."""

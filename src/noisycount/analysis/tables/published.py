@@ -147,7 +147,7 @@ def _published(table: PublishedTable) -> Asked:
     left_out = [level.name for place, level in enumerate(table.levels) if place not in chain]
     if left_out:
         warnings.warn(
-            f"margins that cross the others are left out: {'; '.join(left_out)}", stacklevel=4
+            f"margins that cross the others are left out: {'; '.join(left_out)}", stacklevel=5
         )
     levels = [partitions[place] for place in chain]
     has_root = int(levels[0].max()) == 0 and len(levels) > 1

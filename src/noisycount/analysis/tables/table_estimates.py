@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from noisycount.analysis.tables.cells.solution import CellSolution
 from noisycount.analysis.tables.chosen import chosen_cells
 from noisycount.analysis.tables.node_posterior import NodePosterior
-from noisycount.analysis.tables.prior import TablePrior
+from noisycount.analysis.tables.prior import TablePrior, farthest_out
 from noisycount.analysis.tables.sensitivity import Sensitivity, sensitivity
 from noisycount.analysis.tables.summary import Summary
 from noisycount.analysis.tables.trees.solution import TreeSolution
@@ -32,7 +33,7 @@ _FLAT_SUM = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TablePosterior(Shown):
     """The laws of all counts of a table given all its answers.
 
@@ -78,6 +79,28 @@ class TablePosterior(Shown):
     def evidence(self) -> float:
         """The natural logarithm of the probability, or the density, of the answers."""
         return self.solution.evidence
+
+    @property
+    def surprise(self) -> float:
+        """How probable it was that an answer is as far out as the one that is farthest.
+
+        That of answers farthest out, in standard deviations, times the number of all answers; below
+        1e-3 an answer contradicts what was assumed. An answer is far out of what its stated share
+        of the count above it leaves, wherever in its interval that count is; of a stated law of the
+        total, as the sum of all answers of a level may be; and of all counts that are possible,
+        which alone can contradict a prior that was learned from these answers.
+        """
+        return self._farthest[0]
+
+    @property
+    def warning(self) -> str | None:
+        """What is odd about the answers, in words; None where the surprise is 1e-3 or more."""
+        return self._farthest[1]
+
+    @cached_property
+    def _farthest(self) -> tuple[float, str | None]:
+        """The surprise, and what is odd about it."""
+        return farthest_out(self.prior, self.solution, self.tree)
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -233,13 +256,15 @@ class TablePosterior(Shown):
         ]
         header = [*self._names, "mean", "median", "95 %"]
         left_out = len(self) - len(rows)
-        return row_table("Counts given all answers", header, rows, [self.prior.words], left_out)
+        notes = [self.prior.words, *([] if self.warning is None else [self.warning])]
+        return row_table("Counts given all answers", header, rows, notes, left_out)
 
     def _facts(self) -> dict[str, object]:
         """The estimates of the cells."""
         told = self.level(-1)
         columns = {name: getattr(told, name) for name in ("mean", "std", "median", "low", "high")}
         return {
+            **({} if self.warning is None else {"warning": self.warning}),
             "cells": [self.tree.label(-1, cell) for cell in range(self.tree.cells)],
             **columns,
             "evidence": self.evidence,
@@ -248,4 +273,6 @@ class TablePosterior(Shown):
 
     def _key_facts(self) -> dict[str, object]:
         """How large the table is, and what was learned."""
-        return {"cells": self.tree.cells, "levels": self.tree.depth, "prior": self.prior.words}
+        facts = {"cells": self.tree.cells, "levels": self.tree.depth, "prior": self.prior.words}
+        odd = {} if self.warning is None else {"warning": f"surprise {self.surprise:.0e}"}
+        return {**odd, **facts}

@@ -1,5 +1,6 @@
 """What are the counts of a table, given noisy answers about them and their sums?"""
 
+import warnings
 from collections.abc import Sequence
 
 from noisycount.analysis.tables.answered import TableAnswers, answered, checked_total
@@ -21,7 +22,7 @@ from noisycount.model.populations.population import Population
 from noisycount.model.tables.splits import Splits, level_splits
 from noisycount.model.tables.tree import Tree
 
-__all__ = ["table_posterior"]
+__all__ = ["table_posterior", "table_posterior_of"]
 
 _FLAT = 2  # levels of a tree of cells and their total
 
@@ -62,6 +63,9 @@ def table_posterior(
         ValueError: If answers, mechanism, tree, total and prior do not fit, nothing is answered, or
             no table can have these answers.
 
+    Warns:
+        UserWarning: If the answers contradict the prior, the total, or every table: see `warning`.
+
     Source: for one count Naldi and D'Acquisto (2014), eq. (8)-(11); the Dirichlet-multinomial law
     Mosimann (1962). docs/table-posteriors.md has the theorem and its proof.
     Numerical error: bounded as it is computed, see `rounding`: at each node laws are within 5e-11
@@ -77,6 +81,20 @@ def table_posterior(
         >>> told.mean.round(2).tolist(), told.low.tolist(), told.high.tolist()
         ([48.89, 8.64, 2.47], [39, 1, 0], [56, 17, 10])
     """
+    told = table_posterior_of(answers, mechanism, tree, total, prior)
+    if (odd := told.warning) is not None:
+        warnings.warn(odd, UserWarning, stacklevel=2)
+    return told
+
+
+def table_posterior_of(
+    answers: TableAnswers,
+    mechanism: TableMechanisms = None,
+    tree: Tree | None = None,
+    total: int | Population | None = None,
+    prior: Splits | Sequence[Splits] | None = None,
+) -> TablePosterior:
+    """The same as `table_posterior` without a warning, for whoever tells it in other ways."""
     given, laws, tree = asked(answers, mechanism, tree)
     known = checked_total(total)
     found = answered(given, laws, tree, known)

@@ -115,6 +115,16 @@ def test_all_else_stays_in_the_file(run: Run, here: Path, out: str) -> None:
     assert list(here.glob(".*")) == []
 
 
+def test_answers_that_contradict_the_total_are_told_in_words_and_json(run: Run) -> None:
+    """As `table_posterior` tells them; of answers that fit nothing is said."""
+    words = ("refine", "--table", "towns.csv", *BY, *THREE, "--total")
+    odd = "expected has a probability of .* whatever the counts are: check the "
+    assert re.search(odd, " ".join(run(*words, "10").output.split()))
+    assert re.search(odd, run(*words, "10", "--json").object["warning"])
+    assert "expected has" not in run(*words, "50").output
+    assert run(*words, "50", "--json").object["warning"] is None
+
+
 def test_words_tell_what_was_learned_and_how_sure_it_is(run: Run) -> None:
     """The prior, the sensitivity, the noise of each level, the draws, the file."""
     words = (*BY, *THREE, "--ranks", "--out", "o.csv", "--total", "50")

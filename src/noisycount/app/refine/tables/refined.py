@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from noisycount.analysis.tables.table_estimates import TablePosterior
-from noisycount.analysis.tables.table_posterior import table_posterior
+from noisycount.analysis.tables.table_posterior import table_posterior_of
 from noisycount.app.refine.tables.asked import AskedTable
 from noisycount.app.refine.tables.drawn import SEED, number_of_draws, ranks, shares
 from noisycount.app.refine.tables.estimates import Estimates, Spread
@@ -62,7 +62,7 @@ def refined_table(asked: AskedTable, table: PublishedTable, done: Done) -> Refin
         return RefinedTable(table, selected_estimates(table, asked.level), asked.level)
     tree = nested(table)
     prior = None if asked.concentration is None else Splits(asked.concentration)
-    told = table_posterior(
+    told = table_posterior_of(
         {level.depth: _answers(table, level, tree) for level in tree.levels},
         {level.depth: level.published.mechanism for level in tree.levels},
         tree=tree.tree,

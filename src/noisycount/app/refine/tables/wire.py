@@ -46,6 +46,7 @@ def refined_object(refined: RefinedTable, total: int | None) -> dict[str, Any]:
         "total": total,
         "prior": prior_object(refined),
         "sensitivity": plain(told_sensitivity(refined)),
+        "warning": None if refined.told is None else refined.told.warning,
         "evidence": None if refined.told is None else plain(refined.told.evidence),
         "draws": refined.draws,
         "unused": [] if refined.nested is None else list(refined.nested.left_out),

@@ -96,6 +96,7 @@ def _facts(refined: RefinedTable, shown: int, out: Path | None) -> Facts:
         *_sums(refined),
         *_draws(refined),
         *_left_out(refined, shown, out),
+        *_warning(refined),
     ]
 
 
@@ -112,6 +113,12 @@ def _draws(refined: RefinedTable) -> Iterator[tuple[str, str]]:
     """Where shares and ranks come from."""
     if refined.draws:
         yield "draws", f"shares and ranks are from {refined.draws:,} exact draws of the whole table"
+
+
+def _warning(refined: RefinedTable) -> Iterator[tuple[str, str]]:
+    """What is odd about the answers."""
+    if refined.told is not None and (odd := refined.told.warning) is not None:
+        yield "warning", odd
 
 
 def _left_out(refined: RefinedTable, shown: int, out: Path | None) -> Iterator[tuple[str, str]]:
