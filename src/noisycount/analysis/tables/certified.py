@@ -49,7 +49,11 @@ def first_settings(model: Model) -> Settings:
     Raises:
         ValueError: If a count may be one of too many.
     """
-    start = Settings.start(guesses(model.tree, estimates(model.tree, model.levels)))
+    if model.likeliest is None:
+        targets = guesses(model.tree, estimates(model.tree, model.levels))
+    else:
+        targets = [counts.astype(np.float64) for counts in model.likeliest]
+    start = Settings.start(targets)
     while True:
         apart = _apart(model, cell_windows(model, start))
         if not apart.any():

@@ -101,14 +101,17 @@ def _evidence(model: Model, told: Estimates, prior: LearnedLevel, level: int, no
     """For each concentration, how likely estimates and the node's answer are, as a logarithm."""
     children = model.children(level, node)[None]
     value, deviation = told.value[level + 1][children], told.deviation[level + 1][children]
-    lows = np.maximum(np.floor(value - _REACH * deviation), 0).astype(np.int64)
-    width = max(1, int(np.ceil((value + _REACH * deviation - lows).max()))) + 1
-    counts = lows[..., None] + np.arange(width)
+    bounds = model.levels[level + 1].bounds
+    first, last = bounds.low[children], bounds.high[children]
+    lows = np.clip(np.floor(value - _REACH * deviation), first, last).astype(np.int64)
+    highs = np.clip(np.ceil(value + _REACH * deviation), lows + 1, last).astype(np.int64)
+    counts = lows[..., None] + np.arange(int((highs - lows).max()) + 1)
     logs = -0.5 * ((counts - value[..., None]) / deviation[..., None]) ** 2
+    logs = np.where(counts <= highs[..., None], logs, -np.inf)
     nodes = np.array([node])
     target = np.maximum(told.value[level][nodes], 0.5)
     split = Split(lows, logs, prior.division(nodes, children), target[:, None])
-    own = model.levels[level].logs(nodes, split.low, split.messages.shape[1])
+    own = model.levels[level].own_logs(nodes, split.low, split.messages.shape[1])
     evidence: Reals = sum_of_logs(split.messages_of_sets[0] + own, axis=1)
     return evidence
 

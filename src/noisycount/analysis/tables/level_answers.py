@@ -3,15 +3,22 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.normal import erfcx
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.noises.additive import AdditiveNoise, SymmetricNoise
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussianErrors
 from noisycount.model.noises.error.law import ErrorLaw
+from noisycount.model.noises.kernels.gaussian import GaussianShape
+from noisycount.model.noises.kernels.laplace import LaplaceShape
+from noisycount.model.noises.kernels.lattice_sums import log_sum_from, log_sum_of_all
+from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.search import first_true
 
 __all__ = ["DEPTH", "LevelAnswers"]
@@ -88,6 +95,52 @@ class LevelAnswers:
         logs[suppressed] = _log_below(law, rows[suppressed] - answers[suppressed])
         return logs
 
+    def main_log(self, place: int, count: int) -> Fraction:
+        """The part of the logarithm of a likelihood that is a line or a parabola, exactly.
+
+        It is −z/scale or −z²/(2·scale²) of the distance z from the answer, or from the threshold,
+        below which it is 0; 0 of a sum of several noises.
+
+        Args:
+            place: Of the answer.
+            count: The count k.
+        """
+        law = self._errors
+        if not isinstance(law, LaplaceShape | GaussianShape):
+            return Fraction(0)
+        beyond = count - Fraction(float(self.answers[place]))
+        distance = max(beyond + int(law.first), Fraction(0)) if self.suppressed[place] else beyond
+        units = abs(distance) / _exact_scale(self.mechanism, law)
+        return -units if isinstance(law, LaplaceShape) else -units * units / 2
+
+    def bends(self, place: int) -> tuple[int, ...]:
+        """The counts between and beside which the main part is no line and no parabola."""
+        law = self._errors
+        if isinstance(law, GaussianShape) and not self.suppressed[place]:
+            return ()
+        first = law.first if law is not None and self.suppressed[place] else 0.0
+        before = math.floor(float(self.answers[place]) - first)
+        return before, before + 1
+
+    def log_rest(self, which: NDArray[np.integer], counts: Counts) -> Reals:
+        """The logarithm of likelihoods without the main part, however large that is.
+
+        Args:
+            which: Some of the answers, m of them.
+            counts: Whole counts k for each, shape (m, w).
+        """
+        law = self._errors
+        if law is None or not isinstance(law, LaplaceShape | GaussianShape):
+            return self.log_likelihood(which, counts)
+        rest = np.full(counts.shape, math.log(law.peak))
+        hidden = self.suppressed[which]
+        if hidden.any():
+            beyond = counts[hidden] - self.answers[which][hidden][:, None] + law.first
+            tails = np.maximum(beyond, law.first)
+            inside = law.log_exceedance(np.minimum(beyond, law.first))
+            rest[hidden] = np.where(beyond > 0, _log_hazard(law, tails), inside)
+        return rest
+
     def distance(self, depth: float) -> int:
         """How far from an answer the likelihood has fallen by so many nats, in records; 0 if exact.
 
@@ -120,6 +173,31 @@ def _log_densities(law: ErrorLaw, errors: Reals) -> Reals:
     at_zero = float(law.log_density(np.zeros(1))[0])
     logs: Reals = law.log_density(errors)
     return logs + (math.log(law.peak) - at_zero)
+
+
+def _exact_scale(mechanism: Mechanism, law: LaplaceShape | GaussianShape) -> Fraction:
+    """The scale of a noise as the rational that it stands for."""
+    if isinstance(mechanism, NoiseSum) and len(mechanism.noises) == 1:
+        mechanism = mechanism.noises[0]
+    is_one = isinstance(mechanism, AdditiveNoise)
+    return mechanism.exact_scale if is_one else Fraction(law.scale)
+
+
+def _log_hazard(law: LaplaceShape | GaussianShape, distances: Reals) -> Reals:
+    """The logarithm of P[Z >= z] plus z/scale or z²/(2·scale²), for z from `first` on."""
+    if isinstance(law, DiscreteGaussianErrors):
+        whole, scale = log_sum_of_all(law.scale), law.scale
+        found = [
+            log_sum_from(distance, scale) + (distance / scale) * (distance / scale) / 2 - whole
+            for distance in distances.ravel().tolist()
+        ]
+        return np.reshape(found, distances.shape)
+    if isinstance(law, LaplaceShape):
+        unit = 1 / float(law.scale)
+        at_first = -math.log1p(math.exp(-unit)) if law.is_discrete else -math.log(2)
+        return np.full(distances.shape, at_first)
+    hazard: Reals = np.log(erfcx(distances / (law.scale * math.sqrt(2))) / 2)
+    return hazard
 
 
 def _log_below(law: ErrorLaw, beyond: Reals) -> Reals:

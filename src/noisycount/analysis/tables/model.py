@@ -32,23 +32,27 @@ class Model:
         tree: Its nodes.
         levels: What was answered about each level.
         total: The law of the root before any answer; None: nothing is known, or all by bounds.
+        likeliest: The table that logarithms are told relative to, level by level; None: none.
+        offset: The logarithm that they are told without.
     """
 
     tree: Tree
     levels: tuple[LevelLikelihood, ...]
     total: Population | None
+    likeliest: tuple[Counts, ...] | None = None
+    offset: float = 0.0
 
     def children(self, level: int, position: int) -> Counts:
         """The positions, in the level below, of the children of a node."""
-        order, starts = self._families[level]
+        order, starts = self.families[level]
         return order[starts[position] : starts[position + 1]]
 
     def family_sizes(self, level: int) -> Counts:
         """How many children each node of a level has."""
-        return np.diff(self._families[level][1])
+        return np.diff(self.families[level][1])
 
     @cached_property
-    def _families(self) -> list[tuple[Counts, Counts]]:
+    def families(self) -> list[tuple[Counts, Counts]]:
         """For each level the nodes below it, parent by parent, and where each parent's start."""
         families = []
         for level in range(1, self.tree.depth):

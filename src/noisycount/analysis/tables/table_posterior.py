@@ -10,6 +10,7 @@ from noisycount.analysis.tables.certified import first_settings
 from noisycount.analysis.tables.count_bounds import count_bounds
 from noisycount.analysis.tables.learning import learned
 from noisycount.analysis.tables.level_answers import LevelAnswers
+from noisycount.analysis.tables.likeliest import anchored
 from noisycount.analysis.tables.likelihoods import likelihoods
 from noisycount.analysis.tables.model import Model
 from noisycount.analysis.tables.prior import TablePrior
@@ -103,6 +104,7 @@ def table_posterior_of(
     model = Model(tree, likelihoods(found, bounds), law)
     if prior is None and tree.depth == _FLAT and _has_cells(found):
         return _flat(model, found, is_free=known is None)
+    model = anchored(model)
     settings = first_settings(model)
     levels: tuple[PriorLevel, ...]
     if prior is None:
@@ -124,6 +126,7 @@ def _flat(model: Model, found: Sequence[LevelAnswers], *, is_free: bool) -> Tabl
     levels = (CellLevel(law, is_given=not is_free),)
     if is_free and len(cells) == len(found):
         return _told(model, levels, CellSolution.of(model.tree.cells, law, cells))
+    model = anchored(model)
     return _told(model, levels, TreeSolution.of(model, levels, first_settings(model)))
 
 

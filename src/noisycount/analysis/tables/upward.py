@@ -107,7 +107,7 @@ def _root(model: Model, root: Message) -> tuple[Reals, float]:
         raise ValueError(_IMPOSSIBLE)
     weights = np.exp(logs - peak)
     total = float(weights.sum())
-    return weights / total, root.constant + peak + math.log(total)
+    return weights / total, math.fsum((model.offset, root.constant, peak, math.log(total)))
 
 
 def _messages(
