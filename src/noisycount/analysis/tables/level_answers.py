@@ -179,8 +179,7 @@ def _exact_scale(mechanism: Mechanism, law: LaplaceShape | GaussianShape) -> Fra
     """The scale of a noise as the rational that it stands for."""
     if isinstance(mechanism, NoiseSum) and len(mechanism.noises) == 1:
         mechanism = mechanism.noises[0]
-    is_one = isinstance(mechanism, AdditiveNoise)
-    return mechanism.exact_scale if is_one else Fraction(law.scale)
+    return Fraction(mechanism.exact_scale if isinstance(mechanism, AdditiveNoise) else law.scale)
 
 
 def _log_hazard(law: LaplaceShape | GaussianShape, distances: Reals) -> Reals:

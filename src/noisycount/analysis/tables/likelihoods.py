@@ -58,7 +58,8 @@ class _Side:
 
     Attributes:
         starts: The distances from which on they hold, from 0.
-        terms: The value at the start, the slope and the curvature of each, shape (3, parabolas).
+        terms: The value at the start, the first step and half the change from each step to the
+            next, shape (3, parabolas).
     """
 
     starts: Reals
@@ -71,15 +72,15 @@ class _Side:
         for start in starts:
             first, second, third = (logarithm(start + step) for step in range(3))
             bend = (third - 2 * second + first) / 2
-            terms.append([float(first), float(second - first - bend), float(bend)])
+            terms.append([float(first), float(second - first), float(bend)])
         return cls(np.array(starts, dtype=np.float64), np.array(terms).T)
 
     def __call__(self, distances: NDArray[np.integer]) -> Reals:
         """The logarithms at distances; at negative ones anything."""
         piece = np.maximum(np.searchsorted(self.starts, distances, "right") - 1, 0)
-        base, slope, bend = self.terms[:, piece]
+        base, step, bend = self.terms[:, piece]
         beyond = distances - self.starts[piece]
-        logs: Reals = base + beyond * (slope + beyond * bend)
+        logs: Reals = base + beyond * (step + (beyond - 1) * bend)
         return logs
 
 
@@ -163,7 +164,8 @@ class LevelLikelihood:
             self.anchors[node](low, width)
             for node, low in zip(nodes.tolist(), lows.tolist(), strict=True)
         ]
-        return total + np.array(main)
+        total += np.array(main)
+        return total
 
     def own_logs(self, nodes: Counts, lows: Counts, width: int) -> Reals:
         """The same relative to nothing."""
