@@ -143,3 +143,11 @@ def test_the_evidence_of_narrow_noise_keeps_its_digits() -> None:
     found = nc.table_posterior([3.25, 4.5], nc.Laplace(1e-6), total=7, prior=nc.Splits(1))
     # the tables (3, 4) and (2, 5) are 0.75e6 and 1.75e6 nats from the peaks
     assert found.evidence == pytest.approx(-0.75e6 - 2 * math.log(2e-6) - math.log(8), rel=1e-15)
+
+
+def test_noise_too_narrow_to_have_a_variance_is_judged_without_division_by_it() -> None:
+    """Its variance underflows, and no record is left that a share could move."""
+    noise, total = nc.DiscreteGaussian(1e-5), nc.Binomial(5, 0.5)
+    with pytest.warns(UserWarning, match="the answer"):
+        found = nc.table_posterior([0.0, -1001.0], noise, total=total, prior=nc.Splits(1))
+    assert found.mean == pytest.approx([0.0, 0.0], abs=1e-12)

@@ -25,6 +25,7 @@ from noisycount.shown.value import Shown
 
 __all__ = ["TablePrior", "farthest_out"]
 
+_LEAST = 1e-150  # records: a standard deviation where neither shares nor noise have any
 _FREE = Bounds(np.zeros(1, np.int64), np.full(1, NO_END))
 
 
@@ -149,7 +150,7 @@ def _of_shares(one: LevelAnswers, split: StatedLevel, above: Summary, tree: Tree
     missed = one.answers - size * rate
     missed[(rate >= 1) | (one.suppressed & (missed > 0))] = 0.0
     spread = size * rate * (1 - rate) * (1 if is_multinomial else (whole + size) / (whole + 1))
-    far = missed / np.sqrt(spread + _variance(one))
+    far = missed / np.maximum(np.sqrt(spread + _variance(one)), _LEAST)
     for place in {int(np.argmin(far)), int(np.argmax(far))}:
         if not far[place]:
             continue
