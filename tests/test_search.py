@@ -13,7 +13,7 @@ from audits.searched import SEARCHED, not_searched
 import noisycount as nc
 from noisycount.analysis.posterior.estimates import Estimates
 
-NUMBER = 300
+NUMBER, FEW = 300, 100
 NAMES = {**NOISES, **COUNTS, **AVERAGES}  # curves and tables take longer
 WRONG = 1 + 1e-6  # times what is right
 
@@ -47,9 +47,14 @@ def test_a_name_without_a_search_is_missed(monkeypatch: pytest.MonkeyPatch) -> N
     assert not_searched() == ["PrivacyCurve.newest", "newest"]
 
 
-def test_some_settings_hold() -> None:
+@pytest.mark.parametrize(
+    "numbers",
+    [range(FEW), pytest.param(range(FEW, NUMBER), marks=pytest.mark.thorough)],
+    ids=["first", "others"],
+)
+def test_some_settings_hold(numbers: range) -> None:
     """Always the same ones: what decides whether a change lands is the same for all changes."""
-    faults = [finding(*one) for one in settings(NAMES, range(NUMBER), "few")]
+    faults = [finding(*one) for one in settings(NAMES, numbers, "few")]
     assert [str(fault) for fault in faults if fault] == []
 
 

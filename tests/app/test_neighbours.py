@@ -144,6 +144,7 @@ DOORS = (
 )
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("is_shared", [True, False], ids=["one ledger", "two ledgers"])
 @pytest.mark.parametrize("door", DOORS)
 def test_one_record_more_moves_no_other_count(

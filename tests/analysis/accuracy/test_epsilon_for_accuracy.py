@@ -42,6 +42,7 @@ def test_discrete_noise_of_that_epsilon_keeps_the_goal(
     assert -mp.expm1(queries * mp.log1p(-tail)) > beta
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("noise", [Laplace, DiscreteLaplace])
 @pytest.mark.parametrize("parts", [1, 2, 30])
 @pytest.mark.parametrize("queries", [1, 10])

@@ -17,6 +17,7 @@ FUNCTIONS: list[Callable[..., object]] = [
 ]
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=["k", "k²", "|k|", "k > 4", "cubic"])
 @pytest.mark.parametrize("count", [0, 5, 31])
 @pytest.mark.parametrize("scale", [1, 3])

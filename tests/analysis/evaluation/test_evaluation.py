@@ -162,7 +162,7 @@ def test_samples_agree_with_the_double_sum(noise: nc.Mechanism | None) -> None:
         assert all(map(close, found, totals[by])), (by, found, totals[by])
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("by", BAYES)
 @pytest.mark.parametrize("size", [1000, 10_000])
 @pytest.mark.parametrize("rate", [None, 0.31])

@@ -89,7 +89,7 @@ def test_refine_is_the_posterior_of_each_answer(
     assert_posteriors(refine(answers, known, noise, by), answers, known, noise, by)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("population", "noise"),
     [

@@ -199,6 +199,7 @@ def test_refining_warns_once_of_all_answers_that_contradict() -> None:
         nc.refine(np.array([*LIKELY, np.nan]), HEALTH, PRICED)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "noise", [nc.Laplace(3), nc.DiscreteLaplace(0.3), nc.Gaussian(40)], ids=repr
 )
@@ -212,6 +213,7 @@ def test_a_warning_is_there_where_the_surprise_is_small(
         assert (told.warning is not None) == (told.surprise < SURPRISING)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("answer", [29_500.0, 31_000.0, 0.0])
 @pytest.mark.parametrize("sample", [10**5, 10**6])
 def test_a_large_sample_surprises_as_its_own_records_do(answer: float, sample: int) -> None:
@@ -223,6 +225,7 @@ def test_a_large_sample_surprises_as_its_own_records_do(answer: float, sample: i
     assert (told.warning is None) == (alone.warning is None)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("population", POPULATIONS, ids=repr)
 @pytest.mark.parametrize(
     "mechanism",

@@ -80,6 +80,7 @@ def test_the_bound_is_never_below_the_sample(size: int, drawn: int, rate: float)
         assert bound[equal] == pytest.approx(exact[equal], rel=NUMERICS, abs=1e-300)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("size", "drawn"), SIZES)
 def test_the_bound_as_it_is_printed_is_never_below_the_curve(size: int, drawn: int) -> None:
     """To the last bit, also where both are equal but for rounding."""

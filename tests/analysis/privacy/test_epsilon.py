@@ -41,6 +41,7 @@ def test_epsilon_is_safe_where_curves_are_flat(
     assert low == 0 or delta(mechanism, outsider, low) > goal
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 6.0])
 @pytest.mark.parametrize(
     ("mechanism", "outsider"),
@@ -104,6 +105,7 @@ def test_narrow_gaussian_noise_has_no_finite_epsilon_for_a_delta_of_0(
     assert (low <= high).all()
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("epsilon", [601, 650, 699])
 @pytest.mark.parametrize("population", [None, nc.Binomial(9, 0.3), nc.Strata([3], [0.3])])
 @pytest.mark.parametrize("noise", [nc.Laplace, nc.DiscreteLaplace])

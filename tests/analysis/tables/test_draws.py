@@ -108,6 +108,7 @@ def test_two_cells_are_drawn_from_the_law_of_one_count() -> None:
     assert stats.chisquare(observed, expected).pvalue > FALSE_ALARM
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("summands", "width"), [(1, 7), (3, 5), (150, 30), (37, 300)])
 def test_summands_are_drawn_given_their_sum(summands: int, width: int) -> None:
     """The first of them by χ² against its law given the sum; short sums and transforms."""

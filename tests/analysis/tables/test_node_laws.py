@@ -26,6 +26,7 @@ def told(noise: Mechanism, cells: int) -> TablePosterior:
     return table_posterior(answers, noise, tree)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("cells", [5, 13])
 @pytest.mark.parametrize("scale", [8, 30])
 def test_a_node_has_the_law_its_level_tells_of(scale: float, cells: int) -> None:
@@ -41,6 +42,7 @@ def test_a_node_has_the_law_its_level_tells_of(scale: float, cells: int) -> None
             assert node.interval(0.95) == (summary.low[place], summary.high[place])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("scale", [1e-3, 1e-5, 1e-7])
 @pytest.mark.parametrize("total", [None, 15])
 def test_hardly_any_noise_is_none(scale: float, total: int | None) -> None:

@@ -118,6 +118,7 @@ FLOORED: list[tuple[Tree, list[float], Answered]] = [
 ]
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize(("tree", "rates", "told"), FLOORED)
 def test_what_a_transform_leaves_out_is_in_its_rounding(
     tree: Tree, rates: list[float], told: Answered, monkeypatch: pytest.MonkeyPatch

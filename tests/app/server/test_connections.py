@@ -133,6 +133,7 @@ def told_by(process: subprocess.Popen[str], home: Path) -> Served:
     return Served(port, told["key"], process.pid, home / "log")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("half", HALVES)
 def test_who_keeps_the_service_waiting_keeps_nobody_else_waiting(served: Served, half: str) -> None:
     """Under 400 such clients at 256 files it answers within a second; and then they are ended.

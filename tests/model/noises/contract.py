@@ -131,6 +131,7 @@ class NoiseContract:
             found = nc.posterior(answer, population, case.noise).surprise
             assert found == pytest.approx(2 * min(sides), rel=1e-9)
 
+    @pytest.mark.few(0)
     def test_many_answers_are_refined_like_single_ones(self, case: NoiseCase) -> None:
         """The short cuts for columns are exact."""
         population = nc.Binomial(200, RATE)

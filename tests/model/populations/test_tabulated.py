@@ -42,7 +42,7 @@ def ramps() -> list[float]:
     return table.tolist()
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("answer", "first", "last"),
     [

@@ -9,6 +9,7 @@ from noisycount.model.tables.cell_sums import CellSums
 LAST = 3000
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("cells", "zero", "means"),
     [

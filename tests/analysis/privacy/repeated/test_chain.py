@@ -83,6 +83,7 @@ WIDE = [
 ]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("width", [0.05, 0.2, 0.9])
 @pytest.mark.parametrize("grid", range(len(WIDE)))
 def test_clusters_bound_what_lists_of_values_have(
@@ -134,7 +135,7 @@ def test_noise_that_hides_nothing_leaves_the_count(answers: int) -> None:
     [nc.Laplace(3), nc.DiscreteLaplace(3), nc.Laplace(20), nc.DiscreteLaplace(20)],
     ids=case_name,
 )
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.1])
 def test_brackets_are_within_what_is_said(noise: nc.Mechanism, epsilon: float) -> None:
     """5e-4 of δ, at ε = 0 too, for few and for many answers."""

@@ -52,7 +52,7 @@ def exact(pairs: Sequence[Pair], mechanisms: Sequence[nc.Mechanism], epsilon: fl
     return [max(side) for side in zip(*both, strict=True)]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("noises", [*CLOSE, *MIXED], ids=case_name)
 @pytest.mark.parametrize("people", POPULATIONS)
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.5])

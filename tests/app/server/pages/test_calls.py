@@ -187,7 +187,7 @@ FORMS: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("office", "name"),
     [
@@ -242,7 +242,7 @@ BODIES: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("office", "name"),
     [

@@ -46,6 +46,7 @@ def test_the_mass_within_laplace_and_gaussian_noise_is_the_integral(deviation: f
         assert abs(found - mp.log(2 * mass)) < CLOSE
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("noises", DISCRETE, ids=str)
 def test_the_mass_within_discrete_noises_is_a_sum(noises: list[Mechanism]) -> None:
     """Of the convolution, term by term; between two integers nothing is added."""

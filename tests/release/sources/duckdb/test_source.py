@@ -79,6 +79,7 @@ def test_every_known_extension_counts(any_file: Path) -> None:
     assert counts(any_file, "age = 31", "age < 30", unit="person") == [2, 1]
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(
     ("type_", "cells", "expected"),
     [

@@ -51,6 +51,7 @@ MONTH, YEAR = Span.MONTH, Span.YEAR
 ODD_DAYS = ["NULL", "'infinity'", "'-infinity'", "'0044-03-15 (BC)'", "'12000-01-01'"]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("type_", "cells", "part", "values", "expected"),
     [
@@ -97,6 +98,7 @@ UNITS = ["DOUBLE", "FLOAT", "BIGINT", "UBIGINT", "DECIMAL(9,3)", "BOOLEAN", "VAR
 MOMENTS = ["DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_NS", "TIMESTAMPTZ"]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "type_",
     [*UNITS, *MOMENTS, "TIME", "HUGEINT", "UUID", "INTERVAL"],

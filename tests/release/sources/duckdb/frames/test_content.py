@@ -129,6 +129,7 @@ def test_a_version_stays_the_same_for_ever() -> None:
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("rows", [0, 1, 131_071, 131_072, 131_073, 300_000])
 def test_many_records_are_hashed_as_few_are(rows: int) -> None:
     """Over the ends of what DuckDB hands over at once, with missing cells on both sides."""
