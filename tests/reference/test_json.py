@@ -103,7 +103,7 @@ def files(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files of the page; the doctor asks a small part of its suite."""
     for language, name in re.findall(r"^```(\w+) (\S+)$", text(PAGE), re.MULTILINE):
         (here / name).write_text("\n".join(blocks(text(PAGE), f"{language} {name}")), "utf-8")
-    monkeypatch.setattr(certifying, "examined", partial(examined, asked=suite(150)))
+    monkeypatch.setattr(certifying, "examined", partial(examined, asked=suite(200)))
 
 
 @pytest.mark.usefixtures("files")

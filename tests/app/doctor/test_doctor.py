@@ -26,7 +26,7 @@ Wrong = Callable[[], None]
 @pytest.fixture(autouse=True)
 def _some_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small part of the suite: all of it is asked in tests/release/sources/conformance/."""
-    monkeypatch.setattr(certifying, "examined", partial(examined, asked=suite(150)))
+    monkeypatch.setattr(certifying, "examined", partial(examined, asked=suite(200)))
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_hash_is_the_same_in_another_process() -> None:
 
 def test_every_predicate_is_one_that_an_analyst_may_write() -> None:
     """Each one's own text is within the bounds of the language, and parses to it."""
-    for exercise in suite(one_in=40):
+    for exercise in suite(one_in=100):
         asked = {name: kind for name, kind in exercise.schema.items() if name != exercise.unit}
         for predicate in exercise.predicates:
             assert parse(canonical_text(predicate), asked) == predicate
@@ -58,9 +58,9 @@ def test_every_predicate_is_one_that_an_analyst_may_write() -> None:
 def test_plain_python_gives_every_answer_as_it_is_defined() -> None:
     """The reference engine passes a part of the suite, and is told as it goes on."""
     told: list[tuple[int, int]] = []
-    found = examined(MemoryBench(), lambda *done: told.append(done), suite(one_in=40))
+    found = examined(MemoryBench(), lambda *done: told.append(done), suite(one_in=100))
     assert (found.differences, found.unheld) == ((), ())
-    assert found.answers >= told[-1][0] == told[-1][1] == sum(e.questions for e in suite(40))
+    assert found.answers >= told[-1][0] == told[-1][1] == sum(e.questions for e in suite(100))
     assert told == sorted(told)
 
 
@@ -99,7 +99,7 @@ def test_what_every_engine_must_hold_is_no_choice() -> None:
 
 def test_engine_that_refuses_a_question_is_wrong_about_it_alone() -> None:
     """Where one question makes a scan of many fail, the others are asked again."""
-    found = examined(MemoryBench(Picky), asked=suite(50))
+    found = examined(MemoryBench(Picky), asked=suite(100))
     assert found.differences
     for each in found.differences:
         assert each.found is None
