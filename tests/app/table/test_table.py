@@ -529,7 +529,7 @@ def printed(output: str) -> list[list[str]]:
     ]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "asked",
     [
