@@ -46,6 +46,7 @@ def test_there_are_three_notebooks() -> None:
     assert sorted(path.stem for path in FOLDER.glob("*.ipynb")) == sorted(CELLS)
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("name", CELLS)
 def test_a_notebook_shows_results_of_the_forms_that_it_stores(name: str, first: Runs) -> None:
     """Every cell runs, in whatever noise, and is what was stored but for that noise."""

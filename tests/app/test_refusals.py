@@ -84,6 +84,7 @@ def test_a_goal_beyond_every_price_is_refused(
     assert re.search(r"--within \S+ of --guess \S+ needs ε = \S+, outside 1e-9 to 1e6", message)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("where", "value", "remedy"),
     [

@@ -109,7 +109,7 @@ def opened_with_guessed_kinds(folder: Path, records: Records) -> Source:
     return DuckDBSource.open(folder / "records.csv")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "opened",
     [opened_in_memory, opened_as_parquet, opened_as_table, opened_as_csv, opened_as_described],

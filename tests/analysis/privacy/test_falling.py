@@ -70,6 +70,7 @@ def test_no_curve_rises(made: Callable[[], nc.PrivacyCurve]) -> None:
         assert alone[1] >= least
 
 
+@pytest.mark.few(0)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("population", [TWO, CELLS], ids=["two questions", "five cells"])
 def test_no_risk_rises(population: nc.Atoms) -> None:

@@ -175,6 +175,7 @@ def test_the_plot_is_one_file(run: Run, here: Path, ending: str) -> None:
         assert "5,912 records; the answer is the average of 2" in texts
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("answer", "population"),
     [

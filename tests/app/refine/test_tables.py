@@ -143,6 +143,7 @@ def test_a_table_without_answers_is_only_widened(run: Run, here: Path) -> None:
 SIZES = "answer,people,share\n31.5,100,0.3\n,,\n31.5,50,0.3\n-4.25,100,0.3\n31.5,100,0.9\n"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("words", "size", "rate"),
     [

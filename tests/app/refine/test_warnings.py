@@ -29,6 +29,7 @@ def test_an_answer_that_was_to_be_expected_is_no_warning(run: Run, answer: str) 
     assert "warning" not in run("refine", answer, *SURVEY, *NOISE).output
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("answer", ["180", "35", "250", "700"])
 def test_the_suggested_rate_makes_the_answer_unsurprising(run: Run, answer: str) -> None:
     """Asked again as suggested there is no warning; a digit less would not do."""

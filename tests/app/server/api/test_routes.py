@@ -127,6 +127,7 @@ def test_a_table_is_planned_and_rehearsed(office: Office) -> None:
     assert (told["remaining"], told["levels"]) == ("1", plan["levels"])
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("body", "words"),
     [
@@ -306,6 +307,7 @@ def seen_by(office: Office, visitor: Visitor, bodies: Sequence[dict[str, Any]]) 
     return [re.sub(r'name="(csrf|key)" value="[^"]*"', "", text) for text in told]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_what_only_others_asked_is_told_as_what_nobody_asked(tmp_path: Path, kind: str) -> None:
     """No preview, plan, page or price tells which question another analyst has paid for."""
@@ -324,6 +326,7 @@ def test_what_only_others_asked_is_told_as_what_nobody_asked(tmp_path: Path, kin
     assert told[0] == told[1]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_who_really_asks_what_others_asked_leaves_a_trace(office: Office, kind: str) -> None:
     """The answer is free, and the ledger has it, for owners alone; from then on it is theirs."""
