@@ -1,6 +1,7 @@
 """Tables whose answers contradict each other by many orders more than a float has digits."""
 
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -131,8 +132,8 @@ def test_the_likeliest_table_is_found_among_many_cells(seed: int) -> None:
 
 def test_what_is_too_large_to_be_exact_is_refused() -> None:
     """More nodes than the likeliest table is looked for in, and digits that would be lost."""
-    with pytest.raises(ValueError, match=r"contradict .* at most 2,000 nodes, got 3,001"):
-        nc.table_posterior([1000.0] * 3000, _NARROW, total=3, prior=nc.Splits(1))
+    with pytest.raises(ValueError, match=r"contradict .* at most 10,000 nodes, got 12,001"):
+        nc.table_posterior([1000.0] * 12_000, _NARROW, total=3, prior=nc.Splits(1))
     noise = nc.NoiseSum([nc.Laplace(1e-3), nc.Laplace(2e-3)])
     with pytest.raises(ValueError, match=r"under a sum of noises, got 1000\.0"):
         nc.table_posterior([1000.0, 1.0], noise, total=3, prior=nc.Splits(1))
@@ -151,3 +152,16 @@ def test_noise_too_narrow_to_have_a_variance_is_judged_without_division_by_it() 
     with pytest.warns(UserWarning, match="the answer"):
         found = nc.table_posterior([0.0, -1001.0], noise, total=total, prior=nc.Splits(1))
     assert found.mean == pytest.approx([0.0, 0.0], abs=1e-12)
+
+
+def test_a_law_that_ends_within_a_record_ends_in_its_window() -> None:
+    """Its probabilities underflow to 0, which is no window that is too short."""
+    random = np.random.default_rng(1)
+    answers = random.integers(0, 50, 200) + random.uniform(-0.4, 0.4, 200)
+    total = int(np.rint(answers).clip(0).sum()) + 70
+    started = time.process_time()
+    found = nc.table_posterior(
+        answers, nc.Laplace(1e-4), nc.Tree.binary(200), total=total, prior=nc.Splits(1)
+    )
+    assert found.rounding < 1e-10
+    assert time.process_time() - started < 10

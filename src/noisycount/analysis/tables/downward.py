@@ -62,7 +62,8 @@ def downward(model: Model, settings: Settings, divisions: Divisions, up: Up) -> 
     """The laws of all counts, given all answers."""
     told = [_LevelLaws.empty(model, level) for level in range(model.tree.depth)]
     root = up.messages[0][0]
-    told[0].tell(np.zeros(1, np.int64), np.array([root.low]), up.law[None])
+    first = np.array([root.low])
+    told[0].tell(np.zeros(1, np.int64), first, first + up.law.size - 1, up.law[None])
     laws: list[tuple[NodeLaw, ...]] = [(NodeLaw(root.low, up.law),)]
     chances, rounding, zones = [], [], []
     for level in range(model.tree.depth - 1):
@@ -77,7 +78,7 @@ def downward(model: Model, settings: Settings, divisions: Divisions, up: Up) -> 
             moved[some.nodes], wanted[some.nodes] = down.rounding, down.zones
             children, lows = some.children.ravel(), split.lows.ravel()
             rows = down.laws.reshape(children.size, -1)
-            told[level + 1].tell(children, lows, rows)
+            told[level + 1].tell(children, lows, _highs(up, level + 1, children), rows)
             if level + 2 < model.tree.depth:
                 found |= _node_laws(up.messages[level + 1], children, lows, rows)
         chances.append(np.array([chance[node] for node in range(len(chance))]))
@@ -93,6 +94,14 @@ def downward(model: Model, settings: Settings, divisions: Divisions, up: Up) -> 
         tuple(one.short for one in told),
         told[-1].ends,
     )
+
+
+def _highs(up: Up, level: int, nodes: Counts) -> Counts:
+    """The last counts of the windows of some nodes of a level."""
+    if level == len(up.messages):
+        return up.cells.high[nodes]
+    some = [up.messages[level][node] for node in nodes.tolist()]
+    return np.array([message.low + message.logs.size - 1 for message in some])
 
 
 def resplit(
@@ -132,31 +141,36 @@ class _LevelLaws:
         summary: Their estimates.
         short: Whether a law does not end within its window.
         ends: Where laws end.
+        is_anchored: Whether logarithms are relative to the likeliest table.
     """
 
     bounds: Bounds
     summary: Summary
     short: NDArray[np.bool_]
     ends: Bounds
+    is_anchored: bool
 
     @classmethod
     def empty(cls, model: Model, level: int) -> Self:
         """Room for those of a level."""
         size = model.tree.sizes[level]
         ends = Bounds(np.zeros(size, np.int64), np.zeros(size, np.int64))
-        return cls(model.levels[level].bounds, Summary.empty(size), np.zeros(size, np.bool_), ends)
+        short = np.zeros(size, np.bool_)
+        is_anchored = model.likeliest is not None
+        return cls(model.levels[level].bounds, Summary.empty(size), short, ends, is_anchored)
 
-    def tell(self, nodes: Counts, lows: Counts, laws: Reals) -> None:
+    def tell(self, nodes: Counts, lows: Counts, highs: Counts, laws: Reals) -> None:
         """Write down some laws, shape (nodes, width), and whether they end in their windows."""
         self.summary.tell(nodes, lows, laws)
         limit = _EDGE * laws.max(axis=1)
-        ends = laws.shape[1] - 1 - (laws[:, ::-1] > 0).argmax(axis=1)
         left = (laws[:, 0] > limit) & (lows > self.bounds.low[nodes])
-        last = laws[np.arange(nodes.size), ends]
+        if not self.is_anchored:  # a sum that is too rare to be kept may be all that ends a law
+            highs = lows + laws.shape[1] - 1 - (laws[:, ::-1] > 0).argmax(axis=1)
+        last = laws[np.arange(nodes.size), highs - lows]
         matters = laws > _END * laws.max(axis=1, keepdims=True)
         self.ends.low[nodes] = lows + matters.argmax(axis=1)
         self.ends.high[nodes] = lows + laws.shape[1] - 1 - matters[:, ::-1].argmax(axis=1)
-        self.short[nodes] = left | (last > limit) & (lows + ends < self.bounds.high[nodes])
+        self.short[nodes] = left | (last > limit) & (highs < self.bounds.high[nodes])
 
 
 def table_law(node: NodeLaw) -> TableLaw:

@@ -28,12 +28,16 @@ __all__ = ["anchored"]
 _STEEP = 8.0  # nats: what the first record next to an answer costs under narrow noise
 _DEEP = 300.0  # nats below its peak, from which on a likelihood is told relative to an anchor
 _LOST = 1e6  # nats: sums of more than that are 1e-10 off or more
-_MOST_NODES = 2000  # of a tree whose likeliest table is looked for
+_MOST_NODES = 10_000  # of a tree whose likeliest table is looked for
 _ROUNDED = 1e5  # nats of a law of a sum of noises, whose logarithms are no more exact than 1e-15
 Gains = NDArray[Any]
 Step = tuple[int, int, int]
 """A node by level and position, and whether it has less, −1, or more, 1."""
 
+_TOO_LARGE = (
+    "answers contradict each other, or the total, too much for so large a table, so that digits "
+    "would be lost: check the mechanisms, or ask for a part of at most {:,} nodes, got {:,}"
+)
 _GAIN = Fraction(1, 10**9)  # nats: less makes no table likelier
 _COUNTS = 1 << 17  # that all windows of a tree may have together before laws are known
 _SWEEPS = 8
@@ -50,11 +54,7 @@ def anchored(model: Model) -> Model:
         return model
     if sum(model.tree.sizes) > _MOST_NODES:
         if fallen > _LOST:
-            raise ValueError(
-                "answers contradict each other, or the total, too much for so large a table, so "
-                "that digits would be lost: check the mechanisms, or ask for a part of at most "
-                f"{_MOST_NODES:,} nodes, got {sum(model.tree.sizes):,}"
-            )
+            raise ValueError(_TOO_LARGE.format(_MOST_NODES, sum(model.tree.sizes)))
         return model
     search = _Search(model, _start(model))
     search.climb()
@@ -76,13 +76,20 @@ def _fallen(model: Model) -> float:
         for one in level.answers:
             if one.is_exact:
                 continue
-            likeliest = np.where(one.suppressed, 0.0, np.maximum(one.answers, 0.0))
-            peak, about = (
-                one.log_likelihood(np.arange(one.nodes.size), _beside(counts)).max(axis=1)
-                for counts in (likeliest, np.minimum(guess[one.nodes], float(NO_END)))
-            )
-            most = max(most, float((peak - about).max()))
+            about = np.minimum(guess[one.nodes], float(NO_END))
+            most = max(most, float((_largest_logs(one) - _logs_beside(one, about)).max()))
     return most
+
+
+def _largest_logs(one: LevelAnswers) -> Reals:
+    """The logarithm of the likelihood of the count that each answer fits best."""
+    return _logs_beside(one, np.where(one.suppressed, 0.0, np.maximum(one.answers, 0.0)))
+
+
+def _logs_beside(one: LevelAnswers, numbers: Reals) -> Reals:
+    """The larger logarithm of the likelihoods of the counts below and above each number."""
+    largest: Reals = one.log_likelihood(np.arange(one.nodes.size), _beside(numbers)).max(axis=1)
+    return largest
 
 
 def _beside(numbers: Reals) -> Counts:

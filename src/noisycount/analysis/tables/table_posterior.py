@@ -72,8 +72,10 @@ def table_posterior(
     Numerical error: bounded as it is computed, see `rounding`: at each node laws are within 5e-11
     in total variation under a stated prior, within 1e-3 under a learned one of a tree, and within
     1e-12 where tables are small; the logarithm of the evidence as well, and within 1e-15 of the
-    largest logarithm in it. Not where answers of narrow noise contradict each other, the total, or
-    every whole count by hundreds of nats: then estimates can be wrong, or a possible table refused.
+    largest logarithm in it. However far answers contradict each other, the total or every whole
+    count: logarithms are told relative to the likeliest table, exactly but for sums of noises.
+    Refused is what would lose digits: contradictions of more than 1e6 nats in a tree of more than
+    10,000 nodes, and an answer under a sum of noises at 1e5 nats.
 
     Example:
         >>> import noisycount as nc
