@@ -180,3 +180,12 @@ def test_no_epsilon_gives_no_delta() -> None:
     assert [one.shape for one in curve.bracket([])] == [(0,), (0,)]
     assert [one.shape for one in curve.directions([])] == [(0,), (0,)]
     assert curve.epsilon([]).shape == (0,)
+
+
+def test_no_delta_at_all_takes_an_epsilon_at_which_the_lower_end_underflows() -> None:
+    """Where a δ is known to be next to nothing, its ratio to 0 has no logarithm."""
+    outsider = nc.Tabulated([0.999999999998628, 1.3719057960539926e-12])
+    curve = nc.privacy_curve(nc.Gaussian(842.4037), outsider)
+    low, high = curve.epsilon_bracket(0.0)
+    assert 0 < low < high == math.inf
+    assert curve.bracket(low * (1 - 1e-6))[0] > 0

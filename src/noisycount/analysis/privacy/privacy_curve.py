@@ -342,7 +342,8 @@ def _log_ratio(above: float, below: float) -> float:
     """The logarithm of a ratio, infinite where the lower number is next to nothing."""
     if below <= _UNDERFLOW:
         return math.inf
-    ratio = max(above, _UNDERFLOW) / below
+    above = max(above, _UNDERFLOW)
+    ratio = above / below
     return math.log1p((above - below) / below) if _LIKELY < ratio < 1 / _LIKELY else math.log(ratio)
 
 
