@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from noisycount.analysis.tables.cells.solution import CellSolution
 from noisycount.analysis.tables.chosen import chosen_cells
 from noisycount.analysis.tables.node_posterior import NodePosterior
-from noisycount.analysis.tables.prior import TablePrior, farthest_out
+from noisycount.analysis.tables.prior import TablePrior
 from noisycount.analysis.tables.sensitivity import Sensitivity, sensitivity
 from noisycount.analysis.tables.summary import Summary
+from noisycount.analysis.tables.surprising_answers import farthest_out
 from noisycount.analysis.tables.trees.solution import TreeSolution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.tables.tree import NodeKey, Tree
