@@ -26,6 +26,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.entries import check_text
 
 __all__ = ["Keyring", "KeysFile", "check_analyst", "granted"]
+
 Keys = tuple[IssuedKey, ...]
 _VERSION = 1
 _SECRET_BYTES = 32

@@ -17,6 +17,7 @@ from typing import Any, Self
 from noisycount.frozen import frozen
 
 __all__ = ["IssuedKey", "Key", "Role", "State", "User"]
+
 _ID_BYTES = 6  # tells keys apart, and is no secret
 _SECRET_BYTES = 32  # 256 random bits: nobody guesses one
 _FORM = re.compile(rf"nc_([0-9a-f]{{{2 * _ID_BYTES}}})_([0-9a-f]{{{2 * _SECRET_BYTES}}})")

@@ -12,6 +12,7 @@ from noisycount.frozen import frozen
 from noisycount.validation import state_at
 
 __all__ = ["Certificates"]
+
 _FILE = "certificates.json"
 
 

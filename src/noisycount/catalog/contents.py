@@ -20,6 +20,7 @@ from noisycount.frozen import frozen
 from noisycount.validation import state_at
 
 __all__ = ["Content", "Contents", "Copies", "Copy", "discard"]
+
 _FILE = "contents.json"
 _KEPT = 1000  # places, the newest: a few hundred bytes each
 _SETTLED = 2.0  # seconds: a file written again within a tick of the disk's clock keeps its state

@@ -30,6 +30,7 @@ from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Schema
 
 __all__ = ["FileSource", "LazySource", "ServerSource", "require_described"]
+
 _FEW = 8  # predicates; who asks for more has a scan of their own
 
 

@@ -9,6 +9,7 @@ from noisycount.charts.theme import BLUE, CONFIG, GREEN, GRID, INK, LEVELS
 from noisycount.frozen import frozen
 
 __all__ = ["GoalLine", "PossibleAnswers", "plan_chart"]
+
 _WIDTH, _HEIGHT = 480, 220
 _LARGEST_DOT = 18.0
 _LEAST_REACH = 3  # records on each side, so that whole numbers are marked

@@ -12,6 +12,7 @@ from noisycount.charts.plot import Axis, Line, Panel, Plot
 from noisycount.charts.theme import CONFIG, GRID, MUTED, Style
 
 __all__ = ["plot_chart", "plot_png", "plot_svg", "spread"]
+
 _ABOVE = 1.04  # how far the axis goes beyond the largest value
 _SHARE = "format(100 * datum.value, '.12~g') + ' %'"
 _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, '~g')"

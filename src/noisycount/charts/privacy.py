@@ -14,6 +14,7 @@ from noisycount.charts.theme import CONFIG, INK, MUTED, Style, styles
 from noisycount.frozen import frozen
 
 __all__ = ["NamedCurve", "PrivacyAxes", "PrivacyLine", "PrivacyView", "privacy_chart"]
+
 _MOST_POWERS = 8
 
 

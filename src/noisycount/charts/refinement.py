@@ -10,6 +10,7 @@ from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, VERMILION
 from noisycount.display.numbers import to_one_place
 
 __all__ = ["refinement_chart"]
+
 WIDTH, HEIGHT = 420, 96
 
 

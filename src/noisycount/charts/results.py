@@ -26,6 +26,7 @@ from noisycount.frozen import frozen
 from noisycount.model.noises.additive import SymmetricNoise
 
 __all__ = ["AnswerCurve", "chart_of"]
+
 _WIDTH, _HEIGHT = 420, 160
 _CHARACTERS = 60  # of a line above the chart, so that it is no wider
 _POINTS = 1000  # at most so many counts: enough for a curve without corners

@@ -11,6 +11,7 @@ from noisycount.display.numbers import percent
 from noisycount.frozen import frozen
 
 __all__ = ["AxisRange", "ChartView", "Mark", "chart_svg"]
+
 _ROOM = 1.06  # how far an axis goes beyond its values
 _LEAST_RATIO = 2.0  # of the ends of a logarithmic axis
 _MOST = 7  # numbers of an axis

@@ -10,6 +10,7 @@ from noisycount.charts.drawing import as_lines, as_rows, count_axis, count_scale
 from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, MUTED, PURPLE, VERMILION
 
 __all__ = ["table_chart"]
+
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE)
 _WIDTH = 420
 _CHARACTERS = 70  # of a line above the chart

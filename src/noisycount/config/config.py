@@ -20,6 +20,7 @@ from noisycount.ledger.entries import Analyst, check_text
 from noisycount.release.dataset import Dataset
 
 __all__ = ["DEFAULT_BUDGET", "Config", "DatasetConfig"]
+
 DEFAULT_BUDGET = PureBudget(Fraction(2))
 
 

@@ -28,6 +28,7 @@ from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import Analyst, check_text
 
 __all__ = ["FILE_NAME", "TEMPLATE", "find", "load", "without_file"]
+
 FILE_NAME = "noisycount.toml"
 TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")
 LEDGER_KEYS = ("url", "head")

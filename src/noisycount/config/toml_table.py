@@ -20,6 +20,7 @@ from noisycount.ledger.budget import PARTS, Budget, budget_from
 from noisycount.query.schema import KINDS
 
 __all__ = ["FILE_KEYS", "TomlTable", "budget_in", "file_form_in", "kinds_in", "suggestion"]
+
 SHOWN_LENGTH = 60
 _LONGEST = 604_800  # seconds: a week
 

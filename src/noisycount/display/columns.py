@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 __all__ = ["Cells", "arrow_stream", "free_name", "query_of"]
+
 Cells: TypeAlias = Sequence[int | float | str | bool | None]
 
 

@@ -23,6 +23,7 @@ from typing import Any
 from noisycount.display.numbers import approximately, exact_text, signed
 
 __all__ = ["MOST_ROWS", "Shown", "line", "plain", "row_table", "short", "table"]
+
 MOST_ROWS = 30  # more rows than these are better told by their number
 
 

@@ -23,6 +23,7 @@ from noisycount.ledger.storage import RESTORE, is_made, make, refusals, require_
 from noisycount.validation import state_at
 
 __all__ = ["Address", "check_server", "make_file", "make_table"]
+
 _WAIT = "30"
 _SECONDS = r"[0-9]{1,6}(\.[0-9]{1,3})?"
 _NAME = r"[^@?&=;:,]*"  # no character that a mistyped password or option could bring along

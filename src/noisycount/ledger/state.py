@@ -31,6 +31,7 @@ from noisycount.ledger.chain import (
 from noisycount.ledger.entries import Analyst, Repeat, Request, TableAnswer, check_text
 
 __all__ = ["LedgerState", "Verification", "time_of_debit", "totals", "verification"]
+
 _NOTHING = Loss()
 
 

@@ -22,6 +22,7 @@ from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import refusals
 
 __all__ = ["LOCK", "AttachedWrite", "BatchQueue", "Task", "Transactions", "lock_out_writers"]
+
 Wish = TypeVar("Wish")
 Result = TypeVar("Result")
 

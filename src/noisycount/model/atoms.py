@@ -13,6 +13,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.validation import rate_within, whole_number
 
 __all__ = ["Atoms", "Question"]
+
 Question = frozenset[int]  # the numbers of the atoms whose records satisfy a predicate
 _SUM_TOLERANCE = 1e-9  # what rounding to ten digits leaves of a sum; beyond it is a mistake
 _MOST_PREDICATES = 16  # of which all combinations are atoms

@@ -18,6 +18,7 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 
 __all__ = ["PageViews", "census_2020", "wikimedia"]
+
 _GLOBAL_SCALE = Fraction(339, 542)
 
 _LEVELS = {

@@ -30,6 +30,7 @@ from noisycount.model.sampling.scalar import RandomIntegers
 from noisycount.validation import real_number, whole_number
 
 __all__ = ["Subsample", "sample_likelihood"]
+
 _LARGEST_TABLE = 1 << 13  # records: the terms of a larger sample are fewer as a smooth law
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
 

@@ -11,6 +11,7 @@ from noisycount.papers.breutigam_samples import sampled
 from noisycount.papers.figure import MUCH, Claim, Paper, Verdict, number
 
 __all__ = ["PAPER"]
+
 _SCALE = 10.0
 _FEW = (1, 10, 100)  # positive records that are expected
 

@@ -24,6 +24,7 @@ from noisycount.papers.figure import (
 )
 
 __all__ = ["EPSILON", "SIZE"]
+
 SIZE, SMALL = 1000, 100
 EPSILON = 0.01
 SCALES = (1.0, 3.0)  # ν₁ and ν₂, in records

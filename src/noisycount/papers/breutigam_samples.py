@@ -23,6 +23,7 @@ from noisycount.papers.breutigam_noise import EPSILON, RATE, SIZE
 from noisycount.papers.figure import ALIKE, Claim, Figure, Verdict, number, percent
 
 __all__ = ["sampled"]
+
 SHARE = 0.1  # λ of Fig. 5
 RATES = (0.5, 0.1)  # π₁ and π₂ of Fig. 8
 PRINTED_EXTRA = 0.2  # how much worse Laplace noise is said to be

@@ -17,6 +17,7 @@ from noisycount.model.populations.population import Population
 from noisycount.validation import instance_of, whole_number
 
 __all__ = ["Simulated", "simulated"]
+
 _BLOCK = 1 << 17
 _EQUAL = 1e-11
 

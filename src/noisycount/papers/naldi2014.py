@@ -11,6 +11,7 @@ from noisycount.papers.naldi2014_errors import EPSILON, RATE, error
 from noisycount.papers.naldi2014_improvements import EVEN
 
 __all__ = ["PAPER"]
+
 PRINTED_WIDTHS = (91.6, 28.2)
 
 

@@ -24,6 +24,7 @@ from noisycount.papers.naldi2014_errors import (
 )
 
 __all__ = ["EVEN"]
+
 EVEN = 0.5  # as often better as worse
 
 CHANCE = Axis(

@@ -17,6 +17,7 @@ from noisycount.charts.theme import LEVELS
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict, number
 
 __all__ = ["PAPER"]
+
 COUNT = 100  # c of Fig. 1
 EPSILONS = (0.02, 0.05, 0.1, 0.2)
 CONFIDENCES = tuple(float(p) for p in np.linspace(0.5, 0.99, 50))

@@ -14,6 +14,7 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.papers.figure import Claim, Figure, Verdict, number
 
 __all__ = ["overlap", "repeated", "rule"]
+
 EPSILON, SCALE, RATE = 0.1, 3, 0.1
 REPEATED_SIZE, SIZE = 1000, 400
 ANSWERS = tuple(2**power for power in range(9))

@@ -20,6 +20,7 @@ from noisycount.model.subsampling import Subsample
 from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
 
 __all__ = ["knowledge", "price", "samples"]
+
 SIZE, DRAWN, EPSILON = 1000, 100, 0.01
 RATE, DEVIATION = 0.1, 0.04
 RATES = (0.5, 0.1, 0.01)

@@ -30,6 +30,7 @@ from noisycount.papers.simulation import (
 )
 
 __all__ = ["coverage", "ranges", "tables"]
+
 _SOURCE = "stated before it was simulated"
 
 _SETTINGS = (

@@ -29,6 +29,7 @@ from noisycount.papers.our_privacy import knowledge, price, samples
 from noisycount.papers.our_tables import coverage, ranges, tables
 
 __all__ = ["PAPER", "printed_bound"]
+
 BETAS = tuple(float(beta) for beta in np.geomspace(1e-3, 0.9, 45))
 NOISES = (2, 20)
 

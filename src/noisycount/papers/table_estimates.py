@@ -24,6 +24,7 @@ from noisycount.model.tables.tree import Tree
 from noisycount.papers.true_tables import TrueTable, node_sums
 
 __all__ = ["Estimate", "Range", "SimulatedRelease", "estimates", "nearest_counts", "nearest_tree"]
+
 Reals = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 _PATIENCE = 10  # exchanges of many cells that may fail to lessen what is wrong

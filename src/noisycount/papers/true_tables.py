@@ -12,6 +12,7 @@ from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level, range_levels
 
 __all__ = ["LAWS", "Counts", "TrueTable", "node_sums", "survey", "true_tables"]
+
 Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Shares = Callable[[np.random.Generator, int], Reals]

@@ -40,6 +40,7 @@ from noisycount.query.schema import Kind, Schema, close_names
 from noisycount.query.tokens import COMMA, KEYWORDS, Sort, Token, require_bytes, tokens
 
 __all__ = ["parse"]
+
 _SHORT_DATE = re.compile(r"([0-9]{4})-(?=[0-9]-|[0-9]{2}-[0-9](?![0-9]))([0-9]{1,2})-([0-9]{1,2})")
 
 

@@ -12,6 +12,7 @@ from noisycount.query.key_sets import Keys, Listed, Word
 from noisycount.validation import Exactly
 
 __all__ = ["Item", "Query", "items", "keys_of_column"]
+
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*")
 _SPANS = ("month", "quarter", "year")
 _NAME = r'"(?:[^"]|"")+"|[^",:=]+'

@@ -15,6 +15,7 @@ from noisycount.errors import PredicateError, SourceError
 from noisycount.frozen import frozen
 
 __all__ = ["INTEGERS", "ISO_ZONED", "KINDS", "ZONED", "Kind", "Schema", "Spelling", "close_names"]
+
 INTEGERS = range(-(2**63), 2**63)  # signed 64 bits: what every engine compares exactly
 _CELLS = range(-(2**63), 2**64)  # the widest columns of files: BIGINT and UBIGINT
 _LONGEST_KEY = 1000  # characters

@@ -37,6 +37,7 @@ from noisycount.query.query import Item
 from noisycount.query.schema import Kind, Schema, close_names
 
 __all__ = ["MOST_PARTS", "CanonicalTable", "TableQuestion", "margins_of", "parts_of"]
+
 MOST_PARTS = 8
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")

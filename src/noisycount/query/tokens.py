@@ -10,6 +10,7 @@ from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 
 __all__ = ["COMMA", "KEYWORDS", "SIMPLE_NAME", "Sort", "Token", "require_bytes", "tokens"]
+
 MAXIMUM_BYTES = 4096  # a page of text: more than anybody writes by hand
 MAXIMUM_TOKENS = 500  # at most as many comparisons as a scan of a million records does in seconds
 MAXIMUM_DEPTH = 20  # so that parsing needs at most 600 frames of Python's 1,000

@@ -13,6 +13,7 @@ from noisycount.query.schema import close_names
 from noisycount.readers.assumption import Assumed
 
 __all__ = ["RATES", "assumed_of_file", "check_columns", "check_rows"]
+
 RATES = "a rate between 0 and 1, such as 0.02 or 2%"  # what a cell of rates must be
 _MOST = 10**9  # the law of more records of several rates takes minutes and gigabytes
 

@@ -14,6 +14,7 @@ from noisycount.model.tables.levels import Level, shares
 from noisycount.model.tables.threshold import surely_shown, threshold
 
 __all__ = ["LevelPlan", "TablePlan", "hidden_plan", "table_plan"]
+
 _SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose number is unknown
 
 

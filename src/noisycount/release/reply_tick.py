@@ -15,6 +15,7 @@ from noisycount.errors import OverrunError, without_traceback
 from noisycount.frozen import frozen
 
 __all__ = ["Outcome", "ReplyTick"]
+
 Result = TypeVar("Result")
 
 

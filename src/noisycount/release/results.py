@@ -32,6 +32,7 @@ from noisycount.release.dataset import RemainingBudget
 from noisycount.release.plan import TablePlan
 
 __all__ = ["Release", "TableRelease"]
+
 Counts: TypeAlias = NDArray[np.int64]
 Estimates: TypeAlias = NDArray[np.float64]
 _NUMBERS = ("level", "answer", "error", "error_of_all")

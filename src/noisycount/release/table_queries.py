@@ -33,6 +33,7 @@ from noisycount.release.query_plan import (
 from noisycount.validation import fraction_of_one
 
 __all__ = ["CellsPlan", "HiddenKeysPlan", "ListPlan", "plan_of"]
+
 MOST_QUESTIONS = 1000
 
 

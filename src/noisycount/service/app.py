@@ -28,6 +28,7 @@ from noisycount.service.pages.login import router as login
 from noisycount.service.state import ServiceState
 
 __all__ = ["application", "late_routers"]
+
 _SPARE = 8  # threads for what does not wait
 health = APIRouter(tags=["health"])
 

@@ -20,6 +20,7 @@ from noisycount.service.errors import RateError
 from noisycount.service.state import RateLimiter
 
 __all__ = ["Lines", "Write", "faults_written", "line_of", "place_of", "written"]
+
 Write = Callable[[dict[str, Any]], None]
 
 

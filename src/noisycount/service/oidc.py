@@ -32,6 +32,7 @@ from noisycount.frozen import frozen
 from noisycount.service.middleware import exact_json
 
 __all__ = ["IssuerKeys", "Tokens", "decoded", "fetched", "is_of_login", "json_object"]
+
 _LONGEST_TOKEN = 16_384  # characters
 _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 

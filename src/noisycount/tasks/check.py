@@ -18,6 +18,7 @@ from noisycount.release.records import UTF, checked_records, checked_table
 from noisycount.tasks.opening import catalog_of, existing_ledger, records_of, statement_of
 
 __all__ = ["Inspection", "examined", "examined_place", "former_of"]
+
 _MANY = 20  # units: of fewer, most columns have another value for nearly each
 _HALF = 2
 

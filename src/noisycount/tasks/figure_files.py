@@ -10,6 +10,7 @@ from noisycount.terminal.files import writing
 from noisycount.terminal.progress import Done
 
 __all__ = ["FORMATS", "save_figures"]
+
 FORMATS = ("svg", "png", "csv", "json")
 _PAGE = "index.html"
 

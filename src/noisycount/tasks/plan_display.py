@@ -23,6 +23,7 @@ from noisycount.release.dataset import next_words
 from noisycount.tasks.plan import Plan
 
 __all__ = ["Dots", "goal_words", "plan_facts", "preview", "preview_heading"]
+
 _DOT = "●"
 _MOST_ROWS = 10
 _OVERHANG = 2  # how far a label may reach beyond the axis

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 __all__ = ["Done", "progress", "status"]
+
 Done = Callable[[float], None]  # what work calls with the share of it that is done, from 0 to 1
 _PATIENCE = 2.0  # seconds without a bar
 

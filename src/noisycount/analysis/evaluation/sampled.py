@@ -17,6 +17,7 @@ from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import DrawnPositives, Subsample
 
 __all__ = ["sampled_estimate"]
+
 _ENTRIES = 20_000_000  # pairs, whose tables take some hundred megabytes
 _EQUAL = 1e-11  # what rounding moves a posterior mean, in mean absolute deviations, and more
 _ROUNDING = 4 * float(np.finfo(float).eps)  # of a distance between two numbers that are rounded

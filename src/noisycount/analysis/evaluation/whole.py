@@ -14,6 +14,7 @@ from noisycount.model.noises.additive import ErrorLaw
 from noisycount.model.searches import first_wholes, roots
 
 __all__ = ["median_estimate", "mode_estimate"]
+
 _TIE = 1e-13  # of a probability: what rounding moves a sum of weights, and more
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
 _ROWS = 64  # counts that are averaged at once

@@ -35,6 +35,7 @@ from noisycount.model.searches import first_true
 from noisycount.validation import instance_of
 
 __all__ = ["Estimate", "posterior_values", "refine", "refined", "surprises"]
+
 _LEFT_OUT = 1e-16  # of the law of the count, on each side
 _WIDEST = 20_000  # counts; beyond, one answer after the other is as fast
 

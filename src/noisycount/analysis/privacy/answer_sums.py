@@ -17,6 +17,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import CertifiedErrorLaw
 
 __all__ = ["LARGEST_EPSILON", "BelowLargestLoss", "Mesh", "Terms"]
+
 _NEAR_LARGEST = 1 / 8  # of the largest loss, within which other sums cancel
 _LARGEST_EXPONENT = 700.0  # exponents up to which nothing overflows
 _ULPS = 4  # of a loss that a logarithm and a sum of two may be off

@@ -12,6 +12,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Clusters", "Paths"]
+
 _BELOW = 8.0  # a typical logarithm, down to which values are told apart
 _ABOVE = 5.0  # and up to which they are: of two sides of a threshold one is not above it
 _LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its products

@@ -22,6 +22,7 @@ from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 
 __all__ = ["composed_answers", "is_precise", "merged_noises"]
+
 _LONGEST = 2**21  # places of a sum of answers
 _WIDEST = 2**16  # counts of a window, on each side of the threshold
 _APART = -30.0  # the logarithm of the closeness of counts that no answers mix up

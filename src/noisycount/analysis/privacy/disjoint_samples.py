@@ -20,6 +20,7 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
 
 __all__ = ["parts_curve"]
+
 _DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
 
 

@@ -22,6 +22,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["GeometricAnswers"]
+
 Law = TypeVar("Law", Clusters, Paths)
 _LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its products
 _TWO = 2  # answers, which are summed directly

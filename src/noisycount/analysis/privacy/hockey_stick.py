@@ -34,6 +34,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import CertifiedErrorLaw
 
 __all__ = ["OneAnswer", "hockey_sticks"]
+
 WIDEST_MESH = 2.0**13  # integers, up to which one mesh serves several ε
 _NEARBY = 40.0  # records around an answer in which a mesh is fine
 _MOST_MESHES = 20  # each reaches 4 times as far

@@ -17,6 +17,7 @@ from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 
 __all__ = ["LOST", "Kernel", "Lattice", "is_continuous", "kernel", "span"]
+
 LOST = 1e-13  # the mass of a law, on each side, that is left out
 _HALF_WAY = 0.5  # where only rounding parts the bounds
 _LEAST_BLUR = 1.0  # steps², of 1/(1/σ₁² + 1/τ²): then a grid is seen by 2·e^(−2π²) = 5e-9 at most

@@ -20,6 +20,7 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.validation import instance_of, positive_number, real_number
 
 __all__ = ["LEAST", "ListRisk", "list_risk"]
+
 _DEPTH = 34.0  # nepers: a number of records farther off has a probability below 1e-14
 Pattern = tuple[int, ...]
 

@@ -29,6 +29,7 @@ from noisycount.model.subsampling import DrawnPositives, Subsample
 from noisycount.validation import instance_of
 
 __all__ = ["neighbour_pairs"]
+
 _DEEPEST = 700.0  # nepers below its mode at which a table ends: e^−700 is next to the least double
 _FARTHEST = 40.0  # standard deviations: beyond, a hypergeometric law is below e^−700
 _RESOLVED = 2.0  # standard deviations by which a block of counts may move a sample

@@ -26,6 +26,7 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
 
 __all__ = ["samples_curve"]
+
 _MOST_SETS = 256  # of samples that hold the record, equal samples alike
 _ROUNDING = 1e-12  # of a sum of products of a few chances
 

@@ -14,6 +14,7 @@ from noisycount.model.laws.count_law import CountDistribution, MeshPoints, Table
 from noisycount.model.laws.gamma import DIGITS, Reals
 
 __all__ = ["LinearPair", "TablePair"]
+
 _HIGHEST = 1e300  # of w, so that no product with a weight overflows
 _MOST = Fraction(10) ** 305  # a rational that does not overflow as a float
 _SPARE = 40  # of the 60 digits, down to which those of a gap may fall

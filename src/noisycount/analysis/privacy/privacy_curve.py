@@ -35,6 +35,7 @@ from noisycount.model.searches import Bracket, bracketed, root
 from noisycount.model.subsampling import Subsample
 
 __all__ = ["PrivacyCurve", "privacy_curve"]
+
 Answering = Exact | SymmetricNoise  # a mechanism that can be one of several
 
 

@@ -22,6 +22,7 @@ from noisycount.model.searches import Bracket, bracketed_by_factors, first_whole
 from noisycount.validation import fraction_of_one, positive_number, real_number, whole_number
 
 __all__ = ["amplified_delta", "amplified_directions", "belief_bounds", "smallest_scale"]
+
 Function = Callable[[float], float]
 _SMALLEST, _LARGEST = 2.0**-50, 2.0**50  # records: all noises have scales so small and so large
 _FACTOR = 4.0  # the first step of the search; each is the square of the one before

@@ -11,6 +11,7 @@ from noisycount.model.searches import Bracket
 from noisycount.model.searches import first_whole as first_whole_of
 
 __all__ = ["CLOSE", "Passage", "Search", "ThresholdForecast", "first_whole", "root"]
+
 _MOST_STEPS = 400  # enough to halve the range of all floats, and each part of it four times
 _GROWTH = 8.0  # of a step that has not met the other side
 CLOSE = 1e-12  # log-odds below 0 that are near enough

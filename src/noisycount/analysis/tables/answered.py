@@ -25,6 +25,7 @@ from noisycount.model.tables.tree import NodeKey, Tree
 from noisycount.validation import whole_number
 
 __all__ = ["TableAnswers", "TableMechanisms", "answered", "checked_total", "is_whole"]
+
 Flags = NDArray[np.bool_]
 _LARGEST = 2.0**53  # records: beyond, a float is not every whole number
 _WHOLE_LEVEL = -1  # the rank of what was told of a level at once

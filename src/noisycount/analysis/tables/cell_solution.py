@@ -24,6 +24,7 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.tables.cells import SHAPE, CellLaw
 
 __all__ = ["CellSolution", "learned_cell_law"]
+
 _WIDEST, _KINDS = 64.0, 32  # records, laws: of sums that are wider, and of fewer, by transforms
 _RATIO = math.sqrt(2)  # of neighbouring means: the laws are broader than their distance
 _SMALLEST = 0.5  # records: the first mean

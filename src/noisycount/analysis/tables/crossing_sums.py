@@ -13,6 +13,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Complexes", "Crossing"]
+
 Complexes = NDArray[np.complex128]
 _HARMLESS = 1e-12  # that rounding moves an average at most, which transforms may do at any length
 _BEARABLE = 1e-9  # the same where sums term by term take longer

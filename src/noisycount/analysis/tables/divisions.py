@@ -15,6 +15,7 @@ from noisycount.model.tables.cells import CellLaw, CellSums
 from noisycount.model.tables.splits import log_factorial, log_rising, log_rising_steps
 
 __all__ = ["CellDivision", "Dirichlet", "Division", "LogWeights", "Multinomial"]
+
 _ONE = np.zeros(1)
 Counts = NDArray[np.int64]
 

@@ -13,6 +13,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["drawn_places", "drawn_summands"]
+
 Places = NDArray[np.int64]
 
 

@@ -16,6 +16,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["ERROR", "FastSum", "folded", "law_by_characteristic", "transform_length"]
+
 _GROUP = 32  # summands of one transform: more would have windows wider than the sum needs
 _CHUNK = 1 << 22  # numbers that are transformed at a time
 

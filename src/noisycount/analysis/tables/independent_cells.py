@@ -18,6 +18,7 @@ from noisycount.model.laws.smooth_law import LogWeight, SmoothLaw
 from noisycount.model.tables.cells import CellLaw
 
 __all__ = ["IndependentCells"]
+
 Counts = NDArray[np.int64]
 _ENTRIES = 1 << 19  # counts of all cells held at once: 4 MB an array
 _MOST = 1 << 18  # counts of a law that are added up one by one

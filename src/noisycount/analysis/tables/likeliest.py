@@ -23,6 +23,7 @@ from noisycount.analysis.tables.model import Counts, Model, Node
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["anchored"]
+
 _STEEP = 8.0  # nats: what the first record next to an answer costs under narrow noise
 _DEEP = 300.0  # nats below its peak, from which on a likelihood is told relative to an anchor
 _LOST = 1e6  # nats: sums of more than that are 1e-10 off or more

@@ -13,6 +13,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Anchor", "LevelLikelihood", "likelihoods"]
+
 Counts = NDArray[np.int64]
 
 

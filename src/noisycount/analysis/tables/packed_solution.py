@@ -22,6 +22,7 @@ from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.tables.cells import CellLaw
 
 __all__ = ["PackedSolution", "pack_size", "packed_answers", "packed_law"]
+
 _PACKS, _FEWEST = 512, 32  # in the scale of the narrowest noise: of all cells, and at least
 
 

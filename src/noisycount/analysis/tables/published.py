@@ -15,6 +15,7 @@ from noisycount.model.tables.levels import TOTAL, Level
 from noisycount.model.tables.tree import Tree
 
 __all__ = ["TreeLevel", "asked", "longest_chain", "tree_of"]
+
 Places = NDArray[np.int64]
 T = TypeVar("T")
 

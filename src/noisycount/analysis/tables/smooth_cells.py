@@ -17,6 +17,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import SymmetricNoise
 
 __all__ = ["QUANTILES", "CellEstimates", "smooth_estimates"]
+
 Counts = NDArray[np.int64]
 QUANTILES = (0.5, 0.025, 0.975)  # the levels of median, low and high
 

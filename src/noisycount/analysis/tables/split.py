@@ -26,6 +26,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Split", "zone_targets"]
+
 SIDES = 8.0  # standard deviations of the law of a count that zones reach on both sides
 _LEAST = 0.25  # records
 

@@ -21,6 +21,7 @@ from noisycount.model.populations.population import Population
 from noisycount.model.tables.tree import Tree
 
 __all__ = ["farthest_out"]
+
 _LEAST = 1e-150  # records: a standard deviation where neither shares nor noise have any
 _FREE = Bounds(np.zeros(1, np.int64), np.full(1, NO_END))
 

@@ -30,6 +30,7 @@ from noisycount.model.tables.splits import Splits, level_splits
 from noisycount.model.tables.tree import Tree
 
 __all__ = ["table_posterior", "table_posterior_of"]
+
 _FLAT = 2  # levels of a tree of cells and their total
 
 

@@ -26,6 +26,7 @@ from noisycount.model.laws.count_law import TableLaw
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["TreeSolution"]
+
 _AT_ONCE = 1 << 23  # counts of the cells that are drawn down a tree at a time
 _TOGETHER = 1 << 21  # counts that are drawn of one level at a time
 

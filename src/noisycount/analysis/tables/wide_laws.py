@@ -14,6 +14,7 @@ from noisycount.model.laws.gram import POINTS
 from noisycount.model.laws.smooth_law import LogWeight, SmoothLaw, blocks_between
 
 __all__ = ["lattice_law", "lattice_sum", "stride_within", "wide_draws", "wide_law"]
+
 _STEPS = 64  # of a search, in one evaluation
 _LEAST = 1e-250  # of the largest probability: stands for 0
 _SLACK = 1.1  # by which a peak within a block may exceed the largest of its 24 points

@@ -12,6 +12,7 @@ from noisycount.readers.options import config_option
 from noisycount.terminal.printing import print_facts, print_text
 
 __all__ = ["command"]
+
 _NEEDED = f"the service needs more packages: {extra_words('server')}"
 
 

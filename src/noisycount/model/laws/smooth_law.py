@@ -18,6 +18,7 @@ from noisycount.model.searches import Bracket, first_whole
 from noisycount.validation import fraction_of_one, not_nan
 
 __all__ = ["Blocks", "LogWeight", "blocks_between", "mesh_points", "smooth_law"]
+
 _LEVELS = 50  # of blocks: the longest has 24·2^49 integers, more than any number of records
 _HALVINGS = 6  # of a steep block at once: most parts of a steeper one are left out later
 LogWeight = Callable[[Reals], Reals]

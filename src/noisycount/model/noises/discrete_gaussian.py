@@ -20,6 +20,7 @@ from noisycount.model.sampling.scalar import discrete_gaussian
 from noisycount.model.sampling.vectors import discrete_gaussian_array
 
 __all__ = ["DiscreteGaussian", "DiscreteGaussianErrors", "log_sum_from", "log_sum_of_all"]
+
 _NEGLIGIBLE = 50.0  # nats: e^−50 is far below a double's rounding of the sum
 _FLAT = 1 / 32  # nats a record up to which the next derivative of a wide sum is below 1e-17
 

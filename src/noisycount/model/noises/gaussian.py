@@ -20,6 +20,7 @@ from noisycount.model.sampling.scalar import discrete_gaussian
 from noisycount.model.sampling.scales import check_range
 
 __all__ = ["Gaussian", "GaussianErrors", "GaussianKernel", "GaussianLikelihood", "GaussianShape"]
+
 _FARTHEST_ANSWER = 2.0**600  # beyond, slopes of the narrowest noise would overflow
 
 

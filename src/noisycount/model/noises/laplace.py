@@ -31,6 +31,7 @@ from noisycount.model.searches import bracketed, first_whole
 from noisycount.validation import Exactly
 
 __all__ = ["DiscreteLaplace", "Laplace", "LaplaceKernel", "LaplaceLikelihood", "LaplaceShape"]
+
 _STEEPEST = 1e280  # noise that narrow changes no integer
 
 

@@ -15,6 +15,7 @@ from noisycount.model.noises.sum_transforms import (
 )
 
 __all__ = ["along_line", "around_all_poles", "around_period", "log_density"]
+
 _BEND = 0.38  # radians by which the ends of a hyperbola lean to the right, away from the vertical
 _SPACING = 0.08  # of nodes: towards vertical ends the rule errs by e^(−2π·0.38/0.08) = 1e-13
 _PANEL = 16  # nodes at once, before it is asked whether they added anything

@@ -42,6 +42,7 @@ from noisycount.model.noises.sum_transforms import (
 )
 
 __all__ = ["SumLaw", "SummedErrors"]
+
 Flags = NDArray[np.bool_]
 
 # records²: at ±iπ, the ends of a period, a transform is down by e^(−π²·7/2) = 1e-15

@@ -15,6 +15,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals, binomial_expansion
 
 __all__ = ["WIDE", "Kinds", "deep_sum_of_binomials", "sum_of_binomials"]
+
 WIDE = 5.0  # from this standard deviation on, in records, a law is found by its frequencies
 _REACH = 9.0  # standard deviations: farther out a normal law is e^−40 below its top
 _VANISHING = 1e-300  # of the largest probability: smaller products of doubles lose their digits

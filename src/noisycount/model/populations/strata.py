@@ -25,6 +25,7 @@ from noisycount.model.searches import Bracket, first_whole
 from noisycount.validation import LARGEST_WHOLE
 
 __all__ = ["Strata"]
+
 _STEEPEST = 740.0  # a tilt beyond which rates are 0 or 1 as floats
 _GRAIN = 2.0**-26  # to which a tilt is found: far less than moves a mean by a deviation
 _DEPTH = 70.0  # nats: what is left out of a law is beyond its doubles, posteriors are tilted

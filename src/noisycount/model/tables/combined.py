@@ -19,6 +19,7 @@ from noisycount.model.tables.levels import Level
 from noisycount.model.tables.residuals import Margin, lattice, margin_errors, rows
 
 __all__ = ["NestedLevels", "combined", "prefix_errors", "standard_errors"]
+
 Reals = NDArray[np.float64]
 Places = NDArray[np.int64]
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, combinations
 
 __all__ = ["Margin", "lattice", "margin_errors", "residual_errors", "residual_precisions", "rows"]
+
 Margin = frozenset[int]  # the places of the parts that a margin keeps
 
 

@@ -13,6 +13,7 @@ from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Codes, Level, range_bounds
 
 __all__ = ["Label", "TableLabels"]
+
 Label: TypeAlias = int | str | bool | None
 
 

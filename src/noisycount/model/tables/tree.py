@@ -24,6 +24,7 @@ from noisycount.model.tables.levels import TOTAL, range_levels
 from noisycount.validation import whole_number
 
 __all__ = ["NodeKey", "Tree"]
+
 Nodes = NDArray[np.int64]
 
 # A node: its number in the order of levels, its level and position there, or its keys.

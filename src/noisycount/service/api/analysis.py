@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from noisycount.tasks.risk.risk import Risks
 
 __all__ = ["router"]
+
 KINDS = ", ".join(NOISE_KINDS)
 Noise = Annotated[str | None, Field(max_length=100, description=f"Or: a kind of noise, {KINDS},")]
 

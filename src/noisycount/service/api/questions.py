@@ -45,6 +45,7 @@ from noisycount.tasks.show import View, budget_words, entry_object, offer_object
 from noisycount.tasks.table.options import NOISES, as_items, as_margins, check_query
 
 __all__ = ["Question", "Spend", "found", "owner_of_name", "parsed", "router"]
+
 Value = TypeVar("Value")
 Text = TypeVar("Text", str, list[str])
 

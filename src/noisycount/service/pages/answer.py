@@ -33,6 +33,7 @@ from noisycount.tasks.refine.query import RefineQuery
 from noisycount.terminal.printing import Facts
 
 __all__ = ["Released"]
+
 MOST_ROWS = 200  # that are refined while somebody waits
 Row: TypeAlias = tuple[object, ...]  # the level of a row and its keys
 _TOLD = {"assumed", "mean", "deviation"}  # the rest is said above them

@@ -30,6 +30,7 @@ from noisycount.service.state import ServiceState, State
 from noisycount.tasks.rehearsal import rehearsal_of
 
 __all__ = ["router"]
+
 router = APIRouter(include_in_schema=False)
 _KEY = re.compile(r"[0-9a-f]{32}")
 _TRIES, _PAUSE = 40, 0.25  # seconds

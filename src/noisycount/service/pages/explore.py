@@ -22,6 +22,7 @@ from noisycount.tasks.explore.sliders import Sliders, view_object
 from noisycount.tasks.explore.views import VIEWS, view
 
 __all__ = ["boxes", "fragment", "moved", "router"]
+
 FROM = "from"  # the field that says where the sliders stood before
 _SLIDER = "-slider"
 

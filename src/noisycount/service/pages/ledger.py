@@ -40,6 +40,7 @@ from noisycount.tasks.report.words import (
 )
 
 __all__ = ["AT_ONCE", "Filters", "router"]
+
 AT_ONCE = 50  # entries on a page
 _PAGE = re.compile(r"[1-9][0-9]{0,5}")
 

@@ -9,6 +9,7 @@ from noisycount.tasks.plan import Plan
 from noisycount.tasks.plan_display import Dots, preview_heading
 
 __all__ = ["bar_picture", "dots_picture"]
+
 _WIDTH, _SIDE, _TOP, _BOTTOM = 440.0, 14.0, 8.0, 26.0
 _COLUMNS, _MARKS = 31, 4
 _LARGEST = 7.0  # radius of a dot

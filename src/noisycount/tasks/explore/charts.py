@@ -27,6 +27,7 @@ from noisycount.tasks.explore.sliders import Sliders, deltas, is_affordable
 from noisycount.tasks.risk.risk import Adversary, float_above
 
 __all__ = ["DELTA", "FLOOR", "ErrorCurves", "PosteriorView", "PrivacyCurves", "WorthCurves"]
+
 DELTA = 1e-6  # the δ of noise that has no ε without one
 _EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 

@@ -10,6 +10,7 @@ from noisycount.frozen import frozen
 from noisycount.validation import written
 
 __all__ = ["EPSILON", "QUANTITIES", "Quantity"]
+
 _LONGEST = 20
 _SIGNED = re.compile(r"(-?)(.+)")
 _LEADING = ("1", "1.5", "2", "3", "5", "7")

@@ -22,6 +22,7 @@ from noisycount.tasks.explore.quantity import EPSILON, QUANTITIES
 from noisycount.tasks.risk.risk import Adversary, RiskScenario
 
 __all__ = ["NAMES", "Sliders", "deltas", "is_affordable", "view_object"]
+
 _NOISE = "discrete-laplace"
 
 # What an address says, in this order.

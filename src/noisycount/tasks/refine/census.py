@@ -21,6 +21,7 @@ from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
 from noisycount.tasks.refine.query import RefineQuery
 
 __all__ = ["census_table"]
+
 _SIZES = {"cenrace": 63, "hispanic": 2, "votingage": 2, "hhgq": 8, "hhinstlevels": 3, "sex": 2}
 _DETAILED = ("hhgq", "votingage", "hispanic", "cenrace")
 _FEW = 8

@@ -14,6 +14,7 @@ from noisycount.tasks.refine.refined import SELECTED, RefinedTable, Spread
 from noisycount.terminal.printing import Facts, file_facts, print_facts, print_table
 
 __all__ = ["print_refined", "prior_object", "prior_words", "told_sensitivity"]
+
 _MOST_CELLS = 5000  # of a larger table it takes too long to solve it twice more
 
 

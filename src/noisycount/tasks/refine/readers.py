@@ -35,6 +35,7 @@ from noisycount.tasks.refine.stored import NO_SUMS, stored_table
 from noisycount.tasks.refine.wikimedia import is_wikimedia, wikimedia_table
 
 __all__ = ["OpenedTable", "opened_table"]
+
 _COLUMNS = ("level", "answer", "error", "error_of_all", "mechanism", "scale")
 _HIDDEN, _SHARED = "threshold", "groups_per_unit"
 

@@ -18,6 +18,7 @@ from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, Ro
 from noisycount.tasks.refine.query import RefineQuery
 
 __all__ = ["is_wikimedia", "wikimedia_table"]
+
 _DAY = re.compile(r"(?<![0-9])([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?![0-9])")
 _COLUMNS = (0, 1, 2)
 _NEXT = "medium"

@@ -10,6 +10,7 @@ from noisycount.tasks.report.report import DatasetReport, Report
 from noisycount.tasks.report.words import loss_words, neighbours_words
 
 __all__ = ["registry_objects"]
+
 Object = dict[str, Any]
 _TIER = 3
 

@@ -11,6 +11,7 @@ from noisycount.tasks.risk.lists import AnswersSoFar, ListRisks, OutsiderRisk
 from noisycount.terminal.printing import print_facts, print_json, print_table
 
 __all__ = ["tell_list"]
+
 _WORST = "worst case"
 _OUTSIDER, _PARTLY = "outsider", "partly informed"
 _LED_BY = "led by answers"
