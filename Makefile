@@ -17,7 +17,7 @@ demo: $(VENV)/installed
 	$(BIN)/noisycount demo
 
 # Half of what it takes to collect the tests is to compile them: what is compiled once is kept.
-test: export PYTHONDONTWRITEBYTECODE :=
+test thorough: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/developed
 	$(BIN)/python -m pytest $(PARALLEL) -m "not thorough"
 
