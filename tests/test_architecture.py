@@ -338,6 +338,16 @@ def test_no_folder_imports_upwards(modules: list[Module]) -> None:
     assert circles(modules) == []
 
 
+def test_a_class_name_stands_for_one_class() -> None:
+    """Whoever meets a name need not ask which of several it is."""
+    places: dict[str, list[str]] = {}
+    for path in sorted(Path(noisycount.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path.name)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
 def test_files_stay_short(modules: list[Module]) -> None:
     """A file past 500 lines wants to be two chapters."""
     assert long_files(modules) == []

@@ -22,7 +22,7 @@ from noisycount.ledger.chain import Head
 from noisycount.ledger.storage import RESTORE, is_made, make, refusals, require_no_row, upgrade
 from noisycount.validation import state_at
 
-__all__ = ["Address", "check_server", "make_file", "make_table"]
+__all__ = ["LedgerAddress", "check_server", "make_file", "make_table"]
 
 _WAIT = "30"
 _SECONDS = r"[0-9]{1,6}(\.[0-9]{1,3})?"
@@ -47,7 +47,7 @@ _LARGEST_PORT = 65535
 
 
 @frozen
-class Address:
+class LedgerAddress:
     """Where a ledger is.
 
     Args:
@@ -61,7 +61,7 @@ class Address:
     wait: str
 
     @classmethod
-    def read(cls, text: str) -> "Address":
+    def read(cls, text: str) -> "LedgerAddress":
         """The address that a text denotes."""
         url = _url(text)
         wait = str(url.query.get("timeout", _WAIT))
@@ -251,7 +251,7 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 def make_file(
-    address: Address, file: Path, *, create: bool, known_head: Head | None = None
+    address: LedgerAddress, file: Path, *, create: bool, known_head: Head | None = None
 ) -> None:
     """Make the file of a ledger if there is none and there shall be one.
 
@@ -277,7 +277,7 @@ def make_file(
             draft.unlink(missing_ok=True)
 
 
-def _is_there(address: Address, file: Path) -> bool:
+def _is_there(address: LedgerAddress, file: Path) -> bool:
     """Whether there is a file, which is not empty, or only the folder for one."""
     folder, state = state_at(file.parent), state_at(file)
     if folder is None or not stat.S_ISDIR(folder.st_mode):
@@ -312,7 +312,7 @@ def make_table(connection: Connection, place: str) -> None:
         raise LedgerError(f"{place} is not a ledger; name another file")
 
 
-def _make_draft(address: Address, draft: Path) -> None:
+def _make_draft(address: LedgerAddress, draft: Path) -> None:
     """Make a ledger without rows, for its owner's eyes alone; its journal is made like it."""
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL, _OWNER_ALONE))
     engine = address.sqlite_engine(draft, "rwc").execution_options(writing=True)

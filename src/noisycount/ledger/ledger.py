@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine
 from noisycount.display.values import Shown
 from noisycount.errors import LedgerError, ReuseError
 from noisycount.frozen import frozen
-from noisycount.ledger.address import Address, check_server, make_file, make_table
+from noisycount.ledger.address import LedgerAddress, check_server, make_file, make_table
 from noisycount.ledger.budget import Budget, Loss, budget_of
 from noisycount.ledger.chain import (
     Head,
@@ -114,7 +114,7 @@ class Ledger(Shown):
             create: Whether to make the ledger where there is none.
             known_head: A head that the owner wrote down; the ledger must hold that row.
         """
-        address = Address.read(url)
+        address = LedgerAddress.read(url)
         check_type("known_head", known_head, Head | None)
         if address.file is not None:
             make_file(address, address.file, create=create, known_head=known_head)

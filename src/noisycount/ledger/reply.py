@@ -68,7 +68,7 @@ def found_reply(
     if known is None:
         if state.replies:
             raise LedgerError(f"reply {name!r} is in no row of the ledger; {RESTORE}")
-        _Answers.of(connection).check(row)
+        _StoredAnswers.of(connection).check(row)
     return _reply(row)
 
 
@@ -92,7 +92,7 @@ def keep_older(connection: Connection, state: LedgerState) -> None:
     older = {} if state.replies else digests_of(connection)
     if not older:
         return
-    answers = _Answers.of(connection)
+    answers = _StoredAnswers.of(connection)
     for row in connection.execute(select(REPLIES)).all():
         if answers.fault(row) is None:
             append(state, reply_columns(row.name, older[row.name], state.made))
@@ -100,13 +100,13 @@ def keep_older(connection: Connection, state: LedgerState) -> None:
 
 def check_older(connection: Connection) -> None:
     """Refuse a reply, older than the rows for replies, that repeats no answer of the ledger."""
-    answers = _Answers.of(connection)
+    answers = _StoredAnswers.of(connection)
     for row in connection.execute(select(REPLIES)):
         answers.check(row)
 
 
 @frozen(slots=False)
-class _Answers:
+class _StoredAnswers:
     """The answers of a ledger, with which older replies are compared.
 
     Attributes:
@@ -116,7 +116,7 @@ class _Answers:
     entries: dict[str, Entry]
 
     @classmethod
-    def of(cls, connection: Connection) -> "_Answers":
+    def of(cls, connection: Connection) -> "_StoredAnswers":
         """All of a ledger."""
         with all_rows(connection) as rows:
             return cls({entry.key: entry for entry in entries_of(rows)})

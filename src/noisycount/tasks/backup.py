@@ -23,7 +23,7 @@ from noisycount.config.places import sqlite_url, url_seen_from
 from noisycount.display.texts import told_name
 from noisycount.errors import ConfigError, LedgerError, NoisyCountError
 from noisycount.frozen import frozen
-from noisycount.ledger.address import Address
+from noisycount.ledger.address import LedgerAddress
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import Entry, TableAnswer, asks_for_table
@@ -132,7 +132,7 @@ def at_copy(configuration: Config, place: str) -> Config:
 
 def _file(configuration: Config) -> Path:
     """The file of the ledger."""
-    address = Address.read(configuration.ledger_url)
+    address = LedgerAddress.read(configuration.ledger_url)
     if address.file is None or configuration.ledger_file is None:
         beside = configuration.data_folder
         also = f", and copy the folder {beside} too" if beside and beside.is_dir() else ""
@@ -167,7 +167,7 @@ def _copy_ledger(configuration: Config, ledger: Path, copy: Path) -> None:
     """The copy of a SQLite file at one moment, whoever writes to it meanwhile."""
     _make_private(copy)
     mode = "rw" if os.access(ledger, os.W_OK) else "ro"  # what a crash left is rolled back
-    wait = float(Address.read(configuration.ledger_url).wait)
+    wait = float(LedgerAddress.read(configuration.ledger_url).wait)
     url = f"file:{quote(str(ledger.absolute()))}?mode={mode}"
     with (
         closing(sqlite3.connect(url, uri=True, timeout=wait)) as source,

@@ -11,7 +11,7 @@ from noisycount.catalog.catalog import Catalog, DatasetSettings
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
-from noisycount.ledger.address import Address
+from noisycount.ledger.address import LedgerAddress
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import Analyst, Entry
@@ -105,7 +105,7 @@ def existing_ledger(
         anchored: Whether it must hold the row that the owner wrote down.
         makes: Whether to make it where a link leads to.
     """
-    place = Address.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
+    place = LedgerAddress.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
     known_head = configuration.known_head if anchored else None
     # A link that leads nowhere may lead to a disk not mounted: that is for the ledger to refuse.
     if place is not None and not _is_there(place) and known_head is None:

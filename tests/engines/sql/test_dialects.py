@@ -23,7 +23,7 @@ from noisycount.engines.statement.counts import (
     key_counts,
     keys_statement,
 )
-from noisycount.engines.statement.records import Records
+from noisycount.engines.statement.records import StatementRecords
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyQuestion
 from noisycount.query.parser import parse
@@ -70,7 +70,7 @@ QUESTIONS = [
 ]
 
 
-def records(name: str, *, has_persons: bool) -> Records:
+def records(name: str, *, has_persons: bool) -> StatementRecords:
     """A table of a server."""
     unit = "who" if has_persons else None
     table = CountedTable(dialect_of(name), FoundName("ward", "visits"), COLUMNS, unit, False)  # noqa: FBT003 - a state

@@ -49,7 +49,7 @@ LITERALS: Mapping[Kind, tuple[Any, ...]] = {
 
 def random_predicates(schema: Mapping[str, Kind], number: int, seed: str) -> Iterator[Predicate]:
     """So many predicates about the columns of a schema."""
-    maker = _Maker(Draws(seed), [Column(name, kind) for name, kind in schema.items()])
+    maker = _PredicateMaker(Draws(seed), [Column(name, kind) for name, kind in schema.items()])
     for _ in range(number):
         yield maker.predicate(maker.depth(), _MOST_LEAVES)
 
@@ -83,7 +83,7 @@ def _beside(value: date, step: int) -> date:
 
 
 @frozen
-class _Maker:
+class _PredicateMaker:
     """What makes predicates about some columns."""
 
     draws: Draws

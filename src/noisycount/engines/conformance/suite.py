@@ -37,7 +37,7 @@ __all__ = ["Examination", "Examiner", "examined", "suite", "suite_hash", "true_c
 
 
 @frozen
-class Difference(Shown):
+class Mismatch(Shown):
     """An answer of an engine that is not as its definition says; its records are made up.
 
     Attributes:
@@ -68,7 +68,7 @@ class Examination(Shown):
 
     identity: Identity
     answers: int
-    differences: tuple[Difference, ...]
+    differences: tuple[Mismatch, ...]
     unheld: tuple[str, ...]
     seconds: float
     suite: str
@@ -214,14 +214,14 @@ class Examiner:
         Raises:
             SourceError: It makes no table of the cells that every engine must hold.
         """
-        begun, answers, differences = monotonic(), 0, list[Difference]()
+        begun, answers, differences = monotonic(), 0, list[Mismatch]()
         with closing(self._answers()) as given:
             for answer in given:
                 answers += 1
                 if answer.found == answer.expected:
                     continue
                 told = (answer.records, answer.question(), answer.expected, answer.found)
-                differences.append(Difference(*told))
+                differences.append(Mismatch(*told))
                 if len(differences) == self.most:
                     break
         return Examination(

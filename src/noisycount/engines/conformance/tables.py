@@ -53,7 +53,7 @@ _SALTS = ("", "salt", "it's")
 
 def random_tables(schema: Mapping[str, Kind], number: int, seed: str) -> Iterator[TableQuestion]:
     """So many tables of the columns of a schema: of listed keys, and of hidden ones."""
-    maker = _Maker(Draws(seed), [Column(name, kind) for name, kind in schema.items()])
+    maker = _TableMaker(Draws(seed), [Column(name, kind) for name, kind in schema.items()])
     wheres = random_predicates(schema, number, f"where of {seed}")
     for place, where in enumerate(wheres):
         chosen = where if place % 3 == 0 else None
@@ -61,7 +61,7 @@ def random_tables(schema: Mapping[str, Kind], number: int, seed: str) -> Iterato
 
 
 @frozen
-class _Maker:
+class _TableMaker:
     """What makes tables of some columns."""
 
     draws: Draws

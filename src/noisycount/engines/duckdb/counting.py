@@ -20,7 +20,7 @@ from noisycount.engines.statement.counts import (
 )
 from noisycount.engines.statement.dialect import Expression
 from noisycount.engines.statement.expressions import Expressions, type_of
-from noisycount.engines.statement.records import Person, Records
+from noisycount.engines.statement.records import Person, StatementRecords
 from noisycount.engines.statement.text import text_of
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
@@ -44,7 +44,9 @@ def _named(name: str, kind: Kind | None) -> Expression:
     return column(quoted_name(name, quote=True), type_of(kind))
 
 
-def records_of(unit: str | None, schema: Schema, cursor: Connection | None = None) -> Records:
+def records_of(
+    unit: str | None, schema: Schema, cursor: Connection | None = None
+) -> StatementRecords:
     """The records of the view, of which none is of nobody.
 
     Args:
@@ -54,7 +56,7 @@ def records_of(unit: str | None, schema: Schema, cursor: Connection | None = Non
     """
     kind = None if unit is None else schema.entire.kinds.get(unit)
     person = None if unit is None else Person(_named(unit, kind), kind, is_required=True)
-    return Records(table("records"), _value_of, person, DuckDBDialect(cursor))
+    return StatementRecords(table("records"), _value_of, person, DuckDBDialect(cursor))
 
 
 @frozen

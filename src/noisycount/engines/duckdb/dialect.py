@@ -48,7 +48,7 @@ from noisycount.query.schema import Kind
 __all__ = ["DUCKDB", "DuckDBDialect"]
 
 
-class _Compiler(TextCompiler):
+class _DuckDBCompiler(TextCompiler):
     def visit_floordiv_binary(self, binary: Any, operator: Any, **kw: Any) -> str:  # noqa: ANN401, ARG002 - of SQLAlchemy
         """A division of whole numbers; `/` is one of reals."""
         return f"{self.process(binary.left, **kw)} // {self.process(binary.right, **kw)}"
@@ -58,13 +58,13 @@ class _Compiler(TextCompiler):
         return f"TRY_{self.visit_cast(cast, **kw)}"  # type: ignore[no-untyped-call]  # of SQLAlchemy
 
 
-class _TextDialect(TextDialect):
+class _DuckDBText(TextDialect):
     mark = "$"
     supports_native_uuid = True
-    statement_compiler = _Compiler
+    statement_compiler = _DuckDBCompiler
 
 
-DUCKDB = _TextDialect()
+DUCKDB = _DuckDBText()
 
 
 class _Numbers(UserDefinedType[Any]):

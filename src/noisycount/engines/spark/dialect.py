@@ -68,7 +68,7 @@ class _Types(GenericTypeCompiler):
         return "TIMESTAMP_NTZ"
 
 
-class _Compiler(TextCompiler):
+class _SparkCompiler(TextCompiler):
     def visit_floordiv_binary(self, binary: Any, operator: Any, **kw: Any) -> str:  # noqa: ANN401, ARG002 - of SQLAlchemy
         """A division of whole numbers; `/` is one of reals."""
         return f"{self.process(binary.left, **kw)} div {self.process(binary.right, **kw)}"
@@ -88,13 +88,13 @@ class _Names(IdentifierPreparer):
         super().__init__(dialect, initial_quote="`")
 
 
-class _TextDialect(TextDialect):
-    statement_compiler = _Compiler
+class _SparkText(TextDialect):
+    statement_compiler = _SparkCompiler
     type_compiler_cls = _Types
     preparer = _Names  # type: ignore[assignment]  # one of those
 
 
-SPARK = _TextDialect()
+SPARK = _SparkText()
 
 
 def bound_frame(rows: pa.Table, api: Api) -> Frame:

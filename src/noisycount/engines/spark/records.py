@@ -12,14 +12,14 @@ from sqlalchemy.sql.expression import ClauseElement
 from noisycount.engines.spark.connection import Api, Columns, Fault, Frame, Functions, Session
 from noisycount.engines.spark.dialect import SPARK, SparkDialect
 from noisycount.engines.statement.expressions import type_of
-from noisycount.engines.statement.records import Person, Records
+from noisycount.engines.statement.records import Person, StatementRecords
 from noisycount.engines.statement.text import text_of
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind, Schema
 
-__all__ = ["ColumnType", "Look", "Relation", "result_of", "schema_of", "viewed"]
+__all__ = ["ColumnType", "Look", "SparkRelation", "result_of", "schema_of", "viewed"]
 
 _TYPES = {
     Kind.INTEGER: "tinyint smallint int bigint",
@@ -120,7 +120,7 @@ class Look:
 
 
 @frozen
-class Relation:
+class SparkRelation:
     """Where records are.
 
     Attributes:
@@ -199,7 +199,7 @@ _UNIT = "u"  # what the view calls the unit of a record
 @contextmanager
 def viewed(
     api: Api, look: Look, kinds: Mapping[str, Kind], unit: str | None, *, uses_indexes: bool
-) -> Iterator[Records]:
+) -> Iterator[StatementRecords]:
     """The records of a relation as it was looked at, in a view of our session.
 
     Args:
@@ -226,7 +226,7 @@ def viewed(
     dialect = SparkDialect(api)
     try:
         view = dialect.view(look.frame.select(*(shown or [api.functions.lit(1)])))
-        yield Records(table(view), value_of, person, dialect, uses_indexes)
+        yield StatementRecords(table(view), value_of, person, dialect, uses_indexes)
     finally:
         dialect.close()
 

@@ -17,7 +17,7 @@ from noisycount.engines.spark.connection import Session
 from noisycount.engines.spark.records import (
     ColumnType,
     Look,
-    Relation,
+    SparkRelation,
     result_of,
     schema_of,
     viewed,
@@ -32,7 +32,7 @@ from noisycount.engines.statement.counts import (
     nobody_statement,
     values_statement,
 )
-from noisycount.engines.statement.records import Records, require_somebody
+from noisycount.engines.statement.records import StatementRecords, require_somebody
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
@@ -54,7 +54,7 @@ class SparkSource(TypedSource):
     DOUBLE, TIME as text, and a TIMESTAMP is read in UTC.
     """
 
-    relation: Relation
+    relation: SparkRelation
     place: ServerPlace
     schema: Schema
     types: dict[str, ColumnType]
@@ -128,7 +128,7 @@ class SparkSource(TypedSource):
         Raises:
             SourceError: As for `open`.
         """
-        relation = Relation(session, place.table, is_made_here)
+        relation = SparkRelation(session, place.table, is_made_here)
         types = relation.look(seconds or _SECONDS_TO_ANSWER).types
         schema = schema_of(types).for_questions(unit, columns)
         if unit is not None and types[unit].kind not in _UNITS:
@@ -163,7 +163,7 @@ class SparkSource(TypedSource):
         if self.unit is None or self.types[self.unit].is_required:
             return
 
-        def missing(records: Records) -> int:
+        def missing(records: StatementRecords) -> int:
             return int(self._row(nobody_statement(records))[0])
 
         if self._done(missing):
@@ -193,7 +193,7 @@ class SparkSource(TypedSource):
         columns = [Column(name, kind) for name, kind in self.schema.items()]
         named = next((each for each in columns if each.name == unit), None)
 
-        def looked(records: Records) -> Check:
+        def looked(records: StatementRecords) -> Check:
             rows, *given, persons = self._row(values_statement(columns, named, records))
             used = [
                 ColumnCheck(name, kind, kind.value, None, rows - cells, reason=type_.reason)
@@ -214,7 +214,7 @@ class SparkSource(TypedSource):
         if not predicates:
             return []
 
-        def counted(records: Records) -> list[int]:
+        def counted(records: StatementRecords) -> list[int]:
             row = self._row(count_statement(predicates, records))
             require_somebody(row[-1:])
             return list(row[: len(predicates)])
@@ -225,7 +225,7 @@ class SparkSource(TypedSource):
         """The true counts of a table; see ``Source.count_cells``."""
         require_known_parts(question.keys.parts, question.where, self.schema)
 
-        def counted(records: Records) -> list[NDArray[np.int64]]:
+        def counted(records: StatementRecords) -> list[NDArray[np.int64]]:
             found = result_of(cells_statement(question, records), self.session.api).toArrow()
             return cell_counts(question, records, [found[n].to_numpy() for n in range(3)])
 
@@ -239,7 +239,7 @@ class SparkSource(TypedSource):
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         look, stack = self._look(), ExitStack()
 
-        def begun() -> tuple[Records, Iterator[Sequence[Any]]]:
+        def begun() -> tuple[StatementRecords, Iterator[Sequence[Any]]]:
             records = stack.enter_context(self._viewed(look))
             found = result_of(keys_statement(question, records), self.session.api)
             return records, found.toLocalIterator()
@@ -271,13 +271,13 @@ class SparkSource(TypedSource):
             )
         return look
 
-    def _viewed(self, look: Look) -> AbstractContextManager[Records]:
+    def _viewed(self, look: Look) -> AbstractContextManager[StatementRecords]:
         """The records in a view of the session; it is made, used and dropped while that asks."""
         return viewed(
             self.session.api, look, self.schema, self.unit, uses_indexes=self.uses_indexes
         )
 
-    def _done(self, work: Callable[[Records], Result]) -> Result:
+    def _done(self, work: Callable[[StatementRecords], Result]) -> Result:
         """The result of some work with the records as they are now."""
         look = self._look()
 

@@ -15,7 +15,7 @@ from noisycount.engines.sql.dialects import dialect_of
 from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
 
-__all__ = ["OneConnection", "Server", "Transactions", "engine_of", "without_server_errors"]
+__all__ = ["OneConnection", "Server", "ServerTransactions", "engine_of", "without_server_errors"]
 
 Result = TypeVar("Result")
 UNREACHED = (
@@ -161,7 +161,7 @@ def _options(url: URL) -> dict[str, Any]:
     return {"isolation_level": "READ COMMITTED", "connect_args": {"prepare_threshold": None}}
 
 
-class Transactions(Protocol):
+class ServerTransactions(Protocol):
     """What gives transactions in which nothing is changed."""
 
     @property
@@ -225,7 +225,7 @@ class Server:
 
     @contextmanager
     def transaction(self, *, has_own_path: bool = False) -> Iterator[Connection]:
-        """A read-only transaction; see `Transactions.transaction`."""
+        """A read-only transaction; see `ServerTransactions.transaction`."""
         self._connections()
         with self.engine.connect() as connection:
             driven = connection.connection.driver_connection
@@ -278,7 +278,7 @@ class OneConnection:
 
     @contextmanager
     def transaction(self, *, has_own_path: bool = False) -> Iterator[Connection]:
-        """A read-only transaction; see `Transactions.transaction`."""
+        """A read-only transaction; see `ServerTransactions.transaction`."""
         with self.lock:
             self.require_open()
             with self.connection.begin() as whole:

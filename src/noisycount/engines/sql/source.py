@@ -24,7 +24,7 @@ from sqlalchemy import (
 from noisycount.engines.check import Check, ColumnCheck, Identity
 from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.sql.connection import Server, Transactions, without_server_errors
+from noisycount.engines.sql.connection import Server, ServerTransactions, without_server_errors
 from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.kinds import (
     Form,
@@ -45,7 +45,7 @@ from noisycount.engines.statement.counts import (
 )
 from noisycount.engines.statement.dialect import Expression
 from noisycount.engines.statement.expressions import type_of
-from noisycount.engines.statement.records import Person, Records, require_somebody
+from noisycount.engines.statement.records import Person, StatementRecords, require_somebody
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
@@ -81,11 +81,11 @@ class CountedTable:
             require_unit(self._unit)
 
     @property
-    def records(self) -> Records:
+    def records(self) -> StatementRecords:
         """What statements read."""
         values = {each.name: self._value(each) for each in self.columns}
         person = None if self.unit is None else self._person_of(self._unit)
-        return Records(
+        return StatementRecords(
             self._clause,
             lambda column: values[column.name],
             person,
@@ -200,7 +200,7 @@ class SqlSource(TypedSource):
         unit: The column that names the person, or None where every record is one unit.
     """
 
-    transactions: Transactions
+    transactions: ServerTransactions
     table: CountedTable
     schema: Schema
     identity: Identity
@@ -237,7 +237,7 @@ class SqlSource(TypedSource):
     @classmethod
     def of(
         cls,
-        transactions: Transactions,
+        transactions: ServerTransactions,
         place: ServerPlace,
         *,
         unit: str | None,

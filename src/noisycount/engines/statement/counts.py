@@ -25,7 +25,7 @@ from sqlalchemy import (
 from noisycount.engines.statement.dialect import NOTHING, Dialect, Expression, Lists, whole
 from noisycount.engines.statement.expressions import coded, decoded, is_inside, key_type
 from noisycount.engines.statement.records import (
-    Records,
+    StatementRecords,
     group_hash,
     kept,
     key_names,
@@ -53,7 +53,7 @@ KEYS_AT_ONCE = 50_000  # groups of one batch, each of which takes some hundred b
 _NOWHERE = -1  # the place of what is in no cell
 
 
-def count_statement(predicates: Sequence[Predicate], records: Records) -> Select[Any]:
+def count_statement(predicates: Sequence[Predicate], records: StatementRecords) -> Select[Any]:
     """One scan of all records, so that its time does not tell how many match.
 
     The first columns are the counts; the last tells whether a record is of nobody.
@@ -89,7 +89,7 @@ def _number_of_nobody(unit: Expression) -> Expression:
 
 
 def values_statement(
-    columns: Sequence[Column], unit: Column | None, records: Records
+    columns: Sequence[Column], unit: Column | None, records: StatementRecords
 ) -> Select[Any]:
     """How many records there are, how many values of each column, and how many persons or 0.
 
@@ -107,13 +107,13 @@ def values_statement(
     return records.read(select(*counts), [])
 
 
-def nobody_statement(records: Records) -> Select[Any]:
+def nobody_statement(records: StatementRecords) -> Select[Any]:
     """How many records are of nobody."""
     number = whole(0) if records.person is None else _number_of_nobody(records.person.value)
     return records.read(select(number), [])
 
 
-def cells_statement(question: CellQuestion, records: Records) -> Statement:
+def cells_statement(question: CellQuestion, records: StatementRecords) -> Statement:
     """Rows of a place, its count, and 1 where a record is of nobody.
 
     The first places are those of the cells, and then come the nodes of each level of `_several`.
@@ -148,7 +148,7 @@ def _most(question: CellQuestion) -> int | None:
     return question.most if is_bound else None
 
 
-def _records_by_cell(question: CellQuestion, records: Records) -> Statement:
+def _records_by_cell(question: CellQuestion, records: StatementRecords) -> Statement:
     """How many records each cell has: keys are counted before they are looked up."""
     keyed, dialect = records.keyed(question.keys.parts, question.where), records.dialect
     keys = [keyed.c[name] for name in key_names(question.keys.parts)]
@@ -173,7 +173,7 @@ def _shown(place: Expression, number: Expression, nobody: Expression) -> list[Ex
     return [place.label("place"), number.label("number"), nobody.label("nobody")]
 
 
-def _units_by_cell(question: CellQuestion, records: Records) -> Select[Any]:
+def _units_by_cell(question: CellQuestion, records: StatementRecords) -> Select[Any]:
     """How many units each cell has, and how many the records have that do not match."""
     keyed = records.keyed(question.keys.parts, question.where)
     found = with_cells(question, keyed, records.dialect).subquery("found")
@@ -188,7 +188,9 @@ def _units_by_cell(question: CellQuestion, records: Records) -> Select[Any]:
     return select(*shown, *counts[1:]).group_by(found.c.cell)
 
 
-def _units_by_node(question: CellQuestion, records: Records, several: Sequence[int]) -> Statement:
+def _units_by_node(
+    question: CellQuestion, records: StatementRecords, several: Sequence[int]
+) -> Statement:
     """How many units each cell has, and each node of some levels: one of several cells is one."""
     dialect = records.dialect
     pairs = _cell_pairs(question, records).cte("pairs")
@@ -212,7 +214,7 @@ def _units_by_node(question: CellQuestion, records: Records, several: Sequence[i
     return union_all(by_cell, select(*shown).group_by(units.c.node))
 
 
-def _cell_pairs(question: CellQuestion, records: Records) -> Select[Any]:
+def _cell_pairs(question: CellQuestion, records: StatementRecords) -> Select[Any]:
     """Each unit with each of its cells, and the flag `kept` where it is counted there."""
     dialect = records.dialect
     keyed = records.keyed(question.keys.parts, question.where)
@@ -364,7 +366,7 @@ def _listed_cell(
 
 
 def cell_counts(
-    question: CellQuestion, records: Records, columns: Iterable[NDArray[Any]]
+    question: CellQuestion, records: StatementRecords, columns: Iterable[NDArray[Any]]
 ) -> list[Counts]:
     """The true counts of each level; see ``Source.count_cells``.
 
@@ -387,7 +389,7 @@ def cell_counts(
     return [own[n] if n in own else level.sums(cells) for n, level in enumerate(question.levels)]
 
 
-def keys_statement(question: KeyQuestion, records: Records) -> Select[Any]:
+def keys_statement(question: KeyQuestion, records: StatementRecords) -> Select[Any]:
     """The keys of each group that has units, how many, and 1 where a record is of nobody."""
     dialect, names = records.dialect, key_names(question.parts)
     nobody: Expression = NOTHING
@@ -414,7 +416,7 @@ def _inside(question: KeyQuestion, rows: FromClause, dialect: Dialect) -> list[E
     return [each for each in found if each is not None]
 
 
-def _key_pairs(question: KeyQuestion, records: Records) -> Select[Any]:
+def _key_pairs(question: KeyQuestion, records: StatementRecords) -> Select[Any]:
     """Each unit with each of its groups, and the flag `kept` where it is counted there."""
     dialect, names = records.dialect, key_names(question.parts)
     keyed = records.keyed(question.parts, question.where)

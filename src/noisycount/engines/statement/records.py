@@ -27,7 +27,7 @@ from noisycount.query.grouping import Part, Plain
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind
 
-__all__ = ["Person", "Records", "group_hash", "kept", "key_names", "require_somebody"]
+__all__ = ["Person", "StatementRecords", "group_hash", "kept", "key_names", "require_somebody"]
 
 _NO_DIGITS = 100_000_000  # above every day as a number of eight digits
 
@@ -48,7 +48,7 @@ class Person:
 
 
 @frozen
-class Records:
+class StatementRecords:
     """The records of a table.
 
     Attributes:
@@ -147,7 +147,7 @@ def _key_text(part: Part, key: Expression, dialect: Dialect) -> Expression:
     return year + dash + month + dash + day
 
 
-def kept(pairs: Select[Any], records: Records, most: int) -> Select[Any]:
+def kept(pairs: Select[Any], records: StatementRecords, most: int) -> Select[Any]:
     """Pairs of units and groups, with the flag `kept` where a unit is left in its group.
 
     Args:
