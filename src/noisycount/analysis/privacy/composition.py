@@ -200,7 +200,7 @@ def merged_noises(noises: Iterable[SymmetricNoise]) -> list[SymmetricNoise]:
     Gaussian with scale 1/√(Σ 1/scale²), rounded once.
 
     Example:
-        >>> merged([Gaussian(3), Gaussian(3), Gaussian(3), Gaussian(3)])
+        >>> merged_noises([Gaussian(3), Gaussian(3), Gaussian(3), Gaussian(3)])
         [Gaussian(scale=1.5)]
     """
     others, variances = [], []
