@@ -1,1 +1,1 @@
-"""Access."""
+"""Keys to a server: who holds which, and what they may ask."""

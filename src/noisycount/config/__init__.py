@@ -1,1 +1,1 @@
-"""Config."""
+"""The file noisycount.toml."""

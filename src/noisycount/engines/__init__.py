@@ -1,1 +1,1 @@
-"""Engines."""
+"""Where records are counted: one interface, one folder an engine."""

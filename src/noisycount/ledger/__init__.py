@@ -1,1 +1,1 @@
-"""Ledger."""
+"""What was asked, what it cost, what was answered, for ever."""

@@ -1,1 +1,1 @@
-"""Papers."""
+"""The papers again, exactly, one file a paper."""

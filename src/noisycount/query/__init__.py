@@ -1,1 +1,1 @@
-"""Query."""
+"""The text of a question becomes a typed tree with one normal form."""

@@ -1,1 +1,1 @@
-"""Readers."""
+"""What people type, and the value that it stands for."""

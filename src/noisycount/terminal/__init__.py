@@ -1,1 +1,1 @@
-"""Terminal."""
+"""Words and numbers on a screen."""

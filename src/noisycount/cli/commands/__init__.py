@@ -1,1 +1,1 @@
-"""Commands."""
+"""One thin file a command."""

@@ -1,1 +1,1 @@
-"""Conformance."""
+"""The suite that every engine passes."""

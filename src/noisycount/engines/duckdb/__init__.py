@@ -1,1 +1,1 @@
-"""Duckdb."""
+"""Files, frames and databases on this machine."""

@@ -1,1 +1,1 @@
-"""Spark."""
+"""Tables of a cluster."""

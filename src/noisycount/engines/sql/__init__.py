@@ -1,1 +1,1 @@
-"""Sql."""
+"""Tables of a PostgreSQL server."""

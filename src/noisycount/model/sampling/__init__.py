@@ -1,1 +1,1 @@
-"""Sampling."""
+"""Exact draws from integers alone."""

@@ -1,1 +1,1 @@
-"""Refine."""
+"""The true count from a noisy answer and a known rate."""

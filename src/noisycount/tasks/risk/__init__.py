@@ -1,1 +1,1 @@
-"""Risk."""
+"""What answers reveal about one person."""

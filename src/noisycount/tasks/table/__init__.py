@@ -1,1 +1,1 @@
-"""Table."""
+"""Many counts in one question."""
