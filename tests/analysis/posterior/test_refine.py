@@ -395,3 +395,8 @@ def test_means_next_to_nothing_keep_their_digits(answer: float) -> None:
     mean = (first + 2 * second) / ((1 - 1e-12) ** 2 * zero + first + second)
     found = refine([answer, 1.0], Binomial(2, 1e-12), Laplace(1.499))
     assert found[0] == pytest.approx(mean, rel=1e-14)
+
+
+def test_columns_about_nobody_are_zeros() -> None:
+    """Nothing is computed of counts that nobody can have."""
+    assert [*refine([-0.0, 3.0], Tabulated([1.0]), Laplace(9.5))] == [0.0, 0.0]

@@ -1,7 +1,9 @@
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.charts.chart import chart
@@ -93,3 +95,14 @@ def test_a_suppressed_answer_cannot_be_drawn() -> None:
     assert told.to_dict()["answers"] == [{"type": "Below", "threshold": 20.0}]
     with pytest.raises(ValueError, match=r"^answer must be a number to be drawn, got Below"):
         chart(told)
+
+
+@pytest.mark.parametrize("kind", [Laplace, DiscreteLaplace])
+@pytest.mark.filterwarnings("ignore:an answer this far")
+def test_answers_far_below_leave_the_tilted_law(kind: type[Laplace | DiscreteLaplace]) -> None:
+    """Out there the likelihood falls by e^(−1/scale) a record, however small it is."""
+    told = posterior(below(-1e6), Binomial(5, 0.05), kind(Fraction(13, 12)))
+    tilted = 0.05 * math.exp(-12 / 13)
+    rate = tilted / (0.95 + tilted)
+    assert told.sf(2) == pytest.approx(binom.sf(2, 5, rate), rel=1e-14)
+    assert told.mean == pytest.approx(5 * rate, rel=1e-14)

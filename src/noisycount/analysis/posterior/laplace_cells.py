@@ -339,12 +339,11 @@ def laplace_cells(
     lower, upper = sides.lower(floors, floors), sides.upper(floors + 1, floors + 1)
     below, above = floors - lower.distances, floors + 1 + upper.distances
     # Where the counts up to m lie next to 0, their mean is no difference of m and a distance.
-    is_small = below < floors / 2
-    if is_small.any():
+    inside = np.flatnonzero(below[1:] < floors[1:] / 2) + 1
+    if inside.size:
         with np.errstate(divide="ignore"):
             weighted = table.logs + np.log(np.arange(table.logs.size))
         moments = _geometric_sums(weighted, 1 / scale).logs
-        inside = np.flatnonzero(is_small)
         below[inside] = first + np.exp(moments[inside - 1] - lower.logs[inside])
     below[0], above[-1] = above[0], below[-1]
     largest = np.maximum(lower.logs, upper.logs) - table.logs.max()

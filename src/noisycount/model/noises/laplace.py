@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from noisycount.frozen import frozen
-from noisycount.model.laws.factors import BaseFactor, LogStep
+from noisycount.model.laws.factors import BaseFactor, LogFactor, LogStep
 from noisycount.model.laws.gamma import FLAT, Expansion, Kink, Reals, decimal_ratio
 from noisycount.model.noises.additive import (
     AdditiveNoise,
@@ -56,6 +56,17 @@ class LaplaceKernel(AdditiveNoise):
         """The factor e^(−|answer − k|/scale) of a count k."""
         return LaplaceLikelihood(answer, self.exact_scale)
 
+    def tail(self, answer: float, size: int, *, upper: bool) -> "LaplaceTail":
+        """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
+        whole = super().tail(answer, size, upper=upper)
+        side = 1 if upper else -1
+        return LaplaceTail(
+            whole.log_values,
+            kinks=whole.kinks,
+            answer=float(answer),
+            slope=side / self.exact_scale,
+        )
+
 
 @frozen
 class LaplaceLikelihood(BaseFactor):
@@ -85,6 +96,32 @@ class LaplaceLikelihood(BaseFactor):
         """The step as a rational number of nats."""
         nearer = 2 * (Fraction(self.answer) - count) - 1
         return LogStep(shift=max(Fraction(-1), min(Fraction(1), nearer)) / self.scale)
+
+
+@frozen
+class LaplaceTail(LogFactor):
+    """The probability of an answer or one farther out: beyond it a line in its logarithm."""
+
+    answer: float = 0.0  # in records
+    slope: Fraction = Fraction(0)  # of the line, per record
+
+    def expansion(self, centre: int) -> Expansion:
+        """The line, far out as well, where differences of the logarithm have lost their digits."""
+        side = 1 if self.slope > 0 else -1
+        error = side * (self.answer - centre)
+        if error < 1:
+            return LogFactor.expansion(self, centre)
+
+        def bend(offsets: Reals) -> Reals:
+            bent: Reals = np.zeros(np.shape(offsets))
+            is_bent = error - side * np.asarray(offsets) < 1
+            if is_bent.any():
+                near = np.asarray(offsets)[is_bent]
+                change = self.log_values(centre + near) - self.log_value(centre)
+                bent[is_bent] = change - float(self.slope) * near
+            return bent
+
+        return Expansion(decimal_ratio(self.slope), bend)
 
 
 @frozen
