@@ -24,7 +24,7 @@ REQUIRED = "NOISYCOUNT_REQUIRES_SPARK"
 _FRUGAL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SETTINGS = {
     "spark.driver.extraJavaOptions": _FRUGAL,
-    "spark.driver.memory": "1g",
+    "spark.driver.memory": "3g",
     "spark.sql.shuffle.partitions": "2",
 }
 _ON_LOOPBACK = {
