@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from audits.timing import guessed_right, interleaved_times
-from noisycount.access.keyring import Keyring, KeysFile
-from noisycount.access.keys import Key, Role
+from noisycount.service.keys import Key, Keyring, Role
 
 PAIRS = 20_000
 
@@ -16,7 +15,7 @@ PAIRS = 20_000
 @pytest.fixture
 def ring(tmp_path: Path) -> Keyring:
     """The keys of a hundred analysts."""
-    ring = Keyring(KeysFile(tmp_path))
+    ring = Keyring(tmp_path)
     for number in range(100):
         ring.issue(f"a{number}", Role.ANALYST, ["survey"])
     return ring

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from noisycount.cli.main import main
+from noisycount.cli.main import STATUSES, main
 from noisycount.data import survey_path
-from noisycount.terminal.refusal import STATUSES
 
 
 @dataclass(frozen=True, slots=True)

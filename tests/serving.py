@@ -11,11 +11,10 @@ from textwrap import dedent
 
 import uvicorn
 
-from noisycount.access.keyring import Keyring
-from noisycount.access.keys import Role, User
 from noisycount.config.config import Config
 from noisycount.config.file import load
 from noisycount.service.app import application
+from noisycount.service.keys import Keyring, Role, User
 from noisycount.service.state import ServiceState
 
 _SECONDS_TO_START = 30

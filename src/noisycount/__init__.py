@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from noisycount.analysis.accuracy.accuracy import (
+    from noisycount.analysis.accuracy import (
         accuracy,
         chan_bound,
         epsilon_for_accuracy,
@@ -12,20 +12,7 @@ if TYPE_CHECKING:
         out_of_range_bounds,
         out_of_range_probability,
     )
-    from noisycount.analysis.accuracy.relative_error import (
-        affordable_answers,
-        count_for_relative_error,
-        epsilon_for_relative_error,
-        epsilon_of_group,
-        iso_epsilon_curves,
-        readable_epsilon,
-        relative_confidence,
-        relative_error,
-    )
-    from noisycount.analysis.accuracy.utility import scale_for_utility_loss, utility_loss
-    from noisycount.analysis.arithmetic.difference import difference, probability_greater
-    from noisycount.analysis.arithmetic.ratio import ratio
-    from noisycount.analysis.arithmetic.unbiased import unbiased
+    from noisycount.analysis.difference import difference, probability_greater
     from noisycount.analysis.evaluation.evaluation import (
         break_even_rates,
         improvement_probability,
@@ -43,8 +30,20 @@ if TYPE_CHECKING:
         belief_bounds,
         smallest_scale,
     )
-    from noisycount.analysis.tables.table_estimates import TablePosterior
-    from noisycount.analysis.tables.table_posterior import table_posterior
+    from noisycount.analysis.ratio import ratio
+    from noisycount.analysis.relative_error import (
+        affordable_answers,
+        count_for_relative_error,
+        epsilon_for_relative_error,
+        epsilon_of_group,
+        iso_epsilon_curves,
+        readable_epsilon,
+        relative_confidence,
+        relative_error,
+    )
+    from noisycount.analysis.tables.table_posterior import TablePosterior, table_posterior
+    from noisycount.analysis.unbiased import unbiased
+    from noisycount.analysis.utility import scale_for_utility_loss, utility_loss
     from noisycount.charts.chart import chart
     from noisycount.errors import NoisyCountError
     from noisycount.model import releases
@@ -156,11 +155,11 @@ _HOMES = {
     "Splits": "model.tables.splits",
     "Strata": "model.populations.strata",
     "Subsample": "model.subsampling",
-    "TablePosterior": "analysis.tables.table_estimates",
+    "TablePosterior": "analysis.tables.table_posterior",
     "Tabulated": "model.populations.tabulated",
     "Tree": "model.tables.tree",
-    "accuracy": "analysis.accuracy.accuracy",
-    "affordable_answers": "analysis.accuracy.relative_error",
+    "accuracy": "analysis.accuracy",
+    "affordable_answers": "analysis.relative_error",
     "amplified_delta": "analysis.privacy.smallest_scale",
     "ListRisk": "analysis.privacy.list_risk",
     "list_risk": "analysis.privacy.list_risk",
@@ -169,38 +168,38 @@ _HOMES = {
     "belief_bounds": "analysis.privacy.smallest_scale",
     "below": "model.exact",
     "break_even_rates": "analysis.evaluation.evaluation",
-    "chan_bound": "analysis.accuracy.accuracy",
+    "chan_bound": "analysis.accuracy",
     "chart": "charts.chart",
     "claims": "papers.catalogue",
-    "count_for_relative_error": "analysis.accuracy.relative_error",
-    "difference": "analysis.arithmetic.difference",
-    "epsilon_for_accuracy": "analysis.accuracy.accuracy",
-    "epsilon_for_relative_error": "analysis.accuracy.relative_error",
-    "epsilon_of_group": "analysis.accuracy.relative_error",
-    "failure_probability": "analysis.accuracy.accuracy",
+    "count_for_relative_error": "analysis.relative_error",
+    "difference": "analysis.difference",
+    "epsilon_for_accuracy": "analysis.accuracy",
+    "epsilon_for_relative_error": "analysis.relative_error",
+    "epsilon_of_group": "analysis.relative_error",
+    "failure_probability": "analysis.accuracy",
     "figure": "papers.catalogue",
     "figures": "papers.catalogue",
     "improvement_probability": "analysis.evaluation.evaluation",
-    "iso_epsilon_curves": "analysis.accuracy.relative_error",
+    "iso_epsilon_curves": "analysis.relative_error",
     "mean_absolute_error": "analysis.evaluation.evaluation",
     "open_desk": "tasks.open_desk",
-    "out_of_range_bounds": "analysis.accuracy.accuracy",
-    "out_of_range_probability": "analysis.accuracy.accuracy",
+    "out_of_range_bounds": "analysis.accuracy",
+    "out_of_range_probability": "analysis.accuracy",
     "posterior": "analysis.posterior.posterior",
     "privacy_curve": "analysis.privacy.privacy_curve",
-    "probability_greater": "analysis.arithmetic.difference",
-    "ratio": "analysis.arithmetic.ratio",
-    "readable_epsilon": "analysis.accuracy.relative_error",
+    "probability_greater": "analysis.difference",
+    "ratio": "analysis.ratio",
+    "readable_epsilon": "analysis.relative_error",
     "readable_epsilon_within": "model.half_width",
     "refine": "analysis.posterior.refine",
-    "relative_confidence": "analysis.accuracy.relative_error",
-    "relative_error": "analysis.accuracy.relative_error",
-    "scale_for_utility_loss": "analysis.accuracy.utility",
+    "relative_confidence": "analysis.relative_error",
+    "relative_error": "analysis.relative_error",
+    "scale_for_utility_loss": "analysis.utility",
     "smallest_scale": "analysis.privacy.smallest_scale",
     "table_posterior": "analysis.tables.table_posterior",
     "tie_probability": "analysis.evaluation.evaluation",
-    "unbiased": "analysis.arithmetic.unbiased",
-    "utility_loss": "analysis.accuracy.utility",
+    "unbiased": "analysis.unbiased",
+    "utility_loss": "analysis.utility",
 }
 __version__: str
 _MODULES = {"releases": "model.releases"}

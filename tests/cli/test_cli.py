@@ -13,8 +13,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from noisycount.cli import commands
-from noisycount.cli.main import COMMANDS, main, noisycount
-from noisycount.terminal.refusal import STATUSES
+from noisycount.cli.main import COMMANDS, STATUSES, main, noisycount
 from tests.commands import Refused, Run, configure
 
 SCRIPT = Path(sys.executable).with_name("noisycount")

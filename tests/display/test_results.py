@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.display.values import Shown, line, table
+from noisycount.display.values import MOST_ROWS, Shown, line, row_table, table
 
 LONGEST = 100
 POPULATION = nc.BetaBinomial.from_rate(5912, 0.017, 0.006)
@@ -134,3 +134,18 @@ def test_a_table_names_the_column_of_each_key() -> None:
     told = nc.table_posterior([12, 31, 9], nc.DiscreteLaplace(4), tree=tree, total=50)
     head = "<th>site</th><th>health</th><th>mean</th>"
     assert head in told._repr_html_()
+
+
+def test_every_text_is_escaped() -> None:
+    """A key may hold anything."""
+    told = row_table("<a>", ["<b>"], [["<c>"]], ["<d>"])
+    assert not any(f"<{letter}>" in told for letter in "abcd")
+    assert "&lt;c&gt;" in told
+
+
+def test_rows_that_are_left_out_are_told() -> None:
+    """By their number, and only where there are some."""
+    told = row_table("", ["n"], [[str(number)] for number in range(MOST_ROWS)], [], 1200)
+    assert told.count("<td>") == MOST_ROWS
+    assert "… 1,200 more rows" in told
+    assert "more" not in row_table("", ["n"], [["1"]], [])

@@ -14,8 +14,7 @@ from pathlib import Path
 from noisycount.errors import LedgerError
 from noisycount.ledger.entries import Analyst, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.replies import Replies
-from noisycount.ledger.reply import Reply
+from noisycount.ledger.replies import Reply
 from noisycount.ledger.state import Verification
 
 __all__ = [
@@ -154,7 +153,7 @@ def all_told(path: Path) -> dict[str, object]:
     told: dict[str, object] = {}
     try:
         with Ledger.open(f"sqlite:///{path}") as ledger:
-            replies = Replies(ledger)
+            replies = ledger.replies
             reads: dict[str, Callable[[], object]] = {
                 "verified": lambda: verified(ledger),
                 "rows": ledger.rows,
@@ -184,7 +183,7 @@ def verified(ledger: Ledger) -> Verification:
 def served_sample(path: Path, page: int | None = None) -> Sample:
     """Give the sample as a service leaves it: each answer with its reply, one of them repeated."""
     with Ledger.open(f"sqlite:///{path}") as ledger:
-        replies = Replies(ledger)
+        replies = ledger.replies
         ledger.describe("survey", '{"unit": "person", "kinds": {"age": "whole"}}')
         for name, (request, analyst, answer) in zip(REPLIED, ASKED, strict=False):
             budget = BUDGETS[request.dataset]

@@ -21,8 +21,8 @@ from noisycount.ledger.budget import (
     PureBudget,
     budget_of,
 )
-from noisycount.ledger.exact import exact_epsilon
 from noisycount.model.concentrated import epsilon_of_rho
+from noisycount.validation import exact_epsilon
 
 MICRO = Fraction(1, 10**6)
 prices = st.fractions(Fraction(1, 1000), 5, max_denominator=1000)

@@ -22,8 +22,7 @@ from noisycount.ledger.chain import (
     row_hash,
 )
 from noisycount.ledger.entries import Entry, Repeat, Request, TableAnswer
-from noisycount.ledger.rows import entries_of
-from noisycount.ledger.state import verification
+from noisycount.ledger.state import entries_of, verification
 
 Row = dict[str, Any]
 Rows = list[Row]

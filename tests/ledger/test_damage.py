@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event
 
-from noisycount.ledger import reply
+from noisycount.ledger import replies
 from noisycount.ledger.budget import PureBudget
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.state import verification
@@ -97,8 +97,10 @@ def test_the_experiment_finds_a_ledger_that_tells_something_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A mutant whose digest of a reply is blind to the data set and the question of its request."""
-    blind = reply._digest_of  # noqa: SLF001 - the mutant's
-    monkeypatch.setattr(reply, "_digest_of", lambda name, _, __, packed: blind(name, 0, 0, packed))
+    blind = replies._digest_of  # noqa: SLF001 - the mutant's
+    monkeypatch.setattr(
+        replies, "_digest_of", lambda name, _, __, packed: blind(name, 0, 0, packed)
+    )
     served = served_sample(tmp_path / "ledger.db")
     place = served.content.index(sha256(b"carol:1").hexdigest().encode())
     found = served.tellings([{place: ord("g")}])

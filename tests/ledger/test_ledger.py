@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.exc import DBAPIError
 
-from noisycount.display.numbers import exact_text
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, Request
 from noisycount.ledger.ledger import Ledger
+from noisycount.validation import exact_text
 from tests.ledger.ledgers import TENTH, asked
 
 printable = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=5)

@@ -15,8 +15,7 @@ from noisycount.errors import LedgerError
 from noisycount.ledger.chain import Head, chained, reply_columns
 from noisycount.ledger.entries import Analyst, TableAnswer
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.replies import Replies
-from noisycount.ledger.reply import Reply
+from noisycount.ledger.replies import Reply
 from noisycount.ledger.state import verification
 from tests.ledger.ledgers import asked, refusal
 
@@ -45,7 +44,7 @@ def path(tmp_path: Path) -> Path:
     """Give the file of a ledger with a count, a table, and a count that was repeated."""
     path = tmp_path / "ledger.db"
     with Ledger.open(f"sqlite:///{path}") as ledger:
-        replies = Replies(ledger)
+        replies = ledger.replies
         for number, (name, answer) in enumerate([("ana:1", 103), ("ana:table", TABLE)]):
             entry, _ = ledger.reserve(name, asked(number), Fraction(1), Analyst("ana"))
             ledger.store(entry, answer, replies.attached(REPLIES[name]))
@@ -109,7 +108,7 @@ def test_a_reply_that_is_not_as_it_was_given_is_told_and_given_to_nobody(
     """`verify` names it, and whoever asks for it is refused in one line; all others get theirs."""
     CHANGES[what](path)
     with Ledger.open(f"sqlite:///{path}") as ledger:
-        found, replies = ledger.verify(), Replies(ledger)
+        found, replies = ledger.verify(), ledger.replies
         assert found.broken is not None
         assert "reply '" in found.why
         refused = dict[str, str]()
@@ -130,7 +129,7 @@ def test_a_table_of_replies_that_is_gone_is_told(path: Path) -> None:
         shell.execute("DROP TABLE replies")
     with Ledger.open(f"sqlite:///{path}") as ledger:
         assert ledger.verify().broken == 3
-        assert "is not as it was given" in refusal(lambda: Replies(ledger).of("ana:1"))
+        assert "is not as it was given" in refusal(lambda: ledger.replies.of("ana:1"))
 
 
 def test_no_other_reply_takes_the_place_of_one_that_is_gone(path: Path) -> None:
@@ -138,7 +137,7 @@ def test_no_other_reply_takes_the_place_of_one_that_is_gone(path: Path) -> None:
     CHANGES["one removed"](path)
     with Ledger.open(f"sqlite:///{path}") as ledger:
         again = told("ana:table", [7, 7, 7])
-        assert "is not as it was given" in refusal(lambda: Replies(ledger).kept(again))
+        assert "is not as it was given" in refusal(lambda: ledger.replies.kept(again))
         assert ledger.verify().broken is not None
 
 
@@ -156,7 +155,7 @@ def test_replies_of_an_older_form_are_given_byte_for_byte(older: Path) -> None:
         found = ledger.verify()
         assert (found.broken, found.older_replies, found.head.number) == (None, 3, 4)
         for name in NAMES:
-            assert Replies(ledger).of(name) == REPLIES[name]
+            assert ledger.replies.of(name) == REPLIES[name]
 
 
 def older_changes() -> Iterator[tuple[str, str, tuple[object, ...]]]:
@@ -178,9 +177,9 @@ def test_a_reply_of_an_older_form_must_repeat_an_answer(
     changed(older, statement, *values)
     with Ledger.open(f"sqlite:///{older}") as ledger:
         assert f"reply {name!r}" in refusal(ledger.verify)
-        assert f"reply {name!r}" in refusal(lambda: Replies(ledger).of(name))
-        Replies(ledger).kept(told("cleo:1", 103))
-        assert f"reply {name!r}" in refusal(lambda: Replies(ledger).of(name))
+        assert f"reply {name!r}" in refusal(lambda: ledger.replies.of(name))
+        ledger.replies.kept(told("cleo:1", 103))
+        assert f"reply {name!r}" in refusal(lambda: ledger.replies.of(name))
         found = ledger.verify()
         assert found.broken is not None
         assert f"reply {name!r} is in no row" in found.why
@@ -189,13 +188,13 @@ def test_a_reply_of_an_older_form_must_repeat_an_answer(
 def test_replies_of_an_older_form_come_into_the_ledger_with_the_next(older: Path) -> None:
     """From then on each byte counts, and none can be added."""
     with Ledger.open(f"sqlite:///{older}") as ledger:
-        Replies(ledger).kept(told("cleo:1", 103))
+        ledger.replies.kept(told("cleo:1", 103))
         found = ledger.verify()
         assert (found.broken, found.older_replies, found.head.number) == (None, 0, 8)
         for name in NAMES:
-            assert Replies(ledger).of(name) == REPLIES[name]
+            assert ledger.replies.of(name) == REPLIES[name]
     spaced = zlib.compress(REPLIES["bo:1"].content + b" ", 1)
     changed(older, "UPDATE replies SET reply = ? WHERE name = 'bo:1'", spaced)
     with Ledger.open(f"sqlite:///{older}") as ledger:
         assert "reply 'bo:1'" in ledger.verify().why
-        assert "is not as it was given" in refusal(lambda: Replies(ledger).of("bo:1"))
+        assert "is not as it was given" in refusal(lambda: ledger.replies.of("bo:1"))

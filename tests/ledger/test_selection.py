@@ -7,8 +7,7 @@ import pytest
 
 from noisycount.errors import LedgerError
 from noisycount.ledger.entries import Analyst
-from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.replies import Selection, selected
+from noisycount.ledger.ledger import Ledger, Selection
 from tests.ledger.ledgers import asked, change
 
 DEBITS = 24
@@ -51,16 +50,16 @@ def test_what_is_selected_is_what_a_whole_reading_gives(ledger: Ledger) -> None:
             if until is None or entry.made.date() <= until
         ]
         selection = Selection(datasets, analyst, since, until)
-        assert list(selected(ledger, selection, 0, None).entries) == wanted
+        assert list(ledger.select(selection).entries) == wanted
         for first in (3, 30):
-            found = selected(ledger, selection, first, 3)
+            found = ledger.select(selection, first, 3)
             assert list(found.entries) == wanted[first : first + 3]
             assert found.total == len(wanted)
 
 
 def test_totals_and_head_are_those_of_the_ledger(ledger: Ledger) -> None:
     """Whatever is selected."""
-    found = selected(ledger, Selection(frozenset()), 0, 1)
+    found = ledger.select(Selection(frozenset()), 0, 1)
     assert found.entries == ()
     assert found.datasets == {name: ledger.paid(name) for name in ("data 0", "data 1")}
     assert found.analysts == {f"analyst {n}": ledger.paid_by(f"analyst {n}") for n in range(3)}
@@ -69,8 +68,8 @@ def test_totals_and_head_are_those_of_the_ledger(ledger: Ledger) -> None:
 
 def test_a_changed_row_is_not_shown(ledger: Ledger) -> None:
     """Though the ledger was read before; a page without it is."""
-    assert selected(ledger, Selection(), 0, 1).total == DEBITS
+    assert ledger.select(Selection(), 0, 1).total == DEBITS
     change(ledger, "UPDATE ledger SET purpose = 'a report' WHERE key = 'key 3'")
     with pytest.raises(LedgerError, match=r"\Arow \d+ of the ledger is damaged; restore it"):
-        selected(ledger, Selection(), 0, None)
-    assert len(selected(ledger, Selection(), 0, 5).entries) == 5
+        ledger.select(Selection())
+    assert len(ledger.select(Selection(), 0, 5).entries) == 5

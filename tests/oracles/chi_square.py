@@ -7,9 +7,10 @@ import numpy as np
 from mpmath import mpf
 from scipy import stats
 
-__all__ = ["chi_square_p_value"]
+__all__ = ["assert_drawn", "chi_square_p_value"]
 
 _COMMON = 1000
+_FEW = 20
 
 
 def chi_square_p_value(
@@ -39,3 +40,16 @@ def chi_square_p_value(
     theory = np.append(expected[common], expected[~common].sum())
     assert table.size > 1, "too few draws for cells of this width"
     return float(stats.chisquare(table, theory * (draws.size / theory.sum())).pvalue)
+
+
+def assert_drawn(observed: np.ndarray, expected: np.ndarray, false_alarm: float = 1e-6) -> None:
+    """How often values were drawn against how often they are expected; rare ones are one value."""
+    assert not observed[expected == 0].any()
+    common = expected >= _FEW
+    observed, expected = (
+        np.append(each[common], each[~common].sum()) for each in (observed, expected)
+    )
+    if expected[-1] < _FEW:
+        observed, expected = observed[:-1], expected[:-1]
+    expected = expected * (observed.sum() / expected.sum())
+    assert expected.size == 1 or stats.chisquare(observed, expected).pvalue > false_alarm

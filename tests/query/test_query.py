@@ -1,3 +1,4 @@
+import json
 from fractions import Fraction
 from typing import Any
 
@@ -5,13 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
-from noisycount.model.tables.table_labels import Label
+from noisycount.model.tables.levels import Label
 from noisycount.query.key_sets import Word, values_of
-from noisycount.query.query import Query, items, keys_of_column
+from noisycount.query.query import Query, items, keys_of_column, parse_margins
 from noisycount.query.schema import Kind
-from noisycount.readers.values import parse_margins
+from noisycount.query.table import query_of_stored
 from noisycount.release.query_plan import count_price
+from noisycount.release.table_queries import plan_of
 from noisycount.tasks.plan import planned, planned_error
 
 
@@ -105,6 +108,89 @@ def test_long_range_is_refused_at_once() -> None:
     """No memory and no time is spent on keys that no table can have."""
     with pytest.raises(PredicateError, match="more than"):
         values_of("year", Kind.INTEGER, [Word("0..9223372036854775807")])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"where": "age >= 65", "within": "12.5%", "guess": 100, "confidence": "99.9%"},
+        {"where": ["age >= 65", "poor"], "rho": "0.1", "noise": "gaussian", "confidence": "95%"},
+        {
+            "where": "poor",
+            "by": ['"my, town"', "age:0,18"],
+            "keys": {"my, town": ["a", None]},
+            "other": True,
+            "margins": ["total"],
+            "groups_per_unit": 2,
+            "epsilon": "1/3",
+            "delta": "1e-6",
+            "cumulative": True,
+            "confidence": "95%",
+        },
+    ],
+)
+def test_a_question_is_sent_as_it_was_read(said: dict[str, Any]) -> None:
+    """Its members and their values, in JSON both ways."""
+    assert Query.from_json(said).to_json() == said
+
+
+COLUMNS = {
+    "town": Kind.TEXT,
+    "h x": Kind.REAL,
+    "day": Kind.DATE,
+    "ok": Kind.BOOLEAN,
+    "age": Kind.INTEGER,
+}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"where": "age > 3"},
+        {"where": ["age > 3", "town = 'b'"]},
+        {"by": ["town"], "keys": {"town": ["O'H", "a", None]}},
+        {"by": ["age:0,18,65", "ok"], "margins": ["age", "ok", "total"]},
+        {"by": ['"h x":0,5.5', "day:month"], "keys": {"h x": [None], "day": ["2026-01"]}},
+        {"where": "age > 3", "by": ["day:year"], "keys": {"day": ["2025"]}, "other": True},
+        {"by": ["town"], "margins": ["total"], "groups_per_unit": 1, "delta": "0.000001"},
+        {"by": ["age"], "keys": {"age": [1, 2]}, "groups_per_unit": 1, "cumulative": True},
+    ],
+)
+def test_a_question_is_sent_as_a_ledger_keeps_it(said: dict[str, Any]) -> None:
+    """What is stored of it asks the same again."""
+    said |= {"epsilon": "1/3", "confidence": "95%"}
+    plan = plan_of(Query.from_json(said), COLUMNS, "person", is_replacement=False)
+    with MemorySource([], {"person": Kind.INTEGER, **COLUMNS}, "person") as source:
+        request, _ = plan.requests("survey", source)
+    assert request.epsilon is not None
+    again = query_of_stored(json.loads(request.question), COLUMNS, request.epsilon, request.delta)
+    assert again is not None
+    assert again.to_json() == said
+
+
+def test_keys_of_cells_that_are_no_grid_cannot_be_sent() -> None:
+    """Of such a table there is no question that one types."""
+    stored = {"by": ["town"], "keys": {"values": [["a"]], "cells": [[0]]}, "margins": []}
+    assert query_of_stored({"table": stored, "where": None}, COLUMNS, Fraction(1)) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"by": ["town", "Town"]}, "^by names 'town' twice: name it once"),
+        ({"by": "town:week"}, "^by must have edges or month"),
+        ({"margins": ["a", "a"]}, "^margins names 'a' twice"),
+        ({"margins": ["a,"]}, "^margins must name margins with commas"),
+        ({"confidence": "95"}, "^confidence must lie strictly between 0 and 1"),
+        ({"within": "120%"}, "^within must be above 0 and at most 100%"),
+    ],
+)
+def test_a_member_that_stands_for_nothing_is_refused_by_name(
+    said: dict[str, Any], message: str
+) -> None:
+    """One line that tells which it is, and what would do."""
+    with pytest.raises(ValueError, match=message):
+        Query.from_json(said)
 
 
 @given(

@@ -6,7 +6,7 @@ import pytest
 
 from noisycount import errors
 from noisycount.cli.commands import check, doctor, ledger
-from noisycount.terminal.refusal import _KINDS, STATUSES, status_of
+from noisycount.cli.main import _KINDS, STATUSES, status_of
 from tests.commands import Run
 from tests.reference.pages import blocks, rows, text
 

@@ -21,9 +21,9 @@ JSON = {"Content-Type": "application/json"}
 REFUSALS = ("type", "status", "title", "Retry-After", "when")
 WHO = {
     Rule.ANYBODY: "anybody",
-    Rule.KNOWN: "whoever is known",
+    Rule.KNOWN: "every known user",
     Rule.GRANTED: "who may see the data set",
-    Rule.OWN: "whoever asked for it, and owners",
+    Rule.OWN: "the user who asked for it, and owners",
 }
 
 

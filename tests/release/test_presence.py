@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from noisycount.catalog.contents import Copies
+from noisycount.display.output import check_regular
 from noisycount.engines.places import is_several
 from noisycount.errors import SourceError
-from noisycount.terminal.files import check_regular
 from noisycount.validation import state_at
 
 LONG = "x" * 300

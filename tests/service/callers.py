@@ -10,13 +10,13 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from noisycount.access.keys import Role, User
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.config.service import ServiceConfig
 from noisycount.ledger.budget import budget_of
 from noisycount.service.app import application
 from noisycount.service.auth import user_of
+from noisycount.service.keys import Role, User
 from noisycount.service.state import ServiceState
 
 __all__ = ["ANA", "BO", "OWNER", "Caller", "calling", "configured", "records", "serving"]

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from noisycount.access.keyring import Keyring
-from noisycount.access.keys import Role
 from noisycount.config.file import load
 from noisycount.data import survey_path
+from noisycount.service.keys import Keyring, Role
 
 __all__ = ["Service"]
 

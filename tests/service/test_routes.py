@@ -10,11 +10,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from noisycount.access.keyring import Keyring
-from noisycount.access.keys import Key, Role
 from noisycount.config.file import load
 from noisycount.service.app import application
 from noisycount.service.auth import Auth
+from noisycount.service.keys import Key, Keyring, Role
 from noisycount.service.state import ServiceState
 from tests.service.callers import Caller
 
@@ -42,9 +41,9 @@ class Rule(Enum):
     """Whom a route answers."""
 
     ANYBODY = auto()
-    KNOWN = auto()  # whoever is known, the same for all
+    KNOWN = auto()  # every known user, the same for all
     GRANTED = auto()  # whoever may see the data set in its path
-    OWN = auto()  # whoever asked for the release in its path, and owners
+    OWN = auto()  # the user who asked for the release in its path, and owners
     OWNERS = auto()
 
 

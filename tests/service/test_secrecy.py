@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from sqlalchemy import event, exc
 
-from noisycount.access.keys import User
 from noisycount.errors import LedgerError
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.release import reply_tick as slots
 from noisycount.release.reply_tick import Outcome
-from noisycount.service.api.questions import Question, Spend
 from noisycount.service.app import application
 from noisycount.service.auth import user_of
+from noisycount.service.keys import User
+from noisycount.service.questions import Question, Spend
 from noisycount.service.state import ServiceState
 from tests.service.callers import ANA, LITERAL, OWNER, Caller, configured, serving
 
@@ -88,7 +88,7 @@ def test_a_spend_that_cannot_be_stored_is_refused_without_its_answer(
             spend.reply(state)
         event.remove(state.ledger.writing, "before_cursor_execute", fail)
         frames = [frame.f_locals for frame, _ in walk_tb(raised.value.__traceback__)][1:]
-        assert "api/questions.py" in str(raised.traceback), "it came through the spend"
+        assert "service/questions.py" in str(raised.traceback), "it came through the spend"
         assert str(drawn) not in f"{frames} {raised.value}"
         assert json.loads(spend.reply(state).content)["answer"] == drawn
 

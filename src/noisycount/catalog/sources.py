@@ -124,7 +124,7 @@ class LazySource(Closing):
 
     def _scan(self, tasks: Sequence[Task[Sequence[Predicate], list[int]]]) -> None:
         """Count for several threads at once."""
-        asked = [predicate for task in tasks for predicate in task.wish]
+        asked = [predicate for task in tasks for predicate in task.item]
         counts = iter(self._checked().count(asked))
         for task in tasks:
             task.settle(lambda predicates: list(islice(counts, len(predicates))))

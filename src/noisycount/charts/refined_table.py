@@ -6,8 +6,8 @@ from typing import Self
 import altair as alt
 import numpy as np
 
-from noisycount.analysis.accuracy.accuracy import accuracy
-from noisycount.analysis.tables.table_estimates import TablePosterior
+from noisycount.analysis.accuracy import accuracy
+from noisycount.analysis.tables.table_posterior import TablePosterior
 from noisycount.charts.drawing import as_lines, as_rows, count_axis, count_scale, unchecked
 from noisycount.charts.theme import BLUE, CONFIG, DENSE, GRID, INK, MUTED, SOLID, VERMILION
 from noisycount.display.numbers import percent

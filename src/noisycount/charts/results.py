@@ -10,7 +10,7 @@ import numpy as np
 from noisycount.analysis.posterior.observed import Published, is_published
 from noisycount.analysis.posterior.posterior import Posterior
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
-from noisycount.analysis.tables.table_estimates import TablePosterior
+from noisycount.analysis.tables.table_posterior import TablePosterior
 from noisycount.charts.bars import RefinementCurves, TableBars, is_tabled
 from noisycount.charts.drawing import as_lines, data_chart, unchecked
 from noisycount.charts.plot import Plot

@@ -4,6 +4,7 @@ The command group; a command's module is imported only when the command runs.
 """
 
 import gc
+import json
 import os
 import sys
 from collections import Counter
@@ -15,10 +16,10 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from noisycount.errors import NoisyCountError, OverrunError
-from noisycount.terminal.refusal import REPLACING, USAGE, status_of, tell
+from noisycount.display.texts import REPLACING, printable, without_passwords, writable
+from noisycount.errors import BudgetError, LedgerError, NoisyCountError, OverrunError, SourceError
 
-__all__ = ["COMMANDS", "CommandGroup", "main", "noisycount"]
+__all__ = ["COMMANDS", "STATUSES", "CommandGroup", "main", "noisycount", "status_of"]
 
 
 class CommandGroup(click.Group):
@@ -165,6 +166,33 @@ def noisycount() -> None:
     """Private counts: count, add exact noise, keep the budget, say what the answer means."""
 
 
+USAGE = 2  # of every refusal but
+
+# those of a seam, a class before its parents.
+STATUSES = {BudgetError: 3, SourceError: 4, LedgerError: 5}
+_KINDS = {USAGE: "usage", 3: "budget", 4: "source", 5: "ledger"}
+
+
+def status_of(error: BaseException | None) -> int:
+    """The exit status of what went wrong.
+
+    Example:
+        >>> status_of(BudgetError("all is spent")), status_of(ValueError("no such column"))
+        (3, 2)
+    """
+    return next((status for kind, status in STATUSES.items() if isinstance(error, kind)), USAGE)
+
+
+def print_refusal(refusal: str, status: int = USAGE) -> None:
+    """A refusal as one line on standard error, or as one JSON object where JSON was asked for."""
+    text = without_passwords(" ".join(refusal.split()))
+    if "--json" in sys.argv[1:]:
+        click.echo(json.dumps({"error": text, "kind": _KINDS[status], "status": status}), err=True)
+        return
+    line = f"error: {printable(text)}"
+    click.echo(writable(line, getattr(sys.stderr, "encoding", None) or "utf-8"), err=True)
+
+
 def main() -> NoReturn:
     """A run of the command line; every refusal is one line on standard error, with a status."""
     # No command multiplies large matrices, and NumPy's threads take longer to start than a plan.
@@ -177,12 +205,12 @@ def main() -> NoReturn:
         sys.exit(USAGE)
     except click.ClickException as error:
         status = status_of(error.__cause__)
-        tell(_with_help(error), status)
+        print_refusal(_with_help(error), status)
         if isinstance(error.__cause__, OverrunError):
             os._exit(status)  # the count goes on in a thread; its end would tell how long it took
         sys.exit(status)
     except OSError as error:
-        tell(
+        print_refusal(
             f"{error.filename or 'output'} cannot be used ({error.strerror}): mend that and ask "
             "again; an answer that was paid for is kept"
         )

@@ -1,6 +1,4 @@
-"""Exact rational numbers as text.
-
-Exact rationals in few digits, rounded to the side of more spending.
+"""Exact rationals in few digits, rounded to the side of more spending.
 
 Numbers as people read them.
 """
@@ -10,11 +8,12 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from numbers import Rational
 
+from noisycount.validation import exact_text
+
 __all__ = [
     "approximately",
     "at_least",
     "at_most",
-    "exact_text",
     "in_bytes",
     "odds",
     "odds_sentence",
@@ -25,40 +24,6 @@ __all__ = [
     "signed",
     "to_one_place",
 ]
-
-
-def exact_text(value: Rational) -> str:
-    """The shortest text that denotes a rational exactly.
-
-    Args:
-        value: Any rational, such as a budget or what was spent of it.
-
-    Returns:
-        A decimal without exponent where one terminates, else ``numerator/denominator``.
-
-    Example:
-        >>> from fractions import Fraction
-        >>> exact_text(Fraction(3, 10)), exact_text(Fraction(2, 6)), exact_text(Fraction(0))
-        ('0.3', '1/3', '0')
-    """
-    numerator, denominator = int(value.numerator), int(value.denominator)
-    twos, rest = _power(2, denominator)
-    fives, rest = _power(5, rest)
-    if rest != 1:
-        return f"{numerator}/{denominator}"
-    places = max(twos, fives)
-    digits = str(abs(numerator) * 10**places // denominator).zfill(places + 1)
-    whole, part = digits[: len(digits) - places], digits[len(digits) - places :]
-    return f"{'-' if value < 0 else ''}{whole}{'.' if part else ''}{part}"
-
-
-def _power(base: int, number: int) -> tuple[int, int]:
-    """How often a base divides a number, and the number without that power."""
-    power = 0
-    while number % base == 0:
-        number //= base
-        power += 1
-    return power, number
 
 
 _DIGITS = 3

@@ -9,13 +9,16 @@ Names and values as TOML writes them, in lines that can be pasted.
 What data sets and files are called to those who may see neither files nor contents.
 """
 
+import codecs
 import re
+import unicodedata
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import prod
 
 __all__ = [
     "ALL_KEYS",
     "OTHER_KEYS",
+    "REPLACING",
     "label_text",
     "listed_text",
     "pasteable",
@@ -26,6 +29,7 @@ __all__ = [
     "toml_key",
     "toml_value",
     "without_passwords",
+    "writable",
 ]
 
 ALL_KEYS = "all"  # in place of a key over which is summed, where the sum is of all that match
@@ -97,6 +101,70 @@ def printable(text: str) -> str:
         "health = '�[2J'"
     """
     return "".join(each if each.isprintable() else "\ufffd" for each in text)
+
+
+# The name of the error handler with which every text can be written.
+REPLACING = "noisycount.replacing"
+
+_PLAIN_SIGNS = {
+    "ε": "epsilon",
+    "δ": "delta",
+    "ρ": "rho",
+    "λ": "lambda",
+    "σ": "sigma",
+    "α": "alpha",
+    "β": "beta",
+    "±": "+-",
+    "−": "-",
+    "–": "-",
+    "─": "-",
+    "┬": "+",
+    "●": "o",
+    "×": "x",
+    "²": "^2",
+    "≈": "~",
+    "≤": "<=",
+    "≥": ">=",
+    "“": '"',
+    "”": '"',
+    "\N{LEFT SINGLE QUOTATION MARK}": "'",
+    "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+    "…": "...",
+    "→": "->",
+    "\ufffd": "#",
+}
+
+
+def writable(text: str, encoding: str) -> str:
+    r"""The text with replacements for what an encoding cannot write, never with `?`.
+
+    Signs of ours have names, letters lose their accents, and others become escapes.
+
+    Example:
+        >>> writable("ε = 0.1: −54 ±300", "cp1252"), writable("Kosten €", "ascii")
+        ('epsilon = 0.1: -54 ±300', 'Kosten \\u20ac')
+    """
+    return text.encode(encoding, REPLACING).decode(encoding)
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    """What stands for the characters that could not be encoded, and where they end."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end]
+    return "".join(_plain(character, error.encoding) for character in lost), error.end
+
+
+def _plain(character: str, encoding: str) -> str:
+    """A replacement that the encoding can write."""
+    known = _PLAIN_SIGNS.get(character, "")
+    letters = known or unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    text = letters or character.encode("ascii", "backslashreplace").decode()
+    text.encode(encoding)
+    return text
+
+
+codecs.register_error(REPLACING, _replaced)
 
 
 _PASSWORD = re.compile(r"(?<=://)([^\s@:/'\"]*):[^'\"]*@")

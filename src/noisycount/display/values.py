@@ -20,7 +20,8 @@ from numbers import Integral, Rational, Real
 from pathlib import PurePath
 from typing import Any
 
-from noisycount.display.numbers import approximately, exact_text, signed
+from noisycount.display.numbers import approximately, signed
+from noisycount.validation import exact_text
 
 __all__ = ["MOST_ROWS", "Shown", "line", "plain", "row_table", "short", "table"]
 

@@ -1,28 +1,39 @@
-"""Where a ledger is, how it is connected to, and how it comes to be."""
+"""Where a ledger is, how it is connected to, and how it comes to be.
+
+What a database says when it refuses, in one line of ours.
+"""
 
 import errno
 import os
 import re
 import secrets
+import sqlite3
 import stat
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from urllib.parse import quote, unquote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, DisconnectionError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    DisconnectionError,
+    OperationalError,
+    SQLAlchemyError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from noisycount.errors import LedgerError, extra_words
 from noisycount.frozen import frozen
-from noisycount.ledger.chain import Head
-from noisycount.ledger.storage import RESTORE, is_made, make, refusals, require_no_row, upgrade
+from noisycount.ledger.chain import RESTORE, Head
+from noisycount.ledger.storage import is_made, make, require_no_row, upgrade
 from noisycount.validation import state_at
 
-__all__ = ["LedgerAddress", "check_server", "make_file", "make_table"]
+__all__ = ["LedgerAddress", "check_server", "make_file", "make_table", "refusals"]
 
 _WAIT = "30"
 _SECONDS = r"[0-9]{1,6}(\.[0-9]{1,3})?"
@@ -241,6 +252,85 @@ def _begin(connection: Connection) -> None:
     options = connection.get_execution_options()
     statements = options["begin_writing" if options.get("writing") else "begin"]
     connection.exec_driver_sql("; ".join(statements))  # one message: a server may be far
+
+
+_ACCOUNT = "may not be used by this account; mend its permissions"
+_BUSY = "is busy with other questions; wait and ask again"
+_LOCKED = "is locked by another process; wait for it and ask again"
+_READ_ONLY = "is read-only; make it writable"
+_FULL = "has no room to grow; make room on the disk and ask again"
+_DISK = "met a disk error; make room on the disk, or mend it, and ask again"
+_DAMAGED = f"is damaged; {RESTORE}"
+_UNKNOWN = "cannot be used; check that noisycount wrote it"
+_NO_SERVER = "cannot be reached; check its address, its account, and that its server runs"
+_DISTURBED = "was disturbed by another process or its server; ask again"
+
+# By SQLite's primary result codes.
+_SQLITE = {
+    1: f"holds a ledger no more; {RESTORE}",
+    3: _ACCOUNT,
+    5: _LOCKED,
+    6: _LOCKED,
+    8: "is read-only; make the file and its folder writable",
+    10: _DISK,
+    11: _DAMAGED,
+    13: _FULL,
+    14: "cannot be opened; check that the file and its folder exist and may be used",
+    23: _ACCOUNT,
+    26: "is not a ledger; name another file",
+}
+
+# By PostgreSQL's error codes, or the two letters of their class.
+_POSTGRESQL = {
+    "08": _NO_SERVER,
+    "25006": _READ_ONLY,
+    "28": _ACCOUNT,
+    "3D": "does not exist; make the database first",
+    "42501": _ACCOUNT,
+    "42P01": "holds no ledger; the first count makes it",
+    "53100": _FULL,
+    "53": "has a server that is busy; wait and ask again",
+    "55P03": _LOCKED,
+    "57": _DISTURBED,
+    "58": _DISK,
+    "40": _DISTURBED,
+    "23505": _DISTURBED,
+    "54": _DISK,
+    "XX001": _DAMAGED,
+    "XX002": _DAMAGED,
+    "XX000": _DISK,
+}
+
+
+@contextmanager
+def refusals(place: str) -> Iterator[None]:
+    """Replace what the database of a ledger says by one line that names the ledger."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise LedgerError(f"{place} {_reason(error)}") from None
+    except UnicodeError:  # from the driver, which looks for the host before it connects
+        raise LedgerError(f"{place} {_NO_SERVER}") from None
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise LedgerError(
+            f"{place} cannot be used ({why}); check its name, its folder and its disk"
+        ) from None
+
+
+def _reason(error: SQLAlchemyError) -> str:
+    """What a refusal means to the owner of the ledger, and what to do about it."""
+    if not isinstance(error, DBAPIError):
+        return _BUSY if isinstance(error, PoolTimeout) else _UNKNOWN
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None:
+        return _SQLITE.get(code & 0xFF, _UNKNOWN)  # the rest is an extended code
+    state = getattr(error.orig, "sqlstate", None)
+    if isinstance(error.orig, sqlite3.OperationalError):
+        return _DAMAGED  # a text that Python, not SQLite, could not read
+    if state is None:
+        return _NO_SERVER if isinstance(error, OperationalError) else _UNKNOWN
+    return _POSTGRESQL.get(state, _POSTGRESQL.get(state[:2], _UNKNOWN))
 
 
 _LONGEST_PART = 40  # of the ledger's name in the draft's, which may then be no longer than others

@@ -6,19 +6,19 @@ from fractions import Fraction
 from math import isqrt
 from typing import Self
 
-from noisycount.display.numbers import exact_text
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
-from noisycount.ledger.exact import (
+from noisycount.model.concentrated import rho_within
+from noisycount.validation import (
+    Exactly,
     exact_delta,
     exact_epsilon,
+    exact_text,
     exact_value,
     largest_epsilon,
     optional_value,
     rational,
 )
-from noisycount.model.concentrated import rho_within
-from noisycount.validation import Exactly
 
 __all__ = [
     "PARTS",

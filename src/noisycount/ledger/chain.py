@@ -1,24 +1,18 @@
-"""A mapping that goes on from another, which stays as it is.
-
-What a ledger asks of the description of a data set: that it says whose records they are.
-
-Rows of which each carries the hash of the one before.
-"""
+"""The rows of a ledger, each of which carries the hash of the one before, and what they hold."""
 
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
-from noisycount.display.numbers import exact_text
+from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Repeat, Request, TableAnswer, check_text
-from noisycount.ledger.exact import optional_text, optional_value
+from noisycount.validation import exact_text, optional_text, optional_value
 
 __all__ = [
     "ANSWER",
@@ -29,15 +23,15 @@ __all__ = [
     "PRICE_COLUMNS",
     "REPEAT",
     "REPLY",
+    "RESTORE",
     "Head",
-    "Overlay",
     "Row",
     "answer_columns",
     "answer_of",
     "chained",
     "check_description",
+    "damaged",
     "debit_columns",
-    "description_columns",
     "entry_of",
     "later_columns",
     "repeat_columns",
@@ -47,70 +41,7 @@ __all__ = [
     "unit_of",
 ]
 
-Value = TypeVar("Value")
-
-
-@dataclass(slots=True, eq=False)
-class Overlay(MutableMapping[str, Value]):
-    """What a mapping holds, and what was added since; nothing is removed.
-
-    A `ChainMap` is one for any number of mappings, and several times as slow.
-
-    Args:
-        below: What it goes on from.
-
-    Example:
-        >>> below = {"a": 1}
-        >>> above = Overlay(below)
-        >>> above["b"] = 2
-        >>> dict(above), "b" in below, above.added
-        ({'a': 1, 'b': 2}, False, {'b': 2})
-    """
-
-    below: MutableMapping[str, Value]
-    added: dict[str, Value] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Value:
-        return self.added[name] if name in self.added else self.below[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.added or name in self.below
-
-    def __setitem__(self, name: str, value: Value) -> None:
-        self.added[name] = value
-
-    def __delitem__(self, name: str) -> None:
-        raise TypeError(f"nothing is removed from a ledger, got {name!r}")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self.below, **self.added})
-
-    def __len__(self) -> int:
-        return len(self.below.keys() | self.added.keys())
-
-
-_LONGEST_DESCRIPTION = 10_000_000  # characters: some of each of the columns of a wide table
-_SHOWN = 80  # characters of a refused one
-
-
-def check_description(text: str) -> None:
-    """Refuse a description of a data set that says nothing of the unit."""
-    check_text("description", text, _LONGEST_DESCRIPTION)
-    try:
-        unit_of(text)
-    except (ValueError, TypeError, KeyError):
-        shown = repr(text[:_SHOWN])
-        raise ValueError(f"description must be a JSON object with a unit, got {shown}") from None
-
-
-def unit_of(description: str) -> str | None:
-    """The column that names the person in a data set, by its description; None: rows count."""
-    unit = json.loads(description)["unit"]
-    if not isinstance(unit, str | None):
-        raise ValueError(f"unit must be a text or null, got {repr(unit)[:_SHOWN]}")  # noqa: TRY004
-    return unit
-
-
+RESTORE = "restore it from a copy that holds every debit"
 Row = Mapping[str, Any]
 DEBIT, ANSWER, DESCRIPTION, REPLY = "debit", "answer", "description", "reply"
 REPEAT = "repeat"
@@ -205,6 +136,14 @@ def chained(head: Head, columns: Row) -> dict[str, Any]:
     return {**row, "hash": row_hash(row)}
 
 
+def damaged(number: int) -> LedgerError:
+    """The refusal of a row that the ledger did not write."""
+    return LedgerError(
+        f"row {number} of the ledger is damaged; {RESTORE}; `noisycount ledger verify` tells what"
+        " is wrong with it, and nothing is charged until then"
+    )
+
+
 def debit_columns(entry: Entry) -> dict[str, str | None]:
     """The columns that keep a debit; there is no text of a δ of 0."""
     request, spent, own = entry.request, entry.spent, entry.analyst_spent
@@ -240,15 +179,26 @@ def answer_of(text: str) -> int | TableAnswer:
     return TableAnswer(text) if text.startswith("{") else int(text)
 
 
-def description_columns(key: str, dataset: str, text: str, made: datetime) -> dict[str, str]:
-    """The columns that keep what is written down of a data set."""
-    return {
-        "kind": DESCRIPTION,
-        "key": key,
-        "dataset": dataset,
-        "question": text,
-        "made": made.isoformat(),
-    }
+_LONGEST_DESCRIPTION = 10_000_000  # characters: some of each of the columns of a wide table
+_SHOWN = 80  # characters of a refused one
+
+
+def check_description(text: str) -> None:
+    """Refuse a description of a data set that says nothing of the unit."""
+    check_text("description", text, _LONGEST_DESCRIPTION)
+    try:
+        unit_of(text)
+    except (ValueError, TypeError, KeyError):
+        shown = repr(text[:_SHOWN])
+        raise ValueError(f"description must be a JSON object with a unit, got {shown}") from None
+
+
+def unit_of(description: str) -> str | None:
+    """The column that names the person in a data set, by its description; None: rows count."""
+    unit = json.loads(description)["unit"]
+    if not isinstance(unit, str | None):
+        raise ValueError(f"unit must be a text or null, got {repr(unit)[:_SHOWN]}")  # noqa: TRY004
+    return unit
 
 
 def reply_columns(name: str, digest: str, made: datetime) -> dict[str, str]:

@@ -18,11 +18,10 @@ from operator import index
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeGuard
 
-from noisycount.display.numbers import exact_text
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, budget_of
-from noisycount.ledger.exact import exact_epsilon, exact_share, optional_text
+from noisycount.validation import exact_epsilon, exact_share, exact_text, optional_text
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,25 +1,32 @@
 """The durable budget: append-only debits and answers in a SQL database."""
 
 import secrets
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import ColumnElement, Connection, Engine, func, select
 
 from noisycount.display.values import Shown
 from noisycount.errors import LedgerError, ReuseError
 from noisycount.frozen import frozen
-from noisycount.ledger.address import LedgerAddress, check_server, make_file, make_table
+from noisycount.ledger.address import (
+    LedgerAddress,
+    check_server,
+    make_file,
+    make_table,
+    refusals,
+)
 from noisycount.ledger.budget import Budget, Loss, budget_of
 from noisycount.ledger.chain import (
+    DEBIT,
+    DESCRIPTION,
     Head,
     answer_columns,
     check_description,
     debit_columns,
-    description_columns,
     repeat_columns,
     unit_of,
 )
@@ -34,25 +41,80 @@ from noisycount.ledger.entries import (
     check_type,
     storable_answer,
 )
-from noisycount.ledger.reply import check_older, digests_of
-from noisycount.ledger.rows import (
-    all_rows,
-    append,
+from noisycount.ledger.replies import Replies, check_older, digests_of
+from noisycount.ledger.state import (
+    LedgerState,
+    Verification,
     entries_of,
-    entry_under,
-    first_made,
+    time_of_debit,
+    totals,
+    verification,
+)
+from noisycount.ledger.storage import (
+    LEDGER,
+    all_rows,
+    check_structure,
+    is_made,
     keys_of,
     require_row,
 )
-from noisycount.ledger.state import LedgerState, Verification, time_of_debit, totals, verification
-from noisycount.ledger.storage import check_structure, is_made, refusals
 from noisycount.ledger.transactions import AttachedWrite, Transactions, lock_out_writers
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "Selected", "Selection"]
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+@frozen
+class Selection:
+    """Which debits are wanted.
+
+    Args:
+        datasets: About which data sets, as the ledger calls them; None: about all.
+        analyst: Who asked; None: everybody.
+        since: The first day in UTC; None: from the beginning.
+        until: The last day in UTC; None: to the end.
+    """
+
+    datasets: frozenset[str] | None = None
+    analyst: str | None = None
+    since: date | None = None
+    until: date | None = None
+
+    @property
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """What holds of the rows; times are texts whose order is theirs."""
+        conditions = [LEDGER.c.kind == DEBIT]
+        if self.datasets is not None:
+            conditions.append(LEDGER.c.dataset.in_(sorted(self.datasets)))
+        if self.analyst is not None:
+            conditions.append(LEDGER.c.analyst == self.analyst)
+        if self.since is not None:
+            conditions.append(LEDGER.c.made >= self.since.isoformat())
+        if self.until is not None and self.until < date.max:
+            conditions.append(LEDGER.c.made < (self.until + timedelta(days=1)).isoformat())
+        return conditions
+
+
+@frozen
+class Selected:
+    """A part of the debits that were wanted, and what the ledger knows of all.
+
+    Attributes:
+        entries: The newest first, each from rows whose hashes were checked.
+        total: How many were wanted.
+        datasets: What every data set has paid that was asked.
+        analysts: What everybody has paid who asked.
+        head: The newest row.
+    """
+
+    entries: tuple[Entry, ...]
+    total: int
+    datasets: Mapping[str, Loss]
+    analysts: Mapping[str, Loss]
+    head: Head
 
 
 @frozen(repr=False)
@@ -67,6 +129,9 @@ class Ledger(Shown):
     Args:
         transactions: Its transactions.
         clock: Gives the time in UTC.
+
+    Attributes:
+        replies: What a service replied to each request.
 
     Example:
         >>> import tempfile
@@ -83,6 +148,10 @@ class Ledger(Shown):
 
     transactions: Transactions
     clock: Callable[[], datetime] = _now
+    replies: Replies = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "replies", Replies(self.transactions, self.clock))
 
     @property
     def place(self) -> str:
@@ -170,19 +239,19 @@ class Ledger(Shown):
         limit = budget_of(budget)
 
         def reserved(connection: Connection, state: LedgerState) -> tuple[Entry, Loss]:
-            known = entry_under(connection, state, key)
+            known = state.entry(connection, key)
             if known is not None and known.request not in {request, *formers}:
                 raise ReuseError(f"key {key!r} was used for another question; choose another key")
-            known = known or first_made(connection, state, request.forms(formers))
+            known = known or state.entry(connection, state.key_of(request.forms(formers)))
             if known is not None:
                 if analyst.name not in known.askers:
                     repeat = Repeat(analyst.name, max(self.clock(), state.made), purpose)
-                    append(state, repeat_columns(secrets.token_hex(16), known, repeat))
+                    state.append(repeat_columns(secrets.token_hex(16), known, repeat))
                 return known, Loss()
             spent, own = totals(state, request, limit, analyst)
             made = time_of_debit(state, self.clock())
             entry = Entry(key, request, spent, made, None, analyst.name, own, purpose)
-            append(state, debit_columns(entry))
+            state.append(debit_columns(entry))
             return entry, request.price
 
         return self.transactions.written(reserved)
@@ -194,12 +263,8 @@ class Ledger(Shown):
             request: What is asked, and at what price.
             formers: As for `reserve`.
         """
-
-        def is_answered(state: LedgerState) -> bool:
-            made = filter(None, map(state.key_of, request.forms(formers)))
-            return next(made, None) in state.answers
-
-        return self.transactions.noted(is_answered)
+        forms = request.forms(formers)
+        return self.transactions.noted(lambda state: state.key_of(forms) in state.answers)
 
     def store(
         self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None
@@ -216,12 +281,12 @@ class Ledger(Shown):
 
         def answered(connection: Connection, state: LedgerState) -> tuple[Entry, bool]:
             made = max(self.clock(), state.made)
-            stored = entry_under(connection, state, entry.key)
+            stored = state.entry(connection, entry.key)
             if stored is None or stored.request != entry.request:
                 raise LedgerError(f"key {entry.key!r} has no debit here; reserve before you store")
             if stored.answer is not None:
                 return stored, False
-            append(state, answer_columns(entry.key, answer, made))
+            state.append(answer_columns(entry.key, answer, made))
             is_written = attached is not None and attached.write(connection, state)
             return replace(stored, answer=answer), is_written
 
@@ -247,9 +312,9 @@ class Ledger(Shown):
                 return known
             if known is not None and unit_of(known) != unit_of(text):
                 raise LedgerError(f"data set {dataset!r} was written down with another unit")
-            made = max(self.clock(), state.made)
-            key = secrets.token_hex(16)
-            append(state, description_columns(key, dataset, text, made))
+            made = max(self.clock(), state.made).isoformat()
+            key, named = secrets.token_hex(16), {"dataset": dataset, "question": text}
+            state.append({"kind": DESCRIPTION, "key": key, **named, "made": made})
             return text
 
         return self.transactions.written(described)
@@ -282,14 +347,54 @@ class Ledger(Shown):
             check_structure(connection, self.place)
         return [entry for entry in entries if dataset in {None, entry.request.dataset}]
 
+    def entry(self, key: str) -> Entry | None:
+        """The debit under a key, with its answer; None where there is none."""
+        check_text("key", key)
+        return self.transactions.found(lambda connection, state: state.entry(connection, key))
+
+    def entry_of(self, request: Request, formers: Sequence[Request] = ()) -> Entry | None:
+        """The debit of a request, with its answer; None where it was not made.
+
+        Args:
+            request: What is asked, and at what price.
+            formers: As for `reserve`.
+        """
+        forms = request.forms(formers)
+        return self.transactions.found(
+            lambda connection, state: state.entry(connection, state.key_of(forms))
+        )
+
     def asking(self, dataset: str, text: str) -> list[Entry]:
         """The debits of a data set whose questions hold a text, oldest first."""
         check_text("dataset", dataset)
         with self.transactions.transaction(self.reading) as connection:
             state = self.transactions.state(connection)
-            keys = keys_of(connection, dataset, text)
-            found = (entry_under(connection, state, key) for key in keys)
+            found = (state.entry(connection, key) for key in keys_of(connection, dataset, text))
             return [entry for entry in found if entry is not None]
+
+    def select(self, selection: Selection, first: int = 0, most: int | None = None) -> Selected:
+        """Some of the debits, without a reading of all of the ledger.
+
+        Args:
+            selection: Which are wanted.
+            first: How many newer ones are left out.
+            most: How many are read; None: all that are left.
+        """
+        conditions = selection.conditions
+        query = select(LEDGER.c.key).where(*conditions).order_by(LEDGER.c.number.desc())
+        counted = select(func.count()).select_from(LEDGER).where(*conditions)
+        with self.transactions.transaction(self.reading) as connection:
+            state = self.transactions.state(connection)
+            total = connection.execute(counted).scalar_one()
+            keys = connection.execute(query.offset(first).limit(most)).scalars().all()
+            found = (state.entry(connection, key) for key in keys)
+            return Selected(
+                entries=tuple(entry for entry in found if entry is not None),
+                total=total,
+                datasets=dict(state.datasets),
+                analysts=dict(state.analysts),
+                head=state.head,
+            )
 
     def rows(self) -> list[dict[str, Any]]:
         """Every row as it is stored, oldest first, whether the chain is intact or not."""

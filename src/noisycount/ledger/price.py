@@ -9,12 +9,11 @@ from noisycount.display.numbers import odds_bound, odds_sentence
 from noisycount.display.values import short
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
-from noisycount.ledger.exact import exact_delta, exact_epsilon
 from noisycount.model.concentrated import epsilon_of_rho, l1_sensitivity, rho_within
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.validation import Exactly
+from noisycount.validation import Exactly, exact_delta, exact_epsilon
 
 __all__ = [
     "NeighbourRelation",

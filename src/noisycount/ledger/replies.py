@@ -1,29 +1,52 @@
-"""What was replied to each request of a service, byte for byte, in the database of its ledger.
+"""What was replied to each request of a service, byte for byte, in the database of its ledger."""
 
-One debit of a ledger, without all others.
-
-Some of a ledger's debits, the newest first, without a reading of all of it.
-"""
-
-from collections.abc import Mapping, Sequence
+import json
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import datetime
 from functools import partial
+from hashlib import sha256
+from itertools import chain
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, inspect, select
+from sqlalchemy import Connection, bindparam, inspect, select
 
+from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Loss
-from noisycount.ledger.chain import DEBIT, Head
-from noisycount.ledger.entries import Entry, Request, check_text
-from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.reply import Reply, found_reply, keep_older, write_reply
-from noisycount.ledger.rows import entry_under, first_made
-from noisycount.ledger.state import LedgerState
-from noisycount.ledger.storage import LEDGER, REPLIES
-from noisycount.ledger.transactions import AttachedWrite
+from noisycount.ledger.chain import RESTORE, reply_columns
+from noisycount.ledger.entries import TableAnswer, check_text
+from noisycount.ledger.state import LedgerState, entries_of
+from noisycount.ledger.storage import REPLIES, all_rows
+from noisycount.ledger.transactions import AttachedWrite, Transactions
 
-__all__ = ["Found", "Replies", "Selection", "entry_of_key", "entry_of_request", "selected"]
+__all__ = ["Replies", "Reply", "check_older", "digests_of"]
+
+_ADDED = (
+    "INSERT INTO replies (name, dataset, request, reply) VALUES ({marks})"
+    " ON CONFLICT (name) DO NOTHING"
+)
+
+_OF_NAME = select(REPLIES).where(REPLIES.c.name == bindparam("name"))
+_QUICKLY = 1  # of zlib's levels
+
+
+@frozen
+class Reply:
+    """A reply that was given for good.
+
+    Attributes:
+        name: What its request is called; at most 200 printable characters.
+        dataset: Which data set it is about.
+        request: A digest of the request, of which no other has the same.
+        content: The bytes.
+    """
+
+    name: str
+    dataset: str
+    request: str
+    content: bytes
 
 
 @dataclass(slots=True, eq=False)
@@ -31,166 +54,169 @@ class Replies:
     """The replies of a service, in a table beside the ledger's; it decides no charge.
 
     Attributes:
-        ledger: Open while the replies are used.
+        transactions: Those of the ledger, which is open while the replies are used.
+        clock: Gives the time in UTC.
 
     Example:
         >>> import tempfile
+        >>> from noisycount.ledger.ledger import Ledger
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
-        ...         replies = Replies(ledger)
-        ...         first = replies.kept(Reply("ana:1", "survey", "a digest", b"103"))
-        ...         second = replies.kept(Reply("ana:1", "survey", "another", b"99"))
-        ...         found = replies.of("ana:2")
+        ...         first = ledger.replies.kept(Reply("ana:1", "survey", "a digest", b"103"))
+        ...         second = ledger.replies.kept(Reply("ana:1", "survey", "another", b"99"))
+        ...         found = ledger.replies.of("ana:2")
         >>> first.content, second.request, found
         (b'103', 'a digest', None)
     """
 
-    ledger: Ledger
+    transactions: Transactions
+    clock: Callable[[], datetime]
     _is_made: bool = field(default=False, repr=False)
 
     def of(self, name: str) -> Reply | None:
         """The reply to the request of a name; None where there is none."""
         check_text("name", name)
-        return self.ledger.transactions.found(partial(self._found, name))
+        return self.transactions.found(partial(self._found, name))
 
     def kept(self, reply: Reply) -> Reply:
         """The reply under its name for ever: this one, unless one was kept before."""
-        check_text("name", reply.name)
-        self._make()
+        attached = self.attached(reply)
 
         def kept(connection: Connection, state: LedgerState) -> Reply:
             found = self._found(reply.name, connection, state)
-            if found is not None:
-                return found
-            write_reply(reply, self.ledger.clock(), connection, state)
-            return reply
+            if found is None:
+                attached.write(connection, state)
+            return found or reply
 
-        return self.ledger.transactions.written(kept)
+        return self.transactions.written(kept)
 
     def attached(self, reply: Reply) -> AttachedWrite:
         """What keeps a reply in the transaction that stores its answer, if it has none yet."""
         check_text("name", reply.name)
-        self._make()
-
-        return AttachedWrite(partial(write_reply, reply, self.ledger.clock()))
-
-    def _make(self) -> None:
-        """Make the table where there is none; that it is there is known once it is committed."""
         if not self._is_made:
-            self.ledger.transactions.written(_make)
+            self.transactions.written(_make)
             self._is_made = True
+        return AttachedWrite(partial(_write, reply, self.clock()))
 
     def _found(self, name: str, connection: Connection, state: LedgerState) -> Reply | None:
-        """The reply of a name, where there are replies at all."""
-        has_table = self._is_made or inspect(connection).has_table(REPLIES.name)
-        return found_reply(connection, state, name, has_table=has_table)
+        """The reply of a name, as it was given; None where there is none."""
+        known, row = state.replies.get(name), None
+        if self._is_made or inspect(connection).has_table(REPLIES.name):
+            row = connection.execute(_OF_NAME, {"name": name}).one_or_none()
+        if row is None and known is None:
+            return None
+        if row is None or (known is not None and _digest(row) != known):
+            raise LedgerError(f"reply {name!r} of the ledger is not as it was given; {RESTORE}")
+        if known is None:
+            if state.replies:
+                raise LedgerError(f"reply {name!r} is in no row of the ledger; {RESTORE}")
+            _check(connection, [row])
+        return _reply(row)
+
+
+def digests_of(connection: Connection) -> dict[str, str]:
+    """The digests of all replies that are kept, by the names of their requests."""
+    if not inspect(connection).has_table(REPLIES.name):
+        return {}
+    return {row.name: _digest(row) for row in connection.execute(select(REPLIES))}
+
+
+def check_older(connection: Connection) -> None:
+    """Refuse a reply, older than the rows for replies, that repeats no answer of the ledger."""
+    _check(connection, connection.execute(select(REPLIES)))
+
+
+def _write(reply: Reply, made: datetime, connection: Connection, state: LedgerState) -> bool:
+    """Whether a reply was written, and the row that holds its digest, as its name was new."""
+    packed = zlib.compress(reply.content, _QUICKLY)
+    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    query = _ADDED.format(marks=", ".join([mark] * 4))
+    values = (reply.name, reply.dataset, reply.request, packed)
+    if reply.name in state.replies or connection.exec_driver_sql(query, values).rowcount != 1:
+        return False
+    state.append(reply_columns(reply.name, _digest_of(*values), max(made, state.made)))
+    return True
 
 
 def _make(connection: Connection, state: LedgerState) -> None:
-    """Make the table of replies; those in one that is older get their rows in the ledger."""
+    """Make the table of replies; those in one that is older get their rows in the ledger.
+
+    One that repeats no answer of the ledger stays outside: it is given to nobody.
+    """
     REPLIES.create(connection, checkfirst=True)
-    keep_older(connection, state)
+    if not state.replies:
+        for row, fault in _faults(connection, connection.execute(select(REPLIES)).all()):
+            if fault is None:
+                state.append(reply_columns(row.name, _digest(row), state.made))
 
 
-def entry_of_key(ledger: Ledger, key: str) -> Entry | None:
-    """The debit under a key, with its answer; None where there is none.
+def _check(connection: Connection, rows: Iterable[Any]) -> None:
+    """Refuse rows of older replies of which one repeats no answer."""
+    for row, fault in _faults(connection, rows):
+        if fault is not None:
+            raise LedgerError(f"reply {row.name!r} of the ledger {fault}; {RESTORE}")
 
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
-        ...         entry_of_key(ledger, "mine") is None
-        True
+
+def _faults(connection: Connection, rows: Iterable[Any]) -> Iterator[tuple[Any, str | None]]:
+    """Rows of older replies, and what is wrong with each; None where it repeats an answer.
+
+    An asker's own debit has the name of the request; the answer to a question that was asked
+    before has the name of the first who asked, and any of the same data set may be meant.
     """
-    check_text("key", key)
-    return ledger.transactions.found(lambda connection, state: entry_under(connection, state, key))
+    with all_rows(connection) as every:
+        answers = {entry.key: entry.answer for entry in entries_of(every)}
+    known = _counts_and_tables(answers.values())
+    for row in rows:
+        is_own = row.name in answers
+        yield row, _fault(row, *_counts_and_tables([answers[row.name]]) if is_own else known)
 
 
-def entry_of_request(
-    ledger: Ledger, request: Request, formers: Sequence[Request] = ()
-) -> Entry | None:
-    """The debit of a request, with its answer; None where it was not made.
-
-    Args:
-        ledger: An open one.
-        request: What is asked, and at what price.
-        formers: As for `Ledger.reserve`.
-    """
-    forms = request.forms(formers)
-    return ledger.transactions.found(lambda connection, state: first_made(connection, state, forms))
-
-
-@frozen
-class Selection:
-    """Which debits are wanted.
-
-    Args:
-        datasets: About which data sets, as the ledger calls them; None: about all.
-        analyst: Who asked; None: everybody.
-        since: The first day in UTC; None: from the beginning.
-        until: The last day in UTC; None: to the end.
-    """
-
-    datasets: frozenset[str] | None = None
-    analyst: str | None = None
-    since: date | None = None
-    until: date | None = None
-
-    @property
-    def conditions(self) -> list[ColumnElement[bool]]:
-        """What holds of the rows; times are texts whose order is theirs."""
-        conditions = [LEDGER.c.kind == DEBIT]
-        if self.datasets is not None:
-            conditions.append(LEDGER.c.dataset.in_(sorted(self.datasets)))
-        if self.analyst is not None:
-            conditions.append(LEDGER.c.analyst == self.analyst)
-        if self.since is not None:
-            conditions.append(LEDGER.c.made >= self.since.isoformat())
-        if self.until is not None and self.until < date.max:
-            conditions.append(LEDGER.c.made < (self.until + timedelta(days=1)).isoformat())
-        return conditions
+def _counts_and_tables(
+    answers: Iterable[int | TableAnswer | None],
+) -> tuple[set[int], list[Counter[int]]]:
+    """The counts among some answers, and how often each count is in a table."""
+    counts, tables = set[int](), list[Counter[int]]()
+    for answer in answers:
+        if isinstance(answer, TableAnswer):
+            levels = chain.from_iterable(level.tolist() for level in answer.levels)
+            tables.append(Counter(levels))
+        elif answer is not None:
+            counts.add(answer)
+    return counts, tables
 
 
-@frozen
-class Found:
-    """A part of the debits that were wanted, and what the ledger knows of all.
-
-    Attributes:
-        entries: The newest first, each from rows whose hashes were checked.
-        total: How many were wanted.
-        datasets: What every data set has paid that was asked.
-        analysts: What everybody has paid who asked.
-        head: The newest row.
-    """
-
-    entries: tuple[Entry, ...]
-    total: int
-    datasets: Mapping[str, Loss]
-    analysts: Mapping[str, Loss]
-    head: Head
+def _fault(row: Any, counts: set[int], tables: Sequence[Counter[int]]) -> str | None:  # noqa: ANN401
+    """What is wrong with the row of an older reply that may repeat one of some answers."""
+    try:
+        told = json.loads(_reply(row).content)
+        if (told["key"], told["analyst"]) != (row.name, row.name.rpartition(":")[0]):
+            return "is another's"
+        if (rows := told.get("rows")) is None:
+            is_told = told["answer"] in counts
+        else:
+            replied = Counter(each["answer"] for each in rows)
+            is_told = any(replied <= table for table in tables)
+    except (LedgerError, ValueError, TypeError, KeyError, AttributeError):
+        return "is damaged"
+    return None if is_told else "tells another answer than the ledger"
 
 
-def selected(ledger: Ledger, selection: Selection, first: int, most: int | None) -> Found:
-    """Some of the debits of an open ledger.
+def _reply(row: Any) -> Reply:  # noqa: ANN401
+    """The reply that a row keeps."""
+    try:
+        content = zlib.decompress(row.reply)
+    except (zlib.error, TypeError):
+        raise LedgerError(f"reply {row.name!r} of the ledger is damaged; {RESTORE}") from None
+    return Reply(row.name, row.dataset, row.request, content)
 
-    Args:
-        ledger: An open one.
-        selection: Which are wanted.
-        first: How many newer ones are left out.
-        most: How many are read; None: all that are left.
-    """
-    conditions = selection.conditions
-    query = select(LEDGER.c.key).where(*conditions).order_by(LEDGER.c.number.desc())
-    with ledger.transactions.transaction(ledger.reading) as connection:
-        state = ledger.transactions.state(connection)
-        counted = select(func.count()).select_from(LEDGER).where(*conditions)
-        total = connection.execute(counted).scalar_one()
-        keys = connection.execute(query.offset(first).limit(most)).scalars().all()
-        found = (entry_under(connection, state, key) for key in keys)
-        return Found(
-            entries=tuple(entry for entry in found if entry is not None),
-            total=total,
-            datasets=dict(state.datasets),
-            analysts=dict(state.analysts),
-            head=state.head,
-        )
+
+def _digest(row: Any) -> str:  # noqa: ANN401
+    """The digest of a row of the table of replies, whatever it holds."""
+    return _digest_of(row.name, row.dataset, row.request, row.reply)
+
+
+def _digest_of(name: object, dataset: object, request: object, packed: object) -> str:
+    """The SHA-256 of all that is kept of a reply, in hexadecimal digits."""
+    reply = packed.hex() if isinstance(packed, bytes) else [packed]
+    said = json.dumps([name, dataset, request, reply], default=repr)
+    return sha256(said.encode("ascii")).hexdigest()

@@ -1,14 +1,16 @@
-"""What a chain of rows adds up to, and what breaks it.
+"""What the rows of a ledger add up to, and what breaks their chain.
 
 What a debit adds up to, where both budgets and the clock admit it.
 """
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from noisycount.display.numbers import exact_text
+from sqlalchemy import Connection
+
 from noisycount.display.texts import told_name
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.frozen import frozen
@@ -19,18 +21,22 @@ from noisycount.ledger.chain import (
     DESCRIPTION,
     REPEAT,
     REPLY,
+    RESTORE,
     Head,
-    Overlay,
     Row,
     answer_of,
+    chained,
+    damaged,
     entry_of,
     repeat_of,
     row_hash,
     unit_of,
 )
-from noisycount.ledger.entries import Analyst, Repeat, Request, TableAnswer, check_text
+from noisycount.ledger.entries import Analyst, Entry, Repeat, Request, TableAnswer, check_text
+from noisycount.ledger.storage import row_at, rows_from
+from noisycount.validation import exact_text
 
-__all__ = ["LedgerState", "Verification", "time_of_debit", "totals", "verification"]
+__all__ = ["LedgerState", "Verification", "entries_of", "time_of_debit", "totals", "verification"]
 
 _NOTHING = Loss()
 
@@ -71,12 +77,12 @@ class LedgerState:
     def draft(self) -> "LedgerState":
         """A state that goes on from this one, which stays as it is."""
         head = self.head  # before what it covers
-        return LedgerState(head, self.made, *(Overlay(each) for each in self.mappings))
+        return LedgerState(head, self.made, *(ChainMap({}, each) for each in self.mappings))
 
     def adopt(self, draft: "LedgerState") -> None:
         """Add what a draft of this state added to it; it was committed."""
         for each, drafted in zip(self.mappings, draft.mappings, strict=True):
-            each.update(drafted.added)  # type: ignore[attr-defined]  # those of a draft have it
+            each.update(drafted.maps[0])  # type: ignore[attr-defined]  # those of a draft
         self.made = draft.made
         self.head = draft.head
 
@@ -88,11 +94,6 @@ class LedgerState:
             *(self.datasets, self.analysts, self.descriptions, self.replies, self.repeats),
         )
 
-    def unwritten_row(self, number: int) -> Row | None:
-        """The row of a number, where the table does not have it yet."""
-        place = len(self.unwritten) - 1 - (self.head.number - number)
-        return self.unwritten[place] if place >= 0 else None
-
     def paid_for(self, dataset: str) -> Loss:
         """What a data set has paid in all."""
         return self.datasets.get(dataset, _NOTHING)
@@ -101,9 +102,56 @@ class LedgerState:
         """What an analyst has paid in all."""
         return self.analysts.get(analyst, _NOTHING)
 
-    def key_of(self, request: Request) -> str | None:
-        """The key of the debit for a request; None where it was not charged."""
-        return self.keys.get(request.digest)
+    def entry(self, connection: Connection, key: str | None) -> Entry | None:
+        """The debit under a key with its answer, if there is one."""
+        if key is None or key not in self.debits:
+            return None
+        debit = self._row(connection, self.debits[key])
+        answered = self.answers.get(key)
+        answer = None if answered is None else self._row(connection, answered)["answer"]
+        try:
+            entry = entry_of(debit, answer)
+        except ValueError:
+            raise damaged(debit["number"]) from None
+        return replace(entry, repeats=self.repeats[key]) if key in self.repeats else entry
+
+    def key_of(self, requests: Iterable[Request]) -> str | None:
+        """The key of the debit of the first of some requests that was made, if one was."""
+        return next(filter(None, (self.keys.get(each.digest) for each in requests)), None)
+
+    def _row(self, connection: Connection, number: int) -> Row:
+        """A row that was read before, if it is still as it was written."""
+        place = len(self.unwritten) - 1 - (self.head.number - number)
+        row = self.unwritten[place] if place >= 0 else row_at(connection, number)
+        if row is None or row["hash"] != row_hash(row):
+            raise damaged(number)
+        return row
+
+    def follow(self, connection: Connection) -> None:
+        """Add what was written since the newest row, which must still be there."""
+        newest = self.head
+        later = rows_from(connection, newest.number)
+        row = next(later, None)
+        if row is None or row["number"] != newest.number:
+            raise LedgerError(
+                f"row {newest.number} of the ledger, which was read before, is missing: this is an"
+                f" older copy, or another ledger; {RESTORE}"
+            )
+        if row["hash"] != newest.hash or row_hash(row) != newest.hash:
+            raise damaged(newest.number)
+        self.read(later)
+
+    def read(self, rows: Iterable[Row]) -> None:
+        """Add the rows that follow."""
+        for row in rows:
+            if self.fault(row) is not None:
+                raise damaged(self.head.number + 1)
+
+    def append(self, columns: Row) -> None:
+        """Add the row that follows a draft; the table does not have it yet."""
+        row = chained(self.head, columns)
+        self.read([row])
+        self.unwritten.append(row)
 
     def fault(self, row: Row) -> str | None:
         """What is wrong with the next row; None where nothing is, and the row was added."""
@@ -183,6 +231,30 @@ class LedgerState:
         return None
 
 
+def _time(text: str) -> datetime:
+    """The time in UTC that a text denotes."""
+    time = datetime.fromisoformat(text)
+    if time.utcoffset() != timedelta(0):
+        raise ValueError(f"made must be in UTC, got {text}")
+    return time
+
+
+def entries_of(rows: Iterable[Row]) -> list[Entry]:
+    """Every debit with its answer, oldest first."""
+    state, entries = LedgerState(), dict[str, Entry]()
+    for row in rows:
+        state.read([row])
+        if row["kind"] == DEBIT:
+            entries[row["key"]] = entry_of(row, None)
+        elif row["kind"] == ANSWER:
+            entries[row["key"]] = replace(entries[row["key"]], answer=answer_of(row["answer"]))
+        elif row["kind"] == REPEAT:
+            repeated = entries[row["question"]]
+            repeats = (*repeated.repeats, repeat_of(row))
+            entries[repeated.key] = replace(repeated, repeats=repeats)
+    return list(entries.values())
+
+
 @frozen
 class Verification:
     """What became of reading a chain from its first row to its last.
@@ -234,14 +306,6 @@ def verification(
     return Verification(state.head, older_replies=len(unknown))
 
 
-def _time(text: str) -> datetime:
-    """The time in UTC that a text denotes."""
-    time = datetime.fromisoformat(text)
-    if time.utcoffset() != timedelta(0):
-        raise ValueError(f"made must be in UTC, got {text}")
-    return time
-
-
 def _is_lost(row: Row, replies: Mapping[str, str]) -> bool:
     """Whether a row is of a reply that is not kept as it was given."""
     return bool(row["kind"] == REPLY and replies.get(row["key"]) != row["digest"])
@@ -268,9 +332,10 @@ def totals(
     """
     price = request.price
     spent, own = state.paid_for(request.dataset), state.paid_by(analyst.name)
-    _check_budget(price, budget, spent, repr(told_name(request.dataset)))
-    if analyst.budget is not None:
-        _check_budget(price, analyst.budget, own, f"analyst {analyst.name!r}")
+    if not budget.admits(spent + price):
+        raise BudgetError(_excess(price, budget, spent, repr(told_name(request.dataset))))
+    if analyst.budget is not None and not analyst.budget.admits(own + price):
+        raise BudgetError(_excess(price, analyst.budget, own, f"analyst {analyst.name!r}"))
     return spent + price, own + price
 
 
@@ -284,25 +349,20 @@ def time_of_debit(state: LedgerState, time: datetime) -> datetime:
     return max(time, state.made)
 
 
-def _check_budget(price: Loss, limit: Budget, spent: Loss, whose: str) -> None:
-    """Refuse a price that one budget does not admit."""
-    if limit.admits(spent + price):
-        return
+def _excess(price: Loss, limit: Budget, spent: Loss, whose: str) -> str:
+    """Why one budget does not admit a price, and what can be done."""
     obstacle = limit.obstacle(price, whose)
     if obstacle is not None:
-        raise BudgetError(obstacle)
+        return obstacle
     whole = f"the budget {limit.text} of {whose}"
     if price.epsilon is None or price.delta:
-        told = f"{price.text} exceeds what is left of {whole}, which has spent"
-        told = f"{told} {_spent_in(price, spent)}"
+        in_epsilon = price.epsilon is not None and spent.epsilon is not None
+        sums = (
+            f"ε = {float(spent.epsilon or 0):.4g}" if in_epsilon else f"ρ = {float(spent.rho):.4g}"
+        )
+        sums += f" and δ = {float(spent.delta):.4g}" if price.delta else ""
+        why = f"{price.text} exceeds what is left of {whole}, which has spent {sums}"
     else:
         left = exact_text(limit.left(spent))
-        told = f"epsilon {exact_text(price.epsilon)} exceeds the {left} that is left of {whole}"
-    raise BudgetError(f"{told}; ask at a lower price, or repeat an old question free of charge")
-
-
-def _spent_in(price: Loss, spent: Loss) -> str:
-    """What was spent, in the sums that a price is added to."""
-    in_epsilon = price.epsilon is not None and spent.epsilon is not None
-    sums = f"ε = {float(spent.epsilon or 0):.4g}" if in_epsilon else f"ρ = {float(spent.rho):.4g}"
-    return f"{sums} and δ = {float(spent.delta):.4g}" if price.delta else sums
+        why = f"epsilon {exact_text(price.epsilon)} exceeds the {left} that is left of {whole}"
+    return f"{why}; ask at a lower price, or repeat an old question free of charge"

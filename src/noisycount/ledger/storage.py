@@ -1,14 +1,13 @@
 """The table of a ledger and that of replies, for SQLite and PostgreSQL, and an older form.
 
-What a database says when it refuses, in one line of ours.
+What is read of the table, oldest row first, and the rows that are added to it.
 
 Whether the file of a ledger is whole around its rows.
 """
 
-import os
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import (
@@ -18,50 +17,62 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    Row,
+    Result,
     Table,
     Text,
     event,
+    func,
     insert,
     inspect,
+    select,
     text,
 )
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from noisycount.display.numbers import exact_text
 from noisycount.errors import LedgerError
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import (
     COLUMNS,
     LATER_COLUMNS,
+    RESTORE,
     Head,
+    Row,
     answer_columns,
     chained,
+    damaged,
     debit_columns,
     entry_of,
+    later_columns,
+    row_hash,
 )
 from noisycount.ledger.entries import ANALYST
-from noisycount.ledger.exact import exact_value, optional_text
+from noisycount.validation import exact_text, exact_value, optional_text
 
 __all__ = [
     "LEDGER",
     "REPLIES",
-    "RESTORE",
+    "all_rows",
     "check_structure",
     "columns_of",
-    "damaged",
     "is_made",
+    "keys_of",
     "make",
-    "refusals",
     "require_no_row",
+    "require_row",
+    "row_at",
+    "rows_from",
     "unexpected_answer",
     "upgrade",
     "widen",
+    "write",
 ]
 
-RESTORE = "restore it from a copy that holds every debit"
 _TABLES = MetaData()
+_AT_ONCE = 20  # rows that are fetched together: some could hold tables of a million counts
+_WRITTEN_AT_ONCE = 40  # rows: older SQLites take no more than 999 values
+
+_WITHOUT_INDEXES = tuple(
+    f"SET LOCAL enable_{scan} = off" for scan in ("indexscan", "indexonlyscan", "bitmapscan")
+)
 
 LEDGER = Table(
     "ledger",
@@ -166,14 +177,6 @@ def upgrade(connection: Connection) -> bool:
     return True
 
 
-def damaged(number: int) -> LedgerError:
-    """The refusal of a row that the ledger did not write."""
-    return LedgerError(
-        f"row {number} of the ledger is damaged; {RESTORE}; `noisycount ledger verify` tells what"
-        " is wrong with it, and nothing is charged until then"
-    )
-
-
 def unexpected_answer(key: str) -> LedgerError:
     """The refusal of an answer that has not the form that its question asks for."""
     return LedgerError(
@@ -192,7 +195,7 @@ def _make_append_only(_: Table, connection: Connection, **_options: object) -> N
         connection.exec_driver_sql(guard.format(name=name))
 
 
-def _upgraded(older: Sequence[Row[Any]]) -> Iterator[dict[str, Any]]:
+def _upgraded(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
     """The chain that holds what older rows held."""
     head, analyst, datasets = Head(), Loss(), dict[str, Loss]()
     for row in older:
@@ -220,85 +223,6 @@ def _upgraded(older: Sequence[Row[Any]]) -> Iterator[dict[str, Any]]:
             head = Head(made["number"], made["hash"])
 
 
-_ACCOUNT = "may not be used by this account; mend its permissions"
-_BUSY = "is busy with other questions; wait and ask again"
-_LOCKED = "is locked by another process; wait for it and ask again"
-_READ_ONLY = "is read-only; make it writable"
-_FULL = "has no room to grow; make room on the disk and ask again"
-_DISK = "met a disk error; make room on the disk, or mend it, and ask again"
-_DAMAGED = f"is damaged; {RESTORE}"
-_UNKNOWN = "cannot be used; check that noisycount wrote it"
-_NO_SERVER = "cannot be reached; check its address, its account, and that its server runs"
-_DISTURBED = "was disturbed by another process or its server; ask again"
-
-# By SQLite's primary result codes.
-_SQLITE = {
-    1: f"holds a ledger no more; {RESTORE}",
-    3: _ACCOUNT,
-    5: _LOCKED,
-    6: _LOCKED,
-    8: "is read-only; make the file and its folder writable",
-    10: _DISK,
-    11: _DAMAGED,
-    13: _FULL,
-    14: "cannot be opened; check that the file and its folder exist and may be used",
-    23: _ACCOUNT,
-    26: "is not a ledger; name another file",
-}
-
-# By PostgreSQL's error codes, or the two letters of their class.
-_POSTGRESQL = {
-    "08": _NO_SERVER,
-    "25006": _READ_ONLY,
-    "28": _ACCOUNT,
-    "3D": "does not exist; make the database first",
-    "42501": _ACCOUNT,
-    "42P01": "holds no ledger; the first count makes it",
-    "53100": _FULL,
-    "53": "has a server that is busy; wait and ask again",
-    "55P03": _LOCKED,
-    "57": _DISTURBED,
-    "58": _DISK,
-    "40": _DISTURBED,
-    "23505": _DISTURBED,
-    "54": _DISK,
-    "XX001": _DAMAGED,
-    "XX002": _DAMAGED,
-    "XX000": _DISK,
-}
-
-
-@contextmanager
-def refusals(place: str) -> Iterator[None]:
-    """Replace what the database of a ledger says by one line that names the ledger."""
-    try:
-        yield
-    except SQLAlchemyError as error:
-        raise LedgerError(f"{place} {_reason(error)}") from None
-    except UnicodeError:  # from the driver, which looks for the host before it connects
-        raise LedgerError(f"{place} {_NO_SERVER}") from None
-    except OSError as error:
-        why = os.strerror(error.errno) if error.errno else type(error).__name__
-        raise LedgerError(
-            f"{place} cannot be used ({why}); check its name, its folder and its disk"
-        ) from None
-
-
-def _reason(error: SQLAlchemyError) -> str:
-    """What a refusal means to the owner of the ledger, and what to do about it."""
-    if not isinstance(error, DBAPIError):
-        return _BUSY if isinstance(error, PoolTimeout) else _UNKNOWN
-    code = getattr(error.orig, "sqlite_errorcode", None)
-    if code is not None:
-        return _SQLITE.get(code & 0xFF, _UNKNOWN)  # the rest is an extended code
-    state = getattr(error.orig, "sqlstate", None)
-    if isinstance(error.orig, sqlite3.OperationalError):
-        return _DAMAGED  # a text that Python, not SQLite, could not read
-    if state is None:
-        return _NO_SERVER if isinstance(error, OperationalError) else _UNKNOWN
-    return _POSTGRESQL.get(state, _POSTGRESQL.get(state[:2], _UNKNOWN))
-
-
 def require_no_row(known_head: Head | None) -> None:
     """The refusal of a ledger that is not there, though its owner wrote down a row of it."""
     if known_head is not None and known_head.number:
@@ -324,3 +248,83 @@ def check_structure(connection: Connection, place: str) -> None:
                 raise LedgerError(
                     f"{place} has a column {name!r} of {kind!r}, as no ledger has; {RESTORE}"
                 )
+
+
+@contextmanager
+def all_rows(connection: Connection) -> Iterator[Iterator[Row]]:
+    """Every row as it is stored, oldest first, read from the table itself and by no index.
+
+    SQLite keeps a table in the order of its numbers; PostgreSQL is told to sort it.
+    """
+    if connection.dialect.name == "postgresql":
+        for setting in _WITHOUT_INDEXES:
+            connection.exec_driver_sql(setting)
+    query = select(*columns_of(connection)).order_by(LEDGER.c.number)
+    with connection.execute(query.execution_options(yield_per=_AT_ONCE)) as rows:
+        yield _named(rows)
+
+
+def row_at(connection: Connection, number: int) -> Row | None:
+    """The row of a number, as it is stored."""
+    return next(_rows(connection, "= {mark}", number), None)
+
+
+def rows_from(connection: Connection, number: int) -> Iterator[Row]:
+    """The row of a number and all later ones, oldest first."""
+    return _rows(connection, ">= {mark} ORDER BY ledger.number", number)
+
+
+def require_row(connection: Connection, known_head: Head, place: str) -> None:
+    """The refusal of a ledger that does not hold the row that its owner wrote down."""
+    if known_head.number == 0:
+        return
+    row = row_at(connection, known_head.number)
+    if row is None or row["hash"] != row_hash(row) or not known_head.names(row["hash"]):
+        raise LedgerError(
+            f"{place} does not hold row {known_head.number} as it was written down: it is"
+            " an older copy, or another ledger; restore the newest copy"
+        )
+
+
+def keys_of(connection: Connection, dataset: str, text: str) -> list[str]:
+    """The keys of a data set's debits whose questions hold a text, oldest first, unchecked."""
+    without = func.replace(LEDGER.c.question, text, "")
+    holds = func.length(without) < func.length(LEDGER.c.question)
+    query = select(LEDGER.c.key).where(LEDGER.c.dataset == dataset, holds)
+    return list(connection.execute(query.order_by(LEDGER.c.number)).scalars())
+
+
+def write(connection: Connection, unwritten: Sequence[Row]) -> None:
+    """Write rows that the table does not have yet.
+
+    Each statement lets all other threads run, and this one wait for its turn: so there are few.
+    Rows of an older form need no newer table.
+    """
+    for first in range(0, len(unwritten), _WRITTEN_AT_ONCE):
+        rows = unwritten[first : first + _WRITTEN_AT_ONCE]
+        widen(connection, list(dict.fromkeys(chain.from_iterable(map(later_columns, rows)))))
+        names = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+        marks = f"({', '.join(['{mark}'] * len(names))})"
+        query = (
+            f"INSERT INTO ledger ({', '.join(names)})"  # noqa: S608 - names of our own
+            f" VALUES {', '.join([marks] * len(rows))}"
+        )
+        _executed(connection, query, [row[name] for row in rows for name in names])
+
+
+def _rows(connection: Connection, which: str, number: int) -> Iterator[Row]:
+    columns = ", ".join([f"ledger.{column.name}" for column in columns_of(connection)])
+    query = f"SELECT {columns} FROM ledger WHERE ledger.number {which}"  # noqa: S608 - our names
+    return _named(_executed(connection, query, [number]))
+
+
+def _executed(connection: Connection, query: str, values: Sequence[object]) -> Result[Any]:
+    """What a statement gives that every spend needs: to compile it would take most of its time."""
+    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    return connection.exec_driver_sql(query.replace("{mark}", mark), tuple(values))
+
+
+def _named(rows: Result[Any]) -> Iterator[Row]:
+    """Rows as dictionaries; those that SQLAlchemy makes of its mappings take twice as long."""
+    names = list(rows.keys())
+    return (dict(zip(names, row, strict=True)) for row in rows)

@@ -1,9 +1,5 @@
 """Threads that want the same of one place: one goes for all who came while it was busy.
 
-What is written with an answer, in the transaction that stores it.
-
-The turn of a writer at a PostgreSQL ledger.
-
 The transactions of an open ledger, which its threads share where they would wait.
 """
 
@@ -16,23 +12,22 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Connection, Engine
 
 from noisycount.errors import NoisyCountError, without_traceback
-from noisycount.frozen import frozen
-from noisycount.ledger.rows import CachedState, write
+from noisycount.ledger.address import refusals
 from noisycount.ledger.state import LedgerState
-from noisycount.ledger.storage import refusals
+from noisycount.ledger.storage import all_rows, check_structure, write
 
 __all__ = ["LOCK", "AttachedWrite", "BatchQueue", "Task", "Transactions", "lock_out_writers"]
 
-Wish = TypeVar("Wish")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 @dataclass(slots=True, eq=False)
-class Task(Generic[Wish, Result]):
+class Task(Generic[Item, Result]):
     """What one thread wants, and what became of it.
 
     Attributes:
-        wish: What it wants.
+        item: What it wants.
         results: What it got; none while nothing is done for it, or it was refused.
         refusal: Why it alone was refused.
         woken: Set when it is done, or when its own thread shall go on with it.
@@ -40,7 +35,7 @@ class Task(Generic[Wish, Result]):
         is_final: Whether nothing can undo what it got.
     """
 
-    wish: Wish
+    item: Item
     results: list[Result] = field(default_factory=list)
     refusal: NoisyCountError | None = None
     woken: Event = field(default_factory=Event)
@@ -52,10 +47,10 @@ class Task(Generic[Wish, Result]):
         """Whether there is a result or a refusal."""
         return bool(self.results) or self.refusal is not None
 
-    def settle(self, granted: Callable[[Wish], Result]) -> None:
+    def settle(self, granted: Callable[[Item], Result]) -> None:
         """Get what is wanted; a refusal of it is nobody else's."""
         try:
-            self.results.append(granted(self.wish))
+            self.results.append(granted(self.item))
         except NoisyCountError as refusal:
             self.refusal = without_traceback(refusal)
 
@@ -95,14 +90,14 @@ class BatchQueue:
     waiting: list[Task[Any, Any]] = field(default_factory=list)
     led: bool = False
 
-    def result(self, wish: Wish, go: Callable[[Sequence[Task[Wish, Result]]], None]) -> Result:
+    def result(self, item: Item, go: Callable[[Sequence[Task[Item, Result]]], None]) -> Result:
         """What a thread wants, once all is done that it takes.
 
         Args:
-            wish: What it wants.
+            item: What it wants.
             go: Settles tasks in their order, each or none.
         """
-        task = Task[Wish, Result](wish)
+        task = Task[Item, Result](item)
         try:
             if not self._leads(task):
                 task.woken.wait()
@@ -185,22 +180,7 @@ def lock_out_writers(connection: Connection) -> None:
 Work = Callable[[Connection, LedgerState], Result]
 
 
-@frozen
-class _Look:
-    """Work that writes nothing.
-
-    Attributes:
-        work: What it reads.
-    """
-
-    work: Work[Any]
-
-    def __call__(self, connection: Connection, state: LedgerState) -> Any:  # noqa: ANN401 - any result
-        """What it gives."""
-        return self.work(connection, state)
-
-
-@frozen
+@dataclass(slots=True, eq=False)
 class Transactions:
     """The transactions of those who use an open ledger.
 
@@ -208,14 +188,18 @@ class Transactions:
         place: What messages call the ledger.
         reading: The engine whose transactions only read.
         writing: The same engine, whose transactions lock out every other writer.
-        read: What was read of the ledger so far.
+        known: What was read of the ledger so far; of an empty one while nothing was read.
+        lock: Held while rows are added to that.
+        is_newest: Whether no other process can add a row now, so that all of them are known.
         writers: Which threads wait to write to it.
     """
 
     place: str
     reading: Engine
     writing: Engine
-    read: CachedState = field(default_factory=CachedState)
+    known: LedgerState = field(default_factory=LedgerState)
+    lock: Lock = field(default_factory=Lock)
+    is_newest: bool = False
     writers: BatchQueue = field(default_factory=BatchQueue)
 
     @property
@@ -230,13 +214,25 @@ class Transactions:
             yield connection
 
     def state(self, connection: Connection) -> LedgerState:
-        """What was charged and answered before, by all who write to the ledger."""
-        return self.read.read_on(connection, self.place)
+        """What was charged and answered before, by all who write to the ledger.
+
+        The first call reads and checks the whole ledger, a later one only what was written since.
+        """
+        with self.lock:
+            if self.known.head.number:
+                self.known.follow(connection)
+            else:
+                state = LedgerState()
+                with all_rows(connection) as rows:
+                    state.read(rows)
+                check_structure(connection, self.place)
+                self.known = state
+            return self.known
 
     def written(self, work: Work[Result]) -> Result:
         """What some work gives once what it wrote is committed."""
-        written: Result = self.writers.result(work, self._write)
-        return written
+        result: Result = self.writers.result((work, True), self._write)
+        return result
 
     def found(self, look: Work[Result]) -> Result:
         """What a look into the ledger gives that writes nothing.
@@ -246,8 +242,8 @@ class Transactions:
         their next turn.
         """
         if self.writers.led and not self.is_on_server:
-            shared: Work[Result] = _Look(look)
-            return self.written(shared)
+            result: Result = self.writers.result((look, False), self._write)
+            return result
         with self.transaction(self.reading) as connection:
             return look(connection, self.state(connection))
 
@@ -257,43 +253,37 @@ class Transactions:
         While this process holds the lock of a file, its state is all that was committed: so long
         nobody waits who only looks. What such a look finds decides no charge.
         """
-        if self.read.is_newest and not self.is_on_server:
-            return look(self.read.state)
+        if self.is_newest and not self.is_on_server:
+            return look(self.known)
         return self.found(lambda _, state: look(state))
 
-    def _write(self, tasks: Sequence[Task[Work[Any], Any]]) -> None:
+    def _write(self, tasks: Sequence[Task[tuple[Work[Any], bool], Any]]) -> None:
         """Do tasks in one transaction; who only looks does so before anything is written.
 
         Each reads a state that ends at the row before its own: should the lock ever fail, one that
-        comes between takes the number of this one, and the database refuses it.
+        comes between takes the number of this one, and the database refuses it. The first reading
+        of all of a server's ledger takes long: others may write meanwhile.
         """
-        with self._exclusive() as (connection, state):
-            for task in tasks:
-                if isinstance(task.wish, _Look):
-                    task.settle(lambda look: look(connection, state))
-                    task.dismiss()
-            draft = state.draft()
-            before = draft.head
-            for task in tasks:
-                if not task.is_final:
-                    task.settle(lambda work: work(connection, draft))
-            write(connection, draft)
-        self.read.adopt(draft, before)
-
-    @contextmanager
-    def _exclusive(self) -> Iterator[tuple[Connection, LedgerState]]:
-        """A transaction that locks out every other writer, and what was written before it.
-
-        The first reading of all of a server's ledger takes long: others may write meanwhile.
-        """
-        if self.is_on_server and not self.read.state.head.number:
+        if self.is_on_server and not self.known.head.number:
             with self.transaction(self.reading) as connection:
                 self.state(connection)
         try:
             with self.transaction(self.writing) as connection:
                 lock_out_writers(connection)
                 state = self.state(connection)
-                self.read.is_newest = True
-                yield connection, state
+                self.is_newest = True
+                draft = state.draft()
+                before = draft.head
+                for task in tasks:
+                    if not task.item[1]:
+                        task.settle(lambda item: item[0](connection, state))
+                        task.dismiss()
+                for task in tasks:
+                    if not task.is_final:
+                        task.settle(lambda item: item[0](connection, draft))
+                write(connection, draft.unwritten)
         finally:
-            self.read.is_newest = False
+            self.is_newest = False
+        with self.lock:
+            if self.known.head == before:  # else somebody has read those rows meanwhile
+                self.known.adopt(draft)

@@ -9,9 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from noisycount.analysis.accuracy.utility import scale_for_utility_loss, utility_loss
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.analysis.privacy.smallest_scale import amplified_delta
+from noisycount.analysis.utility import scale_for_utility_loss, utility_loss
 from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.theme import STYLES
 from noisycount.model.exact import Exact

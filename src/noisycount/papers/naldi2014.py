@@ -2,7 +2,7 @@
 
 import math
 
-from noisycount.analysis.accuracy.accuracy import out_of_range_bounds
+from noisycount.analysis.accuracy import out_of_range_bounds
 from noisycount.model.noises.laplace import Laplace
 from noisycount.papers import naldi2014_errors as errors
 from noisycount.papers import naldi2014_improvements as improvements

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from noisycount.analysis.accuracy.relative_error import (
+from noisycount.analysis.relative_error import (
     count_for_relative_error,
     epsilon_for_relative_error,
     iso_epsilon_curves,

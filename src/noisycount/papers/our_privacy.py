@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from noisycount.analysis.accuracy.utility import utility_loss
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.analysis.privacy.smallest_scale import amplified_delta
+from noisycount.analysis.utility import utility_loss
 from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.theme import LEVELS, STYLES
 from noisycount.model.exact import Exact

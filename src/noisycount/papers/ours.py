@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from noisycount.analysis.accuracy.accuracy import chan_bound, failure_probability
-from noisycount.analysis.accuracy.relative_error import epsilon_of_group
+from noisycount.analysis.accuracy import chan_bound, failure_probability
 from noisycount.analysis.evaluation.evaluation import (
     Estimated,
     break_even_rates,
     mean_absolute_error,
 )
+from noisycount.analysis.relative_error import epsilon_of_group
 from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.theme import DOTS, GUIDE, LONG, MIXED, SOLID, STYLES, Style
 from noisycount.model.noises.laplace import Laplace

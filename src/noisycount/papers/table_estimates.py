@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.posterior.refine import refined
-from noisycount.analysis.tables.table_estimates import TablePosterior
-from noisycount.analysis.tables.table_posterior import table_posterior
+from noisycount.analysis.tables.table_posterior import TablePosterior, table_posterior
 from noisycount.frozen import frozen
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.populations.binomial import BetaBinomial

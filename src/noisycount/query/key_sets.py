@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from noisycount.display.values import short
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
-from noisycount.model.tables.table_labels import Label, TableLabels
+from noisycount.model.tables.levels import Label, TableLabels
 from noisycount.query.grouping import MOST_CELLS, Edges, Key, KeySet, Part
 from noisycount.query.schema import Kind
 

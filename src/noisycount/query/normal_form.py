@@ -30,7 +30,7 @@ from noisycount.query.predicate import (
     columns,
 )
 from noisycount.query.schema import Kind, Schema
-from noisycount.query.tokens import require_bytes, tokens
+from noisycount.query.tokens import tokens
 
 __all__ = ["EXACT_INTEGERS", "Reading", "contradictions", "normal_form", "read"]
 
@@ -104,10 +104,8 @@ def normal_form(predicate: Predicate) -> Predicate:
         'age >= 65'
     """
     form = _formed(predicate, negated=False)
-    text = canonical_text(form)
     try:
-        require_bytes(text)
-        tokens(text)
+        tokens(canonical_text(form))
     except PredicateError:
         return predicate
     return form

@@ -11,9 +11,10 @@ from noisycount.display.texts import printable
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
-from noisycount.query.tokens import KEYWORDS, SIMPLE_NAME
 
 __all__ = [
+    "KEYWORDS",
+    "SIMPLE_NAME",
     "And",
     "Column",
     "Comparison",
@@ -34,6 +35,14 @@ __all__ = [
     "written_name",
     "written_text",
 ]
+
+
+# The words of the language, which are no names without quotes.
+KEYWORDS = frozenset(
+    ["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"],
+)
+
+SIMPLE_NAME = re.compile(r"[^\W\d]\w*")
 
 
 class Operator(Enum):

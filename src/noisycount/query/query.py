@@ -1,17 +1,38 @@
 """A question as it is asked and typed, whoever asks it: what is counted, and at what price."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from typing import Any, Self, TypeVar
 
+from noisycount.display.numbers import percent
 from noisycount.frozen import frozen
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.key_sets import Keys, Listed, Word
-from noisycount.validation import Exactly
+from noisycount.query.predicate import written_name
+from noisycount.validation import Exactly, exact_text, written, written_share
 
-__all__ = ["Item", "Query", "items", "keys_of_column"]
+__all__ = [
+    "NOISES",
+    "Item",
+    "Query",
+    "items",
+    "items_of",
+    "keys_of_column",
+    "margin_names",
+    "parse_confidence",
+    "parse_margins",
+    "parse_within",
+    "require_once",
+]
+
+# The kinds of noise that a table may have, by what one types for them.
+NOISES: Mapping[str, type[DiscreteNoise]] = {
+    "laplace": DiscreteLaplace,
+    "gaussian": DiscreteGaussian,
+}
 
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*")
 _SPANS = ("month", "quarter", "year")
@@ -31,8 +52,14 @@ class Item:
 
     @property
     def text(self) -> str:
-        """The item as one types it."""
+        """The item as Python takes it."""
         return f"{self.column}:{self.grouping}" if self.grouping else self.column
+
+    @property
+    def typed(self) -> str:
+        """The item as one types it, with quotes around a name that needs them."""
+        name = written_name(self.column)
+        return f"{name}:{self.grouping}" if self.grouping else name
 
 
 @frozen(kw_only=True)
@@ -66,6 +93,62 @@ class Query:
     guess: float | Fraction | None = None
     confidence: float = 0.95
 
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Self:
+        """The question that a program sends, by the names of `noisycount count`.
+
+        Keys are as they stand: no text is a range.
+
+        Raises:
+            ValueError: A member stands for nothing; a price is read where it is charged.
+
+        Example:
+            >>> sent = {"by": "town", "keys": {"town": ["Bern", None]}, "epsilon": "1/2"}
+            >>> Query.from_json(sent).to_json()
+            {'by': ['town'], 'keys': {'town': ['Bern', None]}, 'epsilon': '1/2', 'confidence': '95%'}
+        """  # noqa: E501 - a line of output
+        wheres = _listed(said.get("where", []))
+        return cls(
+            wheres=wheres,
+            is_list=len(wheres) > 1,
+            by=_named("by", items_of, _listed(said.get("by", []))) or None,
+            keys={name: _sent_keys(of) for name, of in said.get("keys", {}).items()} or None,
+            margins=_named("margins", margin_names, said.get("margins", [])),
+            noise=NOISES[said["noise"]] if said.get("noise") else None,
+            within=_named("within", parse_within, said["within"]) if said.get("within") else None,
+            confidence=_named("confidence", parse_confidence, said.get("confidence", "95%")),
+            **{name: said[name] for name in _SENT_AS_THEY_ARE if name in said},
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """What a program sends to ask it; `from_json` reads it again.
+
+        Keys must be listed by column, each in full, not as a range.
+        """
+        noises = {kind: name for name, kind in NOISES.items()}
+        by = [self.by] if isinstance(self.by, str) else self.by or []
+        keys = self.keys if isinstance(self.keys, Mapping) else {}
+        said = {
+            "where": list(self.wheres) if self.is_list else next(iter(self.wheres), None),
+            "by": [each.typed if isinstance(each, Item) else each for each in by],
+            "keys": {
+                name: [key.text if isinstance(key, Word) else key for key in of]
+                for name, of in keys.items()
+            },
+            "other": self.other,
+            "margins": [self.margins] if isinstance(self.margins, str) else list(self.margins),
+            "groups_per_unit": self.groups_per_unit,
+            "cumulative": self.cumulative,
+            "noise": self.noise and noises[self.noise],
+            "epsilon": _sent_price(self.epsilon),
+            "rho": _sent_price(self.rho),
+            "delta": _sent_price(self.delta),
+            "within": self.within if isinstance(self.within, str) else _sent_share(self.within),
+            "guess": self.guess,
+            "confidence": _sent_share(self.confidence),
+        }
+        return {name: value for name, value in said.items() if value}
+
     @property
     def is_table(self) -> bool:
         """Whether it is more than one count."""
@@ -83,6 +166,90 @@ class Query:
         is_near = self.within is not None and self.guess is not None
         is_neither = self.within is None and self.guess is None
         return is_neither if is_priced else is_near
+
+
+_SENT_AS_THEY_ARE = (
+    *("other", "groups_per_unit", "cumulative"),
+    *("epsilon", "rho", "delta", "guess"),
+)
+Typed = TypeVar("Typed", str, Sequence[str])
+Value = TypeVar("Value")
+
+
+def _named(name: str, read: Callable[[Typed], Value], typed: Typed) -> Value:
+    """What a member stands for; a refusal begins with its name."""
+    try:
+        return read(typed)
+    except ValueError as error:
+        raise ValueError(f"{name} {error}") from None
+
+
+def _listed(texts: str | Sequence[str]) -> Sequence[str]:
+    return [texts] if isinstance(texts, str) else texts
+
+
+def _sent_keys(values: Sequence[object]) -> Listed:
+    texts = [str(value).lower() if isinstance(value, bool) else value for value in values]
+    return [Word(None if text is None else str(text), is_quoted=True) for text in texts]
+
+
+def _sent_price(value: Exactly | None) -> str | None:
+    number = None if value is None or isinstance(value, str) else written(value)
+    return exact_text(number) if number is not None else value  # type: ignore[return-value]
+
+
+def _sent_share(share: float | Fraction | None) -> str | None:
+    return None if share is None else percent(float(share)).replace(" ", "")
+
+
+def parse_confidence(text: str) -> float:
+    """A confidence such as `95%` or `0.95`."""
+    share = float(written_share(text) or 0)
+    if 0 < share < 1:
+        return share
+    raise ValueError(f"must lie strictly between 0 and 1, such as 95%, got {text!r}")
+
+
+def parse_within(text: str) -> float:
+    """A relative half-width such as `20%`, `0.2` or `±20 %`."""
+    share = float(written_share(text) or 0)
+    if 0 < share <= 1:
+        return share
+    raise ValueError(f"must be above 0 and at most 100%, such as 20%, got {text!r}")
+
+
+def items_of(texts: Sequence[str]) -> tuple[Item, ...]:
+    """What a table is grouped by, each column once."""
+    found = [item for text in texts for item in items(text)]
+    require_once([item.column.lower() for item in found], "names {} twice: name it once")
+    return tuple(found)
+
+
+def parse_margins(text: str) -> list[str]:
+    """The names of margins.
+
+    Example:
+        >>> parse_margins("total, town*sex")
+        ['total', 'town*sex']
+    """
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ValueError(f"must name margins with commas between them: total,town, got {text!r}")
+    return names
+
+
+def margin_names(texts: Sequence[str]) -> tuple[str, ...]:
+    """The names of margins, each once."""
+    names = [name for text in texts for name in parse_margins(text)]
+    require_once(names, "names {} twice: name it once")
+    return tuple(names)
+
+
+def require_once(names: Sequence[str], refusal: str) -> None:
+    """The refusal of the first name that is there again."""
+    again = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if again is not None:
+        raise ValueError(refusal.format(repr(again)))
 
 
 def items(text: str) -> list[Item]:

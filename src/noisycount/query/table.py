@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from noisycount.frozen import frozen
 from noisycount.model.tables.levels import (
     OTHER,
     TOTAL,
+    Label,
     Level,
     cell_level,
     margin_levels,
@@ -33,10 +35,17 @@ from noisycount.query.grouping import (
 )
 from noisycount.query.key_sets import in_one_order, written_keys
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns
-from noisycount.query.query import Item
+from noisycount.query.query import Item, Query
 from noisycount.query.schema import Kind, Schema, close_names
 
-__all__ = ["MOST_PARTS", "CanonicalTable", "TableQuestion", "margins_of", "parts_of"]
+__all__ = [
+    "MOST_PARTS",
+    "CanonicalTable",
+    "TableQuestion",
+    "margins_of",
+    "parts_of",
+    "query_of_stored",
+]
 
 MOST_PARTS = 8
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
@@ -362,3 +371,68 @@ def _margin(written: object, names: Sequence[str]) -> tuple[str, ...]:
 
 def _shown(margin: Sequence[str]) -> str:
     return "*".join(margin) or TOTAL
+
+
+def query_of_stored(
+    stored: Mapping[str, Any],
+    schema: Mapping[str, Kind],
+    epsilon: Fraction,
+    delta: Fraction | None = None,
+    confidence: float = 0.95,
+) -> Query | None:
+    """The question that a ledger holds; None where its keys or margins cannot be typed.
+
+    Args:
+        stored: What the ledger keeps of the question.
+        schema: The columns that questions may use.
+        epsilon: Its price.
+        delta: That of a table.
+        confidence: With which its errors are to be stated.
+
+    Example:
+        >>> stored = {"where": "age >= 65", "unit": None, "version": "1-2"}
+        >>> query_of_stored(stored, {}, Fraction(1, 2)).to_json()
+        {'where': 'age >= 65', 'epsilon': '0.5', 'confidence': '95%'}
+    """
+    table, where = stored.get("table"), stored["where"]
+    wheres = [] if where is None else [where]
+    if table is None:
+        return Query(wheres=wheres, epsilon=epsilon, confidence=confidence)
+    delta = delta or None
+    if "questions" in table:
+        listed = table["questions"]
+        return Query(
+            wheres=listed, is_list=True, epsilon=epsilon, delta=delta, confidence=confidence
+        )
+    names = [name for margin in table["margins"] for name in margin]
+    is_listed = table["keys"] is not None
+    if (is_listed and "grid" not in table["keys"]) or {*"".join(names)} & {*",*"}:
+        return None
+    parts = [part for text in table["by"] for part in parts_of([text], schema, stored["unit"])]
+    grid = table["keys"]["grid"] if is_listed else [None] * len(parts)
+    keys = {
+        part.column.name: listed
+        for part, of in zip(parts, grid, strict=True)
+        if (listed := _typed_keys(part, of)) is not None
+    }
+    return Query(
+        wheres=wheres,
+        by=[Item(part.column.name, part.text[len(part.column.name) + 1 :]) for part in parts],
+        keys=keys or None,
+        margins=["*".join(margin) or TOTAL for margin in table["margins"]],
+        other=table["other"],
+        groups_per_unit=table["groups_per_unit"],
+        cumulative=table["cumulative"],
+        epsilon=epsilon,
+        delta=delta,
+        confidence=confidence,
+    )
+
+
+def _typed_keys(part: Part, stored: Sequence[Any] | None) -> list[Label] | None:
+    """The keys as one types them; None where they follow from the part, or are hidden."""
+    if stored is None or tuple(stored) == part.implied:
+        return None
+    if isinstance(part, Edges) and None in stored:
+        return [None]
+    return [part.label(part.column.kind.key(key)) for key in stored]

@@ -8,19 +8,14 @@ from reprlib import repr as shortened
 
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
+from noisycount.query.predicate import KEYWORDS, SIMPLE_NAME
 
-__all__ = ["COMMA", "KEYWORDS", "SIMPLE_NAME", "Sort", "Token", "require_bytes", "tokens"]
+__all__ = ["COMMA", "OPENING", "VALUES", "Sort", "Token", "require_bytes", "tokens"]
 
 MAXIMUM_BYTES = 4096  # a page of text: more than anybody writes by hand
 MAXIMUM_TOKENS = 500  # at most as many comparisons as a scan of a million records does in seconds
 MAXIMUM_DEPTH = 20  # so that parsing needs at most 600 frames of Python's 1,000
 MAXIMUM_PATTERNS = 200  # characters, each of which can cost a step for each of a text
-
-KEYWORDS = frozenset(
-    ["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"],
-)
-
-SIMPLE_NAME = re.compile(r"[^\W\d]\w*")
 
 
 class Sort(Enum):
@@ -43,14 +38,13 @@ class Token:
     @property
     def is_value(self) -> bool:
         """Whether a comparison could have this token as one of its sides."""
-        values = (Sort.NAME, Sort.TEXT, Sort.NUMBER)
-        return self.sort in values or self in (TRUE, FALSE, NULL)
+        return self.sort in VALUES or self in _CONSTANTS
 
 
-TRUE, FALSE, NULL, NOT, LIKE, IN, BETWEEN = (
-    Token(Sort.KEYWORD, word) for word in ("true", "false", "null", "not", "like", "in", "between")
+VALUES = (Sort.NAME, Sort.TEXT, Sort.NUMBER)
+NOT, LIKE, IN, BETWEEN, *_CONSTANTS = (
+    Token(Sort.KEYWORD, word) for word in ("not", "like", "in", "between", "true", "false", "null")
 )
-
 OPENING, CLOSING, COMMA, MINUS = (Token(Sort.SYMBOL, symbol) for symbol in "(),-")
 
 _PATTERN = re.compile(
@@ -122,9 +116,13 @@ def tokens(text: str) -> list[Token]:
         )
     _require_depth(found)
     _require_neighbours(found)
-    _require_commas(found)
-    _require_negations(found)
-    _require_short_patterns(found)
+    _require_commas_and_negations(found)
+    characters = sum(len(second.text) for first, second in pairwise(found) if first == LIKE)
+    if characters > MAXIMUM_PATTERNS:
+        raise PredicateError(
+            f"where has {characters} characters after like, more than {MAXIMUM_PATTERNS}: "
+            "ask for shorter texts"
+        )
     return found
 
 
@@ -182,49 +180,43 @@ def _require_depth(found: Sequence[Token]) -> None:
 
 
 def _require_neighbours(found: Sequence[Token]) -> None:
+    """The refusal of two words that cannot follow each other, and what was meant by them."""
     for first, second in pairwise(found):
         before, after = shortened(first.text), shortened(second.text)
+        fault = None
         if first.sort is Sort.NAME and second == OPENING:
-            raise PredicateError(
-                f"where calls {before}: leave functions and casts out, compare the column itself"
-            )
-        if first.sort is Sort.NAME and second.sort is Sort.TEXT:
-            raise PredicateError(
-                f"where has {before} before the text {after}: "
+            fault = f"calls {before}: leave functions and casts out, compare the column itself"
+        elif first.sort is Sort.NAME and second.sort is Sort.TEXT:
+            fault = (
+                f"has {before} before the text {after}: "
                 "write the text alone, or an operator between them"
             )
-        if first.sort is second.sort is Sort.NUMBER:
-            raise PredicateError(
-                f"where has {after} after {before}: write one number, with one point, or a date in "
+        elif first.sort is second.sort is Sort.NUMBER:
+            fault = (
+                f"has {after} after {before}: write one number, with one point, or a date in "
                 "single quotes: '2026-01-31'"
             )
-        if first == IN and second != OPENING:
-            raise PredicateError(
-                f"where has {after} after in: put the list in parentheses, as in ('yes', 'no')"
-            )
-        if first.sort is Sort.TEXT and second.sort in (Sort.NAME, Sort.NUMBER):
-            raise PredicateError(
-                f"where has {after} after the text {before}: write and or or between them, or '' "
+        elif first == IN and second != OPENING:
+            fault = f"has {after} after in: put the list in parentheses, as in ('yes', 'no')"
+        elif first.sort is Sort.TEXT and second.sort in (Sort.NAME, Sort.NUMBER):
+            fault = (
+                f"has {after} after the text {before}: write and or or between them, or '' "
                 "for a quote within a text: 'O''Brien'"
             )
-        if (first.is_value or first == CLOSING) and second.is_value:
-            raise PredicateError(
-                f"where has {after} after {before}: {_OUTSIDE}, with an operator between values"
-            )
+        elif (first.is_value or first == CLOSING) and second.is_value:
+            fault = f"has {after} after {before}: {_OUTSIDE}, with an operator between values"
+        if fault is not None:
+            raise PredicateError(f"where {fault}")
 
 
-def _require_commas(found: Sequence[Token]) -> None:
-    """The refusal of a comma that separates nothing, which the parser would pass over."""
+def _require_commas_and_negations(found: Sequence[Token]) -> None:
+    """The refusal of a comma that separates nothing, and of a not behind a column."""
     for first, second in pairwise(found):
         if (second == COMMA and first in (OPENING, COMMA)) or (first, second) == (COMMA, CLOSING):
             raise PredicateError(
                 f"where has {second.text!r} after {first.text!r}: "
                 "write one comma between two literals, as in (1, 2)"
             )
-
-
-def _require_negations(found: Sequence[Token]) -> None:
-    """The refusal of a not after a column, save in not in, not between and not like."""
     for before, (first, second) in zip(found, pairwise(found[1:]), strict=False):
         follows = before.is_value or before == CLOSING
         if first == NOT and follows and second not in (IN, BETWEEN, LIKE):
@@ -232,12 +224,3 @@ def _require_negations(found: Sequence[Token]) -> None:
                 f"where has not after {shortened(before.text)}: write is not null, or not before "
                 "the whole comparison"
             )
-
-
-def _require_short_patterns(found: Sequence[Token]) -> None:
-    characters = sum(len(second.text) for first, second in pairwise(found) if first == LIKE)
-    if characters > MAXIMUM_PATTERNS:
-        raise PredicateError(
-            f"where has {characters} characters after like, more than {MAXIMUM_PATTERNS}: "
-            "ask for shorter texts"
-        )

@@ -22,10 +22,11 @@ __all__ = [
     "Parsed",
     "analyst_names",
     "assumed_of_options",
+    "completions",
     "config_option",
+    "configuration_so_far",
     "dataset_names",
     "json_option",
-    "key_names",
     "plot_option",
     "population_options",
     "source_names",
@@ -173,34 +174,28 @@ def source_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
     if is_server(incomplete):
         return []
     # A shell offers files only where no name fits, and forgets the names before a file.
-    return [CompletionItem(incomplete, "file"), *_items(_config(ctx).datasets, incomplete)]
+    return [
+        CompletionItem(incomplete, "file"),
+        *completions(configuration_so_far(ctx).datasets, incomplete),
+    ]
 
 
 def analyst_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The analysts whose names begin so."""
-    return _items(_config(ctx).analysts, incomplete)
+    return completions(configuration_so_far(ctx).analysts, incomplete)
 
 
 def dataset_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The configured data sets whose names begin so."""
-    return _items(_config(ctx).datasets, incomplete)
+    return completions(configuration_so_far(ctx).datasets, incomplete)
 
 
-def key_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The holders of keys that are not revoked, and the ids of these keys, that begin so."""
-    from noisycount.access.keyring import Keyring  # noqa: PLC0415  (only where one completes)
-
-    with suppress(NoisyCountError):
-        held = [key for key in Keyring.of(_config(ctx)).issued() if key.revoked is None]
-        return _items(dict.fromkeys(word for k in held for word in (k.name, k.id)), incomplete)
-    return []
-
-
-def _items(names: Mapping[str, object], incomplete: str) -> list[CompletionItem]:
+def completions(names: Mapping[str, object], incomplete: str) -> list[CompletionItem]:
+    """The names that begin so."""
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def _config(ctx: click.Context) -> Config:
+def configuration_so_far(ctx: click.Context) -> Config:
     """The configuration of the words so far; an empty one where it cannot be read."""
     given = ctx.params.get("configuration")
     if isinstance(given, Config):

@@ -11,12 +11,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from noisycount.ledger.entries import check_purpose
-from noisycount.ledger.exact import exact_delta, exact_epsilon
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.catalogue import NOISES, NoiseClass
 from noisycount.model.sampling.scales import check_range
+from noisycount.query.query import parse_confidence, parse_margins, parse_within
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.validation import LARGEST_WHOLE, written_share
+from noisycount.validation import LARGEST_WHOLE, exact_delta, exact_epsilon, written_share
 
 if TYPE_CHECKING:
     from noisycount.readers.assumption import Rate
@@ -86,22 +86,6 @@ def drop_thousands(text: str) -> str:
         ('1012', '0,125', '1,5')
     """
     return text.replace(",", "") if _GROUPED.fullmatch(text.strip()) else text
-
-
-def parse_confidence(text: str) -> float:
-    """A confidence such as `95%` or `0.95`."""
-    parsed = parse_share(text)
-    if 0 < parsed < 1:
-        return parsed
-    raise ValueError(f"must lie strictly between 0 and 1, such as 95%, got {text!r}")
-
-
-def parse_within(text: str) -> float:
-    """A relative half-width such as `20%`, `0.2` or `±20 %`."""
-    parsed = parse_share(text)
-    if 0 < parsed <= 1:
-        return parsed
-    raise ValueError(f"must be above 0 and at most 100%, such as 20%, got {text!r}")
 
 
 def parse_epsilon(text: str) -> Fraction:
@@ -215,25 +199,11 @@ def noise_of(kind: str, scale: Fraction | int) -> AdditiveNoise:
     return made(scale)
 
 
-def parse_margins(text: str) -> list[str]:
-    """The names of margins.
-
-    Example:
-        >>> parse_margins("total, town*sex")
-        ['total', 'town*sex']
-    """
-    return _names(text, "must name margins with commas between them: total,town")
-
-
 def parse_columns(text: str) -> list[str]:
     """The names of columns."""
-    return _names(text, "must name columns with commas between them: county,town")
-
-
-def _names(text: str, wanted: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise ValueError(f"{wanted}, got {text!r}")
+        raise ValueError(f"must name columns with commas between them: county,town, got {text!r}")
     return names
 
 

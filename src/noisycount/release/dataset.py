@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from noisycount.display.numbers import approximately, exact_text, rounded_down
+from noisycount.display.numbers import approximately, rounded_down
 from noisycount.display.texts import told_name
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, budget_of
 from noisycount.ledger.entries import Analyst, check_text
+from noisycount.validation import exact_text
 
 __all__ = [
     "Dataset",

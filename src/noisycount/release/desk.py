@@ -22,7 +22,6 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer, asks_for_table
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.price import NeighbourRelation, neighbours_of_size
-from noisycount.ledger.replies import entry_of_request
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -375,7 +374,7 @@ class Desk(Shown, Closing):
 
         Whether somebody else has it makes no difference: nobody could else find out for nothing.
         """
-        entry = entry_of_request(self.ledger, *forms)
+        entry = self.ledger.entry_of(*forms)
         if entry is None or entry.answer is None or not self.analyst.may_see(entry):
             raise PurposeError(
                 "purpose is missing: say what the answer is for, such as 'quarterly report', as the"

@@ -15,13 +15,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.display.numbers import exact_text, odds_sentence
+from noisycount.display.numbers import odds_sentence
 from noisycount.display.texts import told_name
 from noisycount.engines.interface import Source
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Request, TableAnswer, asks_for_table
-from noisycount.ledger.exact import exact_epsilon, is_in_range
 from noisycount.ledger.storage import unexpected_answer
 from noisycount.model.half_width import epsilon_within, readable_epsilon_within
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -32,7 +31,13 @@ from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.plan import LevelPlan, TablePlan
 from noisycount.release.results import Release, TableRelease
-from noisycount.validation import fraction_of_one, written_share
+from noisycount.validation import (
+    exact_epsilon,
+    exact_text,
+    fraction_of_one,
+    is_in_range,
+    written_share,
+)
 
 __all__ = [
     "CountPlan",

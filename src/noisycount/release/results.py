@@ -12,24 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.display.columns import arrow_stream, free_name
-from noisycount.display.numbers import (
-    approximately,
-    exact_text,
-    odds_sentence,
-    percent,
-    plus_minus,
-    signed,
-)
+from noisycount.display.numbers import approximately, odds_sentence, percent, plus_minus, signed
 from noisycount.display.values import MOST_ROWS, Shown, row_table
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.combined import combined, prefix_errors, standard_errors
-from noisycount.model.tables.levels import OTHER, Level
-from noisycount.model.tables.table_labels import Label, TableLabels
+from noisycount.model.tables.levels import OTHER, Label, Level, TableLabels
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.plan import TablePlan
+from noisycount.validation import exact_text
 
 __all__ = ["Release", "TableRelease"]
 

@@ -12,8 +12,7 @@ from noisycount.errors import PredicateError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, TableAnswer
 from noisycount.ledger.price import TablePrice
-from noisycount.model.tables.levels import Level, cell_level, margin_levels
-from noisycount.model.tables.table_labels import TableLabels
+from noisycount.model.tables.levels import Level, TableLabels, cell_level, margin_levels
 from noisycount.query.grouping import MOST_CELLS
 from noisycount.query.key_sets import found_keys, key_set, labels_of, written_key
 from noisycount.query.normal_form import Reading, read

@@ -11,8 +11,8 @@ from functools import partial
 from anyio import to_thread
 from fastapi import APIRouter, FastAPI
 
-from noisycount.service.api.document import members, responses
 from noisycount.service.auth import Auth
+from noisycount.service.document import members, responses
 from noisycount.service.errors import add_handlers
 from noisycount.service.log import Write, written
 from noisycount.service.middleware import (
@@ -74,7 +74,7 @@ def application(state: ServiceState, write: Write = written) -> FastAPI:
 
 def late_routers() -> tuple[APIRouter, ...]:
     """The routes that need laws, engines or the question language."""
-    from noisycount.service.api import analysis, questions  # noqa: PLC0415 - loads all that
+    from noisycount.service import analysis, questions  # noqa: PLC0415 - loads all that
     from noisycount.service.pages import ask, explore, ledger  # noqa: PLC0415 - the same
 
     return questions.router, analysis.router, ask.router, explore.router, ledger.router

@@ -11,8 +11,6 @@ from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from noisycount.access.keyring import Keyring
-from noisycount.access.keys import IssuedKey, User
 from noisycount.config.config import Config
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
@@ -22,6 +20,7 @@ from noisycount.service.errors import (
     UnauthenticatedError,
     UncheckedError,
 )
+from noisycount.service.keys import IssuedKey, Keyring, User
 from noisycount.service.sessions import (
     SESSION,
     Attempts,

@@ -23,12 +23,11 @@ from joserfc.errors import JoseError
 from joserfc.jwk import GuestProtocol, Key, KeySet, OctKey
 from joserfc.jws import JWSRegistry
 
-from noisycount.access.keyring import check_analyst, granted
-from noisycount.access.keys import Role, User
 from noisycount.config.config import Config
 from noisycount.config.service import OidcConfig, is_safe_address
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
+from noisycount.service.keys import Role, User, check_analyst, granted
 from noisycount.service.middleware import exact_json
 
 __all__ = ["IssuerKeys", "Tokens", "decoded", "fetched", "is_of_login", "json_object"]

@@ -17,8 +17,6 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from noisycount.access.keyring import Keyring
-from noisycount.access.keys import Role
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.config.service import ServiceConfig
@@ -27,6 +25,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.service.app import application
 from noisycount.service.errors import StoppingError
+from noisycount.service.keys import Keyring, Role
 from noisycount.service.log import Lines, faults_written, written
 from noisycount.service.middleware import LateRoutes
 from noisycount.service.state import ServiceState

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Self, TypeVar
 from fastapi import Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
 
-from noisycount.access.keys import User
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.ledger.entries import Analyst
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.replies import Replies
 from noisycount.release.reply_tick import Outcome, ReplyTick
 from noisycount.service.errors import InFlightError, RateError, StoppingError, UnknownError
+from noisycount.service.keys import User
 
 if TYPE_CHECKING:
     from noisycount.release.records import Records
@@ -195,7 +194,6 @@ class ServiceState:
         sources: The open records.
         queue: What is worked on.
         in_flight: Which spends are.
-        replies: What was replied to spends.
         rates: How often each user may ask.
         threads: For work whose askers wait without a thread.
     """
@@ -206,7 +204,6 @@ class ServiceState:
     sources: OpenSources
     queue: WorkQueue
     in_flight: InFlight
-    replies: Replies
     rates: RateLimiter
     threads: Executor
 
@@ -226,7 +223,6 @@ class ServiceState:
             sources=OpenSources(configuration, ledger),
             queue=WorkQueue(service.concurrency),
             in_flight=InFlight(),
-            replies=Replies(ledger),
             rates=RateLimiter(service.rate),
             threads=ThreadPoolExecutor(service.concurrency, "work"),
         )

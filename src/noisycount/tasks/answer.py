@@ -14,7 +14,7 @@ import numpy as np
 
 from noisycount.charts.bars import MOST_ROWS
 from noisycount.config.config import Config, DatasetConfig
-from noisycount.display.numbers import approximately, exact_text, percent, plus_minus, signed
+from noisycount.display.numbers import approximately, percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
@@ -32,6 +32,7 @@ from noisycount.release.results import Release, TableRelease
 from noisycount.tasks.opening import DatasetSession, Spent, session_of
 from noisycount.tasks.plan import Paying, planned
 from noisycount.tasks.question import impossible_hints, plan_at, require_possible
+from noisycount.validation import exact_text
 
 __all__ = [
     "Answer",

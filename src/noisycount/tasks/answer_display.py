@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from noisycount.display.numbers import approximately, exact_text, percent, plus_minus, signed
+from noisycount.display.numbers import approximately, percent, plus_minus, signed
+from noisycount.display.output import Facts
 from noisycount.display.texts import told_name
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
@@ -14,7 +15,7 @@ from noisycount.release.dataset import next_words
 from noisycount.release.plan import TablePlan
 from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
-from noisycount.terminal.printing import Facts
+from noisycount.validation import exact_text
 
 __all__ = [
     "NEIGHBOURS",

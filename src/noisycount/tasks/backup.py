@@ -20,6 +20,7 @@ from urllib.parse import quote
 from noisycount.catalog.contents import Copies
 from noisycount.config.config import Config
 from noisycount.config.places import sqlite_url, url_seen_from
+from noisycount.display.output import seen_from_here
 from noisycount.display.texts import told_name
 from noisycount.errors import ConfigError, LedgerError, NoisyCountError
 from noisycount.frozen import frozen
@@ -30,7 +31,6 @@ from noisycount.ledger.entries import Entry, TableAnswer, asks_for_table
 from noisycount.ledger.state import Verification
 from noisycount.tasks.ledger import answer_words, asked_words, number_of
 from noisycount.tasks.opening import debits, existing_ledger, verification
-from noisycount.terminal.printing import seen_from_here
 from noisycount.validation import state_at
 
 __all__ = [

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from noisycount.display.numbers import signed
+from noisycount.display.output import Facts, seen_from_here
 from noisycount.display.texts import toml_value
 from noisycount.engines.check import EXAMPLES, ColumnCheck
 from noisycount.engines.forms import ColumnForm, FileForm
@@ -12,7 +13,6 @@ from noisycount.query.schema import ZONED
 from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
 from noisycount.tasks.init import mending
-from noisycount.terminal.printing import Facts, seen_from_here
 
 __all__ = [
     "FOR_OWNERS",

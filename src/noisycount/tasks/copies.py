@@ -6,9 +6,9 @@ from typing import Any
 from noisycount.catalog.contents import Copies, Copy, discard
 from noisycount.config.config import Config
 from noisycount.display.numbers import in_bytes, signed
+from noisycount.display.output import seen_from_here
 from noisycount.frozen import frozen
 from noisycount.tasks.opening import catalog_of, existing_ledger
-from noisycount.terminal.printing import seen_from_here
 
 __all__ = ["COPY_HEADER", "Shelf", "copy_rows", "shelf_object", "shelf_words"]
 

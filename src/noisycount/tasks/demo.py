@@ -9,7 +9,8 @@ from noisycount.charts.chart import check_charts
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.data import survey_path
-from noisycount.display.numbers import approximately, exact_text, percent, signed
+from noisycount.display.numbers import approximately, percent, signed
+from noisycount.display.output import new_file, status
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import PureBudget
@@ -19,8 +20,7 @@ from noisycount.tasks.answer import Answer, answer_to
 from noisycount.tasks.answer_display import answer_object
 from noisycount.tasks.plan import Plan, plan_object, planned
 from noisycount.tasks.refine.estimate import Refinement, refined, refinement_object
-from noisycount.terminal.files import new_file
-from noisycount.terminal.progress import status
+from noisycount.validation import exact_text
 
 __all__ = [
     "INTRODUCTION",

@@ -8,13 +8,13 @@ from typing import Any
 from noisycount.catalog.certificates import Certificates
 from noisycount.config.config import Config
 from noisycount.display.numbers import signed
+from noisycount.display.output import Facts, seen_from_here
 from noisycount.engines.conformance.certificate import Certificate
 from noisycount.engines.conformance.suite import Examination
 from noisycount.engines.places import ServedTable, ServerPlace, is_server
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.release.records import examined_engine
-from noisycount.terminal.printing import Facts, seen_from_here
 
 __all__ = [
     "DIFFERENCE_HEADER",

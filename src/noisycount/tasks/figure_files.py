@@ -4,10 +4,9 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from noisycount.display.output import Done, writing
 from noisycount.papers.figure import Figure
 from noisycount.tasks.figures import Section, page
-from noisycount.terminal.files import writing
-from noisycount.terminal.progress import Done
 
 __all__ = ["FORMATS", "save_figures"]
 

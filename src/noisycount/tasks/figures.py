@@ -8,10 +8,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from noisycount.display.output import Done
 from noisycount.frozen import frozen
 from noisycount.papers.catalogue import PAPERS
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict
-from noisycount.terminal.progress import Done
 
 __all__ = [
     "Section",

@@ -13,16 +13,16 @@ from fractions import Fraction
 from typing import Any
 
 from noisycount.config.config import DEFAULT_BUDGET, Config
-from noisycount.display.numbers import exact_text, signed
+from noisycount.display.numbers import signed
+from noisycount.display.output import seen_from_here
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import Entry, TableAnswer, asked_of
-from noisycount.ledger.exact import optional_text
 from noisycount.ledger.state import Verification
 from noisycount.release.dataset import left_words
-from noisycount.terminal.printing import seen_from_here
+from noisycount.validation import exact_text, optional_text
 
 __all__ = [
     "Account",

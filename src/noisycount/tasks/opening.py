@@ -16,7 +16,6 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import Analyst, Entry
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.replies import entry_of_request
 from noisycount.ledger.state import Verification
 from noisycount.ledger.storage import require_no_row
 from noisycount.release.dataset import RemainingBudget
@@ -170,7 +169,7 @@ class DatasetSession:
             analyst: Who looks.
             requests: What asks for it, and its other forms, as `Records` gives them.
         """
-        entry = None if self.ledger is None else entry_of_request(self.ledger, *requests)
+        entry = None if self.ledger is None else self.ledger.entry_of(*requests)
         return entry is not None and analyst.may_see(entry)
 
     def desk(

@@ -6,27 +6,20 @@ from pathlib import Path
 
 import numpy as np
 
-from noisycount.analysis.accuracy.relative_error import iso_epsilon_curves, relative_error
+from noisycount.analysis.relative_error import iso_epsilon_curves, relative_error
 from noisycount.charts.bars import TableBar, TableBars
 from noisycount.charts.drawing import save_file
 from noisycount.charts.plan import GoalLine, PossibleAnswers, plan_chart
 from noisycount.charts.privacy import NamedCurve, PrivacyView, privacy_chart
 from noisycount.charts.table import table_chart
-from noisycount.display.numbers import (
-    approximately,
-    at_most,
-    exact_text,
-    percent,
-    plus_minus,
-    signed,
-)
+from noisycount.display.numbers import approximately, at_most, percent, plus_minus, signed
+from noisycount.display.output import Done, writing
 from noisycount.tasks.plan import Plan
 from noisycount.tasks.plan_display import Dots, goal_words
 from noisycount.tasks.risk.display import answer_words
 from noisycount.tasks.risk.risk import Risks
 from noisycount.tasks.table.forecast import TableForecast, shape_words
-from noisycount.terminal.files import writing
-from noisycount.terminal.progress import Done
+from noisycount.validation import exact_text
 
 __all__ = ["save_forecast_plot", "save_plan_plot", "save_risk_plot"]
 

@@ -12,17 +12,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from noisycount.analysis.accuracy.accuracy import failure_probability, negative_probability
+from noisycount.analysis.accuracy import failure_probability, negative_probability
 from noisycount.config.config import DEFAULT_BUDGET
-from noisycount.display.numbers import approximately, exact_text, odds_sentence
+from noisycount.display.numbers import approximately, odds_sentence
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
-from noisycount.ledger.exact import is_in_range, optional_text
 from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scales import as_written
 from noisycount.release.dataset import affordable, next_words
+from noisycount.validation import exact_text, is_in_range, optional_text
 
 if TYPE_CHECKING:
     from noisycount.release.plan import TablePlan

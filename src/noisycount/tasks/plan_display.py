@@ -11,7 +11,6 @@ from decimal import ROUND_CEILING, Context, Decimal
 from noisycount.display.numbers import (
     approximately,
     at_most,
-    exact_text,
     odds,
     odds_sentence,
     percent,
@@ -21,6 +20,7 @@ from noisycount.display.numbers import (
 from noisycount.frozen import frozen
 from noisycount.release.dataset import next_words
 from noisycount.tasks.plan import Plan
+from noisycount.validation import exact_text
 
 __all__ = ["Dots", "goal_words", "plan_facts", "preview", "preview_heading"]
 

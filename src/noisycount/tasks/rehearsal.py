@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from noisycount.display.numbers import exact_text, percent, plus_minus, signed
+from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.query.query import Query
 from noisycount.release.rehearsal import Rehearsal, rehearsed
 from noisycount.release.results import Release, TableRelease
 from noisycount.tasks.answer_display import level_objects, loss_object, shown_levels
 from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.question import plan_at
+from noisycount.validation import exact_text
 
 __all__ = ["made_up_words", "rehearsal_object", "rehearsal_of", "rehearsal_words"]
 

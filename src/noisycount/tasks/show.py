@@ -12,7 +12,8 @@ from typing import Any
 
 from noisycount.catalog.record import ROW
 from noisycount.config.config import Config, DatasetConfig
-from noisycount.display.numbers import approximately, exact_text, plus_minus, signed
+from noisycount.display.numbers import approximately, plus_minus, signed
+from noisycount.display.output import Facts, seen_from_here
 from noisycount.engines.forms import ColumnForm
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
@@ -40,7 +41,7 @@ from noisycount.tasks.opening import (
     records_of,
 )
 from noisycount.tasks.refine.stored import rows_member
-from noisycount.terminal.printing import Facts, seen_from_here
+from noisycount.validation import exact_text
 
 __all__ = [
     "COLUMN_HEADER",

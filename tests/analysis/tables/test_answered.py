@@ -14,8 +14,9 @@ from noisycount import (
     Subsample,
     Tree,
     below,
+    table_posterior,
 )
-from noisycount.analysis.tables.answered import answered
+from noisycount.analysis.tables.answers import answered
 
 NOISE = DiscreteLaplace(3)
 TREE = Tree.of_keys({"year": [1, 1, 2, 2], "site": ["A", "B", "A", "B"]})
@@ -102,7 +103,7 @@ def test_bad_input_is_refused_in_one_line(
 ) -> None:
     """Shapes, numbers, mechanisms and tables that cannot be are named with their values."""
     with pytest.raises(ValueError, match=message) as refused:
-        answered(answers, mechanism, TREE, total)
+        table_posterior(answers, mechanism, TREE, total)
     assert "\n" not in str(refused.value)
 
 

@@ -59,7 +59,7 @@ def test_a_learned_concentration_is_near_the_one_that_was_drawn() -> None:
 def test_a_mean_of_cells_is_told_in_digits() -> None:
     """Three of them count, with separators of thousands and without a power of ten."""
     for mean, told in ((1570.4, "1,570"), (2.344, "2.34"), (0.0123, "0.0123")):
-        level = CellLevel(SimpleNamespace(mean=mean), is_given=True)  # type: ignore[arg-type]
+        level = CellLevel(SimpleNamespace(mean=mean), given=3)  # type: ignore[arg-type]
         assert level.words == f"as independent counts of {told} on average"
 
 

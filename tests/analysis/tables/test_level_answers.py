@@ -10,7 +10,7 @@ from noisycount import (
     Mechanism,
     NoiseSum,
 )
-from noisycount.analysis.tables.level_answers import LevelAnswers
+from noisycount.analysis.tables.answers import LevelAnswers
 
 NOISES = [
     DiscreteLaplace(3),

@@ -8,7 +8,7 @@ import pytest
 
 from noisycount import DiscreteLaplace, Mechanism, Tree, table_posterior
 from noisycount.analysis.tables.passes import NodeLaw, placed
-from noisycount.analysis.tables.table_estimates import TablePosterior
+from noisycount.analysis.tables.table_posterior import TablePosterior
 
 COUNTS = [4000, 3100, 900, 2500, 40]
 

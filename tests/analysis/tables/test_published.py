@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.tables.answered import answered
+from noisycount.analysis.tables.answers import answered
 from noisycount.analysis.tables.published import asked
 
 Release = Callable[..., Any]

@@ -17,10 +17,11 @@ from noisycount import (
     below,
     table_posterior,
 )
-from noisycount.analysis.tables import cell_solution, independent_cells, packed_solution, wide_laws
-from noisycount.analysis.tables.answered import answered
-from noisycount.analysis.tables.cell_solution import CellSolution, learned_cell_law
-from noisycount.analysis.tables.packed_solution import PackedSolution
+from noisycount.analysis.tables import cell_solution, independent_cells, wide_laws
+from noisycount.analysis.tables.answers import answered
+from noisycount.analysis.tables.cell_solution import CellSolution
+from noisycount.analysis.tables.learning import learned_cell_law
+from noisycount.analysis.tables.tree_solution import TreeSolution
 
 NEVER = 1 << 62
 TABLES: list[tuple[Mechanism, Sequence[object]]] = [
@@ -93,11 +94,11 @@ def test_packs_are_near_to_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where both are quick a tree in packs of 2 records is within a few hundredths of a scale."""
     answers, tree = [80, 28, 120, 20], Tree.binary(4)
     exact = table_posterior(answers, DiscreteLaplace(40), tree)
-    monkeypatch.setattr(packed_solution, "_PACKS", 20)
-    monkeypatch.setattr(packed_solution, "_FEWEST", 20)
+    monkeypatch.setattr(wide_laws, "_PACKS", 20)
+    monkeypatch.setattr(wide_laws, "_FEWEST", 20)
     told = table_posterior(answers, DiscreteLaplace(40), tree)
-    assert isinstance(told.solution, PackedSolution)
-    assert told.solution.size == 2
+    assert isinstance(told.solution, TreeSolution)
+    assert told.solution.records == 2
     assert told.mean == pytest.approx(exact.mean, abs=1)
     assert told.std == pytest.approx(exact.std, abs=1)
     assert told.evidence == pytest.approx(exact.evidence, abs=0.02)

@@ -15,10 +15,8 @@ from noisycount import (
     Tree,
     table_posterior,
 )
-from noisycount.analysis.tables import learning as certified
-from noisycount.analysis.tables import model as branches
-from noisycount.analysis.tables.divisions import Dirichlet
-from noisycount.analysis.tables.split import Split, zone_targets
+from noisycount.analysis.tables import passes, tree_solution
+from noisycount.analysis.tables.split import Dirichlet, Split, zone_targets
 
 
 @pytest.mark.parametrize("zones", [1, 13, 33])
@@ -64,17 +62,17 @@ def test_laws_of_narrow_splits_and_wide_noise_are_certain() -> None:
 
 def test_what_was_reached_is_told_alike_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a single pass, too few, the law of a node is still the one whose estimates are told."""
-    monkeypatch.setattr(certified, "_MOST_REPEATS", 1)
-    monkeypatch.setattr(certified, "_REPEATS", 1)
-    monkeypatch.setattr(certified, "_MOVES", 0)
-    monkeypatch.setattr(branches, "_BEARABLE", 0)
+    monkeypatch.setattr(tree_solution, "_MOST_REPEATS", 1)
+    monkeypatch.setattr(tree_solution, "_REPEATS", 1)
+    monkeypatch.setattr(tree_solution, "_MOVES", 0)
+    monkeypatch.setattr(passes, "_BEARABLE", 0)
     tree = Tree.binary(8)
     answers = 20 + DiscreteLaplace(50).draws(8, np.random.default_rng(5))
     told = table_posterior(answers, DiscreteLaplace(50), tree, total=160, prior=Splits(200))
     monkeypatch.undo()
     exact = table_posterior(answers, DiscreteLaplace(50), tree, total=160, prior=Splits(200))
     assert exact.rounding < 1e-9
-    assert told.rounding > min(1.0, abs(told.evidence - exact.evidence)) > certified.EXACT
+    assert told.rounding > min(1.0, abs(told.evidence - exact.evidence)) > tree_solution.EXACT
     for level in range(tree.depth):
         for position in range(tree.sizes[level]):
             law = told.node((level, position))
@@ -129,7 +127,7 @@ def test_what_a_transform_leaves_out_is_in_its_rounding(
     prior = Splits.multinomial(rates)
     found = table_posterior(answers, laws, tree, prior=prior)
     for name in ("_CHEAP", "_BEARABLE", "_MOST_WORK"):
-        monkeypatch.setattr(branches, name, 1e30)
+        monkeypatch.setattr(passes, name, 1e30)
     exact = table_posterior(answers, laws, tree, prior=prior)
     assert exact.rounding < 1e-10
     assert found.rounding < 1e-4

@@ -4,7 +4,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from noisycount.model.tables.residuals import Margin, residual_errors, residual_precisions
+from noisycount.model.tables.combined import Margin, residual_errors, residual_precisions
 
 CPS = (50, 100, 7, 4, 2)
 

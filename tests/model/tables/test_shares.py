@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 
 from noisycount import DiscreteGaussian, DiscreteLaplace
 from noisycount.model.noises.additive import DiscreteNoise
-from noisycount.model.tables.combined import prefix_errors
+from noisycount.model.tables.combined import (
+    Margin,
+    lattice,
+    margin_errors,
+    prefix_errors,
+    residual_errors,
+    rows,
+)
 from noisycount.model.tables.levels import Level, cell_level, margin_levels, range_levels, shares
-from noisycount.model.tables.residuals import Margin, lattice, margin_errors, residual_errors, rows
 
 NOISES = [DiscreteLaplace, DiscreteGaussian]
 POWER = {DiscreteLaplace: 2, DiscreteGaussian: 1}

@@ -14,11 +14,10 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 from joserfc.jwk import Key as PublicKey
 
-from noisycount.access.keyring import Keyring
-from noisycount.access.keys import Key, Role, User
 from noisycount.config.file import load
 from noisycount.service.app import application
 from noisycount.service.auth import Auth, owner_of, user_of
+from noisycount.service.keys import Key, Keyring, Role, User
 from noisycount.service.oidc import Tokens
 from noisycount.service.sessions import Attempts, LoginForm, Sessions
 from noisycount.service.state import ServiceState

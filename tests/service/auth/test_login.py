@@ -4,7 +4,7 @@ from http.cookies import Morsel, SimpleCookie
 import httpx
 import pytest
 
-from noisycount.access.keys import Key
+from noisycount.service.keys import Key
 from noisycount.service.sessions import IDLE, LASTS, LONGEST, MOST, SECONDS
 from tests.service.auth.conftest import Served
 from tests.service.callers import Caller

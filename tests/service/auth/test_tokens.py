@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
-from noisycount.access.keys import Role
 from noisycount.config.file import load
 from noisycount.config.service import OidcConfig
 from noisycount.errors import ConfigError
+from noisycount.service.keys import Role
 from noisycount.service.oidc import IssuerKeys, Tokens, decoded, is_of_login, json_object
 from tests.commands import configure
 from tests.service.auth.conftest import (

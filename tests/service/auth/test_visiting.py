@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from noisycount.access.keys import Key, Role
+from noisycount.service.keys import Key, Role
 from tests.service.auth.conftest import Served
 from tests.service.auth.test_login import log_in
 
@@ -104,7 +104,7 @@ def test_a_key_needs_no_form(served: Served) -> None:
 def test_unreadable_keys_let_nobody_in(served: Served) -> None:
     """A damaged file is the owner's business: 503, and its path is told nobody."""
     key = served.key()
-    served.keyring.file.path.write_text("{")
+    served.keyring.path.write_text("{")
     reply = served.client(key).get("/v1/probe")
     assert (reply.status_code, reply.json()["type"]) == (503, "urn:noisycount:unchecked")
     assert "access.json" not in reply.text

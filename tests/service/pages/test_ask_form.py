@@ -4,11 +4,9 @@ from collections.abc import Sequence
 import pytest
 from starlette.datastructures import FormData
 
-from noisycount.ledger.exact import exact_epsilon
 from noisycount.query.parser import parse
 from noisycount.query.query import Item
 from noisycount.query.schema import Kind
-from noisycount.service.api.questions import Question
 from noisycount.service.pages.calls import calls_of
 from noisycount.service.pages.form import (
     AskForm,
@@ -19,7 +17,9 @@ from noisycount.service.pages.form import (
     where_of,
 )
 from noisycount.service.pages.picture import bar_picture, dots_picture
+from noisycount.service.questions import Question
 from noisycount.tasks.plan import planned_epsilon
+from noisycount.validation import exact_epsilon
 
 COLUMNS = {
     "age": Kind.INTEGER,

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from noisycount.access.keys import Role, User
 from noisycount.config.file import load
+from noisycount.service.keys import Role, User
 from noisycount.service.state import ServiceState
 from tests.commands import Run
 from tests.service.callers import OFTEN, calling, serving

@@ -3,7 +3,7 @@ import re
 import pytest
 from starlette.requests import Request
 
-from noisycount.access.keys import Role, User
+from noisycount.service.keys import Role, User
 from noisycount.service.pages.layout import PAGE_HEADERS, address, page, places, static_file
 
 OWNER = User("olga", Role.OWNER, None)

@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from noisycount.access.keys import Role, User
 from noisycount.service.app import application
 from noisycount.service.auth import user_of
+from noisycount.service.keys import Role, User
 from noisycount.service.pages.ledger import AT_ONCE, Filters
 from noisycount.service.state import ServiceState
 from noisycount.tasks.report.report import report_on

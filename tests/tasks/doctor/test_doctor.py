@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from noisycount.cli.main import STATUSES
 from noisycount.engines.conformance.suite import examined, suite, suite_hash
 from noisycount.errors import SourceError
-from noisycount.terminal.refusal import STATUSES
 from tests.commands import Refused, Run
 from tests.engines.conformance.benches import MemoryBench
 from tests.engines.conformance.mutants import IgnoresCase

@@ -6,10 +6,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 
-from noisycount.analysis.accuracy.utility import utility_loss
 from noisycount.analysis.evaluation.evaluation import mean_absolute_error
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
+from noisycount.analysis.utility import utility_loss
 from noisycount.charts.svg import ChartView
 from noisycount.errors import NoisyCountError
 from noisycount.model.noises.gaussian import Gaussian

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.terminal.progress import progress
+from noisycount.display.output import progress
 from tests.commands import Refused, Run
 
 ANSWERS = [31.5, None, -4.25, 2e6, 31.5, 28.0]
@@ -231,9 +231,9 @@ def test_without_a_rate_each_count_is_as_likely(run: Run) -> None:
 def shown(patience: float, work: float) -> str:
     """What a terminal shows of work of some seconds, given how long the bar waits."""
     code = (
-        "import time; from noisycount.terminal import progress\n"
-        f"progress._PATIENCE = {patience}\n"
-        "with progress.progress('refining') as done:\n"
+        "import time; from noisycount.display import output\n"
+        f"output._PATIENCE = {patience}\n"
+        "with output.progress('refining') as done:\n"
         f"    done(0.25); time.sleep({work})"
     )
     master, slave = pty.openpty()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.accuracy.utility import utility_loss
+from noisycount.analysis.utility import utility_loss
 from noisycount.display.numbers import at_least, at_most
 from tests.commands import Run, configure
 

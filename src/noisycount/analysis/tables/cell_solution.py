@@ -1,199 +1,27 @@
-"""The law of independent cells, learned from their answers alone.
+"""What the cells of a table are, where they are independent draws of one law."""
 
-What the cells of a table are, where they are independent.
-"""
-
-import math
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Self
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebpts2
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.answered import is_whole
+from noisycount.analysis.tables.answers import LevelAnswers
 from noisycount.analysis.tables.fast_sums import Complexes, law_by_characteristic
-from noisycount.analysis.tables.independent_cells import IndependentCells
-from noisycount.analysis.tables.level_answers import LevelAnswers
+from noisycount.analysis.tables.independent_cells import QUANTILES, CellEstimates, IndependentCells
 from noisycount.analysis.tables.passes import NodeLaw, Summary, table_law
-from noisycount.analysis.tables.smooth_cells import CellEstimates
 from noisycount.analysis.tables.wide_laws import lattice_sum
 from noisycount.frozen import frozen
-from noisycount.model.laws.count_law import CountDistribution, TableLaw
+from noisycount.model.laws.count_law import TIE, CountDistribution, TableLaw
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import SymmetricNoise
-from noisycount.model.tables.cells import SHAPE, CellLaw
+from noisycount.model.tables.cells import CellLaw
 
-__all__ = ["CellSolution", "learned_cell_law"]
+__all__ = ["CellSolution", "smooth_estimates"]
 
+Counts = NDArray[np.int64]
 _WIDEST, _KINDS = 64.0, 32  # records, laws: of sums that are wider, and of fewer, by transforms
-_RATIO = math.sqrt(2)  # of neighbouring means: the laws are broader than their distance
-_SMALLEST = 0.5  # records: the first mean
-_BEYOND = 4.0  # standard deviations of the noise: the last mean above the largest answer
-
-_PRIOR = (
-    2.0  # cells beforehand, so that a few do not become one point: by simulation, see the tests
-)
-
-_EMPTY = 0.1  # of them are empty, the others go as the root of the mean: towards flat, not to 0
-_GRAIN = 1 / 16  # of a standard deviation of the noise: answers so near teach the same
-_MOST = 5_000  # different answers: of more an even selection stands for all
-_ROUNDS = 300
-_STILL = 1e-5  # the largest change of a weight at which learning ends
-_NODES = 64  # of a sum over counts: all of few, else the middles of equal runs
-_DEPTH = 14.0  # nats: what matters of a likelihood here
-_TAIL = 7.0  # means: a negative binomial law of shape 3 has 1e-7 of its mass beyond
-
-
-class _Nodes(NamedTuple):
-    """Some counts in place of all: the middles of runs of equal odd length."""
-
-    counts: NDArray[np.int64]
-    run: int
-
-
-class _Rows(NamedTuple):
-    """Different answers under one mechanism."""
-
-    level: LevelAnswers
-    places: NDArray[np.int64]
-    cells: Reals
-
-
-def learned_cell_law(answers: Sequence[LevelAnswers]) -> CellLaw:
-    """The law from which the counts of the cells of a table look drawn.
-
-    Weights of a mixture over a geometric grid of means maximise the probability of the answers,
-    times that of two cells more, which are spread over all means so that intervals of few cells
-    cover: expectation-maximisation, each round of which raises it. Of several answers of a cell the
-    most precise teaches.
-
-    Args:
-        answers: Of the cells.
-
-    Source: Laird (1978); Dempster, Laird and Rubin (1977), section 4.3.
-    Numerical error: the likelihood of a component is a sum of 64 terms, some 0.1 % off.
-    """
-    rows = list(_rows(answers))
-    means = _means(rows)
-    likelihoods = np.concatenate([_likelihoods(one, means) for one in rows])
-    roots = np.sqrt(means)
-    before = np.array([_EMPTY, *((1 - _EMPTY) / roots.sum() * roots)])
-    weights = _weights(likelihoods, np.concatenate([one.cells for one in rows]), before)
-    return CellLaw(float(weights[0]), means, weights[1:])
-
-
-def _rows(answers: Sequence[LevelAnswers]) -> Iterator[_Rows]:
-    """The most precise answer of each cell, equal ones together."""
-    met = np.zeros(max(int(one.nodes.max(initial=0)) for one in answers) + 1, dtype=np.bool_)
-    for one in sorted(answers, key=_width):
-        for kept in (~one.suppressed, one.suppressed):
-            places = np.flatnonzero(kept & ~met[one.nodes])
-            met[one.nodes[places]] = True
-            if places.size:
-                yield _thinned(one, places)
-
-
-def _thinned(level: LevelAnswers, places: NDArray[np.int64]) -> _Rows:
-    """Answers with neighbours within a small share of the noise as one, and an even selection.
-
-    Args:
-        level: Of them.
-        places: Which ones.
-    """
-    answers, grain = level.answers[places], _width(level) * _GRAIN
-    near = np.round(answers / grain) if grain > 1 or not is_whole(level.mechanism) else answers
-    _, first, cells = np.unique(near, return_index=True, return_counts=True)
-    excess = max(1.0, first.size / _MOST)
-    groups = (np.arange(first.size) / excess).astype(np.int64)
-    middles = np.searchsorted(groups, np.arange(groups[-1] + 1)) + int((excess - 1) / 2)
-    return _Rows(level, places[first[middles]], np.bincount(groups, cells).astype(np.float64))
-
-
-def _width(answers: LevelAnswers) -> float:
-    """The standard deviation of an answer, in records."""
-    noise = answers.mechanism
-    return math.sqrt(noise.variance) if isinstance(noise, SymmetricNoise) else 0.0
-
-
-def _means(rows: Sequence[_Rows]) -> Reals:
-    """The grid, up to beyond the largest answer."""
-    tops = [float(one.level.answers.max()) + _BEYOND * _width(one.level) for one in rows]
-    top = max(1.0, *tops)
-    steps = max(1, math.ceil(math.log(top / _SMALLEST) / math.log(_RATIO)))
-    return _SMALLEST * _RATIO ** np.arange(steps + 1.0)
-
-
-def _likelihoods(rows: _Rows, means: Reals) -> Reals:
-    """P[answer | component] of each row up to a factor, the empty cell first."""
-    level, places = rows.level, rows.places
-    nearest = np.maximum(np.round(level.answers[places]), 0).astype(np.int64)
-    if level.suppressed[places[0]]:
-        nearest[:] = 0
-    peaks = level.log_likelihood(places, nearest[:, None])
-    found = np.empty((places.size, means.size + 1))
-    found[:, 0] = np.exp(level.log_likelihood(places, np.zeros((1, 1), np.int64)) - peaks)[:, 0]
-    by_noise = _noise_nodes(level)
-    for number, mean in enumerate(means.tolist(), 1):
-        own = _component_nodes(mean)
-        if level.suppressed[places[0]] or own.run <= by_noise.run:
-            chances = _chances(own.counts.astype(np.float64), mean)
-            logs = level.log_likelihood(places, own.counts[None]) - peaks
-            found[:, number] = np.exp(logs) @ (chances / chances.sum())
-        else:
-            counts = nearest[:, None] + by_noise.counts
-            logs = np.where(counts < 0, -np.inf, level.log_likelihood(places, counts) - peaks)
-            densities = np.exp(logs) * _chances(counts.astype(np.float64), mean)
-            found[:, number] = densities.sum(axis=1) * by_noise.run
-    return found
-
-
-def _noise_nodes(level: LevelAnswers) -> _Nodes:
-    """Counts around an answer."""
-    if level.is_exact:
-        return _Nodes(np.zeros(1, dtype=np.int64), 1)
-    reach = level.distance(_DEPTH)
-    run = _run(2 * reach + 1)
-    aside = math.ceil(reach / run)
-    return _Nodes(run * np.arange(-aside, aside + 1), run)
-
-
-def _component_nodes(mean: float) -> _Nodes:
-    """Counts that a negative binomial law gives."""
-    size = math.ceil(_TAIL * mean) + _NODES // 2
-    run = _run(size)
-    return _Nodes(run // 2 + run * np.arange(math.ceil(size / run)), run)
-
-
-def _run(size: int) -> int:
-    """The odd length of the runs of so many counts."""
-    return 2 * (math.ceil(size / _NODES) // 2) + 1
-
-
-def _chances(counts: Reals, mean: float) -> Reals:
-    """The probabilities of a negative binomial law, 0 of what is no count."""
-    logs = -np.maximum(counts, 0) * math.log1p(SHAPE / mean) - SHAPE * math.log1p(mean / SHAPE)
-    chances: Reals = np.where(counts < 0, 0.0, np.exp(logs) * (counts + 1) * (counts + 2) / 2)
-    return chances
-
-
-def _weights(likelihoods: Reals, cells: Reals, before: Reals) -> Reals:
-    """The weights of the components, the empty cell's first.
-
-    Args:
-        likelihoods: Of each row under each component.
-        cells: How many each row stands for.
-        before: The weights of the cells beforehand.
-    """
-    weights = before
-    for _ in range(_ROUNDS):
-        sums = likelihoods @ weights
-        learned = weights * (likelihoods.T @ (cells / sums)) + _PRIOR * before
-        learned /= learned.sum()
-        still = float(np.abs(learned - weights).max()) < _STILL
-        weights = learned
-        if still:
-            break
-    return weights
 
 
 @frozen(eq=False)
@@ -212,7 +40,7 @@ class CellSolution:
     def of(cls, number: int, law: CellLaw, answers: Sequence[LevelAnswers]) -> Self:
         """That of so many cells."""
         cells = IndependentCells(number, law, answers)
-        return cls(cells, cells.estimates())
+        return cls(cells, smooth_estimates(cells) or cells.estimates())
 
     @property
     def evidence(self) -> float:
@@ -277,3 +105,112 @@ class CellSolution:
     def draws(self, number: int, random: np.random.Generator) -> NDArray[np.int64]:
         """Tables of counts of the cells, shape (number, cells)."""
         return self.cells.draws(number, random)
+
+
+_FEW_NODES, _NODES = 10, 16
+_SMOOTH = 4.0  # records: posteriors under noise so wide have poles far from an interval of 1
+_SMOOTHEST = 16.0  # records: so far that few nodes are enough
+_DENSE = 2  # answers for each node: fewer between two integers are computed one by one
+_AT_ONCE = 1 << 14  # answers
+
+
+def smooth_estimates(cells: IndependentCells) -> CellEstimates | None:
+    """The estimates of very many cells, each with one answer of the same continuous noise.
+
+    For answers between two integers densities at counts have no kink, so that means, deviations,
+    evidence and P[K <= k] are smooth: polynomials through 10 or 16 Chebyshev nodes. A
+    quantile rises where such a probability falls below its level.
+
+    Returns:
+        None where that is no shorter, or noise is too narrow.
+
+    Source: Berrut and Trefethen (2004), Barycentric Lagrange interpolation, eq. (4.2), (5.4).
+    Numerical error: 1e-11 standard deviations in means.
+    """
+    answers = cells.answers[0]
+    if len(cells.answers) > 1 or answers.nodes.size < cells.cells:
+        return None
+    size = _nodes(answers)
+    floors, owners, answered = np.unique(
+        np.floor(answers.answers), return_inverse=True, return_counts=True
+    )
+    dense = answered > _DENSE * size
+    if not size or not dense.any():
+        return None
+    held = dense[owners]
+    groups = (np.cumsum(dense) - 1)[owners[held]]
+    found = _dense(cells, floors[dense], groups, answers.answers[held], size)
+    order = np.argsort(answers.nodes)
+    if held.all():
+        return found.ordered(order)
+    rest = cells.beside(answers.answers[~held]).estimates()
+    joined = CellEstimates._make(map(np.append, found, rest))
+    return joined.ordered(np.argsort(np.argsort(~held, kind="stable"))[order])
+
+
+def _nodes(answers: LevelAnswers) -> int:
+    """How many nodes hold what is between two integers; 0 where none do."""
+    noise = answers.mechanism
+    if not isinstance(noise, SymmetricNoise) or noise.is_discrete or answers.suppressed.any():
+        return 0
+    law = noise.errors
+    reach = law.spread * (_SMOOTH if law.is_geometric else 1.0)
+    return 0 if reach < _SMOOTH else _FEW_NODES if reach >= _SMOOTHEST else _NODES
+
+
+def _dense(
+    cells: IndependentCells, floors: Reals, owners: Counts, answers: Reals, size: int
+) -> CellEstimates:
+    """The estimates of answers by polynomials from each floor on."""
+    nodes = (1 + chebpts2(size)) / 2
+    at_nodes = cells.beside((floors[:, None] + nodes).ravel())
+    found = CellEstimates._make(each.reshape(-1, size) for each in at_nodes.estimates())
+    shares = answers - floors[owners]
+    reals = [found.mean, found.std, found.log_evidence]
+    mean, std, evidence = _between(nodes, reals, owners, shares)
+    quantiles = [each[owners, 0] for each in found[2:5]]
+    # from the first node's on, one more where a count has too little
+    rises = [each[:, -1] - each[:, 0] for each in found[2:5]]
+    asked = [
+        (number, step)
+        for number, rise in enumerate(rises)
+        for step in range(int(rise.max(initial=0)))
+    ]
+    if asked:
+        starts = [found[2 + number][:, 0] + step for number, step in asked]
+        chances = at_nodes.chances(np.repeat(np.array(starts), size, axis=1))
+        at_answers = _between(nodes, chances.reshape(len(asked), -1, size), owners, shares)
+        for (number, step), own in zip(asked, at_answers, strict=True):
+            missing = own < QUANTILES[number] * (1 - TIE)
+            quantiles[number][missing & (step < rises[number][owners])] += 1
+    median, low, high = quantiles
+    return CellEstimates(mean, std, median, low, high, evidence)
+
+
+def _between(
+    nodes: Reals, several: Sequence[Reals] | Reals, owners: Counts, shares: Reals
+) -> Reals:
+    """The polynomials through several values at nodes, by the barycentric formula.
+
+    Args:
+        nodes: Chebyshev points of the second kind in 0..1.
+        several: Values, each of shape (rows, nodes).
+        owners: The row of values that each answer takes.
+        shares: Where it lies, in 0..1.
+
+    Returns:
+        Shape (several, answers).
+    """
+    signs = (-1.0) ** np.arange(nodes.size)
+    signs[[0, -1]] /= 2
+    found = np.empty((len(several), shares.size))
+    for start in range(0, shares.size, _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        apart = shares[some, None] - nodes
+        at_node = apart == 0
+        weights = signs / np.where(at_node, 1.0, apart)
+        weights = np.where(at_node.any(axis=1)[:, None], at_node, weights)
+        weights /= weights.sum(axis=1)[:, None]
+        for one, values in zip(found, several, strict=True):
+            one[some] = np.einsum("an,an->a", weights, values[owners[some]])
+    return found

@@ -15,7 +15,7 @@ from noisycount.analysis.tables.sums import Rests, moments, sum_bounds
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
-__all__ = ["ERROR", "FastSum", "folded", "law_by_characteristic", "transform_length"]
+__all__ = ["ERROR", "Complexes", "FastSum", "folded", "law_by_characteristic", "transform_length"]
 
 _GROUP = 32  # summands of one transform: more would have windows wider than the sum needs
 _CHUNK = 1 << 22  # numbers that are transformed at a time

@@ -1,15 +1,16 @@
 """Cells that are independent draws of one law: the exact law of each, given its answers."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.drawn_sums import drawn_places
-from noisycount.analysis.tables.level_answers import DEPTH, LevelAnswers
-from noisycount.analysis.tables.smooth_cells import QUANTILES, CellEstimates, smooth_estimates
+from noisycount.analysis.tables.answers import DEPTH, LevelAnswers
+from noisycount.analysis.tables.given_sums import drawn_places
+from noisycount.analysis.tables.likelihoods import add_logs, places_of
 from noisycount.analysis.tables.wide_laws import wide_draws, wide_law
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TIE, CountDistribution, TableLaw
@@ -17,7 +18,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import LogWeight, SmoothLaw
 from noisycount.model.tables.cells import CellLaw
 
-__all__ = ["IndependentCells"]
+__all__ = ["QUANTILES", "CellEstimates", "IndependentCells"]
 
 Counts = NDArray[np.int64]
 _ENTRIES = 1 << 19  # counts of all cells held at once: 4 MB an array
@@ -25,17 +26,31 @@ _MOST = 1 << 18  # counts of a law that are added up one by one
 _TRIED = 1024  # counts of a window among which the likeliest is looked for
 
 
-class _Alike(NamedTuple):
-    """Cells with the same answers.
+QUANTILES = (0.5, 0.025, 0.975)  # the levels of median, low and high
+
+
+class CellEstimates(NamedTuple):
+    """What is said of each cell, one array each, shape (cells,).
 
     Attributes:
-        kind: Of each cell.
-        places: Of each kind among the answers of each mechanism, −1 for none, shape
-            (mechanisms, kinds).
+        mean: The expected count, in records.
+        std: Its standard deviation.
+        median: The smallest count with half of the probability up to it.
+        low: The same with 2.5 %.
+        high: The same with 97.5 %.
+        log_evidence: The logarithm of the probability, or the density, of the cell's answers.
     """
 
-    kind: Counts
-    places: Counts
+    mean: Reals
+    std: Reals
+    median: Counts
+    low: Counts
+    high: Counts
+    log_evidence: Reals
+
+    def ordered(self, cells: Counts) -> "CellEstimates":
+        """The estimates of these cells, in this order."""
+        return CellEstimates._make(each[cells] for each in self)
 
 
 @frozen(eq=False)
@@ -55,35 +70,25 @@ class IndependentCells:
     answers: Sequence[LevelAnswers]
 
     def estimates(self) -> CellEstimates:
-        """The estimates of all cells; those with equal or near answers take one computation."""
-        if len(self.answers) == 1:
-            (only,) = self.answers
-            found = smooth_estimates(self.beside, only) if only.nodes.size == self.cells else None
-            if found is not None:
-                return found.ordered(np.argsort(only.nodes))
-        return self.summed()
-
-    def summed(self) -> CellEstimates:
-        """The estimates, of different answers each by itself."""
-        alike = _alike(self.answers, self.cells)
-        kinds = alike.places.shape[1]
+        """The estimates of all cells; those with equal answers take one computation."""
+        kind, places = _alike(self.answers, self.cells)
+        kinds = places.shape[1]
         found = np.empty((3, kinds))
         quantiles = np.empty((3, kinds), dtype=np.int64)
-        silent = (alike.places < 0).all(axis=0)
-        for kind in np.flatnonzero(silent).tolist():
-            found[:, kind] = self.law.mean, math.sqrt(self.law.variance), 0.0
-            quantiles[:, kind] = [self.law.quantile(level) for level in QUANTILES]
-        wide = self._is_wide(alike.places)
-        for kind in np.flatnonzero(wide).tolist():
-            law, log_top = self._wide_law(alike.places[:, kind])
-            found[:, kind] = law.mean, law.deviation, log_top + law.log_mass
-            quantiles[:, kind] = [law.quantile(level) for level in QUANTILES]
+        silent = (places < 0).all(axis=0)
+        for place in np.flatnonzero(silent).tolist():
+            found[:, place] = self.law.mean, math.sqrt(self.law.variance), 0.0
+            quantiles[:, place] = [self.law.quantile(level) for level in QUANTILES]
+        wide = self._is_wide(places)
+        for place in np.flatnonzero(wide).tolist():
+            law, log_top = self._wide_law(places[:, place])
+            found[:, place] = law.mean, law.deviation, log_top + law.log_mass
+            quantiles[:, place] = [law.quantile(level) for level in QUANTILES]
         columns = np.flatnonzero(~silent & ~wide)
-        places = alike.places[:, columns]
-        for some, first, logs in self._weights(places):
+        for some, first, logs in self._weights(places[:, columns]):
             found[:, columns[some]], quantiles[:, columns[some]] = _summary(first, logs)
-        mean, std, evidence = found[:, alike.kind]
-        median, low, high = quantiles[:, alike.kind]
+        mean, std, evidence = found[:, kind]
+        median, low, high = quantiles[:, kind]
         return CellEstimates(mean, std, median, low, high, evidence)
 
     def chances(self, counts: Counts) -> Reals:
@@ -92,7 +97,7 @@ class IndependentCells:
         Args:
             counts: Several of each cell, shape (several, cells).
         """
-        places = _places(self.answers, self.cells)
+        places = places_of(self.answers, self.cells)
         found = np.empty(counts.shape)
         wide = self._is_wide(places)
         for cell in np.flatnonzero(wide).tolist():
@@ -112,13 +117,8 @@ class IndependentCells:
     def beside(self, answers: Reals) -> "IndependentCells":
         """As many cells with other answers under the same mechanism."""
         (only,) = self.answers
-        told = LevelAnswers(
-            only.level,
-            np.arange(answers.size),
-            answers,
-            np.zeros(answers.size, dtype=np.bool_),
-            only.mechanism,
-        )
+        nodes, none = np.arange(answers.size), np.zeros(answers.size, dtype=np.bool_)
+        told = LevelAnswers(only.level, nodes, answers, none, only.mechanism)
         return IndependentCells(answers.size, self.law, (told,))
 
     def law_of(self, cell: int) -> CountDistribution:
@@ -141,19 +141,25 @@ class IndependentCells:
 
     def draws(self, number: int, random: np.random.Generator) -> Counts:
         """Counts drawn from the law of each cell, shape (number, cells)."""
-        alike = _alike(self.answers, self.cells)
+        kind, places = _alike(self.answers, self.cells)
         drawn = np.empty((number, self.cells), dtype=np.int64)
-        wide = self._is_wide(alike.places)
-        for kind in np.flatnonzero(wide).tolist():
-            own = np.flatnonzero(alike.kind == kind)
-            law, _ = self._wide_law(alike.places[:, kind])
+        silent, wide = (places < 0).all(axis=0), self._is_wide(places)
+        for place in np.flatnonzero(wide).tolist():
+            own = np.flatnonzero(kind == place)
+            law, _ = self._wide_law(places[:, place])
             drawn[:, own] = wide_draws(law, number * own.size, random).reshape(number, -1)
-        columns = np.flatnonzero(~wide)
-        for part, first, logs in self._all_weights(alike.places[:, columns]):
-            kinds = columns[part]
-            row = np.full(alike.places.shape[1], -1)
+        columns = np.flatnonzero(~wide & ~silent)
+        windows = self._weights(places[:, columns])
+        laws: Iterable[tuple[Counts, Counts, Reals]] = (
+            (columns[some], first, logs) for some, first, logs in windows
+        )
+        if (silent & ~wide).any():
+            no_answer = np.flatnonzero(silent), np.zeros(1, np.int64), self._silent[None]
+            laws = chain([no_answer], laws)
+        for kinds, first, logs in laws:
+            row = np.full(places.shape[1], -1)
             row[kinds] = np.arange(kinds.size)
-            rows = row[alike.kind]
+            rows = row[kind]
             cells = np.flatnonzero(rows >= 0)
             weights = np.exp(logs - logs.max(axis=1, keepdims=True))
             step = max(1, _ENTRIES // number)
@@ -170,7 +176,7 @@ class IndependentCells:
             is_in: Which cells, shape (cells,).
         """
         cells = np.flatnonzero(is_in)
-        kinds = _alike(self.answers, self.cells).kind[cells]
+        kinds = _alike(self.answers, self.cells)[0][cells]
         _, firsts, numbers = np.unique(kinds, return_index=True, return_counts=True)
         for first, number in zip(firsts.tolist(), numbers.tolist(), strict=True):
             yield number, self.law_of(int(cells[first]))
@@ -218,15 +224,6 @@ class IndependentCells:
         law = wide_law(log_weight, ends, bends, longest)
         return law, float(log_weight(np.array([float(law.centre)]))[0])
 
-    def _all_weights(self, places: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
-        """The same as `_weights`, also of the kind without answers."""
-        silent = (places < 0).all(axis=0)
-        if silent.any():
-            yield np.flatnonzero(silent), np.zeros(1, np.int64), self._silent[None]
-        told = np.flatnonzero(~silent)
-        for some, first, logs in self._weights(places[:, told]):
-            yield told[some], first, logs
-
     def _weights(self, places: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
         """Which kinds, their first counts, and the logarithms of g(k)·Π f(y | k) from there on."""
         low, high = self._windows(places)
@@ -263,49 +260,25 @@ class IndependentCells:
 
     def _log_weights(self, places: Counts, low: Counts, high: Counts) -> Reals:
         """The logarithms of g(k)·Π f(y | k), −inf beyond the end of a window."""
-        steps = np.arange(int((high - low).max()) + 1)
-        counts = low[:, None] + steps
-        logs = self._log_prior(counts)
-        for one, own in zip(self.answers, places, strict=True):
-            told = own >= 0
-            if told.all():
-                logs += one.log_likelihood(own, counts)
-            elif told.any():
-                logs[told] += one.log_likelihood(own[told], counts[told])
+        counts = low[:, None] + np.arange(int((high - low).max()) + 1)
+        logs = self.law.log_pmf_near(counts)
+        add_logs(logs, self.answers, places, counts)
         logs[counts > high[:, None]] = -np.inf
         return logs
 
-    def _log_prior(self, counts: Counts) -> Reals:
-        """The logarithm of g, of neighbouring windows by one table."""
-        first, last = int(counts.min()), int(counts.max())
-        if last - first >= counts.size:
-            return self.law.log_pmf(counts)
-        table = self.law.log_pmf(np.arange(first, last + 1))
-        logs: Reals = table[counts - first]
-        return logs
 
-
-def _places(answers: Sequence[LevelAnswers], cells: int) -> Counts:
-    """The place of each cell among the answers of each mechanism, −1 for none."""
-    places = np.full((len(answers), cells), -1)
-    for number, one in enumerate(answers):
-        places[number, one.nodes] = np.arange(one.nodes.size)
-    return places
-
-
-def _alike(answers: Sequence[LevelAnswers], cells: int) -> _Alike:
-    """The kinds of cells by their answers."""
-    places = _places(answers, cells)
+def _alike(answers: Sequence[LevelAnswers], cells: int) -> tuple[Counts, Counts]:
+    """The kind of each cell by its answers, and the places of each kind among those of each law."""
+    places = places_of(answers, cells)
     kind = np.zeros(cells, dtype=np.int64)
     for one in answers:
         codes = np.zeros(cells, dtype=np.int64)
-        signs = np.where(one.suppressed, 1, 0)
-        own = np.unique(one.answers, return_inverse=True)[1] * 2 + signs
+        own = np.unique(one.answers, return_inverse=True)[1] * 2 + one.suppressed
         codes[one.nodes] = own + 1
         joined = kind * (int(codes.max()) + 1) + codes
         kind = np.unique(joined, return_inverse=True)[1]
     first = np.unique(kind, return_index=True)[1]
-    return _Alike(kind, places[:, first])
+    return kind, places[:, first]
 
 
 def _widened(log_weight: LogWeight, low: int, high: int) -> tuple[int, int]:

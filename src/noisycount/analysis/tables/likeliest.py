@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.learning import estimates, guesses
-from noisycount.analysis.tables.level_answers import DEPTH, NO_END, LevelAnswers
-from noisycount.analysis.tables.likelihoods import Anchor
-from noisycount.analysis.tables.model import Counts, Model, Node
+from noisycount.analysis.tables.answers import DEPTH, LevelAnswers
+from noisycount.analysis.tables.likelihoods import NO_END, Anchor
+from noisycount.analysis.tables.model import Counts, Model, guesses
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["anchored"]
@@ -30,6 +29,7 @@ _LOST = 1e6  # nats: sums of more than that are 1e-10 off or more
 _MOST_NODES = 10_000  # of a tree whose likeliest table is looked for
 _ROUNDED = 1e5  # nats of a law of a sum of noises, whose logarithms are no more exact than 1e-15
 Gains = NDArray[Any]
+Node = tuple[int, int]
 Step = tuple[int, int, int]  # a node by level and position, and whether it has less, −1, or more, 1
 
 _TOO_LARGE = (
@@ -69,37 +69,28 @@ def _is_steep(model: Model) -> bool:
 
 def _fallen(model: Model) -> float:
     """By how many nats any likelihood lies below its peak about where counts are guessed."""
-    told = guesses(model.tree, estimates(model.tree, model.levels))
+    told = guesses(model)
     most = 0.0
     for level, guess in zip(model.levels, told, strict=True):
         for one in level.answers:
             if one.is_exact:
                 continue
             about = np.minimum(guess[one.nodes], float(NO_END))
-            most = max(most, float((_largest_logs(one) - _logs_beside(one, about)).max()))
+            fitting = np.where(one.suppressed, 0.0, np.maximum(one.answers, 0.0))
+            most = max(most, float((_logs_beside(one, fitting) - _logs_beside(one, about)).max()))
     return most
-
-
-def _largest_logs(one: LevelAnswers) -> Reals:
-    """The logarithm of the likelihood of the count that each answer fits best."""
-    return _logs_beside(one, np.where(one.suppressed, 0.0, np.maximum(one.answers, 0.0)))
 
 
 def _logs_beside(one: LevelAnswers, numbers: Reals) -> Reals:
     """The larger logarithm of the likelihoods of the counts below and above each number."""
-    largest: Reals = one.log_likelihood(np.arange(one.nodes.size), _beside(numbers)).max(axis=1)
+    beside = np.floor(numbers).astype(np.int64)[:, None] + np.arange(2)
+    largest: Reals = one.log_likelihood(np.arange(one.nodes.size), beside).max(axis=1)
     return largest
-
-
-def _beside(numbers: Reals) -> Counts:
-    """The whole numbers below and above, shape (numbers, 2)."""
-    beside: Counts = np.floor(numbers).astype(np.int64)[:, None] + np.arange(2)
-    return beside
 
 
 def _start(model: Model) -> list[Counts]:
     """A possible table near the guesses, level by level."""
-    told = guesses(model.tree, estimates(model.tree, model.levels))
+    told = guesses(model)
     root = model.levels[0].bounds
     found = [np.clip(np.rint(told[0]), root.low, root.high).astype(np.int64)]
     for level in range(1, model.tree.depth):

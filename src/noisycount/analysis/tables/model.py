@@ -1,45 +1,33 @@
-"""A table of which counts are asked: its tree, its answers, and how sums are computed.
+"""A table of which counts are asked: its tree and its answers, and about where its counts lie."""
 
-Where the counts of nodes are, as far as their own answers tell.
-
-Nodes of a level that are computed together, with their children.
-"""
-
-from collections.abc import Callable, Iterator, Sequence
+import math
+from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.divisions import Division
-from noisycount.analysis.tables.level_answers import NO_END, Bounds
-from noisycount.analysis.tables.likelihoods import LevelLikelihood
-from noisycount.analysis.tables.split import Split, zone_targets
+from noisycount.analysis.tables.likelihoods import NO_END, Bounds, LevelLikelihood
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.tables.tree import Tree
 
 __all__ = [
-    "Branches",
     "Counts",
-    "Divisions",
-    "Message",
+    "LeastSquares",
     "Model",
-    "Node",
     "Settings",
-    "branches",
     "cell_windows",
-    "overlap",
+    "first_settings",
+    "guesses",
+    "least_squares",
 ]
 
 Counts = NDArray[np.int64]
-Node = tuple[int, int]
-
-# How counts divide: by the level, the positions of nodes, shape (nodes,), and their children's.
-Divisions = Callable[[int, Counts, Counts], Division]
 
 
 @frozen(eq=False, slots=False)
@@ -103,17 +91,93 @@ class Settings:
     tilts: tuple[tuple[Reals, ...], ...] | None = None
     is_bounded: bool = False
 
-    @classmethod
-    def start(cls, targets: Sequence[Reals]) -> Self:
-        """Those of the first passes."""
-        ones = tuple(np.ones(target.size, np.int64) for target in targets)
-        spreads = tuple(np.ones(target.size) for target in targets)
-        return cls(tuple(targets), spreads, ones, tuple(one - 1 for one in ones))
 
-    def zoned(self, level: int, nodes: Counts) -> Reals:
-        """The targets of nodes that have as many zones each, shape (nodes, zones)."""
-        zones = int(self.zones[level][nodes[0]])
-        return zone_targets(self.targets[level][nodes], self.spreads[level][nodes], zones)
+_WIDE = 1e30  # records²: the variance of a count of which nothing is told
+_LITTLE = 0.01  # records
+_TOLD = 1e25  # records²: less than that, and more than that of any noise
+_LEAST = 1 / 8  # of a part that was made positive: so much of it is left
+
+
+class LeastSquares(NamedTuple):
+    """What is told of each count by its own answers and those below, level by level."""
+
+    value: tuple[Reals, ...]  # about where it lies, in records
+    deviation: tuple[Reals, ...]  # a standard deviation, in records
+    is_told: tuple[NDArray[np.bool_], ...]  # whether anything is told of it
+
+
+def least_squares(model: Model, *, is_positive: bool) -> LeastSquares:
+    """Answers and sums of answers, weighed by their variances.
+
+    Args:
+        model: The table.
+        is_positive: Whether counts that would be negative, or nearly so, are made about as large as
+            noise lets them be; else they have no bias.
+    """
+    tree = model.tree
+    up = [_answers_of(one, is_positive=is_positive) for one in model.levels]
+    for level in range(tree.depth - 2, -1, -1):
+        parents, size = tree.parents(level + 1), tree.sizes[level]
+        value, variance = up[level + 1]
+        if is_positive:
+            value = _positive(value, variance)
+            up[level + 1] = value, variance
+        total = np.bincount(parents, value, size)
+        spread = np.minimum(np.bincount(parents, variance, size), _WIDE)
+        own, below = 1 / np.maximum(up[level][1], 1e-12), 1 / np.maximum(spread, 1e-12)
+        up[level] = (own * up[level][0] + below * total) / (own + below), 1 / (own + below)
+    values, variances = zip(*up, strict=True)
+    told = tuple(variance < _TOLD for variance in variances)
+    return LeastSquares(values, tuple(map(np.sqrt, variances)), told)
+
+
+def guesses(model: Model) -> list[Reals]:
+    """An estimate of each count from all answers, on which no law rests.
+
+    What is missing or too much in a sum is shared in proportion to variances.
+    """
+    tree, told = model.tree, least_squares(model, is_positive=True)
+    found = [told.value[0]]
+    for level in range(1, tree.depth):
+        parents, size = tree.parents(level), tree.sizes[level - 1]
+        value, variance = told.value[level], told.deviation[level] ** 2
+        missing = found[-1] - np.bincount(parents, value, size)
+        shares = variance / np.maximum(np.bincount(parents, variance, size), 1e-300)[parents]
+        parts = _positive(value + shares * missing[parents], variance)
+        # made positive, parts of which little is told may add up to far more than their sum
+        excess = np.maximum(np.bincount(parents, parts, size) - found[-1], 0.0)
+        found.append(np.maximum(parts - shares * excess[parents], _LEAST * parts))
+    return found
+
+
+def _positive(values: Reals, variances: Reals) -> Reals:
+    """Values made positive within about one standard deviation of 0."""
+    spread = np.clip(np.sqrt(variances) / 2, 1e-3, np.abs(values) + 1.0)
+    return spread * np.logaddexp(0.0, values / spread)
+
+
+def _answers_of(level: LevelLikelihood, *, is_positive: bool) -> tuple[Reals, Reals]:
+    """The answers of each node as one number and its variance."""
+    size = level.bounds.low.size
+    value, precision = np.zeros(size), np.full(size, 1 / _WIDE)
+    for one in level.answers:
+        middle = np.where(one.suppressed, one.answers / 2, one.answers)
+        spread = np.where(one.suppressed, np.abs(middle) / 2, 0.0) + _deviation(one.mechanism)
+        value[one.nodes] += (np.maximum(middle, 0.0) if is_positive else middle) / spread**2
+        precision[one.nodes] += 1 / spread**2
+    low, high = level.bounds
+    value /= precision
+    is_known = low == high
+    if is_positive:
+        value = np.clip(value, low, np.minimum(high, NO_END))
+    return np.where(is_known, low, value), np.where(is_known, 1e-9, 1 / precision)
+
+
+def _deviation(mechanism: Mechanism) -> float:
+    """The standard deviation of noise, and little where there is none."""
+    if isinstance(mechanism, SymmetricNoise) and math.isfinite(mechanism.variance):
+        return max(math.sqrt(mechanism.variance), _LITTLE)
+    return _LITTLE
 
 
 MOST_COUNTS = 1 << 22  # how many counts the law of a cell may have to be a table
@@ -128,8 +192,11 @@ def cell_windows(model: Model, settings: Settings) -> Bounds:
     """
     cells = model.levels[-1]
     low, high = cells.reach(settings.widened[-1])
-    if settings.ends is not None:
-        low, high = _narrowed(Bounds(low, high), settings.ends, settings.widened[-1] == 0)
+    if settings.ends is not None:  # what lies far from where laws were found to end
+        is_sure = settings.widened[-1] == 0
+        room = (settings.ends.high - settings.ends.low) // _ROOM + _ROOM
+        low = np.where(is_sure, np.maximum(low, settings.ends.low - room), low)
+        high = np.where(is_sure, np.minimum(high, settings.ends.high + room), high)
     for cell in np.flatnonzero(high - low >= MOST_COUNTS).tolist():
         high[cell] = min(int(high[cell]), _largest(model, cell))
         if high[cell] - low[cell] >= MOST_COUNTS:
@@ -138,14 +205,6 @@ def cell_windows(model: Model, settings: Settings) -> Bounds:
                 f"answers leave the count of {told} open, with {MOST_COUNTS} possible ones or "
                 "more: give an answer of it, or a total"
             )
-    return Bounds(low, high)
-
-
-def _narrowed(reach: Bounds, ends: Bounds, is_sure: NDArray[np.bool_]) -> Bounds:
-    """Windows without what lies far from where laws were found to end."""
-    room = (ends.high - ends.low) // _ROOM + _ROOM
-    low = np.where(is_sure, np.maximum(reach.low, ends.low - room), reach.low)
-    high = np.where(is_sure, np.minimum(reach.high, ends.high + room), reach.high)
     return Bounds(low, high)
 
 
@@ -159,150 +218,33 @@ def _largest(model: Model, cell: int) -> int:
     return last
 
 
-def overlap(
-    level: LevelLikelihood, nodes: Counts, below: Bounds, reach: Bounds
-) -> tuple[Counts, Counts]:
-    """The counts that nodes have after the answers below them, their own answers and bounds.
+def first_settings(model: Model) -> Settings:
+    """Those to begin with, in windows of the cells that leave each count what it can be.
 
-    Where answers lie apart, those below tell alone.
-
-    Args:
-        level: The answers of the nodes' level.
-        nodes: Their positions.
-        below: Where counts are by what is below.
-        reach: Where those of the whole level are by their own answers.
-
-    Returns:
-        The first and the last count of each.
+    Raises:
+        ValueError: If a count may be one of too many.
     """
-    first = np.maximum(below.low, level.bounds.low[nodes])
-    last = np.minimum(below.high, level.bounds.high[nodes])
-    nearer = np.maximum(first, reach.low[nodes]), np.minimum(last, reach.high[nodes])
-    meets = nearer[0] <= nearer[1]
-    return np.where(meets, nearer[0], first), np.where(meets, nearer[1], last)
+    if model.likeliest is None:
+        targets = guesses(model)
+    else:
+        targets = [counts.astype(np.float64) for counts in model.likeliest]
+    ones = tuple(np.ones(target.size, np.int64) for target in targets)
+    spreads = tuple(np.ones(target.size) for target in targets)
+    start = Settings(tuple(targets), spreads, ones, tuple(one - 1 for one in ones))
+    while True:
+        apart = _apart(model, cell_windows(model, start))
+        if not apart.any():
+            return start
+        cells = np.where(apart, 2 * start.widened[-1] + 1, start.widened[-1])
+        start = replace(start, widened=(*start.widened[:-1], cells))
 
 
-_TOGETHER = 1 << 20  # weights that are computed at a time
-_CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
-_BEARABLE = 1e9  # the same where transforms need several zones
-_SMALL = 3e7  # the same, times the sums, of a zone for each sum
-_MOST_WORK = 3e8  # the same of several zones of positive sums
-
-
-@frozen(eq=False)
-class Message:
-    """The likelihood of the counts of a node.
-
-    Attributes:
-        low: The first count.
-        logs: Its logarithm from there on; the largest is 0.
-        constant: What was taken from the logarithms, here and below.
-    """
-
-    low: int
-    logs: Reals
-    constant: float
-
-
-@frozen(eq=False)
-class Branches:
-    """Some nodes of a level with as many children each.
-
-    Attributes:
-        level: Of the nodes.
-        nodes: Their positions, shape (nodes,).
-        children: The positions of their children in the level below, shape (nodes, children).
-    """
-
-    level: int
-    nodes: Counts
-    children: Counts
-
-    def split(
-        self,
-        model: Model,
-        settings: Settings,
-        divisions: Divisions,
-        cells: Bounds,
-        below: Sequence[Message],
-    ) -> Split:
-        """The nodes with what is told of their children.
-
-        Args:
-            model: The table.
-            settings: How sums are computed.
-            divisions: How counts divide.
-            cells: Where the counts of the cells are.
-            below: The messages of the level below; none if those are the cells.
-        """
-        if below:
-            lows, logs = _together([below[child] for child in self.children.ravel().tolist()])
-        else:
-            lows, logs = _likelihoods(model, cells, self.children.ravel())
-        shape = self.children.shape
-        lows, division = lows.reshape(shape), divisions(self.level, self.nodes, self.children)
-        targets = settings.zoned(self.level, self.nodes)
-        zones, places = targets.shape[1], shape[1] * (logs.shape[1] - 1) + 1
-        work = (shape[1] * logs.shape[1]) ** 2
-        is_positive = work < (_CHEAP if zones == 1 else _BEARABLE)
-        is_small = work * places < _SMALL
-        if is_positive and is_small and zones > 1:
-            targets = lows.sum(axis=1)[:, None] + np.arange(places, dtype=np.float64)
-        elif is_positive and work * zones > _MOST_WORK:
-            targets = targets[:, zones // 2, None]
-        tilts = None
-        if settings.tilts is not None:
-            kinds = division.log_chances.size * targets.shape[1]
-            known = [settings.tilts[self.level][node] for node in self.nodes.tolist()]
-            tilts = np.array(known) if all(one.size == kinds for one in known) else None
-        is_bounded = settings.is_bounded or (is_positive and is_small)
-        logs = logs.reshape(*shape, -1)
-        return Split(lows, logs, division, targets, is_positive, tilts, is_bounded)
-
-
-def branches(model: Model, settings: Settings, level: int, widths: Counts) -> Iterator[Branches]:
-    """The nodes of a level, those with as many children and about as wide ones together.
-
-    Args:
-        model: The table.
-        settings: How sums are computed.
-        level: Of the nodes, above the cells.
-        widths: How many counts each node of the level below may have.
-    """
-    numbers = model.family_sizes(level)
-    widest = np.zeros(numbers.size, np.int64)
-    np.maximum.at(widest, model.tree.parents(level + 1), widths)
-    order = np.lexsort((widest, settings.zones[level], numbers))
-    kinds = np.stack([numbers, settings.zones[level]], axis=1)[order]
-    starts = [0, *(np.flatnonzero((np.diff(kinds, axis=0) != 0).any(axis=1)) + 1), order.size]
-    for start, stop in pairwise(starts):
-        for nodes in _chunks(order[start:stop], numbers * widest * settings.zones[level]):
-            children = np.stack([model.children(level, int(node)) for node in nodes])
-            yield Branches(level, nodes, children)
-
-
-def _chunks(nodes: Counts, sizes: Counts) -> Iterator[Counts]:
-    """Nodes, the smallest first, in runs that are not too large for all to be as the last."""
-    start = 0
-    while start < nodes.size:
-        together = np.arange(1, nodes.size - start + 1) * sizes[nodes[start:]]
-        stop = start + max(1, int(np.searchsorted(together, _TOGETHER, "right")))
-        yield nodes[start:stop]
-        start = stop
-
-
-def _likelihoods(model: Model, cells: Bounds, nodes: Counts) -> tuple[Counts, Reals]:
-    """The logarithms of likelihoods of the counts of cells, −inf beyond their windows."""
-    lows, highs = cells.low[nodes], cells.high[nodes]
-    width = int((highs - lows).max()) + 1
-    logs = model.levels[-1].logs(nodes, lows, width)
-    return lows, np.where(np.arange(width) <= (highs - lows)[:, None], logs, -np.inf)
-
-
-def _together(messages: Sequence[Message]) -> tuple[Counts, Reals]:
-    """Messages as one array, −inf where one has no count."""
-    width = max(message.logs.size for message in messages)
-    logs = np.full((len(messages), width), -np.inf)
-    for row, message in zip(logs, messages, strict=True):
-        row[: message.logs.size] = message.logs
-    return np.array([message.low for message in messages]), logs
+def _apart(model: Model, cells: Bounds) -> NDArray[np.bool_]:
+    """Which cells have windows that do not add up to what a count above them can be."""
+    tree, apart = model.tree, np.zeros(model.tree.cells, np.bool_)
+    for places, own in zip(tree.levels[:-1], model.levels[:-1], strict=True):
+        least, most = np.zeros(own.bounds.low.size, np.int64), np.zeros_like(own.bounds.low)
+        np.add.at(least, places, cells.low)
+        np.add.at(most, places, cells.high)
+        apart |= ((least > own.bounds.high) | (most < own.bounds.low))[places]
+    return apart & model.levels[-1].is_answered

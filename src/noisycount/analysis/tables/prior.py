@@ -1,56 +1,21 @@
-"""How counts divide before any answer: as stated, or as was learned.
+"""How counts divide before any answer: as stated, or as was learned."""
 
-What was known of a table before its answers, or was learned from them.
-"""
-
-from collections.abc import Sequence
 from decimal import Decimal
-from typing import Protocol
+from typing import ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from noisycount.analysis.tables.divisions import CellDivision, Dirichlet, Division, Multinomial
-from noisycount.analysis.tables.model import Counts
+from noisycount.analysis.tables.split import Dirichlet, Division, LogWeights, Multinomial
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.tables.cells import CellLaw
+from noisycount.model.tables.cells import CellLaw, CellSums
 from noisycount.model.tables.splits import LevelSplit
-from noisycount.model.tables.tree import Tree
 
-__all__ = ["CellLevel", "LearnedLevel", "PriorLevel", "StatedLevel", "TablePrior", "cells_below"]
+__all__ = ["CellLevel", "LearnedLevel", "PriorLevel", "StatedLevel", "TablePrior"]
 
-
-class PriorLevel(Protocol):
-    """How the counts of the nodes of a level divide among their children."""
-
-    def division(self, nodes: Counts, children: Counts) -> Division:
-        """That of some nodes with as many children each.
-
-        Args:
-            nodes: Their positions, shape (nodes,).
-            children: The positions of their children, shape (nodes, children).
-        """
-        ...
-
-    def scaled(self, factor: float) -> "PriorLevel":
-        """The same with so many times the concentration."""
-        ...
-
-    @property
-    def is_learned(self) -> bool:
-        """Whether it comes from the answers."""
-        ...
-
-    @property
-    def words(self) -> str:
-        """It in a few words, after the name of the level below."""
-        ...
-
-    @property
-    def parameters(self) -> dict[str, object]:
-        """Its numbers by their names."""
-        ...
+Counts = NDArray[np.int64]
 
 
 @frozen(eq=False)
@@ -62,9 +27,14 @@ class StatedLevel:
     """
 
     split: LevelSplit
+    is_learned: ClassVar[bool] = False
 
-    def division(self, nodes: Counts, children: Counts) -> Division:  # noqa: ARG002  (children tell it)
-        """By the concentrations or rates of the children."""
+    def division(self, children: Counts) -> Division:
+        """That of some nodes by the concentrations or rates of their children.
+
+        Args:
+            children: Their positions, as many of each node, shape (nodes, children).
+        """
         weights = self.split.weights[children]
         if self.split.is_multinomial:
             return Multinomial(weights)
@@ -77,11 +47,6 @@ class StatedLevel:
         """Rates stay as they are."""
         weights, is_multinomial = self.split
         return self if is_multinomial else StatedLevel(LevelSplit(weights * factor, is_multinomial))
-
-    @property
-    def is_learned(self) -> bool:
-        """No."""
-        return False
 
     @property
     def words(self) -> str:
@@ -113,8 +78,9 @@ class LearnedLevel:
     concentrations: Reals
     chances: Reals
     cells: Reals
+    is_learned: ClassVar[bool] = True
 
-    def division(self, nodes: Counts, children: Counts) -> Division:  # noqa: ARG002  (children tell it)
+    def division(self, children: Counts) -> Division:
         """A Dirichlet-multinomial division, of one of several concentrations."""
         logs = np.log(self.chances)
         number = children.shape[1]
@@ -130,11 +96,6 @@ class LearnedLevel:
     def scaled(self, factor: float) -> "LearnedLevel":
         """All possible concentrations times a factor."""
         return LearnedLevel(self.concentrations * factor, self.chances, self.cells)
-
-    @property
-    def is_learned(self) -> bool:
-        """Yes."""
-        return True
 
     @property
     def words(self) -> str:
@@ -154,24 +115,45 @@ class CellLevel:
 
     Attributes:
         law: Of the count of each cell.
-        is_given: Whether something else was known of the sum beforehand.
+        given: How many cells add up to a count of which other things were known before; None: what
+            they add up to is free.
     """
 
     law: CellLaw
-    is_given: bool
+    given: int | None
+    is_learned: ClassVar[bool] = True
 
-    def division(self, nodes: Counts, children: Counts) -> Division:  # noqa: ARG002  (all are alike)
+    def division(self, children: Counts) -> Division:  # noqa: ARG002  (all are alike)
         """By the probabilities of the cells' counts."""
-        return CellDivision(self.law, children.shape[1] if self.is_given else None)
+        return self
+
+    @property
+    def log_chances(self) -> Reals:
+        """One set, which is certain."""
+        return np.zeros(1)
+
+    def tilt(self, counts: Reals, children: int) -> Reals:  # noqa: ARG002  (a law is level enough)
+        """None."""
+        return np.zeros((counts.size, 1))
+
+    def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
+        """The probabilities of the counts of each child."""
+        logs = self.law.log_pmf_near(lows[..., None] + np.arange(width))
+        leaning = tilt[..., None, None] * np.arange(width)
+        return LogWeights(logs[:, None, :, 0], (logs - logs[..., :1])[:, None] + leaning)
+
+    def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
+        """1 over the probability of the sum that is given; 1 where it is free."""
+        leaning = tilt[..., None] * np.arange(width)
+        if self.given is None:
+            return LogWeights(np.zeros((lows.size, 1)), -leaning)
+        sums = CellSums(self.law, self.given)
+        logs = np.array([sums.log_pmf(low, width) for low in lows.tolist()])
+        return LogWeights(-logs[:, :1], (logs[:, :1] - logs)[:, None] - leaning)
 
     def scaled(self, factor: float) -> "CellLevel":  # noqa: ARG002  (its means fit the answers)
         """The same: a law of a cell has no concentration."""
         return self
-
-    @property
-    def is_learned(self) -> bool:
-        """Yes."""
-        return True
 
     @property
     def words(self) -> str:
@@ -185,9 +167,8 @@ class CellLevel:
         return self.law.to_dict()
 
 
-def cells_below(tree: Tree) -> Sequence[Reals]:
-    """How many cells each node of each level has."""
-    return [np.bincount(level).astype(np.float64) for level in tree.levels]
+# How the counts of the nodes of a level divide among their children.
+PriorLevel: TypeAlias = StatedLevel | LearnedLevel | CellLevel
 
 
 @frozen(eq=False, repr=False)

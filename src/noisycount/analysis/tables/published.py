@@ -7,12 +7,11 @@ from typing import Any, NamedTuple, Protocol, TypeGuard, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.answered import TableMechanisms
+from noisycount.analysis.tables.answers import TableMechanisms
 from noisycount.display.texts import OTHER_KEYS, label_text
 from noisycount.frozen import frozen
-from noisycount.model.tables.labels import KeyLabels, NodeLabels, RangeLabels
 from noisycount.model.tables.levels import TOTAL, Level
-from noisycount.model.tables.tree import Tree
+from noisycount.model.tables.tree import KeyLabels, NodeLabels, RangeLabels, Tree
 
 __all__ = ["TreeLevel", "asked", "longest_chain", "tree_of"]
 

@@ -1,18 +1,15 @@
-"""How the counts of a node are shared among transforms, each exact about its own target.
-
-Nodes and their children: the messages up, and the laws of the children down.
-"""
+"""Nodes and their children: how counts divide, the messages up, the laws of the children down."""
 
 from collections.abc import Sequence
 from dataclasses import field
 from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.crossing_sums import Crossing
-from noisycount.analysis.tables.divisions import Division, LogWeights
 from noisycount.analysis.tables.fast_sums import FastSum
+from noisycount.analysis.tables.given_sums import Crossing
 from noisycount.analysis.tables.sums import (
     PositiveSum,
     Tilted,
@@ -24,8 +21,158 @@ from noisycount.analysis.tables.sums import (
 )
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
+from noisycount.model.tables.splits import log_factorial, log_rising, log_rising_steps
 
-__all__ = ["Split", "zone_targets"]
+__all__ = ["Dirichlet", "Division", "LogWeights", "Multinomial", "Split", "zone_targets"]
+
+Counts = NDArray[np.int64]
+_ONE = np.zeros(1)
+
+
+class LogWeights(NamedTuple):
+    """Logarithms of the weights of runs of counts, tilted.
+
+    Attributes:
+        at_low: Of the first count of each run, not tilted.
+        above: Of each count of the run minus that, plus the tilt times its distance from the first.
+    """
+
+    at_low: Reals
+    above: Reals
+
+
+class Division(Protocol):
+    """P[k_1, …, k_m | k] = factor(k)·Π_c weight_c(k_c) of several nodes with as many children each.
+
+    There may be several sets of parameters, the same number for each node. A tilt, in nats a
+    record, is added to the steps of weights and taken from those of the factor: it changes no
+    product, and keeps the digits of weights that rise or fall steeply.
+    """
+
+    @property
+    def log_chances(self) -> Reals:
+        """The logarithm of the probability of each set of parameters, shape (sets,)."""
+        ...
+
+    def tilt(self, counts: Reals, children: int) -> Reals:
+        """Tilts under which weights are about level if counts are shared, shape (nodes, sets)."""
+        ...
+
+    def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
+        """Of so many counts of each child, shape (nodes, sets, children, …).
+
+        Args:
+            lows: Their first counts, shape (nodes, children).
+            width: How many counts.
+            tilt: Shape (nodes, sets).
+        """
+        ...
+
+    def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
+        """Of so many counts of each node, shape (nodes, sets, …).
+
+        Args:
+            lows: Their first counts, shape (nodes,).
+            width: How many counts.
+            tilt: Shape (nodes, sets).
+        """
+        ...
+
+
+@frozen(eq=False)
+class Dirichlet:
+    """Dirichlet-multinomial divisions, of several possible concentrations.
+
+    Args:
+        concentrations: Of the children, shape (nodes, sets, children); where they are equal, an
+            axis may have length 1.
+        total: Their sums, shape (nodes, sets), or (1, sets).
+        log_chances: The logarithm of the probability of each set, shape (sets,).
+    """
+
+    concentrations: Reals
+    total: Reals
+    log_chances: Reals = field(default_factory=lambda: _ONE)
+
+    def tilt(self, counts: Reals, children: int) -> Reals:
+        """Minus the step of an average child."""
+        return -log_rising_steps(counts[:, None] / children, self.total / children)
+
+    def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
+        """Γ(k + a)/(k!·Γ(a)) of each child."""
+        nodes, children = lows.shape
+        shape = nodes, self.total.shape[1], children
+        at_low = np.broadcast_to(_rising(lows[:, None], self.concentrations), shape)
+        leaning = tilt[..., None, None] * np.arange(width)
+        first = int(lows.min())
+        span = int(lows.max()) - first + width
+        if self.concentrations.size == shape[1] and span <= lows.size * width:
+            counts = np.arange(first, first + span - 1)
+            runs = _cumulated(log_rising_steps(counts, self.concentrations[0]))
+            places = (lows - first)[:, None, :, None] + np.arange(width)
+            sets = np.arange(shape[1])[:, None, None]
+            return LogWeights(at_low, runs[sets, places] - runs[sets, places[..., :1]] + leaning)
+        counts = lows[:, None, :, None] + np.arange(width - 1)
+        steps = log_rising_steps(counts, self.concentrations[..., None])
+        steps = np.broadcast_to(steps, (*shape, width - 1)) + tilt[..., None, None]
+        return LogWeights(at_low, _cumulated(steps))
+
+    def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
+        """k!·Γ(A)/Γ(k + A)."""
+        counts = lows[:, None, None] + np.arange(width - 1)
+        steps = -log_rising_steps(counts, self.total[..., None]) - tilt[..., None]
+        return LogWeights(-_rising(lows[:, None], self.total), _cumulated(steps))
+
+
+@frozen(eq=False)
+class Multinomial:
+    """Divisions by known rates.
+
+    Args:
+        rates: Of the children; those of a node add up to 1; shape (nodes, children).
+    """
+
+    rates: Reals
+
+    @property
+    def log_chances(self) -> Reals:
+        """One set, which is certain."""
+        return _ONE
+
+    def tilt(self, counts: Reals, children: int) -> Reals:  # noqa: ARG002  (rates tell the shares)
+        """ln(k), as q/(k·q) is the step of a child with its share of a count k."""
+        return np.log(np.maximum(counts, 1.0))[:, None]
+
+    def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
+        """q^k/k! of each child."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.rates)
+        first = np.where(lows > 0, lows, 1.0)
+        at_low = np.where(lows > 0, first * logs - log_factorial(first), 0.0)
+        counts = lows[..., None] + np.arange(width - 1.0)
+        steps = logs[..., None] + tilt[..., None] - np.log1p(counts)
+        return LogWeights(at_low[:, None], _cumulated(steps)[:, None])
+
+    def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
+        """K!."""
+        counts = lows[:, None, None] + np.arange(width - 1.0)
+        at_low = log_factorial(lows[:, None].astype(np.float64))
+        return LogWeights(at_low, _cumulated(np.log1p(counts) - tilt[..., None]))
+
+
+def _rising(counts: Counts, concentrations: Reals) -> Reals:
+    """The logarithm of Γ(k + a)/(k!·Γ(a)), which is 0 where all counts are."""
+    if counts.any():
+        return log_rising(counts, concentrations)
+    return np.zeros(np.broadcast_shapes(counts.shape, concentrations.shape))
+
+
+def _cumulated(steps: Reals) -> Reals:
+    """The sums of the steps so far on the last axis, from 0."""
+    padded = np.zeros((*steps.shape[:-1], steps.shape[-1] + 1))
+    np.cumsum(steps, axis=-1, out=padded[..., 1:])
+    return padded
+
 
 SIDES = 8.0  # standard deviations of the law of a count that zones reach on both sides
 _LEAST = 0.25  # records
@@ -53,7 +200,6 @@ _MOST_ZONES = 128
 _LITTLE = 1e-12  # of a law: so little need not be bounded better
 _FEW = 1 << 20  # weights times nodes, for which bounds of any steepness take little time
 _ROUNDED = 2.0  # times the floor: at most so large is what rounding takes below it
-Counts = NDArray[np.int64]
 
 
 @frozen(eq=False)
@@ -96,7 +242,6 @@ class Split:
     is_positive: bool = False
     tilts: Reals | None = None
     is_bounded: bool = False
-    _leaning: Reals | None = field(default=None, init=False, repr=False)
 
     @property
     def _zones(self) -> int:
@@ -104,8 +249,11 @@ class Split:
         return int(self.targets.shape[1])
 
     @cached_property
-    def _parts(self) -> tuple[Tilted, Reals]:
-        """The children's laws under tilts, and the logarithms of their first weights."""
+    def _parts(self) -> tuple[Tilted, Reals, Reals | None]:
+        """The children's laws under tilts, and the logarithms of their first weights.
+
+        Where bounds are wanted and weights few, the logarithms of all weights too.
+        """
         middle = self.targets[:, self._zones // 2]
         base = self.division.tilt(middle, self.lows.shape[1])
         weights = self.division.weights(self.lows, self.logs.shape[-1], base)
@@ -118,10 +266,11 @@ class Split:
             self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zones
         )
         found = tilted_to(logs, wanted, start)
+        leaning = None
         if self.is_bounded and logs.size * len(logs) <= _FEW:
             places = np.arange(logs.shape[-1], dtype=np.float64)
-            object.__setattr__(self, "_leaning", logs + found.tilts[..., None, None] * places)
-        return found._replace(tilts=base + found.tilts), at_low
+            leaning = logs + found.tilts[..., None, None] * places
+        return found._replace(tilts=base + found.tilts), at_low, leaning
 
     @property
     def laws(self) -> Reals:
@@ -136,7 +285,11 @@ class Split:
     @cached_property
     def _sum(self) -> FastSum | PositiveSum:
         """The sums of the children."""
-        return (PositiveSum if self.is_positive else FastSum)(self._parts[0].laws)
+        return self._kind(self.laws)
+
+    @property
+    def _kind(self) -> type[FastSum | PositiveSum]:
+        return PositiveSum if self.is_positive else FastSum
 
     @property
     def low(self) -> Counts:
@@ -152,34 +305,24 @@ class Split:
     @cached_property
     def _weighed(self) -> tuple[Reals, Reals]:
         """The logarithms of what laws of sums are multiplied by, and what was taken from them."""
-        tilted, at_low = self._parts
-        at_first, above = self._division_factor(tilted.tilts)
-        chances = np.repeat(self.division.log_chances, self._zones)
-        leaned = tilted.tilts * self._sum.first[:, None]
-        constants = tilted.constants + at_low + at_first - leaned + chances
-        largest = constants.max(axis=-1)
-        factors = above + (constants - largest[:, None])[..., None]
-        return np.where(self._is_near, factors, -np.inf), largest
-
-    def _division_factor(self, tilts: Reals) -> LogWeights:
-        """The factor of the division under the tilts of each zone."""
-        width = self._sum.law.shape[-1]
+        tilted, at_low, _ = self._parts
+        tilts, width = tilted.tilts, self._sum.law.shape[-1]
         zones = [
             self.division.factor(self.low, width, tilts[:, zone :: self._zones])
             for zone in range(self._zones)
         ]
-        at_low, above = (np.stack(parts, axis=2) for parts in zip(*zones, strict=True))
-        return LogWeights(at_low.reshape(tilts.shape), above.reshape(*tilts.shape, width))
-
-    @property
-    def _is_near(self) -> NDArray[np.bool_]:
-        """Whether counts are in the zone of a transform, shape (nodes, sets·zones, counts)."""
-        counts = self.low[:, None, None] + np.arange(self._sum.law.shape[-1])
+        at_first, above = (np.stack(parts, axis=2) for parts in zip(*zones, strict=True))
+        chances = np.repeat(self.division.log_chances, self._zones)
+        leaned = tilts * self._sum.first[:, None]
+        constants = tilted.constants + at_low + at_first.reshape(tilts.shape) - leaned + chances
+        largest = constants.max(axis=-1)
+        factors = above.reshape(*tilts.shape, width) + (constants - largest[:, None])[..., None]
+        # each count belongs to the transform whose target is nearest
+        counts = self.low[:, None, None] + np.arange(width)
         ends = (self.targets[:, 1:] + self.targets[:, :-1]) / 2
         zone = (counts > ends[..., None]).sum(axis=1)[:, None]
         own = np.tile(np.arange(self._zones), self.division.log_chances.size)
-        is_near: NDArray[np.bool_] = zone == own[None, :, None]
-        return is_near
+        return np.where(zone == own[None, :, None], factors, -np.inf), largest
 
     @property
     def messages_of_sets(self) -> Reals:
@@ -203,18 +346,13 @@ class Split:
             return kept
         return np.where(is_kept, kept, sum_of_logs(self._weighed[0] + self._rare, axis=1))
 
-    @property
-    def _floor(self) -> float:
-        """The part of the largest probability that a sum which is not kept has at most."""
-        return _ROUNDED * self._sum.floor
-
     @cached_property
     def _rare(self) -> Reals:
         """Upper bounds of the logarithms of the probabilities of sums that are not kept.
 
         −inf where a sum is kept or cannot be; shape (nodes, sets·zones, counts).
         """
-        law, tilted = self._sum.law, self._parts[0]
+        law, (tilted, _, leaning) = self._sum.law, self._parts
         places = np.arange(law.shape[-1], dtype=np.float64) + self._sum.first[:, None, None]
         places = np.broadcast_to(places, law.shape)
         is_rare = (law == 0) & (places >= tilted.least[..., None])
@@ -224,9 +362,9 @@ class Split:
         largest = law.max(axis=-1, keepdims=True)
         known = moments(self.laws)
         chernoff = log_bounds(self.laws, known, places)
-        if self._leaning is not None:
-            np.minimum(chernoff, steep_bounds(self._leaning, known, places), out=chernoff)
-        bounds = np.minimum(np.log(self._floor * largest), chernoff)
+        if leaning is not None:
+            np.minimum(chernoff, steep_bounds(leaning, known, places), out=chernoff)
+        bounds = np.minimum(np.log(_ROUNDED * self._sum.floor * largest), chernoff)
         return np.where(is_rare, bounds, -np.inf)
 
     def descent(self, laws: Reals) -> Descent:
@@ -240,7 +378,7 @@ class Split:
         exact = self._sum.law > 0
         outside = laws[:, None] * np.exp(np.where(exact, logs, -np.inf))
         rests = self._sum.rests(outside)
-        joint = np.einsum("nscw,nscw->ncw", self._parts[0].laws, rests.values)
+        joint = np.einsum("nscw,nscw->ncw", self.laws, rests.values)
         parts = (outside * self._sum.law).sum(axis=-1)
         chances = parts.reshape(len(laws), -1, self._zones).sum(axis=-1)
         whole = joint.sum(axis=-1, keepdims=True)
@@ -260,8 +398,7 @@ class Split:
 
     def sum_of(self, children: NDArray[np.bool_]) -> tuple[int, Reals]:
         """The first place and the law, for each set, of the sum of some children of one node."""
-        kind = type(self._sum)
-        found = kind(self._parts[0].laws[:, :, children])
+        found = self._kind(self.laws[:, :, children])
         return int(found.first[0]), found.law[0]
 
     def crossing(self, parts: Sequence[tuple[int, Reals]], laws: Reals) -> "Crossing":
@@ -284,8 +421,8 @@ class Split:
         Where other sets of parameters keep a count no more than its probability is taken as lost.
         """
         law = self._sum.law
-        largest = law.max(axis=-1, keepdims=True)
-        lost = _shared(laws, np.where(law > 0, -np.inf, logs + np.log(self._floor * largest)))
+        floor = _ROUNDED * self._sum.floor * law.max(axis=-1, keepdims=True)
+        lost = _shared(laws, np.where(law > 0, -np.inf, logs + np.log(floor)))
         return lost if lost.max(initial=0.0) < _LITTLE else _shared(laws, logs + self._rare)
 
 

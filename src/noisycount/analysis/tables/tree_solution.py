@@ -1,120 +1,330 @@
-"""Whole tables drawn from the joint law of all counts of a tree, given all answers.
+"""What a table's counts are, by two passes over its tree that are repeated until nothing is lost.
 
-The exact law of a sum of any cells of a tree, given all answers.
-
-What a table's counts are, by two passes over its tree.
+Laws of nodes, of sums of any cells, and whole tables drawn from the joint law of all counts.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.crossing_sums import Complexes, Crossing
-from noisycount.analysis.tables.drawn_sums import drawn_places, drawn_summands
-from noisycount.analysis.tables.fast_sums import law_by_characteristic
-from noisycount.analysis.tables.learning import EXACT, LEARNED, Solved, divisions_of, solved
-from noisycount.analysis.tables.level_answers import LevelAnswers
-from noisycount.analysis.tables.model import Branches, Counts, Model, Settings
-from noisycount.analysis.tables.passes import NodeLaw, Summary, placed, resplit, table_law
-from noisycount.analysis.tables.prior import PriorLevel
+from noisycount.analysis.tables.answers import LevelAnswers
+from noisycount.analysis.tables.fast_sums import Complexes, law_by_characteristic
+from noisycount.analysis.tables.given_sums import Crossing, drawn_places, drawn_summands
+from noisycount.analysis.tables.model import Counts, Model, Settings
+from noisycount.analysis.tables.passes import (
+    Branches,
+    Down,
+    NodeLaw,
+    Summary,
+    Up,
+    downward,
+    placed,
+    resplit,
+    table_law,
+    upward,
+)
+from noisycount.analysis.tables.prior import CellLevel, PriorLevel
 from noisycount.analysis.tables.split import Split
+from noisycount.analysis.tables.wide_laws import lattice_law
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TableLaw
 from noisycount.model.laws.gamma import Reals
+from noisycount.model.laws.smooth_law import SmoothLaw
 
-__all__ = ["TreeSolution"]
+__all__ = ["EXACT", "LEARNED", "TreeSolution", "about", "coarse", "mended"]
 
+EXACT = 5e-11  # total variation that transforms may move a law at a node where the prior is stated
+
+# The same where it is learned: rare concentrations have laws of their own, far from the others.
+LEARNED = 1e-3
+_MOVES = 1  # times that a target is moved before counts are shared among zones
+_MOST_ZONES = 33
+_REPEATS = 5  # passes, of which two are usual
+_MOST_REPEATS = 20  # the same where answers contradict each other, so that targets begin far away
+_GROSS = 1e-3  # total variation: with more than that a law is not known yet
 _AT_ONCE = 1 << 23  # counts of the cells that are drawn down a tree at a time
 _TOGETHER = 1 << 21  # counts that are drawn of one level at a time
 
 
-def tree_draws(solution: "TreeSolution", number: int, random: np.random.Generator) -> Counts:
-    """Tables of counts of the cells, shape (number, cells).
+@frozen(eq=False)
+class TreeSolution:
+    """The laws of all counts of a tree, where noise is wide each a whole number of packs.
 
-    Down from the root each count divides among the children of its node: which set of parameters
-    it does so by is drawn given the count, then the children given both.
+    A learned prior divides packs as it would records: by chance alone a child of a count k has a
+    variance of records·k/4 at most, not of k/4. For a concentration A of all children that is at
+    most A·records²/16 more than it would be.
+
+    Attributes:
+        model: The tree and its answers, in packs.
+        levels: How counts divide.
+        told: The answers in records.
+        records: Of a pack.
+        up: The way up.
+        down: The way down, level by level.
+        settings: How the passes were computed.
+    """
+
+    model: Model
+    levels: tuple[PriorLevel, ...]
+    told: tuple[LevelAnswers, ...]
+    records: int
+    up: Up
+    down: tuple[Down, ...]
+    settings: Settings
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        levels: tuple[PriorLevel, ...],
+        settings: Settings,
+        told: tuple[LevelAnswers, ...],
+        records: int = 1,
+    ) -> Self:
+        """Both passes, until no window is too short and no transform moved a law by too much.
+
+        Where many passes do not reach that, what was reached is told in `rounding`.
+
+        Args:
+            model: The table, in packs of so many records.
+            levels: How counts divide.
+            settings: Those to begin with.
+            told: The answers in records.
+            records: Of a pack.
+
+        Raises:
+            ValueError: If no table has the answers.
+        """
+        aim = LEARNED if any(level.is_learned for level in levels) else EXACT
+        for repeat in range(_MOST_REPEATS):
+            up = upward(model, settings, levels)
+            down = downward(model, settings, levels, up)
+            found = cls(model, levels, told, records, up, down, replace(settings, tilts=up.tilts))
+            wrong, is_shared = coarse(down, aim), repeat >= _MOVES
+            # a law goes on beyond its window, and all sums are exact enough to show that
+            is_cut = not any(own.rounding.any() for own in down) and any(
+                own.short.any() for own in down
+            )
+            is_late = repeat + 1 >= _REPEATS and not is_cut
+            if is_late or not any(map(np.any, (*wrong, down[-1].short))):
+                found = found._bounded() if aim == EXACT else found
+                wrong, is_shared = [own.rounding > aim for own in found.down[:-1]], True
+                worst = max(float(own.rounding.max()) for own in found.down)
+                is_over = is_late and (worst <= _GROSS or aim > EXACT)
+                if is_over or not any(map(np.any, wrong)):
+                    break
+            settings = mended(settings, down, wrong, is_shared=is_shared)
+        return found
+
+    def _bounded(self) -> Self:
+        """The same with bounds of what transforms moved and left out at each node.
+
+        Where upper bounds stand for what was left out all weights of tables are at least the true
+        ones, so that the share of tables with such a count is at least what the laws lack.
+        """
+        settings = replace(self.settings, is_bounded=True)
+        above = upward(self.model, settings, self.levels)
+        bounds = downward(self.model, settings, self.levels, above)
+        pairs = zip(self.down, bounds, strict=True)
+        return replace(self, down=tuple(replace(own, rounding=one.rounding) for own, one in pairs))
+
+    @property
+    def rounding(self) -> float:
+        """A bound of the total variation by which rounding moved any law; see `TablePosterior`."""
+        return math.fsum(float(own.rounding.sum()) for own in self.down)
+
+    @property
+    def evidence(self) -> float:
+        """The logarithm of the probability, or the density, of the answers in records."""
+        numbers = sum(int((~one.suppressed).sum()) for one in self.told)
+        is_open = not any(isinstance(level, CellLevel) for level in self.levels)
+        return self.up.evidence + (is_open - numbers) * math.log(self.records)
+
+    def answers(self, level: int) -> tuple[LevelAnswers, ...]:
+        """What was answered about a level, from 0, that of the root."""
+        return tuple(one for one in self.told if one.level == level)
+
+    def summary(self, level: int) -> Summary:
+        """The estimates of a level; quantiles are whole packs."""
+        own, size = self.down[level].summary, self.records
+        if size == 1:
+            return own
+        return Summary(
+            own.mean * size, own.std * size, own.median * size, own.low * size, own.high * size
+        )
+
+    def law(self, level: int, position: int) -> TableLaw | SmoothLaw:
+        """The law of a node's count."""
+        if level < len(self.up.levels):
+            return self._in_records(self.down[level].laws[position])
+        parent = int(self.model.tree.parents(level)[position])
+        split = self.split(level - 1, parent)
+        above = self.placed(level - 1, parent, split)[None]
+        child = int(np.flatnonzero(self.model.children(level - 1, parent) == position)[0])
+        law = split.descent(above).laws[0, child]
+        return self._in_records(NodeLaw(int(split.lows[0, child]), law))
+
+    def _in_records(self, node: NodeLaw) -> TableLaw | SmoothLaw:
+        """A law in packs, with lines between them."""
+        law = table_law(node)
+        if self.records == 1:
+            return law
+        return lattice_law(law.first, np.exp(law.log_probabilities), self.records)
+
+    def split(self, level: int, position: int) -> Split:
+        """A node and its children."""
+        children = self.model.children(level, position)[None]
+        some = Branches(level, np.array([position]), children)
+        return resplit(self.model, self.settings, self.levels, self.up, some)
+
+    def placed(self, level: int, position: int, split: Split) -> Reals:
+        """The law of a node above the cells, at the counts of its split."""
+        row: Reals = placed(self.down[level].laws, np.array([position]), split)[0]
+        return row
+
+    def sum_law(self, is_in: NDArray[np.bool_]) -> TableLaw | SmoothLaw:
+        """The law of the sum of some cells, but not all.
+
+        Its characteristic function is one pass up the tree: that of a node given its count is the
+        average of the product of those of its children over how the count divides. Nodes of which
+        all cells are in the sum, or none, need no pass.
+
+        Args:
+            is_in: Which, shape (cells,).
+        """
+        tree, cells, root = self.model.tree, self.down[-1].summary, self.down[0].laws[0]
+        mean = float(cells.mean[is_in].sum())
+        centre = round(mean)
+        shares = [np.bincount(level, is_in) / np.bincount(level) for level in tree.levels]
+        deviation = float(np.sqrt((cells.std[is_in] ** 2).sum()))
+        top = _PartlySummed.of(self, shares, (0, 0))
+
+        def characteristic(angles: Reals) -> Complexes:
+            values = top.given_counts(angles, root.low, root.law.size) @ root.law
+            turned: Complexes = values * np.exp(1j * angles * (top.middle - centre))
+            return turned
+
+        reach = -centre, root.low + root.law.size - 1 - centre
+        spread = max(deviation, self._spread_of_whole(shares))
+        low, law = law_by_characteristic(characteristic, mean - centre, spread, reach)
+        return self._in_records(NodeLaw(centre + low, law))
+
+    def _spread_of_whole(self, shares: Sequence[Reals]) -> float:
+        """The root of the summed variances of the largest nodes that are wholly in a sum."""
+        variance = 0.0
+        for level, (share, own) in enumerate(zip(shares, self.down, strict=True)):
+            whole = share == 1
+            if level:
+                whole &= shares[level - 1][self.model.tree.parents(level)] < 1
+            variance += float((own.summary.std[whole] ** 2).sum())
+        return float(np.sqrt(variance))
+
+    def draws(self, number: int, random: np.random.Generator) -> Counts:
+        """Tables of counts of the cells, shape (number, cells).
+
+        Down from the root each count divides among the children of its node: which set of
+        parameters it does so by is drawn given the count, then the children given both.
+        """
+        tables = np.empty((number, self.model.tree.cells), np.int64)
+        step = max(1, _AT_ONCE // tables.shape[1])
+        for start in range(0, number, step):
+            some = tables[start : start + step]
+            some[:] = self._drawn(len(some), random)
+        return tables * self.records
+
+    def _drawn(self, number: int, random: np.random.Generator) -> Counts:
+        """A few of them, in packs."""
+        root = self.down[0].laws[0]
+        counts = root.low + drawn_places(root.law[None], np.zeros((number, 1), np.int64), random)
+        for level, size in enumerate(self.model.tree.sizes[1:]):
+            below = np.empty((number, size), np.int64)
+            for some, split in self._splits(level):
+                nodes, children = some.children.shape
+                step = max(1, _TOGETHER // (number * children))
+                messages = split.messages_of_sets
+                for start in range(0, nodes, step):
+                    part = np.arange(start, min(start + step, nodes))
+                    own = counts[:, some.nodes[part]]
+                    drawn = _divided(split, messages, part, own, random)
+                    below[:, some.children[part].ravel()] = drawn
+            counts = below
+        return counts
+
+    def _splits(self, level: int) -> Iterator[tuple[Branches, Split]]:
+        """All nodes of a level above the cells, and their children."""
+        for some, kept in self.up.levels[level].branches:
+            yield some, kept or resplit(self.model, self.settings, self.levels, self.up, some)
+
+
+def coarse(down: Sequence[Down], aim: float) -> list[NDArray[np.bool_]]:
+    """Whether transforms moved the laws of nodes above the cells by too much, or cut them off."""
+    return [(own.rounding > aim) | own.short for own in down[:-1]]
+
+
+def mended(
+    settings: Settings, down: Sequence[Down], wrong: Sequence[NDArray[np.bool_]], *, is_shared: bool
+) -> Settings:
+    """Settings with other targets, or zones, where transforms moved laws, and wider windows.
 
     Args:
-        solution: The laws of all counts.
-        number: How many tables.
-        random: What draws uniform numbers.
+        settings: With which the laws were found.
+        down: What was found.
+        wrong: Which nodes above the cells have laws that were moved, level by level.
+        is_shared: Whether the counts of these are to be shared among zones.
     """
-    tables = np.empty((number, solution.model.tree.cells), np.int64)
-    step = max(1, _AT_ONCE // tables.shape[1])
-    for start in range(0, number, step):
-        some = tables[start : start + step]
-        some[:] = _drawn(solution, len(some), random)
-    return tables
+    targets, spreads = list(settings.targets), list(settings.spreads)
+    zones = list(settings.zones)
+    for level, (moved, found, own) in enumerate(zip(wrong, down, zones, strict=False)):
+        told = found.summary
+        targets[level] = np.where(moved, told.mean, targets[level])
+        spreads[level] = np.where(moved, np.maximum(told.std, 0.5), spreads[level])
+        if is_shared:
+            more = np.minimum(np.maximum(found.zones, 2 * own + 1), _MOST_ZONES)
+            zones[level] = np.where(moved, more, own)
+    pairs = zip(settings.widened, down, strict=True)
+    widened = tuple(np.where(found.short, 2 * wide + 1, wide) for wide, found in pairs)
+    ends = None if down[-1].short.any() else settings.ends
+    return Settings(tuple(targets), tuple(spreads), tuple(zones), widened, ends)
 
 
-def _drawn(solution: "TreeSolution", number: int, random: np.random.Generator) -> Counts:
-    """A few of them."""
-    sizes = solution.model.tree.sizes
-    root = solution.root
-    counts = root.low + drawn_places(root.law[None], np.zeros((number, 1), np.int64), random)
-    for level, size in enumerate(sizes[1:]):
-        below = np.empty((number, size), np.int64)
-        for some, split in solution.splits(level):
-            nodes, children = some.children.shape
-            step = max(1, _TOGETHER // (number * children))
-            told = split.messages_of_sets
-            for start in range(0, nodes, step):
-                part = np.arange(start, min(start + step, nodes))
-                own = counts[:, some.nodes[part]]
-                kind = _kinds(split, told, part, own, random)
-                drawn = _children(split, part, own, kind, random)
-                below[:, some.children[part].ravel()] = drawn
-        counts = below
-    return counts
+def about(settings: Settings, down: Sequence[Down]) -> Settings:
+    """Settings about the laws that were found, in windows that end with them."""
+    return replace(
+        settings,
+        targets=tuple(own.summary.mean for own in down),
+        spreads=tuple(own.summary.std for own in down),
+        ends=None if down[-1].short.any() else down[-1].ends,
+    )
 
 
-def _kinds(
-    split: Split, told: Reals, nodes: Counts, counts: Counts, random: np.random.Generator
+def _divided(
+    split: Split, messages: Reals, nodes: Counts, counts: Counts, random: np.random.Generator
 ) -> Counts:
-    """The law of the children by which each count divides, shape (draws, nodes).
+    """Counts of the children of nodes drawn given those of the nodes, shape (draws, children).
 
     Args:
         split: The nodes.
-        told: Messages of each set, shape (nodes, sets, counts).
+        messages: Of each set, shape (nodes, sets, counts).
         nodes: Of which counts are divided.
         counts: Shape (draws, nodes).
         random: What draws uniform numbers.
     """
-    logs = told[nodes, :, counts - split.low[nodes]]
+    logs = messages[nodes, :, counts - split.low[nodes]]
     weights = np.exp(logs - logs.max(axis=-1, keepdims=True)).reshape(counts.size, -1)
     own = drawn_places(weights, np.arange(counts.size), random).reshape(counts.shape)
     targets = split.targets.reshape(len(split.lows), -1)[nodes]
     ends = (targets[:, 1:] + targets[:, :-1]) / 2
     zone = (counts[..., None] > ends).sum(axis=-1)
-    kinds: Counts = own * targets.shape[1] + zone
-    return kinds
-
-
-def _children(
-    split: Split, nodes: Counts, counts: Counts, kind: Counts, random: np.random.Generator
-) -> Counts:
-    """The counts of the children of nodes, given those of the nodes, shape (draws, children)."""
     laws, lows = split.laws[nodes], split.lows[nodes]
-    family = np.arange(nodes.size) * laws.shape[1] + kind
+    family = np.arange(nodes.size) * laws.shape[1] + own * targets.shape[1] + zone
     sums = counts - lows.sum(axis=-1)
     places = drawn_summands(laws.reshape(-1, *laws.shape[2:]), family.ravel(), sums.ravel(), random)
     drawn: Counts = lows + places.reshape(*counts.shape, -1)
     return drawn.reshape(len(counts), -1)
-
-
-class _CharacteristicFunction(NamedTuple):
-    """E[e^(i·t·S) | the node's count, the answers below], S the part of the sum that is in it.
-
-    Attributes:
-        low: The first count.
-        values: From there on, shape (angles, counts); its modulus is at most 1.
-    """
-
-    low: int
-    values: Complexes
 
 
 class _Part(NamedTuple):
@@ -128,20 +338,20 @@ class _Part(NamedTuple):
 
     law: Reals
     counts: Counts | None = None
-    inner: "_Node | None" = None
+    inner: "_PartlySummed | None" = None
 
     def weighed(self, angles: Reals) -> Complexes:
         """The law times the characteristic function given the count."""
         if self.inner is not None:
-            told = _at(self.inner.told(angles), self.inner.lowest, self.law.shape[-1])
-            return self.law * told[:, None]
+            inner = self.inner.given_counts(angles, self.inner.lowest, self.law.shape[-1])
+            return self.law * inner[:, None]
         turns = np.ones(1) if self.counts is None else np.exp(1j * angles[:, None] * self.counts)
         return np.broadcast_to(self.law * turns[..., None, :], (angles.size, *self.law.shape))
 
 
 @frozen(eq=False)
-class _Node:
-    """A node that is partly in the sum, and the parts of its sum.
+class _PartlySummed:
+    """A node of which some cells are in a sum, but not all.
 
     Attributes:
         lowest: The lowest count in its parent's split; 0 for the root.
@@ -159,7 +369,7 @@ class _Node:
 
     @classmethod
     def of(
-        cls, solution: "TreeSolution", shares: list[Reals], node: tuple[int, int], lowest: int = 0
+        cls, solution: TreeSolution, shares: list[Reals], node: tuple[int, int], lowest: int = 0
     ) -> Self:
         """A node by its level and position, with all below it that are partly in the sum."""
         level, position = node
@@ -185,144 +395,15 @@ class _Node:
         crossing = split.crossing(pairs, solution.placed(level, position, split))
         return cls(lowest, int(split.low[0]), tuple(parts), crossing, middle)
 
-    def told(self, angles: Reals) -> _CharacteristicFunction:
-        """The characteristic function given the count."""
-        return _CharacteristicFunction(
-            self.low, self.crossing.averages([one.weighed(angles) for one in self.parts])
-        )
+    def given_counts(self, angles: Reals, low: int, width: int) -> Complexes:
+        """The characteristic function given each of so many counts from the lowest on.
 
-
-def tree_sum(solution: "TreeSolution", is_in: NDArray[np.bool_]) -> TableLaw:
-    """The law of the sum of some cells.
-
-    Its characteristic function is one pass up the tree: that of a node given its count is the
-    average of the product of those of its children over how the count divides. Nodes of which all
-    cells are in the sum, or none, need no pass.
-
-    Args:
-        solution: The laws of all counts.
-        is_in: Which cells are added up, shape (cells,); some but not all.
-    """
-    model, root = solution.model, solution.root
-    summary = solution.summary(model.tree.depth - 1)
-    mean = float(summary.mean[is_in].sum())
-    centre = round(mean)
-    shares = [np.bincount(level, is_in) / np.bincount(level) for level in model.tree.levels]
-    deviation = float(np.sqrt((summary.std[is_in] ** 2).sum()))
-    spread = max(deviation, float(_boundary(solution, shares)))
-    top = _Node.of(solution, shares, (0, 0))
-
-    def characteristic(angles: Reals) -> Complexes:
-        values = _at(top.told(angles), root.low, root.law.size) @ root.law
-        turned: Complexes = values * np.exp(1j * angles * (top.middle - centre))
-        return turned
-
-    reach = -centre, root.low + root.law.size - 1 - centre
-    low, law = law_by_characteristic(characteristic, mean - centre, spread, reach)
-    return table_law(NodeLaw(centre + low, law))
-
-
-def _boundary(solution: "TreeSolution", shares: list[Reals]) -> float:
-    """The root of the summed variances of the largest nodes that are wholly in the sum."""
-    variance = 0.0
-    for level, share in enumerate(shares):
-        whole = share == 1
-        if level:
-            whole &= shares[level - 1][solution.model.tree.parents(level)] < 1
-        variance += float((solution.summary(level).std[whole] ** 2).sum())
-    return float(np.sqrt(variance))
-
-
-def _at(told: _CharacteristicFunction, low: int, width: int) -> Complexes:
-    """The values at so many counts from the lowest on, 0 where there are none."""
-    values = np.zeros((told.values.shape[0], width), dtype=np.complex128)
-    first = max(low, told.low)
-    after = max(first, min(low + width, told.low + told.values.shape[1]))
-    values[:, first - low : after - low] = told.values[:, first - told.low : after - told.low]
-    return values
-
-
-@frozen(eq=False)
-class TreeSolution:
-    """The laws of all counts of a tree.
-
-    Attributes:
-        model: The tree and its answers.
-        levels: How counts divide.
-        solved: What both passes tell.
-    """
-
-    model: Model
-    levels: tuple[PriorLevel, ...]
-    solved: Solved
-
-    @classmethod
-    def of(cls, model: Model, levels: tuple[PriorLevel, ...], settings: Settings) -> "TreeSolution":
-        """That of a model under a prior."""
-        aim = LEARNED if any(level.is_learned for level in levels) else EXACT
-        return cls(model, levels, solved(model, divisions_of(levels), settings, aim))
-
-    @property
-    def rounding(self) -> float:
-        """A bound of the total variation by which rounding moved any law; see `TablePosterior`."""
-        return math.fsum(float(moved.sum()) for moved in self.solved.down.rounding)
-
-    @property
-    def evidence(self) -> float:
-        """The logarithm of the probability of the answers."""
-        return self.solved.up.evidence
-
-    @property
-    def root(self) -> NodeLaw:
-        """The law of the root's count."""
-        return self.solved.down.laws[0][0]
-
-    def answers(self, level: int) -> tuple[LevelAnswers, ...]:
-        """What was answered about a level, from 0, that of the root."""
-        return self.model.levels[level].answers
-
-    def summary(self, level: int) -> Summary:
-        """The estimates of a level."""
-        return self.solved.down.summaries[level]
-
-    def law(self, level: int, position: int) -> TableLaw:
-        """The law of a node's count."""
-        laws = self.solved.down.laws
-        if level < len(laws):
-            return table_law(laws[level][position])
-        parent = int(self.model.tree.parents(level)[position])
-        split = self.split(level - 1, parent)
-        above = self.placed(level - 1, parent, split)[None]
-        child = int(np.flatnonzero(self.model.children(level - 1, parent) == position)[0])
-        return table_law(NodeLaw(int(split.lows[0, child]), split.descent(above).laws[0, child]))
-
-    def sum_law(self, is_in: NDArray[np.bool_]) -> TableLaw:
-        """The law of the sum of some cells, but not all.
-
-        Args:
-            is_in: Which, shape (cells,).
+        E[e^(i·t·S) | the count, the answers below], S the part of the sum that is in the node; its
+        modulus is at most 1; 0 where there is no such count.
         """
-        return tree_sum(self, is_in)
-
-    def draws(self, number: int, random: np.random.Generator) -> NDArray[np.int64]:
-        """Tables of counts of the cells, shape (number, cells)."""
-        return tree_draws(self, number, random)
-
-    def splits(self, level: int) -> Iterator[tuple[Branches, Split]]:
-        """All nodes of a level above the cells, and their children."""
-        divisions, settings = divisions_of(self.levels), self.solved.settings
-        for some, kept in self.solved.up.branches[level]:
-            yield some, kept or resplit(self.model, settings, divisions, self.solved.up, some)
-
-    def placed(self, level: int, position: int, split: Split) -> Reals:
-        """The law of a node above the cells, at the counts of its split."""
-        row: Reals = placed(self.solved.down.laws[level], np.array([position]), split)[0]
-        return row
-
-    def split(self, level: int, position: int) -> Split:
-        """A node and its children."""
-        children = self.model.children(level, position)[None]
-        some = Branches(level, np.array([position]), children)
-        return resplit(
-            self.model, self.solved.settings, divisions_of(self.levels), self.solved.up, some
-        )
+        told = self.crossing.averages([one.weighed(angles) for one in self.parts])
+        values = np.zeros((angles.size, width), dtype=np.complex128)
+        first = max(low, self.low)
+        after = max(first, min(low + width, self.low + told.shape[1]))
+        values[:, first - low : after - low] = told[:, first - self.low : after - self.low]
+        return values

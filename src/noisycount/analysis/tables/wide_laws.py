@@ -1,4 +1,4 @@
-"""Laws of counts so wide that they are no table: by runs of counts, and on every h-th count."""
+"""Counts so wide that they are no table: in runs, on every h-th count, and in packs of records."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -7,13 +7,27 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.analysis.tables.answers import LevelAnswers
 from noisycount.analysis.tables.fast_sums import transform_length
 from noisycount.model.laws.count_law import CountDistribution, TableLaw
 from noisycount.model.laws.gamma import Expansion, Reals
 from noisycount.model.laws.gram import POINTS
 from noisycount.model.laws.smooth_law import LogWeight, SmoothLaw, blocks_between
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.noises.noise_sum import NoiseSum
 
-__all__ = ["lattice_law", "lattice_sum", "stride_within", "wide_draws", "wide_law"]
+__all__ = [
+    "lattice_law",
+    "lattice_sum",
+    "pack_size",
+    "packed_answers",
+    "stride_within",
+    "wide_draws",
+    "wide_law",
+]
 
 _STEPS = 64  # of a search, in one evaluation
 _LEAST = 1e-250  # of the largest probability: stands for 0
@@ -260,3 +274,41 @@ def _points(law: CountDistribution, stride: int) -> tuple[Reals, Reals]:
     )
     kept = blocks.weights > 0
     return start + blocks.offsets[kept], blocks.weights[kept] / blocks.mass
+
+
+_PACKS, _FEWEST = 512, 32  # in the scale of the narrowest noise: of all cells, and at least
+_FEW = 4  # cells
+
+
+def pack_size(answers: Sequence[LevelAnswers], cells: int) -> int:
+    """How many records a pack has: 1, or a small part of the scale of the narrowest noise.
+
+    That is 1/128 for a table of four cells or fewer, 1/32 for one of 16 or more.
+    """
+    parts = min(max(_PACKS / max(cells, _FEW), _FEWEST), _PACKS)
+    return stride_within(min((one.spread for one in answers), default=0.0) / parts)
+
+
+def packed_answers(answers: Sequence[LevelAnswers], size: int) -> tuple[LevelAnswers, ...]:
+    """Noisy answers in packs; noise so wide is as good as continuous."""
+    if size == 1:
+        return tuple(answers)
+    found = []
+    for one in answers:
+        values = one.answers
+        if getattr(one.mechanism, "is_discrete", False):
+            values = np.where(one.suppressed, np.ceil(values) - 0.5, values)
+        packed = _packed(one.mechanism, size)
+        found.append(LevelAnswers(one.level, one.nodes, values / size, one.suppressed, packed))
+    return tuple(found)
+
+
+def _packed(mechanism: Mechanism, size: int) -> Mechanism:
+    """Noise in packs."""
+    if isinstance(mechanism, NoiseSum):
+        return NoiseSum([_packed(noise, size) for noise in mechanism.noises])
+    if isinstance(mechanism, Laplace | DiscreteLaplace):
+        return Laplace(float(mechanism.scale) / size)
+    if isinstance(mechanism, Gaussian | DiscreteGaussian):
+        return Gaussian(float(mechanism.scale) / size)
+    raise TypeError(f"noise must be known to be told in packs, got {mechanism!r}")

@@ -1,37 +1,42 @@
 """`noisycount analysts`: who may ask by way of a server, and with which keys."""
 
-from datetime import timedelta
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from noisycount.access.display import (
-    KEY_HEADER,
-    issued_object,
-    key_facts,
-    key_rows,
-    key_warning,
-    keys_object,
-    revoked_object,
-    revoked_words,
-)
-from noisycount.access.keyring import Keyring, check_analyst, granted
-from noisycount.access.keys import Role
 from noisycount.cli.main import CommandGroup
 from noisycount.config.config import Config
 from noisycount.config.toml_table import suggestion
-from noisycount.errors import ConfigError
+from noisycount.display.numbers import signed
+from noisycount.display.output import print_facts, print_json, print_table, print_text
+from noisycount.errors import ConfigError, NoisyCountError
 from noisycount.readers.options import (
     Parsed,
     analyst_names,
+    completions,
     config_option,
+    configuration_so_far,
     dataset_names,
     json_option,
-    key_names,
 )
 from noisycount.readers.values import parse_lifetime
-from noisycount.terminal.printing import print_facts, print_json, print_table, print_text
+from noisycount.service.keys import IssuedKey, Keyring, Role, State, check_analyst, granted
 
 __all__ = ["command"]
+
+_HEADER = ("id", "name", "role", "data sets", "made (UTC)", "state")
+
+
+def key_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The holders of keys that are not revoked, and the ids of these keys, that begin so."""
+    with suppress(NoisyCountError):
+        issued = Keyring.of(configuration_so_far(ctx)).issued()
+        held = [key for key in issued if key.revoked is None]
+        return completions(dict.fromkeys(word for k in held for word in (k.name, k.id)), incomplete)
+    return []
 
 
 @click.group(
@@ -99,10 +104,23 @@ def add(  # noqa: PLR0913  (its options)
     keyring = Keyring.of(configuration)
     key, issued = keyring.issue(name, Role(role), opened, lifetime)
     if as_json:
-        print_json(issued_object(issued, key, keyring.now()))
+        print_json({"key": key.text, **_key_object(issued, keyring.now())})
         return
-    print_facts(key_facts(issued, key))
-    print_text(key_warning(issued))
+    expires = "never" if issued.expires is None else f"{_time(issued.expires)} UTC"
+    print_facts(
+        [
+            ("key", key.text),
+            ("id", issued.id),
+            ("name", issued.name),
+            ("role", str(issued.role)),
+            ("data sets", _datasets(issued)),
+            ("expires", expires),
+        ]
+    )
+    print_text(
+        f"The key is shown this once. Give it to {name} alone, by a safe way: whoever has it asks "
+        f"as {name}. `noisycount analysts revoke {issued.id}` ends it at once."
+    )
 
 
 @command.command(
@@ -127,9 +145,14 @@ def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
         )
     ended = keyring.revoke(who)
     if as_json:
-        print_json(revoked_object(ended, keyring.now()))
-        return
-    print_text(revoked_words(who, ended))
+        print_json({"revoked": [_key_object(key, keyring.now()) for key in ended]})
+    elif ended:
+        number = f"{signed(len(ended))} {'key' if len(ended) == 1 else 'keys'}"
+        names = ", ".join(sorted({key.name for key in ended}))
+        ids = ", ".join(key.id for key in ended)
+        print_text(f"revoked {number} of {names}: {ids}; every server at this ledger knows already")
+    else:
+        print_text(f"no key of {who} was left to revoke")
 
 
 @command.command(
@@ -144,8 +167,37 @@ def list_(configuration: Config, *, as_json: bool) -> None:
     keyring = Keyring.of(configuration)
     keys, now = keyring.issued(), keyring.now()
     if as_json:
-        print_json(keys_object(keys, now))
+        print_json({"keys": [_key_object(key, now) for key in keys]})
     elif keys:
-        print_table(KEY_HEADER, key_rows(keys, now))
+        rows = [
+            (key.id, key.name, str(key.role), _datasets(key), _time(key.made), _state(key, now))
+            for key in keys
+        ]
+        print_table(_HEADER, rows)
     else:
         print_text("nobody has a key yet; `noisycount analysts add NAME` issues one")
+
+
+def _key_object(key: IssuedKey, now: datetime) -> dict[str, Any]:
+    """What an owner may know of a key; `datasets` is null where it opens every one."""
+    told = {name: value for name, value in key.parts.items() if name != "digest"}
+    return {**told, "state": str(key.state(now))}
+
+
+def _datasets(key: IssuedKey) -> str:
+    return "all" if key.datasets is None else ", ".join(key.datasets)
+
+
+def _state(key: IssuedKey, now: datetime) -> str:
+    """Whether a key opens anything, and since when or until when."""
+    match key.state(now):
+        case State.REVOKED if key.revoked is not None:
+            return f"revoked {_time(key.revoked)}"
+        case State.EXPIRED if key.expires is not None:
+            return f"expired {_time(key.expires)}"
+        case _:
+            return "valid" if key.expires is None else f"valid until {_time(key.expires)}"
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}"

@@ -2,7 +2,17 @@
 
 import click
 
+from noisycount.cli.main import STATUSES
 from noisycount.config.config import Config
+from noisycount.display.output import (
+    output_encoding,
+    print_drawing,
+    print_facts,
+    print_json,
+    print_table,
+    print_text,
+    status,
+)
 from noisycount.display.texts import pasteable
 from noisycount.errors import SourceError
 from noisycount.readers.options import (
@@ -26,16 +36,6 @@ from noisycount.tasks.check_display import (
 )
 from noisycount.tasks.init import mending
 from noisycount.tasks.question import dataset_asked
-from noisycount.terminal.printing import (
-    output_encoding,
-    print_drawing,
-    print_facts,
-    print_json,
-    print_table,
-    print_text,
-)
-from noisycount.terminal.progress import status
-from noisycount.terminal.refusal import STATUSES
 
 
 @click.command(name="check", epilog="Example: noisycount check survey.csv --unit person")

@@ -3,9 +3,9 @@
 import click
 
 from noisycount.config.config import Config
+from noisycount.display.output import print_json, print_table, print_text
 from noisycount.readers.options import config_option, json_option, source_names
 from noisycount.tasks.copies import COPY_HEADER, Shelf, copy_rows, shelf_object, shelf_words
-from noisycount.terminal.printing import print_json, print_table, print_text
 
 
 @click.command(name="copies", epilog="Example: noisycount copies survey --remove")

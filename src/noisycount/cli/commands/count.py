@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noisycount.config.config import Config
+from noisycount.display.output import print_facts, print_json, status
 from noisycount.query.query import Query
 from noisycount.readers.options import (
     Parsed,
@@ -28,8 +29,6 @@ from noisycount.tasks.answer import Answer, answer_to, preview_of
 from noisycount.tasks.answer_display import answer_object, count_facts
 from noisycount.tasks.question import dataset_asked
 from noisycount.tasks.table.options import ONE_PRICE, TableFiles, check_query, table_options
-from noisycount.terminal.printing import print_facts, print_json
-from noisycount.terminal.progress import status
 
 if TYPE_CHECKING:
     from pathlib import Path

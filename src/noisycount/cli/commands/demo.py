@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from noisycount.display.numbers import signed
+from noisycount.display.output import print_json, print_text
 from noisycount.readers.options import json_option
 from noisycount.tasks.demo import (
     INTRODUCTION,
@@ -16,7 +17,6 @@ from noisycount.tasks.demo import (
     steps,
     write_survey,
 )
-from noisycount.terminal.printing import print_json, print_text
 
 
 @click.command(

@@ -3,6 +3,7 @@
 import click
 
 from noisycount.config.config import Config
+from noisycount.display.output import print_facts, print_json, print_table, print_text, progress
 from noisycount.readers.options import config_option, json_option, source_names
 from noisycount.tasks.doctor import (
     DIFFERENCE_HEADER,
@@ -12,8 +13,6 @@ from noisycount.tasks.doctor import (
     difference_rows,
     verdict,
 )
-from noisycount.terminal.printing import print_facts, print_json, print_table, print_text
-from noisycount.terminal.progress import progress
 
 _WRONG = 1
 

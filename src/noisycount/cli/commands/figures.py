@@ -5,12 +5,11 @@ from pathlib import Path
 import click
 
 from noisycount.charts.chart import check_charts
+from noisycount.display.output import print_facts, print_json, print_table, progress, seen_from_here
 from noisycount.papers.catalogue import chosen
 from noisycount.readers.options import json_option
 from noisycount.tasks.figure_files import FORMATS, save_figures
 from noisycount.tasks.figures import computed, counted, figure_header, figure_rows, figures_object
-from noisycount.terminal.printing import print_facts, print_json, print_table, seen_from_here
-from noisycount.terminal.progress import progress
 
 
 def _names(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> list[str]:

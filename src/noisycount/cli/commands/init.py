@@ -9,10 +9,10 @@ import click
 from noisycount.config.config import DatasetConfig
 from noisycount.config.file import FILE_NAME, TEMPLATE, find, load, without_file
 from noisycount.config.places import NAME, Source, name_of, table_at
+from noisycount.display.output import print_text, seen_from_here
 from noisycount.engines.places import ServedTable, is_server
 from noisycount.errors import ConfigError
 from noisycount.readers.options import table_option, unit_option
-from noisycount.terminal.printing import print_text, seen_from_here
 
 
 def _as_name(_: click.Context, __: click.Parameter, name: str | None) -> str | None:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from noisycount.cli.main import CommandGroup
+from noisycount.cli.main import STATUSES, CommandGroup
 from noisycount.config.config import Config
+from noisycount.display.output import json_text, new_file, print_json, print_table, print_text
+from noisycount.display.texts import writable
 from noisycount.errors import LedgerError
-from noisycount.ledger.chain import Head, Row
+from noisycount.ledger.chain import RESTORE, Head, Row
 from noisycount.ledger.state import verification as checked
-from noisycount.ledger.storage import RESTORE
 from noisycount.readers.options import Parsed, config_option, json_option
 from noisycount.tasks.backup import at_copy, backed_up, backup_object, backup_words, restoring
 from noisycount.tasks.ledger import (
@@ -31,9 +32,6 @@ from noisycount.tasks.ledger import (
 from noisycount.tasks.opening import debits, existing_ledger, verification
 from noisycount.tasks.report.forms import FORMS, written_report
 from noisycount.tasks.report.report import report_of
-from noisycount.terminal.files import new_file
-from noisycount.terminal.printing import json_text, print_json, print_table, print_text
-from noisycount.terminal.refusal import STATUSES, writable
 
 _BROKEN = STATUSES[LedgerError]
 

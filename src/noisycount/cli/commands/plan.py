@@ -12,6 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noisycount.config.config import DEFAULT_BUDGET, Config
+from noisycount.display.output import (
+    file_facts,
+    line_width,
+    print_drawing,
+    print_facts,
+    print_json,
+    print_text,
+)
 from noisycount.display.texts import told_name
 from noisycount.ledger.budget import PureBudget
 from noisycount.readers.options import (
@@ -39,14 +47,6 @@ from noisycount.readers.values import (
 )
 from noisycount.tasks.plan import Paying, Plan, plan_object, planned, planned_epsilon, planned_error
 from noisycount.tasks.plan_display import plan_facts, preview, preview_heading
-from noisycount.terminal.printing import (
-    file_facts,
-    line_width,
-    print_drawing,
-    print_facts,
-    print_json,
-    print_text,
-)
 
 if TYPE_CHECKING:
     from noisycount.tasks.table.forecast import Design
@@ -246,8 +246,8 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     paying = _paying(budget, dataset, configuration)
     plan = replace(goal, guessed_from=guessed_from, paying=paying)
     if plot is not None:
+        from noisycount.display.output import status  # noqa: PLC0415  (as it is needed only here)
         from noisycount.tasks.pictures import save_plan_plot  # noqa: PLC0415  (loads Altair)
-        from noisycount.terminal.progress import status  # noqa: PLC0415  (as it is needed only here)
 
         with status("drawing"):
             save_plan_plot(plan, plot)

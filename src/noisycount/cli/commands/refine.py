@@ -15,6 +15,14 @@ from noisycount.cli.options import (
     published_options,
 )
 from noisycount.config.config import Config
+from noisycount.display.output import (
+    file_facts,
+    print_facts,
+    print_json,
+    print_text,
+    progress,
+    status,
+)
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.readers.assumption import Assumed, Rate
@@ -34,8 +42,6 @@ from noisycount.tasks.refine.estimate import (
     refinement_object,
 )
 from noisycount.tasks.refine.query import RefineQuery
-from noisycount.terminal.printing import file_facts, print_facts, print_json, print_text
-from noisycount.terminal.progress import progress, status
 
 if TYPE_CHECKING:
     from noisycount.tasks.refine.column import AnswersFile, RowLaws

@@ -7,6 +7,7 @@ import click
 
 from noisycount.analysis.privacy.list_risk import LEAST
 from noisycount.config.config import Config
+from noisycount.display.output import file_facts, print_facts, print_json, print_table, progress
 from noisycount.errors import NoisyCountError
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import AdditiveNoise
@@ -38,8 +39,6 @@ from noisycount.tasks.risk.display import (
 )
 from noisycount.tasks.risk.risk import BackgroundKnowledge as Known
 from noisycount.tasks.risk.risk import Risks, RiskScenario
-from noisycount.terminal.printing import file_facts, print_facts, print_json, print_table
-from noisycount.terminal.progress import progress
 
 _NONE = "none"
 _KINDS = [*NOISE_KINDS, _NONE]

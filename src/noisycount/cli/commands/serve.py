@@ -7,9 +7,9 @@ from ipaddress import ip_address
 import click
 
 from noisycount.config.config import Config
+from noisycount.display.output import print_facts, print_text
 from noisycount.errors import ConfigError, NoisyCountError, extra_words
 from noisycount.readers.options import config_option
-from noisycount.terminal.printing import print_facts, print_text
 
 __all__ = ["command"]
 

@@ -3,6 +3,7 @@
 import click
 
 from noisycount.config.config import Config
+from noisycount.display.output import print_facts, print_json, print_table, print_text
 from noisycount.readers.options import config_option, json_option, source_names, table_option
 from noisycount.tasks.show import (
     COLUMN_HEADER,
@@ -14,7 +15,6 @@ from noisycount.tasks.show import (
     view_facts,
     view_object,
 )
-from noisycount.terminal.printing import print_facts, print_json, print_table, print_text
 
 
 @click.command(name="show", epilog="Example: noisycount show survey")

@@ -66,6 +66,14 @@ class CellLaw(Shown):
         logs[far] = self._log_far(asked[far])
         return logs
 
+    def log_pmf_near(self, counts: NDArray[np.int64]) -> Reals:
+        """The same of whole counts, by one table where they are close to each other."""
+        first, last = int(counts.min()), int(counts.max())
+        if last - first >= counts.size:
+            return self.log_pmf(counts)
+        logs: Reals = self.log_pmf(np.arange(first, last + 1))[counts - first]
+        return logs
+
     def log_between(self, counts: Reals) -> Reals:
         """The logarithm of P[K = k], which between the counts is that of cells that are not empty.
 

@@ -9,28 +9,27 @@ from typing import Any, Self, TypeAlias
 
 from markupsafe import Markup
 
-from noisycount.access.keys import User
 from noisycount.display.columns import free_name
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
+from noisycount.display.output import Facts
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_of
-from noisycount.ledger.replies import entry_of_key
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.tables.table_labels import Label
+from noisycount.model.tables.levels import Label
 from noisycount.query.grouping import Edges
 from noisycount.query.schema import Kind
 from noisycount.query.table import parts_of
 from noisycount.readers.assumption import Assumed
 from noisycount.release.dataset import next_words
-from noisycount.service.api.questions import found
+from noisycount.service.keys import User
 from noisycount.service.pages.calls import body_of, with_purpose
 from noisycount.service.pages.picture import bar_picture
+from noisycount.service.questions import found
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.estimate import Refinement, refinement_facts
 from noisycount.tasks.refine.published import grouped_by_name
 from noisycount.tasks.refine.query import RefineQuery
-from noisycount.terminal.printing import Facts
 
 __all__ = ["Released"]
 
@@ -162,7 +161,7 @@ class Released:
     def of(cls, state: ServiceState, user: User, name: str) -> Self:
         """The answer under a key."""
         told = json.loads(found(name, user, state))
-        entry = entry_of_key(state.ledger, told.get("first") or name)
+        entry = state.ledger.entry(told.get("first") or name)
         purpose = "" if entry is None else entry.purpose or ""
         shown = cls(told, purpose, _body(state, user, told, entry))
         dataset = state.configuration.datasets.get(state.name_of(told["dataset"]))

@@ -15,17 +15,17 @@ from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from noisycount.access.keys import User
 from noisycount.errors import BudgetError, NoisyCountError, PredicateError
-from noisycount.ledger.reply import Reply
-from noisycount.service.api.questions import Question, Spend
+from noisycount.ledger.replies import Reply
 from noisycount.service.auth import Asking
 from noisycount.service.errors import InFlightError
+from noisycount.service.keys import User
 from noisycount.service.pages.answer import Released
 from noisycount.service.pages.calls import calls_of, with_purpose
 from noisycount.service.pages.form import AskForm, FormError, operators_of
 from noisycount.service.pages.layout import page, redirect
 from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
+from noisycount.service.questions import Question, Spend
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.rehearsal import rehearsal_of
 

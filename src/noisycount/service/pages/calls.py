@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from noisycount.display.numbers import exact_text, percent
+from noisycount.display.numbers import percent
 from noisycount.ledger.entries import Entry, asked_of
-from noisycount.model.tables.table_labels import Label
+from noisycount.model.tables.levels import Label
 from noisycount.query.grouping import Edges, Part
 from noisycount.query.predicate import written_name
 from noisycount.query.query import items
 from noisycount.query.schema import Kind
 from noisycount.query.table import parts_of
 from noisycount.readers.values import parse_share
+from noisycount.validation import exact_text
 
 __all__ = ["body_of", "calls_of", "with_purpose"]
 

@@ -9,17 +9,17 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
-from noisycount.access.keys import User
 from noisycount.charts.svg import chart_svg
-from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.readers.values import NOISE_KINDS
 from noisycount.service.auth import Looking
+from noisycount.service.keys import User
 from noisycount.service.pages.layout import PAGE_HEADERS, page, piece, redirect
 from noisycount.tasks.explore.quantity import QUANTITIES, Quantity
 from noisycount.tasks.explore.sliders import Sliders, view_object
 from noisycount.tasks.explore.views import VIEWS, view
+from noisycount.validation import exact_text
 
 __all__ = ["boxes", "fragment", "moved", "router"]
 

@@ -7,17 +7,16 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any, Self
 
-from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError, PredicateError
 from noisycount.frozen import frozen
-from noisycount.ledger.exact import exact_epsilon
-from noisycount.model.tables.table_labels import Label
+from noisycount.model.tables.levels import Label
 from noisycount.query.key_sets import values_of
 from noisycount.query.predicate import written_name, written_text
 from noisycount.query.query import items, keys_of_column
 from noisycount.query.schema import Kind
 from noisycount.readers.values import drop_thousands, parse_number, parse_share
 from noisycount.tasks.plan import planned_error
+from noisycount.validation import exact_epsilon, exact_text
 
 __all__ = [
     "AskForm",

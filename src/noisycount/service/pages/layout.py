@@ -14,10 +14,10 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
-from noisycount.access.keys import User
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
+from noisycount.service.keys import User
 
 __all__ = [
     "PAGE_HEADERS",

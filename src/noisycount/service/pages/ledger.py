@@ -12,13 +12,13 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Request, Response
 from markupsafe import Markup
 
-from noisycount.access.keys import User
 from noisycount.display.texts import told_name
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.replies import Found, Selection, selected
+from noisycount.ledger.ledger import Selected, Selection
 from noisycount.service.auth import Asking, owner_of
+from noisycount.service.keys import User
 from noisycount.service.pages.layout import download, page
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.ledger import Account
@@ -147,7 +147,7 @@ class LedgerPage:
     @classmethod
     def of(cls, state: ServiceState, user: User, filters: Filters, *, checks: bool) -> Self:
         """What a user may see; an analyst sees their own entries alone."""
-        found = selected(state.ledger, _selection(state, user, filters), filters.first, AT_ONCE)
+        found = state.ledger.select(_selection(state, user, filters), filters.first, AT_ONCE)
         rows = [_row(each) for each in _newest_first(found, user)]
         if not user.is_owner:
             names = tuple(sorted(_visible(state, user)))
@@ -169,7 +169,7 @@ class LedgerPage:
         )
 
 
-def _newest_first(found: Found, user: User) -> list[ReportedRelease]:
+def _newest_first(found: Selected, user: User) -> list[ReportedRelease]:
     """The releases of entries; that others asked for the same is for owners."""
     entries = reversed(found.entries)
     shown = entries if user.is_owner else (replace(each, repeats=()) for each in entries)
@@ -178,7 +178,7 @@ def _newest_first(found: Found, user: User) -> list[ReportedRelease]:
 
 def _selection(state: ServiceState, user: User, filters: Filters) -> Selection:
     if user.is_owner:
-        asked = selected(state.ledger, Selection(frozenset()), 0, 0).datasets
+        asked = state.ledger.select(Selection(frozenset()), 0, 0).datasets
         return filters.selection([*_configured(state), *asked], None, None)
     visible = _visible(state, user)
     return filters.selection(visible, visible, state.analyst(user).name)
@@ -192,7 +192,7 @@ def _configured(state: ServiceState) -> Iterator[str]:
     return (dataset.account for dataset in state.configuration.datasets.values())
 
 
-def _datasets(state: ServiceState, found: Found, names: tuple[str, ...]) -> Iterator[Account]:
+def _datasets(state: ServiceState, found: Selected, names: tuple[str, ...]) -> Iterator[Account]:
     budgets = {each.account: each.budget for each in state.configuration.datasets.values()}
     for name in names:
         spent = found.datasets.get(name, Loss())
@@ -203,7 +203,7 @@ def _told(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(told_name, names)))
 
 
-def _analysts(state: ServiceState, found: Found) -> Iterator[Account]:
+def _analysts(state: ServiceState, found: Selected) -> Iterator[Account]:
     configured = state.configuration.analysts
     for name in dict.fromkeys([*configured, *found.analysts]):
         budget = configured[name].budget if name in configured else None
@@ -260,7 +260,7 @@ def export(
 
     def found() -> list[ReportedRelease]:
         selection = _selection(state, user, filters)
-        return _newest_first(selected(state.ledger, selection, 0, None), user)
+        return _newest_first(state.ledger.select(selection), user)
 
     releases = _reply(state, user, found)
     name = f"noisycount-ledger-{datetime.now(UTC):%Y-%m-%d}.{form}"

@@ -6,9 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from noisycount.access.keys import User
 from noisycount.service.auth import FIELD, auth_of, check_origin, field_of, user_of
 from noisycount.service.errors import ForgedError
+from noisycount.service.keys import User
 from noisycount.service.pages.layout import page, redirect
 from noisycount.service.sessions import FORM, SESSION, cookie_of, drop_cookie, set_cookie
 

@@ -7,18 +7,18 @@ from typing import Any, Self
 
 from markupsafe import Markup
 
-from noisycount.display.numbers import exact_text, percent, plus_minus, signed
+from noisycount.display.numbers import percent, plus_minus, signed
+from noisycount.display.output import Facts
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Analyst
-from noisycount.ledger.exact import is_in_range
 from noisycount.ledger.price import odds_of_all
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import written_name
 from noisycount.query.schema import Kind
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
-from noisycount.service.api.questions import Question
 from noisycount.service.pages.picture import dots_picture
+from noisycount.service.questions import Question
 from noisycount.tasks.answer import Answer, preview_at
 from noisycount.tasks.answer_display import count_facts, shown_levels
 from noisycount.tasks.opening import DatasetSession
@@ -27,7 +27,7 @@ from noisycount.tasks.plan_display import preview_heading
 from noisycount.tasks.rehearsal import made_up_words, rehearsal_words
 from noisycount.tasks.show import View, budget_words
 from noisycount.tasks.table.display import level_rows, preview_facts, shown_rows, table_head
-from noisycount.terminal.printing import Facts
+from noisycount.validation import exact_text, is_in_range
 
 __all__ = ["Offer", "Preview", "RehearsedPanel"]
 

@@ -9,11 +9,11 @@ from typing import Self
 
 import numpy as np
 
-from noisycount.analysis.accuracy.utility import utility_loss
 from noisycount.analysis.evaluation.evaluation import Estimated, mean_absolute_error
 from noisycount.analysis.posterior.posterior import Posterior, posterior_of
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.analysis.privacy.smallest_scale import smallest_scale
+from noisycount.analysis.utility import utility_loss
 from noisycount.charts.bars import RefinementCurves
 from noisycount.frozen import frozen
 from noisycount.model.mechanism import Mechanism

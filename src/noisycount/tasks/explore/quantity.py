@@ -4,10 +4,9 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
-from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
-from noisycount.validation import written
+from noisycount.validation import exact_text, written
 
 __all__ = ["EPSILON", "QUANTITIES", "Quantity"]
 

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
 from noisycount.charts.svg import ChartView
-from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.model.mechanism import Mechanism
@@ -20,6 +19,7 @@ from noisycount.readers.assumption import Assumed, Rate
 from noisycount.readers.values import NOISE_KINDS, noise_of
 from noisycount.tasks.explore.quantity import EPSILON, QUANTITIES
 from noisycount.tasks.risk.risk import Adversary, RiskScenario
+from noisycount.validation import exact_text
 
 __all__ = ["NAMES", "Sliders", "deltas", "is_affordable", "view_object"]
 

@@ -9,7 +9,6 @@ from noisycount.charts.theme import BLUE, DOTS, GREEN, GUIDE, LONG, STYLES, VERM
 from noisycount.display.numbers import (
     approximately,
     at_most,
-    exact_text,
     odds_sentence,
     percent,
     signed,
@@ -26,6 +25,7 @@ from noisycount.tasks.explore.charts import (
 )
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.risk.risk import Adversary
+from noisycount.validation import exact_text
 
 __all__ = ["VIEWS", "view"]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.posterior.posterior import Posterior
 from noisycount.analysis.posterior.predictive import SURPRISING
 from noisycount.analysis.posterior.refine import posterior_values, refined, surprises
+from noisycount.display.output import Done, seen_from_here
 from noisycount.engines.duckdb.public import Column, PublicTable
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
@@ -20,8 +21,6 @@ from noisycount.readers.assumption import Assumed, Rate
 from noisycount.readers.groups import RATES, check_rows
 from noisycount.tasks.refine.estimate import continuous_words
 from noisycount.tasks.refine.table import check_out
-from noisycount.terminal.printing import seen_from_here
-from noisycount.terminal.progress import Done
 from noisycount.validation import LARGEST_WHOLE
 
 __all__ = [

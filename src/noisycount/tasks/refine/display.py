@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from noisycount.analysis.tables.table_estimates import Sensitivity
+from noisycount.analysis.tables.prior_checks import Sensitivity
 from noisycount.display.numbers import percent, signed, to_one_place
+from noisycount.display.output import Facts, file_facts, print_facts, print_table
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.tasks.refine.published import PublishedTable
 from noisycount.tasks.refine.refined import SELECTED, RefinedTable, Spread
-from noisycount.terminal.printing import Facts, file_facts, print_facts, print_table
 
 __all__ = ["print_refined", "prior_object", "prior_words", "told_sensitivity"]
 

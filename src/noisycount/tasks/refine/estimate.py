@@ -8,15 +8,15 @@ from typing import Any
 
 from noisycount.analysis.posterior.posterior import Posterior, posterior_of
 from noisycount.analysis.posterior.predictive import contradiction
-from noisycount.display.numbers import exact_text, percent, signed
+from noisycount.display.numbers import percent, signed
+from noisycount.display.output import Facts
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
-from noisycount.ledger.exact import optional_text
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scales import as_written
 from noisycount.readers.assumption import Assumed, Rate
-from noisycount.terminal.printing import Facts
+from noisycount.validation import exact_text, optional_text
 
 __all__ = [
     "Refinement",

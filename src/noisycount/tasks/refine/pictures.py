@@ -17,13 +17,13 @@ from noisycount.charts.refined_table import (
     refined_chart,
 )
 from noisycount.charts.refinement import refinement_chart
+from noisycount.display.output import draft, writing
 from noisycount.display.texts import ALL_KEYS
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.tasks.refine.estimate import Refinement
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
 from noisycount.tasks.refine.refined import RefinedTable
-from noisycount.terminal.files import draft, writing
 
 __all__ = ["Caption", "save_picture", "save_plot", "save_refined_table_plot"]
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.table_estimates import TablePosterior
-from noisycount.analysis.tables.table_posterior import table_posterior_of
+from noisycount.analysis.tables.table_posterior import TablePosterior, table_posterior_of
+from noisycount.display.output import Done
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
 from noisycount.model.exact import below
@@ -31,7 +31,6 @@ from noisycount.tasks.refine.published import (
     nested,
 )
 from noisycount.tasks.refine.query import RefineQuery
-from noisycount.terminal.progress import Done
 
 __all__ = [
     "SELECTED",

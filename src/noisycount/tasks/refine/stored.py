@@ -18,12 +18,13 @@ from noisycount.ledger.entries import Entry, TableAnswer, asked_of, asks_for_tab
 from noisycount.model.tables.levels import (
     OTHER,
     Codes,
+    Label,
     Level,
+    TableLabels,
     cell_level,
     margin_levels,
     range_levels,
 )
-from noisycount.model.tables.table_labels import Label, TableLabels
 from noisycount.query.grouping import Edges, Part, Period, Plain, Span
 from noisycount.query.predicate import Column
 from noisycount.query.query import Item, items

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from noisycount.config.config import Config
 from noisycount.display.columns import Cells, free_name
+from noisycount.display.output import check_regular, draft, json_text, print_json, progress, status
 from noisycount.display.values import plain
 from noisycount.engines.duckdb.public import Column, PublicColumns, table_format
 from noisycount.errors import NoisyCountError, SourceError
@@ -19,9 +20,6 @@ from noisycount.tasks.refine.display import print_refined, prior_object, told_se
 from noisycount.tasks.refine.query import RefineQuery
 from noisycount.tasks.refine.readers import OpenedTable, opened_table
 from noisycount.tasks.refine.refined import RefinedTable, RowEstimates, refined_table
-from noisycount.terminal.files import check_regular, draft
-from noisycount.terminal.printing import json_text, print_json
-from noisycount.terminal.progress import progress, status
 
 __all__ = ["ask_table", "check_out"]
 

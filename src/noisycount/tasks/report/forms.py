@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from noisycount.config.config import Config
-from noisycount.display.numbers import exact_text, plus_minus, rounded_up, signed
+from noisycount.display.numbers import plus_minus, rounded_up, signed
 from noisycount.display.texts import told_name
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.exact import optional_text
 from noisycount.model.tables.levels import OTHER
 from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import (
@@ -48,6 +47,7 @@ from noisycount.tasks.report.words import (
     release_cells,
     report_facts,
 )
+from noisycount.validation import exact_text, optional_text
 
 __all__ = [
     "FORMS",

@@ -23,8 +23,7 @@ from noisycount.ledger.price import (
     odds_of,
     odds_of_all,
 )
-from noisycount.ledger.rows import entries_of
-from noisycount.ledger.state import Verification
+from noisycount.ledger.state import Verification, entries_of
 from noisycount.ledger.storage import require_no_row
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.additive import DiscreteNoise

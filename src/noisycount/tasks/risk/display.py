@@ -10,7 +10,6 @@ from noisycount.display.numbers import (
     approximately,
     at_least,
     at_most,
-    exact_text,
     odds,
     odds_sentence,
     percent,
@@ -19,6 +18,7 @@ from noisycount.display.numbers import (
 from noisycount.model.exact import Exact
 from noisycount.tasks.refine.estimate import assumed_members
 from noisycount.tasks.risk.risk import Risk, Risks, RiskScenario
+from noisycount.validation import exact_text
 
 __all__ = [
     "answer_words",

@@ -4,11 +4,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from noisycount.display.numbers import approximately, at_most, exact_text, percent
+from noisycount.display.numbers import approximately, at_most, percent
+from noisycount.display.output import print_facts, print_json, print_table
 from noisycount.tasks.answer_display import loss_object
 from noisycount.tasks.ledger import number_of
 from noisycount.tasks.risk.lists import AnswersSoFar, ListRisks, OutsiderRisk
-from noisycount.terminal.printing import print_facts, print_json, print_table
+from noisycount.validation import exact_text
 
 __all__ = ["tell_list"]
 

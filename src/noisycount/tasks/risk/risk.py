@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
-from noisycount.analysis.accuracy.utility import utility_loss
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
+from noisycount.analysis.utility import utility_loss
+from noisycount.display.output import Done
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
@@ -18,7 +19,6 @@ from noisycount.model.populations.population import Population
 from noisycount.model.sampling.scales import as_written
 from noisycount.model.subsampling import Subsample
 from noisycount.readers.assumption import Assumed, Rate
-from noisycount.terminal.progress import Done
 
 __all__ = [
     "Adversary",

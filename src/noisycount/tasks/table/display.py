@@ -6,6 +6,13 @@ from fractions import Fraction
 from pathlib import Path
 
 from noisycount.display.numbers import percent, plus_minus, signed
+from noisycount.display.output import (
+    Facts,
+    file_facts,
+    print_facts,
+    print_table,
+    print_text,
+)
 from noisycount.display.texts import OTHER_KEYS
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import RANGES, TOTAL
@@ -20,13 +27,6 @@ from noisycount.tasks.answer_display import (
     ledger_words,
     left,
     shown_levels,
-)
-from noisycount.terminal.printing import (
-    Facts,
-    file_facts,
-    print_facts,
-    print_table,
-    print_text,
 )
 
 __all__ = [

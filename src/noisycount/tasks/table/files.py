@@ -8,7 +8,7 @@ from typing import Any
 
 from noisycount.config.config import DatasetConfig
 from noisycount.display.columns import Cells, free_name
-from noisycount.display.numbers import exact_text
+from noisycount.display.output import check_regular, json_text, status, writing
 from noisycount.engines.duckdb.public import PublicColumns, PublicTable
 from noisycount.errors import ConfigError, NoisyCountError, extra_words
 from noisycount.query.grouping import MOST_CELLS
@@ -19,9 +19,7 @@ from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import answer_object
 from noisycount.tasks.question import known_keys
 from noisycount.tasks.table.options import TableFiles
-from noisycount.terminal.files import check_regular, writing
-from noisycount.terminal.printing import json_text
-from noisycount.terminal.progress import status
+from noisycount.validation import exact_text
 
 __all__ = ["check_files", "save_rows", "with_files", "written_files"]
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from noisycount.display.numbers import exact_text, percent
+from noisycount.display.numbers import percent
+from noisycount.display.output import print_facts, print_table
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -18,7 +19,7 @@ from noisycount.release.query_plan import TableQueryPlan
 from noisycount.release.table_queries import plan_of
 from noisycount.tasks.answer_display import ShownLevel, level_objects, loss_object, shown_levels
 from noisycount.tasks.table.display import level_rows, noise_words
-from noisycount.terminal.printing import print_facts, print_table
+from noisycount.validation import exact_text
 
 __all__ = [
     "Design",

@@ -12,10 +12,18 @@ from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.key_sets import Listed
-from noisycount.query.query import Item, Query, items, keys_of_column
+from noisycount.query.query import (
+    NOISES,
+    Item,
+    Query,
+    items_of,
+    keys_of_column,
+    margin_names,
+    require_once,
+)
 from noisycount.query.schema import close_names
 from noisycount.readers.options import Command, Parsed, plot_option, with_options
-from noisycount.readers.values import parse_delta, parse_groups, parse_margins, parse_rho
+from noisycount.readers.values import parse_delta, parse_groups, parse_rho
 
 __all__ = [
     "NOISES",
@@ -26,11 +34,6 @@ __all__ = [
     "check_query",
     "table_options",
 ]
-
-NOISES: Mapping[str, type[DiscreteNoise]] = {
-    "laplace": DiscreteLaplace,
-    "gaussian": DiscreteGaussian,
-}
 
 ONE_PRICE = "give either --epsilon, or both --within and --guess, such as --within 20% --guess 100"
 
@@ -59,22 +62,19 @@ def as_noise(_: click.Context, __: click.Parameter, text: str | None) -> type[Di
 
 def as_margins(_: object, __: object, texts: Sequence[str]) -> tuple[str, ...]:
     """The names of margins, each once."""
-    names = [name for text in texts for name in _read(partial(parse_margins, text))]
-    return _each_once(names, "names {} twice: name it once")
+    return _read(partial(margin_names, texts))
 
 
 def as_items(_: object, __: object, texts: Sequence[str]) -> tuple[Item, ...]:
     """What the table is grouped by, each column once."""
-    found = [item for text in texts for item in _read(partial(items, text))]
-    _each_once([item.column.lower() for item in found], "names {} twice: name it once")
-    return tuple(found)
+    return _read(partial(items_of, texts))
 
 
 def _as_keys(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> dict[str, Listed]:
     """The keys of columns."""
     found = [_read(partial(keys_of_column, text)) for text in texts]
-    names = [name for name, _ in found]
-    _each_once([n.lower() for n in names], "lists the keys of {} twice: list them once")
+    names = [name.lower() for name, _ in found]
+    _read(partial(require_once, names, "lists the keys of {} twice: list them once"))
     return dict(found)
 
 
@@ -196,14 +196,6 @@ def _read(reading: Callable[[], Read]) -> Read:
         return reading()
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
-
-
-def _each_once(names: Sequence[str], refusal: str) -> tuple[str, ...]:
-    """The names; the first that is there again is refused."""
-    again = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if again is not None:
-        raise click.BadParameter(refusal.format(repr(again)))
-    return tuple(names)
 
 
 def _items(query: Query) -> Sequence[Item]:

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import noisycount as nc
+from noisycount.display.output import draft
 from noisycount.tasks.refine import table as asking
-from noisycount.terminal.files import draft
 from tests.commands import Run, configure
 
 ADDED = ("mean", "median", "low", "high")

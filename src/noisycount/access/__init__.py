@@ -1,1 +1,0 @@
-"""Keys to a server: who holds which, and what they may ask."""

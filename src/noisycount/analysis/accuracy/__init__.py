@@ -1,1 +1,0 @@
-"""How far the answer is from the count."""

@@ -1,0 +1,270 @@
+"""Independent counts given what they add up to: averages of weights on them, and draws."""
+
+import operator
+from collections.abc import Sequence
+from functools import reduce
+from itertools import product
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.analysis.tables.fast_sums import ERROR, Complexes, folded, transform_length
+from noisycount.frozen import frozen
+from noisycount.model.laws.gamma import Reals
+
+__all__ = ["Crossing", "drawn_places", "drawn_summands"]
+
+Places = NDArray[np.int64]
+_HARMLESS = 1e-12  # that rounding moves an average at most, which transforms may do at any length
+_BEARABLE = 1e-9  # the same where sums term by term take longer
+_LEAST = 1e-290  # of a denominator: below it numbers lose their digits
+_QUICK = 1 << 17  # products of one angle, term by term, that take no longer than transforms
+_CHEAP = 1 << 23  # that take longer, but not much
+
+
+@frozen(eq=False)
+class Crossing:
+    """E[w_1·w_2···| the sum], w_p a function of part p of modulus 1 at most.
+
+    Given a sum it is a convex combination: (Π law_p·w_p)(k)/(Π law_p)(k), Π a convolution. Term by
+    term no rounding takes it beyond 1, however small the denominator is. By transforms numerators
+    are off by a part of their largest, so that they are used only where the counts at which this
+    matters have next to no probability.
+
+    Attributes:
+        law: The denominators, shape (sets, counts).
+        shares: The probability of each set of parameters given the sum, same shape.
+        first: The place of the first count in a convolution of the parts.
+        length: Of transforms; 0: sums are taken term by term.
+    """
+
+    law: Reals
+    shares: Reals
+    first: int
+    length: int
+
+    @classmethod
+    def of(
+        cls, law: Reals, shares: Reals, first: int, parts: Sequence[Reals], laws: Reals
+    ) -> "Crossing":
+        """That of parts, by transforms where these do no harm.
+
+        Args:
+            law: That of the sum, shape (sets, counts).
+            shares: The probability of each set given the sum, same shape.
+            first: The place of the first count in a convolution of the parts.
+            parts: The law of each, shape (sets, width).
+            laws: The probabilities of the sums given all answers, shape (counts,).
+        """
+        widths = [part.shape[-1] for part in parts]
+        full, counts = sum(widths) - len(widths) + 1, law.shape[-1]
+        length = transform_length(min(full, counts + max(widths)))
+        fast = cls(law, shares, first, length)
+        harm = fast._harm(parts, laws)
+        work = law.shape[0] * min(widths) * full
+        if work > _QUICK and (harm <= _HARMLESS or (harm <= _BEARABLE and work > _CHEAP)):
+            return fast
+        slow = cls(law, shares, first, 0)
+        whole = slow._numerators([part[None].astype(np.complex128) for part in parts])
+        return cls(whole[0].real, shares, first, 0)
+
+    def averages(self, weighed: Sequence[Complexes]) -> Complexes:
+        """The averages at the counts, over the sets of parameters too, shape (angles, counts).
+
+        Args:
+            weighed: The law of each part times its weights, shape (angles, sets, width).
+        """
+        found = np.zeros((len(weighed[0]), *self.law.shape), dtype=np.complex128)
+        np.divide(self._numerators(weighed), self.law, out=found, where=self.law > _LEAST)
+        found /= np.maximum(np.abs(found), 1.0)
+        averaged: Complexes = np.einsum("asn,sn->an", found, self.shares)
+        return averaged
+
+    def _numerators(self, weighed: Sequence[Complexes]) -> Complexes:
+        """The convolutions of the parts at the counts, shape (angles, sets, counts)."""
+        places = self.first + np.arange(self.law.shape[-1])
+        if not self.length:
+            return _convolved(weighed, places)
+        spectra = (np.fft.fft(folded(part, self.length), self.length) for part in weighed)
+        sums: Complexes = np.fft.ifft(reduce(operator.mul, spectra))[..., places % self.length]
+        return sums
+
+    def _harm(self, parts: Sequence[Reals], laws: Reals) -> float:
+        """A bound of what rounding in transforms moves averages by, over the law of the sum.
+
+        That at angle 0, where averages are 1, is met as it is.
+        """
+        norms = np.sqrt([(part**2).sum(axis=-1) for part in parts])
+        rounding = len(parts) * ERROR * np.log2(self.length) * norms.max(axis=0) * norms.min(axis=0)
+        found = self._numerators([part[None].astype(np.complex128) for part in parts])[0]
+        errors = np.maximum(np.abs(found - self.law), 2 * rounding[:, None])
+        off = np.full_like(self.law, 2.0)
+        np.divide(errors, self.law, out=off, where=self.law > 0)
+        return float((np.minimum(off, 2.0) * self.shares * laws).sum())
+
+
+def _convolved(weighed: Sequence[Complexes], places: NDArray[np.int64]) -> Complexes:
+    """Convolutions term by term, at places that may lie beyond them, where they are 0."""
+    angles, sets = weighed[0].shape[:2]
+    found = np.zeros((angles, sets, places.size), dtype=np.complex128)
+    for angle, one in product(range(angles), range(sets)):
+        row = reduce(np.convolve, (part[angle, one] for part in weighed))
+        inside = (places >= 0) & (places < row.size)
+        found[angle, one, inside] = row[places[inside]]
+    return found
+
+
+def drawn_places(weights: Reals, rows: Places, random: np.random.Generator) -> Places:
+    """Places drawn by one uniform number each, of a shape like that of the rows.
+
+    Args:
+        weights: Those of the places 0, 1, and so on; each row has a positive one; shape (laws,
+            width).
+        rows: The law of each draw.
+        random: What draws the uniform numbers.
+    """
+    sums = np.cumsum(weights, axis=1)
+    whole = sums[rows, -1]
+    goals = np.minimum(random.random(rows.shape) * whole, np.nextafter(whole, 0))
+    low, high = np.zeros(rows.shape, np.int64), np.full(rows.shape, weights.shape[1] - 1)
+    for _ in range((weights.shape[1] - 1).bit_length()):
+        middle = (low + high) // 2
+        is_beyond = sums[rows, middle] > goals
+        low, high = np.where(is_beyond, low, middle + 1), np.where(is_beyond, middle, high)
+    return high
+
+
+_SHORT = 2_000  # places of all summands of a family, for which no transform is needed
+_DIRECT = 64  # places of a summand, for which none is quicker
+_FLOOR = 2.0**-50  # of the largest probability, below which that of a transform may be rounding
+_CHUNK = 1 << 21  # numbers that are computed at a time
+
+
+def drawn_summands(
+    laws: Reals, family: Places, sums: Places, random: np.random.Generator
+) -> Places:
+    """Summands drawn given their sum, shape (draws, summands).
+
+    P[left half = j | sum = k] is in proportion to P[left half = j]·P[right half = k − j].
+
+    Args:
+        laws: Those of the summands on 0, 1, and so on, shape (families, summands, width).
+        family: Of each draw, shape (draws,).
+        sums: What the summands of each draw add up to, shape (draws,).
+        random: What draws uniform numbers.
+    """
+    used, own = np.unique(family, return_inverse=True)
+    layers = [_Layer(np.zeros((used.size, laws.shape[1]), np.int64), laws[used]).padded]
+    is_short = laws.shape[1] * laws.shape[2] <= _SHORT
+    while layers[-1].pairs > 1:
+        layers.append(layers[-1].sums(is_short=is_short).padded)
+    counts = sums[:, None]
+    for layer in reversed(layers):
+        counts = layer.halved(own, counts[:, : layer.pairs], random)
+    return counts[:, : laws.shape[1]]
+
+
+@frozen(eq=False)
+class _Layer:
+    """The laws of counts of which each two neighbours are added up.
+
+    Attributes:
+        first: The first place of each law, shape (families, members).
+        laws: Probabilities from there on, shape (families, members, width).
+    """
+
+    first: Places
+    laws: Reals
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs each family has."""
+        return int(self.first.shape[1]) // 2
+
+    @property
+    def padded(self) -> Self:
+        """The same with an even number of members: another one is 0 for certain."""
+        families, members, width = self.laws.shape
+        if members % 2 == 0:
+            return self
+        filler = np.zeros((families, 1, width))
+        filler[..., 0] = 1.0
+        first = np.append(self.first, np.zeros((families, 1), np.int64), axis=1)
+        return type(self)(first, np.append(self.laws, filler, axis=1))
+
+    def sums(self, *, is_short: bool) -> Self:
+        """The laws of the sums of pairs, without what lies beyond all of them."""
+        left, right = (self.laws[:, side::2] for side in (0, 1))
+        first = self.first[:, ::2] + self.first[:, 1::2]
+        is_direct = is_short or self.laws.shape[2] <= _DIRECT
+        laws = (_pairs_convolved if is_direct else _pairs_transformed)(left, right)
+        possible = laws > 0
+        start = possible.argmax(axis=-1)
+        ends = laws.shape[-1] - possible[..., ::-1].argmax(axis=-1)
+        kept = int((ends - start).max())
+        start = np.minimum(start, laws.shape[-1] - kept)
+        places = start[..., None] + np.arange(kept)
+        return type(self)(first + start, np.take_along_axis(laws, places, axis=-1))
+
+    def halved(self, family: Places, sums: Places, random: np.random.Generator) -> Places:
+        """Members drawn given the sums of pairs, shape (draws, members).
+
+        Args:
+            family: Of each draw, shape (draws,).
+            sums: Shape (draws, pairs).
+            random: What draws uniform numbers.
+        """
+        pair = family[:, None] * self.pairs + np.arange(self.pairs)
+        first, other = (self.first[:, side::2].ravel()[pair] for side in (0, 1))
+        span = 2 * self.laws.shape[2] - 1
+        codes, kind = np.unique(pair * span + sums - first - other, return_inverse=True)
+        left = first + self._places(codes, kind.ravel(), random).reshape(sums.shape)
+        return np.stack([left, sums - left], axis=2).reshape(len(sums), -1)
+
+    def _places(self, codes: Places, kind: Places, random: np.random.Generator) -> Places:
+        """The places of left members, of draws of some kinds, each a pair and the place of a sum.
+
+        Args:
+            codes: The kinds: pair·(2·width − 1) + place.
+            kind: Of each draw, shape (draws,).
+            random: What draws uniform numbers.
+        """
+        width = self.laws.shape[2]
+        left, right = (self.laws[:, side::2].reshape(-1, width) for side in (0, 1))
+        order = np.argsort(kind, kind="stable")
+        step = max(1, _CHUNK // width)
+        starts = np.arange(0, codes.size, step)
+        drawn = np.split(order, np.searchsorted(kind[order], starts[1:]))
+        places = np.empty(kind.shape, np.int64)
+        for start, draws in zip(starts.tolist(), drawn, strict=True):
+            pair, place = np.divmod(codes[start : start + step], 2 * width - 1)
+            rest = place[:, None] - np.arange(width)
+            others = right[pair[:, None], np.clip(rest, 0, width - 1)]
+            weights = np.where((rest >= 0) & (rest < width), left[pair] * others, 0.0)
+            places[draws] = drawn_places(weights, kind[draws] - start, random)
+        return places
+
+
+def _pairs_convolved(left: Reals, right: Reals) -> Reals:
+    """The laws of sums, of positive terms alone."""
+    width = left.shape[-1]
+    laws = np.zeros((*left.shape[:-1], 2 * width - 1))
+    for place in range(width):
+        laws[..., place : place + width] += left[..., place, None] * right
+    return laws
+
+
+def _pairs_transformed(left: Reals, right: Reals) -> Reals:
+    """The laws of sums by transforms, 0 where that may be rounding."""
+    width = 2 * left.shape[-1] - 1
+    length = transform_length(width)
+    laws = np.empty((*left.shape[:-1], width))
+    step = max(1, _CHUNK // length)
+    rows = (each.reshape(-1, each.shape[-1]) for each in (left, right, laws))
+    first, second, found = rows
+    for start in range(0, len(found), step):
+        some = slice(start, start + step)
+        spectra = np.fft.rfft(first[some], length) * np.fft.rfft(second[some], length)
+        found[some] = np.fft.irfft(spectra, length)[:, :width]
+    return np.where(laws > _FLOOR * laws.max(axis=-1, keepdims=True), laws, 0.0)

@@ -1,0 +1,193 @@
+"""What an answer means and reveals, by HTTP: the estimate of a count, and its risks to a person."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from noisycount.errors import NoisyCountError
+from noisycount.model.exact import Exact
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.readers.values import (
+    NOISE_KINDS,
+    noise_of,
+    parse_confidence,
+    parse_epsilon,
+    parse_rate,
+    parse_scale,
+)
+from noisycount.service.auth import Asking
+from noisycount.service.document import REFINEMENT, RISKS, responses
+from noisycount.service.middleware import JsonRoute
+from noisycount.service.questions import parsed
+from noisycount.service.state import State
+
+if TYPE_CHECKING:
+    from noisycount.tasks.refine.estimate import Refinement
+    from noisycount.tasks.risk.risk import Risks
+
+__all__ = ["router"]
+
+KINDS = ", ".join(NOISE_KINDS)
+Noise = Annotated[str | None, Field(max_length=100, description=f"Or: a kind of noise, {KINDS},")]
+
+Scale = Annotated[
+    str | None, Field(max_length=100, description="and its scale in records: 10 or 20/3.")
+]
+
+
+def stated_noise(
+    member: str, price: str | None, noise: str | None, scale: str | None
+) -> AdditiveNoise | None:
+    """The noise of a price, or of a kind and a scale; None: neither is stated, or more than one.
+
+    Args:
+        member: What the price is called in the request.
+        price: The ε of an answer of `count`.
+        noise: The kind.
+        scale: In records.
+
+    Example:
+        >>> stated_noise("price", "0.5", None, None).name
+        'discrete Laplace'
+        >>> stated_noise("price", None, "gaussian", "10").name
+        'Gaussian'
+    """
+    if price is not None and noise is None and scale is None:
+        return DiscreteLaplace.for_epsilon(parsed(member, parse_epsilon, price))
+    if price is not None or noise is None or scale is None:
+        return None
+    if noise not in NOISE_KINDS:
+        raise NoisyCountError(f"noise must be one of {KINDS}, got {noise[:40]!r}")
+    return noise_of(noise, parsed("scale", parse_scale, scale))
+
+
+router = APIRouter(tags=["meaning"], route_class=JsonRoute)
+
+_REFINING: dict[str, JsonValue] = {
+    "answers": [107],
+    "size": 5912,
+    "rate": "1.7%",
+    "epsilon": "0.15",
+}
+
+
+class Refining(BaseModel):
+    """Noisy answers about one count, and what is assumed about it; the names are of `refine`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": _REFINING})
+
+    answers: Annotated[
+        list[Annotated[int | float, Field(ge=-(2**53), le=2**53)]],
+        Field(min_length=1, max_length=1000, description="About one count, each with its noise."),
+    ]
+    size: Annotated[int, Field(ge=1, le=2**53, description="How many records there are,")]
+    rate: Annotated[
+        str | None,
+        Field(
+            max_length=100,
+            description="and the chance that each counts: 30%, or 30%±2%; left out: each count is"
+            " as likely.",
+        ),
+    ] = None
+    epsilon: Annotated[
+        str | None, Field(max_length=100, description="The price of each answer of `count`.")
+    ] = None
+    noise: Noise = None
+    scale: Scale = None
+    level: Annotated[str, Field(max_length=100, description="The probability of the interval.")] = (
+        "95%"
+    )
+
+    def refinement(self) -> "Refinement":
+        """The estimate."""
+        from noisycount.readers.assumption import Assumed  # noqa: PLC0415 - loads the laws
+        from noisycount.tasks.refine.estimate import Refinement  # noqa: PLC0415 - the same
+
+        assumed = Assumed.of_size(self.size)
+        if self.rate is not None:
+            assumed = Assumed.of_rate(self.size, parsed("rate", parse_rate, self.rate))
+        level = parsed("level", parse_confidence, self.level)
+        noise = stated_noise("epsilon", self.epsilon, self.noise, self.scale)
+        if noise is None:
+            raise NoisyCountError(
+                'give either epsilon, or both noise and scale, such as {"noise": "gaussian",'
+                ' "scale": "10"}'
+            )
+        return Refinement.of(self.answers, assumed, noise, level)
+
+
+@router.post("/v1/refine", responses=responses(*REFINEMENT, also=[504]))
+def refine(asked: Refining, _: Asking, state: State) -> dict[str, Any]:
+    """The estimate of a count from noisy answers and a public rate; no record is read."""
+    from noisycount.tasks.refine.estimate import refinement_object  # noqa: PLC0415 - loads the laws
+
+    return state.computed(lambda: refinement_object(asked.refinement()))
+
+
+_LARGEST = 10**9  # records: what one request may make a server compute
+_Records = Annotated[int, Field(ge=1, le=_LARGEST)]
+_REVEALING: dict[str, JsonValue] = {"size": 1000, "rate": "10%", "price": "0.15"}
+
+
+class Revealing(BaseModel):
+    """A count, how it is answered, and who knows what; the names are those of `risk`."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"example": _REVEALING}
+    )
+
+    size: Annotated[_Records, Field(description="How many records there are,")]
+    rate: Annotated[
+        str, Field(max_length=100, description="and the chance that each counts: 30% or 30%±2%.")
+    ]
+    price: Annotated[
+        str | None, Field(max_length=100, description="The price of an answer of `count`.")
+    ] = None
+    noise: Noise = None
+    scale: Scale = None
+    sample: Annotated[
+        _Records | None, Field(description="Only so many records are drawn and counted.")
+    ] = None
+    known: Annotated[_Records | None, Field(description="An adversary knows so many records,")] = (
+        None
+    )
+    known_positives: Annotated[
+        int | None, Field(ge=0, le=_LARGEST, description="of which so many count.")
+    ] = None
+    epsilon: Annotated[
+        str | None, Field(max_length=100, description="The ε at which δ is told.")
+    ] = None
+
+    def risks(self) -> "Risks":
+        """What the answer reveals."""
+        from noisycount.readers.assumption import Assumed  # noqa: PLC0415 - loads the laws
+        from noisycount.tasks.risk.risk import Risks, RiskScenario  # noqa: PLC0415 - the same
+
+        assumed = Assumed.of_rate(self.size, parsed("rate", parse_rate, self.rate))
+        setting = RiskScenario(
+            assumed, self._mechanism, self.sample, self.known, self.known_positives
+        )
+        epsilon = None if self.epsilon is None else parsed("epsilon", parse_epsilon, self.epsilon)
+        return Risks.of(setting, epsilon, lambda _: None)
+
+    @property
+    def _mechanism(self) -> AdditiveNoise | Exact:
+        stated = stated_noise("price", self.price, self.noise, self.scale)
+        if stated is not None:
+            return stated
+        if (self.price, self.noise, self.scale) == (None, "none", None):
+            return Exact()
+        raise NoisyCountError(
+            'give one of price, noise "none", or a kind of noise with its scale, such as {"noise":'
+            ' "laplace", "scale": "3"}'
+        )
+
+
+@router.post("/v1/risk", responses=responses(*RISKS, also=[504]))
+def risk(asked: Revealing, _: Asking, state: State) -> dict[str, Any]:
+    """What an answer reveals to those who know more or less; no record is read."""
+    from noisycount.tasks.risk.display import risks_object  # noqa: PLC0415 - loads the laws
+
+    return state.computed(lambda: risks_object(asked.risks()))

@@ -1,0 +1,387 @@
+"""Questions by HTTP: what is asked as JSON, its price, and one spend with the same reply for ever.
+
+A spend is charged once, answered once, and replied to with the same bytes for ever.
+"""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from hashlib import sha256
+from typing import Annotated, Any, Literal, TypeVar
+
+import click
+from fastapi import APIRouter, Header, Path, Response
+from fastapi import Query as Parameter
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from noisycount.display.texts import told_name
+from noisycount.errors import NoisyCountError, ReuseError
+from noisycount.frozen import frozen
+from noisycount.ledger.replies import Reply
+from noisycount.ledger.transactions import AttachedWrite
+from noisycount.query.key_sets import Listed, Word
+from noisycount.query.query import Query
+from noisycount.readers.values import parse_confidence, parse_within
+from noisycount.service.auth import Asking
+from noisycount.service.document import (
+    DATASET,
+    DATASETS,
+    FOUND,
+    PLAN,
+    REHEARSAL,
+    RELEASE,
+    responses,
+)
+from noisycount.service.errors import UnknownReleaseError
+from noisycount.service.keys import User
+from noisycount.service.middleware import JsonRoute
+from noisycount.service.state import Dataset, ServiceState, State
+from noisycount.tasks.answer import Answer, answer_at, preview_at
+from noisycount.tasks.answer_display import answer_object
+from noisycount.tasks.rehearsal import rehearsal_object, rehearsal_of
+from noisycount.tasks.show import View, budget_words, entry_object, offer_object
+from noisycount.tasks.table.options import NOISES, as_items, as_margins, check_query
+from noisycount.validation import exact_delta, exact_epsilon
+
+__all__ = ["Question", "Spend", "found", "owner_of_name", "parsed", "router"]
+
+Value = TypeVar("Value")
+Text = TypeVar("Text", str, list[str])
+
+
+def parsed(name: str, read: Callable[[Text], Value], text: Text) -> Value:
+    """The value of a member, read as the option of the command line is; a refusal has its name.
+
+    Example:
+        >>> from noisycount.readers.values import parse_confidence
+        >>> parsed("confidence", parse_confidence, "95%")
+        0.95
+    """
+    try:
+        return read(text)
+    except (ValueError, click.BadParameter) as error:
+        words = error.message if isinstance(error, click.BadParameter) else error
+        raise NoisyCountError(f"{name} {words}") from None
+
+
+_EXAMPLES: list[JsonValue] = [
+    {"where": "health = 'poor'", "within": "20%", "guess": 100},
+    {"where": ["health = 'poor'", "age >= 65"], "epsilon": "0.2"},
+    {
+        "by": ["health"],
+        "keys": {"health": ["poor", "fair", "good", "excellent"]},
+        "epsilon": "0.5",
+        "groups_per_unit": 1,
+    },
+]
+
+_Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+_Price = Annotated[str, Field(max_length=100, examples=["0.15"])]
+_Key = Annotated[str, Field(max_length=1000)] | int | bool | None
+
+
+class Question(BaseModel):
+    """A count, several questions or a table, and its price; the names are those of `count`."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"examples": _EXAMPLES}
+    )
+
+    where: Annotated[
+        _Text | Annotated[list[_Text], Field(max_length=10_000)],
+        Field(description="What to count, as in SQL's WHERE; several: a table."),
+    ] = Field(default=[])
+    epsilon: Annotated[_Price | None, Field(description="The price: 0.1 or 1/3, as text.")] = None
+    within: Annotated[
+        Annotated[str, Field(max_length=100)] | None,
+        Field(description="Or: how far off the answer may be, such as 20%,"),
+    ] = None
+    guess: Annotated[
+        int | float | None,
+        Field(gt=0, le=2**53, description="of about how many: a public guess."),
+    ] = None
+    confidence: Annotated[
+        str, Field(max_length=100, description="With what probability; errors are stated for it.")
+    ] = "95%"
+    by: Annotated[
+        _Text | Annotated[list[_Text], Field(max_length=16)],
+        Field(description="A table: columns, such as town, age:0,18,65 or visit:month."),
+    ] = Field(default=[])
+    keys: Annotated[
+        dict[str, list[_Key]], Field(max_length=16, description="The keys of columns of the table.")
+    ] = Field(default={})
+    other: Annotated[bool, Field(description="One more row for all other keys together.")] = False
+    margins: Annotated[
+        list[_Text], Field(max_length=64, description="Sums that are measured too, or all.")
+    ] = Field(default=[])
+    groups_per_unit: Annotated[
+        int | None,
+        Field(ge=1, le=2**53, description="In at most so many groups a person is counted."),
+    ] = None
+    cumulative: Annotated[bool, Field(description="Ranges are measured too.")] = False
+    noise: Annotated[
+        Literal["laplace", "gaussian"] | None, Field(description="Of a table; left out: laplace.")
+    ] = None
+    rho: Annotated[_Price | None, Field(description="The price of Gaussian noise.")] = None
+    delta: Annotated[
+        _Price | None, Field(description="For hidden keys, or Gaussian noise with epsilon.")
+    ] = None
+    purpose: Annotated[
+        str | None,
+        Field(max_length=1000, description="What the answer is for; the ledger keeps it."),
+    ] = None
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all that it says, in hexadecimal digits; how it is written does not count.
+
+        What is left out says nothing, so that a member that comes later changes no digest.
+        """
+        said = self.model_dump(mode="json", exclude_unset=True)
+        return sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
+
+    def query(self) -> Query:
+        """The question, of which all is checked that needs no data set."""
+        wheres = _listed(self.where)
+        query = Query(
+            wheres=wheres,
+            is_list=len(wheres) > 1,
+            by=parsed("by", partial(as_items, None, None), _listed(self.by)) or None,
+            keys={name: _words(values) for name, values in self.keys.items()} or None,
+            other=self.other,
+            noise=None if self.noise is None else NOISES[self.noise],
+            rho=None if self.rho is None else exact_epsilon(self.rho, "rho"),
+            delta=None if self.delta is None else exact_delta(self.delta),
+            margins=parsed("margins", partial(as_margins, None, None), self.margins),
+            groups_per_unit=self.groups_per_unit,
+            cumulative=self.cumulative,
+            epsilon=None if self.epsilon is None else exact_epsilon(self.epsilon, "epsilon"),
+            within=None if self.within is None else parsed("within", parse_within, self.within),
+            guess=self.guess,
+            confidence=parsed("confidence", parse_confidence, self.confidence),
+        )
+        check_query(query)
+        if not query.has_one_price:
+            raise NoisyCountError(
+                'give either epsilon, or both within and guess, such as {"within": "20%", "guess":'
+                " 100}; a table under Gaussian noise may have rho"
+            )
+        return query
+
+
+def _listed(texts: str | list[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else texts
+
+
+def _words(values: list[_Key]) -> Listed:
+    """Keys as they stand: no text is a range."""
+    texts = [str(value).lower() if isinstance(value, bool) else value for value in values]
+    return [Word(None if text is None else str(text), is_quoted=True) for text in texts]
+
+
+def owner_of_name(name: str) -> str:
+    """Whose request has a name in the ledger; no key holds a colon.
+
+    Example:
+        >>> owner_of_name("ana:2026-11-22")
+        'ana'
+    """
+    return name.rpartition(":")[0]
+
+
+@frozen
+class Spend:
+    """A question that is to be answered at a price.
+
+    Attributes:
+        user: Who asks.
+        dataset: The name of the data set.
+        key: What the user calls the request; it has no colon.
+        question: What is asked.
+    """
+
+    user: User
+    dataset: str
+    key: str
+    question: Question
+
+    @property
+    def name(self) -> str:
+        """What the ledger calls the request: nobody meets the keys of others."""
+        return f"{self.user.name}:{self.key}"
+
+    def reply(self, state: ServiceState) -> Reply:
+        """The reply, made now or long ago."""
+        state.dataset(self.user, self.dataset)
+        with state.in_flight.of(self.name):
+            reply = state.ledger.replies.of(self.name) or self._made(state)
+        if (reply.dataset, reply.request) != (self.dataset, self.question.digest):
+            raise ReuseError(
+                "this Idempotency-Key was used for another request, which it names for ever: choose"
+                " another key"
+            )
+        return reply
+
+    def _made(self, state: ServiceState) -> Reply:
+        """The reply to a request that was not replied to before, which is kept with its answer."""
+        drafts: dict[AttachedWrite, Reply] = {}
+
+        def attach(answered: Answer) -> AttachedWrite:
+            reply = self._draft(answered)
+            attached = state.ledger.replies.attached(reply)
+            drafts[attached] = reply
+            return attached
+
+        try:
+            answered = self._answered(state, attach)
+        except BaseException:
+            drafts.clear()  # the frames of a refusal hold no answer
+            raise
+        kept = [reply for attached, reply in drafts.items() if attached.is_written]
+        return kept[0] if kept else state.ledger.replies.kept(self._draft(answered))
+
+    def _answered(self, state: ServiceState, attach: Callable[[Answer], AttachedWrite]) -> Answer:
+        """A count or a table."""
+        counter, analyst = state.counter(self.user, self.dataset), state.analyst(self.user)
+        query, why = self.question.query(), self.question.purpose
+        return answer_at(counter, query, analyst, key=self.name, purpose=why, attach=attach)
+
+    def _draft(self, answered: Answer) -> Reply:
+        """The reply that tells of an answer."""
+        made = answer_object(answered)
+        told = {**made, "key": self.name}
+        del told["ledger"]  # where it lies is none of a user's business
+        if made["key"] != self.name and owner_of_name(made["key"]) == self.user.name:
+            told["first"] = made["key"]  # their own request, which was charged for it
+        content = json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
+        return Reply(self.name, self.dataset, self.question.digest, content)
+
+
+def found(name: str, user: User, state: ServiceState) -> bytes:
+    """The bytes of a reply; of an answer that was not given here, what the ledger has of it.
+
+    Args:
+        name: The key of the reply.
+        user: Who asks for it.
+        state: Where it is kept.
+    """
+    if not name.isprintable():
+        raise UnknownReleaseError
+    reply = state.ledger.replies.of(name)
+    if reply is not None:
+        asker, dataset, content = owner_of_name(name), reply.dataset, reply.content
+    else:
+        entry = state.ledger.entry(name)
+        if entry is None:
+            raise UnknownReleaseError
+        asker, dataset = entry.analyst, state.name_of(entry.request.dataset)
+        told: dict[str, Any] = {"dataset": told_name(dataset), **entry_object(entry)}
+        content = json.dumps(told, ensure_ascii=False).encode()
+    if not user.is_owner and not (asker == user.name and user.may_see(dataset)):
+        raise UnknownReleaseError
+    return content
+
+
+router = APIRouter(route_class=JsonRoute)
+_JSON = "application/json"
+
+
+@router.get("/v1/datasets", tags=["data sets"], responses=responses(*DATASETS))
+def datasets(user: Asking, state: State) -> dict[str, Any]:
+    """The data sets that you may see."""
+    return state.reply(
+        lambda: {"datasets": [{"dataset": each.name} for each in state.datasets(user)]}
+    )
+
+
+@router.get("/v1/datasets/{name}", tags=["data sets"], responses=responses(*DATASET, also=[504]))
+def dataset(
+    name: Dataset,
+    user: Asking,
+    state: State,
+    epsilon: Annotated[
+        str, Parameter(max_length=100, description="ε of the answers that are to be paid for.")
+    ] = "0.1",
+) -> dict[str, Any]:
+    """What may be asked of a data set, and what is left of its budget for you."""
+    price = exact_epsilon(epsilon)
+
+    def told() -> dict[str, Any]:
+        view = View.at(state.counter(user, name), state.analyst(user), price)
+        return {**offer_object(view), "budget_words": budget_words(view)}
+
+    return state.reply(told)
+
+
+@router.post("/v1/datasets/{name}/plan", tags=["questions"], responses=responses(*PLAN, also=[504]))
+def plan(name: Dataset, question: Question, user: Asking, state: State) -> dict[str, Any]:
+    """What a question would cost and give; nothing is counted or charged."""
+
+    def told() -> dict[str, Any]:
+        counter, analyst = state.counter(user, name), state.analyst(user)
+        preview = preview_at(counter, question.query(), analyst)
+        return {**answer_object(preview), "affordable_answers": preview.affordable_answers}
+
+    return state.reply(told)
+
+
+@router.post(
+    "/v1/datasets/{name}/rehearsal",
+    tags=["questions"],
+    responses=responses(*REHEARSAL, also=[504]),
+)
+def rehearsal(name: Dataset, question: Question, user: Asking, state: State) -> dict[str, Any]:
+    """The same question on made-up records of the same columns; free."""
+    return state.reply(
+        lambda: rehearsal_object(rehearsal_of(state.counter(user, name), question.query()))
+    )
+
+
+_Name = Annotated[
+    str,
+    Header(
+        alias="Idempotency-Key",
+        pattern=r'^("[A-Za-z0-9._~-]{1,100}"|[A-Za-z0-9._~-]{1,100})$',
+        description="What you call this request: the same key and body get the same bytes for"
+        " ever, and are charged once.",
+        examples=["2026-11-22-poor-health"],
+    ),
+]
+
+
+@router.post(
+    "/v1/datasets/{name}/releases",
+    tags=["releases"],
+    status_code=201,
+    response_class=Response,
+    responses=responses(*RELEASE, status=201, also=[403, 409, 504]),
+)
+async def release(
+    name: Dataset, question: Question, user: Asking, state: State, key: _Name
+) -> Response:
+    """An answer: one count, several, or a table; charged before anything is counted."""
+    spend = Spend(user, name, key.strip('"'), question)
+    reply = await state.awaited(partial(spend.reply, state))
+    return Response(reply.content, 201, {"Location": f"/v1/releases/{reply.name}"}, _JSON)
+
+
+@router.get(
+    "/v1/releases/{id}",
+    tags=["releases"],
+    response_class=Response,
+    responses=responses(*FOUND, also=[504]),
+)
+def released(
+    id: Annotated[  # noqa: A002 - what everybody calls it
+        str,
+        Path(
+            max_length=200,
+            description="The `key` of a reply.",
+            examples=["ana:2026-11-22-poor-health"],
+        ),
+    ],
+    user: Asking,
+    state: State,
+) -> Response:
+    """An answer that was paid for: your own, or any for an owner."""
+    return Response(state.reply(partial(found, id, user, state)), media_type=_JSON)

@@ -1,0 +1,287 @@
+import hmac
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Barrier, Thread
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisycount.errors import ConfigError
+from noisycount.service import keys as keys_module
+from noisycount.service.keys import Key, Keyring, Role
+
+
+@dataclass(slots=True)
+class Clock:
+    """A time that stands still until it is moved."""
+
+    time: datetime = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        """The time."""
+        return self.time
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Noon."""
+    return Clock()
+
+
+@pytest.fixture
+def ring(tmp_path: Path, clock: Clock) -> Keyring:
+    """The keys beside a ledger that has none yet."""
+    return Keyring(tmp_path / "ledger.db.data", clock)
+
+
+def test_a_key_opens_what_it_was_issued_for(ring: Keyring) -> None:
+    """It tells its holder's name, role and data sets, and no other."""
+    key, _ = ring.issue("ana", Role.ANALYST, ["survey", "visits", "survey"])
+    other, _ = ring.issue("boss", Role.OWNER, None)
+    holders = [ring.holder(each.text) for each in (key, other)]
+    ana, boss = (holder.user for holder in holders if holder is not None)
+    assert (ana.name, ana.role, ana.grants) == ("ana", Role.ANALYST, {"survey", "visits"})
+    assert (boss.name, boss.is_owner, boss.may_see("anything")) == ("boss", True, True)
+    assert key.text != other.text
+
+
+def test_a_key_has_256_random_bits(ring: Keyring) -> None:
+    """No two keys share an id or a secret, and each bit of a secret is as often set as not."""
+    keys = [Key.new() for _ in range(400)]
+    assert len({key.id for key in keys} | {key.secret for key in keys}) == 800
+    bits = [f"{int(key.secret, 16):0256b}" for key in keys]
+    ones = [sum(each[place] == "1" for each in bits) for place in range(256)]
+    assert all(120 < count < 280 for count in ones)  # 8 standard deviations
+    assert ring.issued() == ()
+
+
+def test_a_key_that_expired_opens_nothing(ring: Keyring, clock: Clock) -> None:
+    """It opens until the very moment, and never after; one without an end opens for ever."""
+    key, issued = ring.issue("ana", Role.ANALYST, ["survey"], timedelta(days=90))
+    lasting, _ = ring.issue("ben", Role.ANALYST, ["survey"])
+    clock.time += timedelta(days=90, seconds=-1)
+    assert ring.holder(key.text) == ring.valid(issued.id) == issued
+    clock.time += timedelta(seconds=1)
+    assert (ring.holder(key.text), ring.valid(issued.id)) == (None, None)
+    clock.time += timedelta(days=36_500)
+    assert ring.holder(lasting.text) is not None
+
+
+def test_a_key_for_no_data_set_sees_none(ring: Keyring) -> None:
+    """That is another thing than one for every data set; so it is when it is read again."""
+    key, issued = ring.issue("ana", Role.ANALYST, [])
+    holder = ring.holder(key.text)
+    assert holder == issued
+    assert holder is not None
+    assert holder.user.grants == frozenset()
+    assert not holder.user.may_see("survey")
+    assert ring.issue("ben", Role.ANALYST, None)[1].user.may_see("survey")
+
+
+def test_a_key_that_was_revoked_opens_nothing_anywhere_at_once(ring: Keyring, clock: Clock) -> None:
+    """Another process at the same ledger knows at its next look, without a restart."""
+    key, issued = ring.issue("ana", Role.ANALYST, ["survey"])
+    elsewhere = Keyring(ring.folder, clock)
+    assert elsewhere.holder(key.text) == issued
+    assert [ended.id for ended in ring.revoke("ana")] == [issued.id]
+    for each in (ring, elsewhere):
+        assert each.holder(key.text) is None
+        assert each.valid(issued.id) is None
+    assert ring.revoke("ana") == ()
+    (kept,) = ring.issued()
+    assert kept.revoked == clock.time
+
+
+def test_a_change_of_the_same_size_is_seen(ring: Keyring) -> None:
+    """Neither size nor time of the file decides whether it is read: its bytes do, and its seal."""
+    key, issued = ring.issue("ana", Role.ANALYST, ["survey"])
+    before = ring.path.stat()
+    content = ring.path.read_bytes()
+    assert ring.holder(key.text) == issued
+    ring.path.write_bytes(content.replace(b'"ana"', b'"eve"'))
+    os.utime(ring.path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(ConfigError, match="is damaged or of a later version"):
+        ring.holder(key.text)
+
+
+def wrong_keys(key: Key) -> Iterator[str]:
+    """What is nearly a key."""
+    text = key.text
+    yield from ("", " ", text[:-1], f"{text}0", f" {text}", f"{text}\n", text.upper())
+    yield from (f"nc_{key.id}", f"nc_{key.id}_", f"nc__{key.secret}", key.secret, "nc_" * 3)
+    yield from (text.replace("nc_", "nx_"), text.replace("_", "-"), "é" * 80, "0" * 100_000)
+    last = "0" if text[-1] != "0" else "1"
+    yield from (f"{text[:-1]}{last}", Key(key.id, Key.new().secret).text, Key.new().text)
+    yield Key(Key.new().id, key.secret).text
+
+
+def test_what_is_no_key_opens_nothing(ring: Keyring) -> None:
+    """Malformed, cut, lengthened, of another id or with another secret, down to one digit."""
+    key, issued = ring.issue("ana", Role.ANALYST, ["survey"])
+    assert ring.holder(key.text) == issued
+    assert [wrong for wrong in wrong_keys(key) if ring.holder(wrong) is not None] == []
+
+
+@given(text=st.text(max_size=100))
+def test_no_text_makes_it_stumble(text: str) -> None:
+    """Whatever is shown is a key or is none."""
+    key = Key.read(text)
+    assert key is None or key.text == text
+
+
+def test_a_digest_is_always_compared(
+    ring: Keyring, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Known, unknown, malformed, expired and revoked keys take one digest and one comparison.
+
+    The comparison is that of the standard library whose time does not depend on the bytes.
+    """
+    compared: list[tuple[int, int]] = []
+
+    def counted(one: bytes, other: bytes) -> bool:
+        compared.append((len(one), len(other)))
+        return compare(one, other)
+
+    compare = hmac.compare_digest
+    monkeypatch.setattr(keys_module.hmac, "compare_digest", counted)
+    key, _ = ring.issue("ana", Role.ANALYST, ["survey"])
+    old, _ = ring.issue("old", Role.ANALYST, ["survey"], timedelta(hours=1))
+    out, _ = ring.issue("out", Role.ANALYST, ["survey"])
+    ring.revoke("out")
+    clock.time += timedelta(days=1)
+    shown = [key.text, old.text, out.text, Key.new().text, "no key", ""]
+    assert [ring.holder(text) is not None for text in shown] == [True, *[False] * 5]
+    assert compared == [(32, 32)] * len(shown)
+
+
+def test_keys_of_another_ledger_open_nothing(ring: Keyring, tmp_path: Path) -> None:
+    """A row that was copied from elsewhere is worthless under another secret."""
+    other = Keyring(tmp_path / "other.data")
+    key, issued = other.issue("ana", Role.ANALYST, ["survey"])
+    ring.issue("ben", Role.ANALYST, ["survey"])
+    with ring.changing() as (keys, _):
+        keys.append(issued)
+    assert other.holder(key.text) == issued
+    assert ring.holder(key.text) is None
+
+
+def test_a_digest_belongs_to_one_id(ring: Keyring) -> None:
+    """A hash that was moved to another row opens nothing: it covers the id."""
+    key, issued = ring.issue("ana", Role.ANALYST, ["survey"])
+    moved = replace(issued, id=Key.new().id, name="eve", role=Role.OWNER)
+    with ring.changing() as (keys, _):
+        keys[:] = [moved]
+    assert ring.holder(Key(moved.id, key.secret).text) is None
+    assert ring.holder(key.text) is None
+
+
+def test_an_unreadable_file_opens_nothing(ring: Keyring) -> None:
+    """A folder in its place is refused in one line that says whose it is."""
+    key, _ = ring.issue("ana", Role.ANALYST, ["survey"])
+    ring.path.unlink()
+    ring.path.mkdir()
+    with pytest.raises(ConfigError, match=r"cannot be read .*: only the ledger's owner may$"):
+        ring.holder(key.text)
+
+
+def test_a_place_that_takes_no_keys_says_so(tmp_path: Path) -> None:
+    """A file in the place of the folder is named with the reason."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match=r"keys cannot be kept in .* \(.*\): mend that"):
+        Keyring(tmp_path / "file").issue("ana", Role.ANALYST, ["survey"])
+
+
+def test_threads_that_issue_at_once_lose_no_key(ring: Keyring) -> None:
+    """Eight start together, each with a ring of its own; all their keys open."""
+    gate, made = Barrier(8), list[Key]()
+
+    def issue(number: int) -> None:
+        own = Keyring(ring.folder)
+        gate.wait()
+        made.extend(own.issue(f"a{number}", Role.ANALYST, ["survey"])[0] for _ in range(3))
+
+    threads = [Thread(target=issue, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == len(ring.issued()) == 24
+    assert all(ring.holder(key.text) for key in made)
+
+
+ISSUING = """
+import sys
+from pathlib import Path
+from noisycount.service.keys import Keyring, Role
+ring = Keyring(Path(sys.argv[1]))
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(10):
+    key, issued = ring.issue(sys.argv[2], Role.ANALYST, ["survey"])
+    if number % 2:
+        ring.revoke(issued.id)
+    print(key.text, flush=True)
+"""
+
+
+def test_processes_that_issue_and_revoke_at_once_lose_nothing(ring: Keyring) -> None:
+    """Three are let go together; every second key of each is revoked, the others open."""
+    words = [sys.executable, "-c", ISSUING, str(ring.folder)]
+    racing = [
+        subprocess.Popen([*words, name], stdin=-1, stdout=-1, text=True)  # noqa: S603  (our own)
+        for name in ("ana", "ben", "eve")
+    ]
+    for process in racing:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    told = []
+    for process in racing:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    for process in racing:
+        told.append(process.communicate(timeout=60)[0].split())
+        assert process.returncode == 0
+    assert len(ring.issued()) == 30
+    for keys in told:
+        assert [ring.holder(key) is not None for key in keys] == [True, False] * 5
+
+
+def test_no_byte_of_the_keys_changes_in_silence(ring: Keyring) -> None:
+    """Another name, role, data set or time is refused; a new file is sealed, whatever it was."""
+    ring.issue("ana", Role.ANALYST, ["survey"], timedelta(days=1))
+    issued, content = ring.issued(), ring.path.read_bytes()
+    refused = 0
+    for place in range(len(content)):
+        for bit in (1, 2, 32):
+            changed = bytearray(content)
+            changed[place] ^= bit
+            ring.path.write_bytes(changed)
+            try:
+                assert Keyring(ring.folder).issued() == issued, bytes(changed[place - 9 :])
+            except ConfigError as error:
+                refused += "restore it from a copy" in str(error)
+    assert refused > 2.5 * len(content)
+
+
+def test_keys_of_an_older_file_are_sealed_with_the_next(ring: Keyring) -> None:
+    """One of 0.2 has no seal, and is read; the next key that is issued makes one."""
+    ring.issue("ana", Role.ANALYST, ["survey"])
+    sealed = json.loads(ring.path.read_bytes())
+    older = {name: sealed[name] for name in ("version", "keys")}
+    ring.path.write_text(json.dumps(older), encoding="ascii")
+    assert [key.name for key in ring.issued()] == ["ana"]
+    ring.issue("bo", Role.ANALYST, ["survey"])
+    again = json.loads(ring.path.read_bytes())
+    assert len(again["seal"]) == 64
+    again["keys"][0]["name"] = "bo"
+    ring.path.write_text(json.dumps(again), encoding="ascii")
+    with pytest.raises(ConfigError, match="is damaged or of a later version"):
+        ring.issued()
