@@ -34,11 +34,7 @@ class _Enumerated:
     """
 
     def __init__(
-        self,
-        prior: list[arb],
-        believed: list[arb],
-        answers: list[tuple[Fraction, list[arb]]],
-        by: str,
+        self, prior: list[arb], believed: list[arb], answers: list[tuple[Fraction, list[arb]]], by: str
     ) -> None:
         self.error = self.better = self.even = self.unsure = arb(0)
         size = len(prior) - 1
@@ -104,10 +100,7 @@ def _whole_answers(noise: Any, size: int) -> list[tuple[Fraction, list[arb]]]:  
         ]
     reach = math.ceil(45 * float(noise.scale)) + 2
     chances = {z: tails.density(noise, Fraction(z)) for z in range(reach + size + 1)}
-    return [
-        (Fraction(y), [chances[abs(y - k)] for k in range(size + 1)])
-        for y in range(-reach, size + reach + 1)
-    ]
+    return [(Fraction(y), [chances[abs(y - k)] for k in range(size + 1)]) for y in range(-reach, size + reach + 1)]
 
 
 def _case(source: Source) -> tuple[str, str, str | None]:
@@ -134,9 +127,7 @@ def _average(name: str, source: Source) -> Setting:
     def judge(value: Any) -> str:  # noqa: ANN401
         prior = _table(population)
         mechanism = made(noise)
-        found = _Enumerated(
-            prior, _table(believed or population), _whole_answers(mechanism, size), by
-        )
+        found = _Enumerated(prior, _table(believed or population), _whole_answers(mechanism, size), by)
         if name == "mean_absolute_error":
             return close(value, found.error, 1.01e-9, 1.01e-15)
         least = found.better if name == "improvement_probability" else found.even
@@ -145,9 +136,7 @@ def _average(name: str, source: Source) -> Setting:
 
     rest = f", {believed}" if believed else ""
     return Setting(
-        f"nc.{name}({population}, {noise}, {by!r}{rest})",
-        judge,
-        Refusal.MAYBE if believed else Refusal.NEVER,
+        f"nc.{name}({population}, {noise}, {by!r}{rest})", judge, Refusal.MAYBE if believed else Refusal.NEVER
     )
 
 
@@ -227,10 +216,7 @@ def _loss(source: Source) -> Setting:
 
 
 AVERAGES: dict[str, Draw] = {
-    **{
-        name: partial(_average, name)
-        for name in ("mean_absolute_error", "improvement_probability", "tie_probability")
-    },
+    **{name: partial(_average, name) for name in ("mean_absolute_error", "improvement_probability", "tie_probability")},
     "break_even_rates": _break_even,
     "utility_loss": _loss,
 }

@@ -21,9 +21,7 @@ def tell(pytestconfig: pytest.Config) -> Callable[[str], None]:
     return pytestconfig.stash[_FINDINGS].append
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print the findings."""
     if findings := config.stash[_FINDINGS]:
         terminalreporter.section("what was found")

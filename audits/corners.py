@@ -116,10 +116,7 @@ def shape(source: Source) -> float:
 def table(source: Source, records: int) -> list[float]:
     """Probabilities of 0..records, some of them 0 or tiny."""
     tiny = 10.0 ** -source.choice([0, 3, 15, 85, 300])
-    weights = [
-        between(source, tiny, 1.0) * (source.random() < 0.8) if tiny < 1 else 1.0
-        for _ in range(records + 1)
-    ]
+    weights = [between(source, tiny, 1.0) * (source.random() < 0.8) if tiny < 1 else 1.0 for _ in range(records + 1)]
     weights[source.randrange(records + 1)] = 1.0
     total = math.fsum(weights)
     return [weight / total for weight in weights]

@@ -63,9 +63,7 @@ class Told:
         value = Fraction(asked.threshold if is_below else asked)
         if isinstance(mechanism, nc.Subsample):
             inner = partial(log_likelihood_at, mechanism.noise, value, is_below)
-            sampled = noisy_sample_likelihood(
-                lambda drawn: inner(drawn).exp(), mechanism.sample_size, size
-            )
+            sampled = noisy_sample_likelihood(lambda drawn: inner(drawn).exp(), mechanism.sample_size, size)
             return lambda count: _log(sampled(count))
         noise = None if isinstance(mechanism, nc.Exact) else mechanism
         return partial(log_likelihood_at, noise, value, is_below)
@@ -120,8 +118,7 @@ def law_of(text: str) -> Law:
     if isinstance(population, nc.Binomial):
         return Law(positives, binomial_law(rest, population.rate).weights)
     weights = [
-        law.weights[positives + k] * choose(rest, k) / choose(population.size, positives + k)
-        for k in range(rest + 1)
+        law.weights[positives + k] * choose(rest, k) / choose(population.size, positives + k) for k in range(rest + 1)
     ]
     return Law(positives, weights)
 
@@ -143,8 +140,7 @@ def posterior_law(population: str, told: tuple[Told, ...]) -> Law:
     possible = {k: log for k, log in logs.items() if log.is_finite()}
     top = max((log.mid() for log in possible.values()), default=arb(0))
     weights = [
-        (possible[k] - top).exp() if k in possible and possible[k] - top > -_UNSEEN else arb(0)
-        for k in law.counts
+        (possible[k] - top).exp() if k in possible and possible[k] - top > -_UNSEEN else arb(0) for k in law.counts
     ]
     return Law(law.first, weights)
 
@@ -389,12 +385,8 @@ def _posterior(name: str, source: Source) -> Setting:
     size = made(population).size  # type: ignore[attr-defined]
     if name in ("surprise", "warning"):
         return _surprise(name, population, told)
-    text, judge = _asked(
-        source.choice([*_ESTIMATES]) if name == "posterior" else name, source, size
-    )
-    return _judged(
-        f"{_line(population, told)}.{text}", lambda: posterior_law(population, told), judge
-    )
+    text, judge = _asked(source.choice([*_ESTIMATES]) if name == "posterior" else name, source, size)
+    return _judged(f"{_line(population, told)}.{text}", lambda: posterior_law(population, told), judge)
 
 
 def _surprise(name: str, population: str, told: tuple[Told, ...]) -> Setting:
@@ -428,11 +420,7 @@ def _surprise(name: str, population: str, told: tuple[Told, ...]) -> Setting:
 
     if made(population).size > 300 or "Sub" in one.noise:  # type: ignore[attr-defined]
         return _posterior("mean", Source(repr((population, told))))
-    return _judged(
-        f"{_line(population, told[:1])}.{name}",
-        lambda: posterior_law(population, told[:1]),
-        judge,
-    )
+    return _judged(f"{_line(population, told[:1])}.{name}", lambda: posterior_law(population, told[:1]), judge)
 
 
 def _sum(law: Law, weight: Likelihood) -> arb:
@@ -568,17 +556,14 @@ def _loose(level: float, law: Law, value: object) -> str:
 def _ratio_cdf(laws: list[Law], value: Fraction) -> arb:
     """P[A <= value·B and B > 0]."""
     one, other = map(_trimmed, laws)
-    return sum(
-        (p * q for a, p in one.items() for b, q in other.items() if b > 0 and a <= value * b),
-        arb(0),
-    )
+    return sum((p * q for a, p in one.items() for b, q in other.items() if b > 0 and a <= value * b), arb(0))
 
 
 def _ratio(name: str, source: Source) -> Setting:
     if name == "ratio":
         return _two(
             source, "ratio", ".infinite",
-            lambda laws, value: close(value, laws[1].probability(0, 0), 0, 1e-12),
+            lambda laws, value: close(value, laws[1].probability(0, 0), 0, 1e-12)
         )  # fmt: skip
     a, b = source.randint(0, 20), source.randint(1, 20)
     if name in ("cdf", "probability"):
@@ -586,7 +571,7 @@ def _ratio(name: str, source: Source) -> Setting:
         text = f".cdf({a}/{b})" if name == "cdf" else f".probability(-1.0, {a}/{b})"
         return _two(
             source, "ratio", text,
-            lambda laws, value: close(value, _ratio_cdf(laws, point), 0, 1e-12),
+            lambda laws, value: close(value, _ratio_cdf(laws, point), 0, 1e-12)
         )  # fmt: skip
     level = source.choice([0.5, 0.025, 0.975, corners.share(source)])
     text = {"median": ".median", "interval": ".interval(0.95)"}.get(name, f".quantile({level!r})")
@@ -673,9 +658,7 @@ def _from_rate(source: Source) -> Setting:
     def judge(value: Any) -> str:  # noqa: ANN401
         p, d = ball(rate), ball(deviation)
         seen = p * (1 - p) / d**2 - 1
-        return close(value.alpha, p * seen, 1e-13, 1e-13) or close(
-            value.beta, (1 - p) * seen, 1e-13, 1e-13
-        )
+        return close(value.alpha, p * seen, 1e-13, 1e-13) or close(value.beta, (1 - p) * seen, 1e-13, 1e-13)
 
     return Setting(f"nc.BetaBinomial.from_rate(50, {rate!r}, {deviation!r})", judge, Refusal.MAYBE)
 

@@ -112,9 +112,7 @@ def _epsilon(name: str, source: Source) -> Setting:
         return delta(curve.mechanism, curve.outsider, epsilon)
 
     hard = float(at(curve.epsilon))
-    goal = source.choice(
-        [hard, hard * source.random(), source.random() ** 4, 0.0, 1.0, 1e-300, 1 - 1e-12]
-    )
+    goal = source.choice([hard, hard * source.random(), source.random() ** 4, 0.0, 1.0, 1e-300, 1 - 1e-12])
     goal = min(max(goal, 0.0), 1.0)
 
     def both(value: Any) -> str:  # noqa: ANN401
@@ -137,9 +135,7 @@ def _is_least_epsilon(at: Callable[[float], arb], goal: float, value: Any) -> st
     """What is wrong with the smallest ε of a δ: 1e-9 too large at most, but for the bracket."""
     if math.isinf(value):
         reached = at(600.0)  # from there on the upper end stays
-        return (
-            "" if reached > ball(goal) * (1 - _LOOSE) - _UNKNOWN else f"inf, but δ(600) = {reached}"
-        )
+        return "" if reached > ball(goal) * (1 - _LOOSE) - _UNKNOWN else f"inf, but δ(600) = {reached}"
     reached = at(value)
     if not reached <= ball(goal) * (1 + arb("1e-13")) + _UNKNOWN:
         return f"{value!r} is too small: δ = {reached.str(17, radius=False)}"
@@ -162,13 +158,9 @@ def worst_case(kind: str, scale: Fraction, epsilon: float) -> arb:
         return (normal_tail(low) - factor * normal_tail(high)).nonnegative_part()
     noise: Any = made(f"{kind}({float(scale)!r})")
     if kind == "nc.DiscreteLaplace":  # from 1 on all answers are as telling as each other
-        return (
-            tails.exceedance(noise, Fraction(0)) - factor * tails.exceedance(noise, Fraction(1))
-        ).nonnegative_part()
+        return (tails.exceedance(noise, Fraction(0)) - factor * tails.exceedance(noise, Fraction(1))).nonnegative_part()
     first = math.floor(Fraction(epsilon) * scale**2 + Fraction(1, 2)) + 1
-    return tails.exceedance(noise, Fraction(first - 1)) - factor * tails.exceedance(
-        noise, Fraction(first)
-    )
+    return tails.exceedance(noise, Fraction(first - 1)) - factor * tails.exceedance(noise, Fraction(first))
 
 
 def _worst(source: Source) -> Setting:
@@ -177,9 +169,7 @@ def _worst(source: Source) -> Setting:
     scale = corners.scale(source)
     text = f"{kind}({scale!r})"
     exact_scale: Fraction = made(text).exact_scale  # type: ignore[attr-defined]
-    epsilon = source.choice(
-        [corners.epsilon(source), float(1 / exact_scale), source.random() * float(1 / exact_scale)]
-    )
+    epsilon = source.choice([corners.epsilon(source), float(1 / exact_scale), source.random() * float(1 / exact_scale)])
     epsilon = min(epsilon, 700.0)
     if kind == "nc.DiscreteGaussian" and scale > 200:
         epsilon = min(epsilon, 36 / scale)
@@ -187,9 +177,7 @@ def _worst(source: Source) -> Setting:
     def judge(value: Any) -> str:  # noqa: ANN401
         exact = worst_case_proven(kind, exact_scale, epsilon)
         if epsilon > 599 or exact < _UNKNOWN:
-            return (
-                "" if exact <= ball(value) * (1 + arb("1e-9")) + _UNKNOWN else f"{value!r}, {exact}"
-            )
+            return "" if exact <= ball(value) * (1 + arb("1e-9")) + _UNKNOWN else f"{value!r}, {exact}"
         return close(value, exact, 1e-9)
 
     return Setting(f"nc.privacy_curve({text}).delta({epsilon!r})", judge)
@@ -216,9 +204,7 @@ def _is_smallest_scale(at: Callable[[float], arb], goal: float, value: float) ->
 def _smallest_scale(source: Source) -> Setting:
     kind = corners.noise_class(source)
     epsilon = source.choice([0.0, 0.1, 1.0, 2.0, corners.between(source, 1e-3, 20)])
-    goal = source.choice(
-        [0.0, 1.0, 1e-12, 1e-6, 0.05, 0.11, 0.5, 1 - 1e-12, corners.between(source, 1e-30, 1)]
-    )
+    goal = source.choice([0.0, 1.0, 1e-12, 1e-6, 0.05, 0.11, 0.5, 1 - 1e-12, corners.between(source, 1e-30, 1)])
     population, outsider = "None", Outsider(None)
     if source.random() < 0.4:
         size, rate = source.randint(1, 12), source.choice([0.5, source.uniform(0.01, 0.99), 1e-9])
@@ -246,9 +232,7 @@ def _smallest_scale(source: Source) -> Setting:
 def _one_of_list(source: Source) -> str:
     """Noise whose lists have a reference."""
     scale = round(source.uniform(0.15, 1.2), 2)
-    return source.choice(
-        ["nc.Exact()", f"nc.DiscreteLaplace({scale})", f"nc.DiscreteGaussian({scale})"]
-    )
+    return source.choice(["nc.Exact()", f"nc.DiscreteLaplace({scale})", f"nc.DiscreteGaussian({scale})"])
 
 
 def _list(source: Source) -> Setting:
@@ -258,9 +242,7 @@ def _list(source: Source) -> Setting:
     epsilon = source.choice([0.0, 0.01, 0.5, 1.0, source.uniform(0, 4)])
     if source.random() < 0.5:
         size, atoms = source.randint(1, 4), source.randint(2, 3)
-        weights = [
-            source.choice([1e-9, 0.05, source.random(), source.random()]) for _ in range(atoms)
-        ]
+        weights = [source.choice([1e-9, 0.05, source.random(), source.random()]) for _ in range(atoms)]
         rates = [weight / sum(weights) for weight in weights]
         questions = [{0}, set(range(atoms - 1))] if source.random() < 0.5 else [{0}, {1}]
         population = f"nc.Atoms({size}, {rates!r}, {questions!r})"
@@ -299,9 +281,7 @@ def _gaussians(source: Source) -> Setting:
 
         return _holds(value, proven(exact), 1e-300)
 
-    return Setting(
-        f"nc.privacy_curve([nc.Gaussian({scale!r})] * {number}).bracket({epsilon!r})", judge
-    )
+    return Setting(f"nc.privacy_curve([nc.Gaussian({scale!r})] * {number}).bracket({epsilon!r})", judge)
 
 
 def _amplified(source: Source) -> Setting:
@@ -325,18 +305,10 @@ def _bound(size: int, drawn: int, rate: float, epsilon: float) -> arb:
     beta, chance = e.exp() / odds, ball(rate)
     (pair,) = Outsider(nc.Binomial(drawn, rate)).pairs()
     up, down = (
-        sum(
-            (
-                (p - odds * q).nonnegative_part()
-                for p, q in zip(one.positive, one.negative, strict=True)
-            ),
-            arb(0),
-        )
+        sum(((p - odds * q).nonnegative_part() for p, q in zip(one.positive, one.negative, strict=True)), arb(0))
         for one in (pair, pair.mirrored)
     )
-    return (share * (1 - (1 - beta) * chance) * up).max(
-        share * (1 - (1 - beta) * (1 - chance)) * down
-    )
+    return (share * (1 - (1 - beta) * chance) * up).max(share * (1 - (1 - beta) * (1 - chance)) * down)
 
 
 def _hockey(plus: Sequence[arb], minus: Sequence[arb], epsilon: float) -> arb:
@@ -364,10 +336,7 @@ def _samples(source: Source) -> Setting:
         plus, minus = [], []
         for told in product(*(range(one + 1) for one in drawn)):
             at = [
-                math.prod(
-                    (hypergeometric(k, m, size)[s] for s, m in zip(told, drawn, strict=True)),
-                    start=arb(1),
-                )
+                math.prod((hypergeometric(k, m, size)[s] for s, m in zip(told, drawn, strict=True)), start=arb(1))
                 for k in range(size + 1)
             ]
             plus.append(sum((p * at[k + 1] for k, p in enumerate(others)), arb(0)))
@@ -411,11 +380,7 @@ def _parts(source: Source) -> Setting:
 
         if adaptive:
             exact = sum(
-                (
-                    arb(one) / size * _hockey(positive(one, 1), negative(one, 1), epsilon)
-                    for one in parts
-                ),
-                arb(0),
+                (arb(one) / size * _hockey(positive(one, 1), negative(one, 1), epsilon) for one in parts), arb(0)
             )
             return "" if arb(value[1]) >= exact - 1e-300 or len(parts) > 1 else f"{value!r} {exact}"
         answers = list(product(*(range(one + 1) for one in parts)))
@@ -429,9 +394,7 @@ def _parts(source: Source) -> Setting:
 
 def _risk(name: str, source: Source) -> Setting:
     """What a list of answers shows by the rule of a desk: upper ends."""
-    mechanisms = [
-        _one_of_list(source).replace("nc.Exact()", "nc.DiscreteLaplace(0.7)") for _ in range(2)
-    ]
+    mechanisms = [_one_of_list(source).replace("nc.Exact()", "nc.DiscreteLaplace(0.7)") for _ in range(2)]
     told: list[Any] = list(map(made, mechanisms))
     size = source.choice([1, 3, 1000, 10**6])
     small = source.choice([1e-9, 0.01, 0.3, source.uniform(0, 0.5)])
@@ -493,13 +456,9 @@ def _atoms(name: str, source: Source) -> Setting:
             return Setting(f"{text}.patterns({asked})", patterns)
         if name == "checked":
             return Setting(
-                f"{text}.checked([{question!r}])",
-                lambda value: "" if value == (frozenset(question),) else f"{value!r}",
+                f"{text}.checked([{question!r}])", lambda value: "" if value == (frozenset(question),) else f"{value!r}"
             )
-        return Setting(
-            f"{text}.rate({question!r})",
-            lambda value: close(value, ball(chance / whole), 1e-14, 1e-300),
-        )
+        return Setting(f"{text}.rate({question!r})", lambda value: close(value, ball(chance / whole), 1e-14, 1e-300))
 
     def judge(value: Any) -> str:  # noqa: ANN401
         for asked, rate in zip(value.questions, rates, strict=True):
@@ -527,9 +486,7 @@ def _agree(source: Source) -> Setting:
 
 
 CURVES: dict[str, Draw] = {
-    **{
-        f"PrivacyCurve.{name}": partial(_fault, name) for name in ("bracket", "delta", "directions")
-    },
+    **{f"PrivacyCurve.{name}": partial(_fault, name) for name in ("bracket", "delta", "directions")},
     "PrivacyCurve.epsilon": partial(_epsilon, "epsilon"),
     "PrivacyCurve.epsilon_bracket": partial(_epsilon, "epsilon_bracket"),
     "privacy_curve": _worst,
@@ -541,10 +498,7 @@ CURVES: dict[str, Draw] = {
     "samples_curve": _samples,
     "parts_curve": _parts,
     "list_risk": partial(_risk, "delta"),
-    **{
-        f"ListRisk.{name}": partial(_risk, name)
-        for name in ("delta", "worst", "rest", "adaptive", "given")
-    },
+    **{f"ListRisk.{name}": partial(_risk, name) for name in ("delta", "worst", "rest", "adaptive", "given")},
     **{
         f"Atoms.{name}": partial(_atoms, name)
         for name in ("nested", "disjoint", "independent", "rate", "patterns", "checked")

@@ -150,11 +150,7 @@ def _of_any(one: arb, answers: int) -> arb:
 
 
 def _is_smallest(
-    noise: nc.Mechanism,
-    found: object,
-    beta: Callable[[], arb],
-    whole: Callable[[arb], arb],
-    relative: float,
+    noise: nc.Mechanism, found: object, beta: Callable[[], arb], whole: Callable[[arb], arb], relative: float
 ) -> str:
     """What is wrong with the smallest alpha that is reached with probability at most beta."""
 
@@ -225,8 +221,7 @@ def _out_of_range(name: str, source: Source) -> Setting:
 
         return Setting(f"nc.out_of_range_bounds({size}, {text})", judge)
     return Setting(
-        f"nc.out_of_range_probability({count}, {size}, {text})",
-        lambda value: _sure(value, exact(count), 1e-10),
+        f"nc.out_of_range_probability({count}, {size}, {text})", lambda value: _sure(value, exact(count), 1e-10)
     )
 
 
@@ -263,9 +258,7 @@ def _epsilon_for_accuracy(source: Source) -> Setting:
             proven(lambda side=side: failing(ball(value) * (1 + side * arb("1e-10"))))  # type: ignore[misc]
             for side in (-1, 1)
         )
-        kept = proven(
-            lambda: tails.reaching(nc.DiscreteLaplace.for_epsilon(value), Fraction(least))
-        )
+        kept = proven(lambda: tails.reaching(nc.DiscreteLaplace.for_epsilon(value), Fraction(least)))
         if not kept <= goal * (1 + arb("1e-12")):
             return f"{value!r} fails with {kept.str(17)}, more than {goal.str(17)}"
         return "" if low >= goal >= high else f"{value!r} is off by more than 1e-10"
@@ -279,9 +272,7 @@ def _epsilon_for_accuracy(source: Source) -> Setting:
             return of_discrete(value)
         tail = equal_laplace(parts, 1.0)
         goal = proven(lambda: _of_one(beta, queries))
-        low, high = (
-            arb(tail(mpf(value) * mpf(alpha) * (1 + side * mpf("1e-10")))) for side in (-1, 1)
-        )
+        low, high = (arb(tail(mpf(value) * mpf(alpha) * (1 + side * mpf("1e-10")))) for side in (-1, 1))
         return "" if low >= goal >= high else f"{value!r} is off by more than 1e-10"
 
     return Setting(
@@ -318,16 +309,13 @@ def _affordable(source: Source) -> Setting:
         is_most = cost(value + 1) > ball(budget) * (1 - arb("1e-9"))
         return "" if fits and is_most else f"{value!r} is not the largest number"
 
-    return Setting(
-        f"nc.affordable_answers({budget!r}, {alpha!r}, {beta!r}, together={together})", judge
-    )
+    return Setting(f"nc.affordable_answers({budget!r}, {alpha!r}, {beta!r}, together={together})", judge)
 
 
 def _relative(name: str, source: Source) -> Setting:
     """The closed forms of relative errors."""
     count, within, epsilon = (
-        source.choice([corners.number(source), corners.between(source, 1e-3, 1e4)])
-        for _ in range(3)
+        source.choice([corners.number(source), corners.between(source, 1e-3, 1e4)]) for _ in range(3)
     )
     confidence = corners.share(source)
 
@@ -448,9 +436,7 @@ def _scale_for_loss(source: Source) -> Setting:
         return ""
 
     return Setting(
-        f"nc.scale_for_utility_loss({kind}, {loss!r}, {size})",
-        judge,
-        Refusal.NEVER if is_usual else Refusal.MAYBE,
+        f"nc.scale_for_utility_loss({kind}, {loss!r}, {size})", judge, Refusal.NEVER if is_usual else Refusal.MAYBE
     )
 
 
@@ -486,15 +472,11 @@ def _for_epsilon(source: Source) -> Setting:
         is_exact = kind == "nc.DiscreteLaplace" and found >= scale
         off = abs(found / scale - 1)
         return (
-            ""
-            if off <= Fraction(1, 2**50) and (is_exact or kind == "nc.Laplace")
-            else f"{found!r}, exactly {scale!r}"
+            "" if off <= Fraction(1, 2**50) and (is_exact or kind == "nc.Laplace") else f"{found!r}, exactly {scale!r}"
         )
 
     return Setting(
-        f"{kind}.for_epsilon({epsilon!r}, {sensitivity!r})",
-        judge,
-        Refusal.NEVER if is_usual else Refusal.MAYBE,
+        f"{kind}.for_epsilon({epsilon!r}, {sensitivity!r})", judge, Refusal.NEVER if is_usual else Refusal.MAYBE
     )
 
 
@@ -513,14 +495,11 @@ def _stated(name: str, source: Source) -> Setting:
         ),  # type: ignore[arg-type]
         "exact_scale": lambda value: value == Fraction(noise.scale),
         "is_discrete": lambda value: (
-            value is text.startswith("nc.Discrete")
-            or ("NoiseSum" in text and value is ("Discrete" in text))
+            value is text.startswith("nc.Discrete") or ("NoiseSum" in text and value is ("Discrete" in text))
         ),
         "is_log_concave": lambda value: value is True,
     }
-    return Setting(
-        f"{text}.{name}", lambda value: "" if told[name](value) else f"{value!r} is wrong"
-    )
+    return Setting(f"{text}.{name}", lambda value: "" if told[name](value) else f"{value!r} is wrong")
 
 
 def _unbiased(source: Source) -> Setting:
@@ -591,12 +570,12 @@ NOISES: dict[str, Draw] = {
     "NoiseSum.log_density": _log_density,
     **_many(
         _logs, "SymmetricNoise.log_tail", "SymmetricNoise.log_within",
-        "SymmetricNoise.log_exceedance",
+        "SymmetricNoise.log_exceedance"
     ),
     **_many(_moment, "SymmetricNoise.variance", "SymmetricNoise.mean_absolute"),
     **_many(
         _stated, "SymmetricNoise.epsilon", "AdditiveNoise.exact_scale",
-        "SymmetricNoise.is_discrete", "SymmetricNoise.is_log_concave",
+        "SymmetricNoise.is_discrete", "SymmetricNoise.is_log_concave"
     ),
     "SymmetricNoise.error_with_tail": _error_with_tail,
     **_many(_accuracy, "accuracy", "SymmetricNoise.smallest_error"),
@@ -610,7 +589,7 @@ NOISES: dict[str, Draw] = {
     "affordable_answers": _affordable,
     **_many(
         _relative, "epsilon_for_relative_error", "relative_error", "count_for_relative_error",
-        "relative_confidence",
+        "relative_confidence"
     ),
     "iso_epsilon_curves": _iso,
     **_many(_readable, "readable_epsilon", "readable_epsilon_within"),

@@ -239,9 +239,7 @@ def close(found: object, exact: arb, relative: float, absolute: float = 0.0, wha
         is_beyond = abs(exact) > _LARGEST and (exact > 0) == (found > 0)
         return "" if is_beyond else f"{what}{found!r}, exactly {exact.str(17, radius=False)}"
     allowed = abs(exact) * relative + absolute + _SMALLEST
-    off = (
-        abs(arb(float(found)) - exact) if isinstance(found, float) else abs(arb(int(found)) - exact)
-    )
+    off = abs(arb(float(found)) - exact) if isinstance(found, float) else abs(arb(int(found)) - exact)
     if off <= allowed:
         return ""
     if not off > allowed:
@@ -250,9 +248,7 @@ def close(found: object, exact: arb, relative: float, absolute: float = 0.0, wha
     return f"{what}{found!r}, exactly {exact.str(17, radius=False)} (off by {ratio} of it)"
 
 
-def whole_place(
-    found: object, reached: Callable[[int], bool], before: Callable[[int], bool]
-) -> str:
+def whole_place(found: object, reached: Callable[[int], bool], before: Callable[[int], bool]) -> str:
     """What is wrong with the smallest whole number at which something is reached.
 
     Args:

@@ -43,9 +43,7 @@ def _charted(source: Source) -> Setting:
 
 def _plain(source: Source) -> Setting:
     """What a value tells of itself as JSON."""
-    text = source.choice(
-        [noise(source), population(source), _filled(source, (*_RESULTS, *_OTHERS[1:]))]
-    )
+    text = source.choice([noise(source), population(source), _filled(source, (*_RESULTS, *_OTHERS[1:]))])
 
     def judge(value: Any) -> str:  # noqa: ANN401
         return "" if json.loads(json.dumps(value, allow_nan=False)) == value else f"{value!r}"

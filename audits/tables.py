@@ -94,9 +94,7 @@ def _mechanism(source: Source, *, is_narrow: bool) -> str:
     ])  # fmt: skip
 
 
-def _answer(
-    source: Source, mechanism: str, most: int, *, is_near: bool = False
-) -> tuple[str, float, bool]:
+def _answer(source: Source, mechanism: str, most: int, *, is_near: bool = False) -> tuple[str, float, bool]:
     """An answer as text and as a number, and whether it is suppressed."""
     far = source.choice([0, 0, 0, 5, 1e3]) * source.choice([-1, 1])
     value = source.uniform(-1, most + 1) + far * (not is_near)
@@ -143,10 +141,7 @@ def _drawn(source: Source) -> Drawn:
     divisions = tuple(
         Division(
             tuple(
-                sum(
-                    (exact[cell] for cell in np.flatnonzero(tree.levels[level] == node)),
-                    Fraction(0),
-                )
+                sum((exact[cell] for cell in np.flatnonzero(tree.levels[level] == node)), Fraction(0))
                 for node in range(tree.sizes[level])
             ),
             is_multinomial,
@@ -268,9 +263,7 @@ def _draws(source: Source) -> Setting:
                 return f"{row} is no table that is possible"
         return "" if value.shape == (5, drawn.tables.tree.cells) else f"shape {value.shape}"
 
-    return Setting(
-        f"{drawn.line}.draws(5, random_state={source.randint(0, 9)})", judge, drawn.refusal
-    )
+    return Setting(f"{drawn.line}.draws(5, random_state={source.randint(0, 9)})", judge, drawn.refusal)
 
 
 def _stated(name: str, source: Source) -> Setting:
@@ -328,23 +321,17 @@ def _nodes(name: str, source: Source) -> Setting:
     if name == "place":
         number = sum(tree.sizes[:level]) + place
         key = source.choice([f"({level}, {place})", f"{number}"])
-        return Setting(
-            f"{text}.place({key})", lambda value: "" if value == (level, place) else f"{value}"
-        )
+        return Setting(f"{text}.place({key})", lambda value: "" if value == (level, place) else f"{value}")
     if name == "label":
         return Setting(
             f"(lambda tree: tree.place(tree.label({level}, {place})))({text})",
-            lambda value: (
-                "" if value == (level, place) or _is_same(tree, value, level, place) else f"{value}"
-            ),
+            lambda value: "" if value == (level, place) or _is_same(tree, value, level, place) else f"{value}",
         )
     if name == "parents":
         level = max(1, level)
         above, own = tree.levels[level - 1], tree.levels[level]
         exact = [int(above[np.argmax(own == node)]) for node in range(tree.sizes[level])]
-        return Setting(
-            f"{text}.parents({level}).tolist()", lambda value: "" if value == exact else f"{value}"
-        )
+        return Setting(f"{text}.parents({level}).tolist()", lambda value: "" if value == exact else f"{value}")
     sizes = [len(set(nodes.tolist())) for nodes in tree.levels]
     told = {"cells": sizes[-1], "depth": len(sizes)}
     return Setting(f"{text}.{name}", lambda value: "" if value == told[name] else f"{value}")
@@ -420,10 +407,7 @@ TABLES: dict[str, Draw] = {
         f"TablePosterior.{name}": partial(_stated, name)
         for name in ("rounding", "columns", "sensitivity", "surprise", "warning")
     },
-    **{
-        f"Tree.{name}": partial(_nodes, name)
-        for name in ("level", "place", "label", "parents", "cells", "depth")
-    },
+    **{f"Tree.{name}": partial(_nodes, name) for name in ("level", "place", "label", "parents", "cells", "depth")},
     **{
         name if name == "Tree" else f"Tree.{name}": partial(_shape, name)
         for name in ("flat", "binary", "of_keys", "Tree")

@@ -10,14 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.ledger.crowd import crowd
-from tests.ledger.damaging import (
-    FORBIDDEN,
-    REFUSED,
-    SMALL_PAGES,
-    Change,
-    sample,
-    served_sample,
-)
+from tests.ledger.damaging import FORBIDDEN, REFUSED, SMALL_PAGES, Change, sample, served_sample
 from tests.ledger.killing import Toll, toll
 from tests.ledger.racing import check_race, race
 from tests.postgresql import Server, postgresql
@@ -80,9 +73,7 @@ def test_a_crowd_at_a_server_overspends_and_loses_nothing(
     assert stops == 0 or any(spend.refusals for spend in found.spends)
 
 
-def test_no_kill_loses_a_debit_or_gives_a_second_answer(
-    urls: Iterator[str], tmp_path: Path, tell: Tell
-) -> None:
+def test_no_kill_loses_a_debit_or_gives_a_second_answer(urls: Iterator[str], tmp_path: Path, tell: Tell) -> None:
     """Ten thousand kills at random moments."""
     total = dict.fromkeys((field.name for field in fields(Toll)), 0)
     for number in range(KILLS // KILLS_OF_A_LEDGER):
@@ -99,24 +90,17 @@ def test_no_kill_loses_a_debit_or_gives_a_second_answer(
 
 
 @pytest.mark.parametrize("mutant", [RedrawingLedger, HastyLedger])
-def test_the_same_kills_find_a_mutant(
-    mutant: type[Ledger], urls: Iterator[str], tmp_path: Path, tell: Tell
-) -> None:
+def test_the_same_kills_find_a_mutant(mutant: type[Ledger], urls: Iterator[str], tmp_path: Path, tell: Tell) -> None:
     """One process at a time, so that only a crash tells."""
     url = next(urls)
     found = toll(url, tmp_path / "log", KILLS_OF_A_MUTANT, at_once=1, kind=mutant)
     assert found.second > 0
-    tell(
-        f"{database(url)}: {mutant.__name__}: {found.second} second answers in "
-        f"{KILLS_OF_A_MUTANT} kills"
-    )
+    tell(f"{database(url)}: {mutant.__name__}: {found.second} second answers in {KILLS_OF_A_MUTANT} kills")
 
 
 @pytest.mark.parametrize("pages", PAGES)
 @pytest.mark.parametrize("is_open", [False, True], ids=["opened after", "open before"])
-def test_no_byte_overspends_or_answers_twice(
-    tmp_path: Path, pages: str, tell: Tell, *, is_open: bool
-) -> None:
+def test_no_byte_overspends_or_answers_twice(tmp_path: Path, pages: str, tell: Tell, *, is_open: bool) -> None:
     """Every byte of a ledger of a few entries: zeroed, all ones, and one random bit flipped.
 
     Of a ledger that was read before the change, a third of the bytes.
@@ -133,9 +117,7 @@ def test_no_byte_overspends_or_answers_twice(
 
 
 @pytest.mark.parametrize("pages", PAGES)
-def test_no_byte_changes_in_silence_what_a_ledger_tells(
-    tmp_path: Path, pages: str, tell: Tell
-) -> None:
+def test_no_byte_changes_in_silence_what_a_ledger_tells(tmp_path: Path, pages: str, tell: Tell) -> None:
     """Every byte of a served ledger, changed as above: refused, or nothing that is told differs.
 
     Rows, answers, debits, totals, descriptions and replies are compared, and each error is ours.

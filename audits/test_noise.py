@@ -51,9 +51,7 @@ def test_a_whole_desk_with_a_fault_fails(mutant: str, epsilon: Fraction, tell: T
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_bulk_draws_reach_the_stated_price_and_do_not_pass_it(
-    epsilon: Fraction, tell: Tell
-) -> None:
+def test_bulk_draws_reach_the_stated_price_and_do_not_pass_it(epsilon: Fraction, tell: Tell) -> None:
     """The events alone, without the law, show a price that is two percent higher."""
     honest = audited_bulk(epsilon, DRAWS)
     dearer = audited_bulk(epsilon, DRAWS, drawn=epsilon * Fraction(102, 100))

@@ -23,9 +23,7 @@ def test_no_predicate_raises_calls_or_reads_elsewhere_and_engines_agree(
     )
 
 
-def test_one_more_record_of_a_csv_file_moves_a_count_by_one_at_most(
-    tell: Callable[[str], None],
-) -> None:
+def test_one_more_record_of_a_csv_file_moves_a_count_by_one_at_most(tell: Callable[[str], None]) -> None:
     """And no refusal, for rows and persons, whatever the cells are."""
     settings(max_examples=FILES, database=None)(given(*NEIGHBOURS)(check_neighbours))()
     tell(f"{FILES} CSV files, with one more row and one more person: no count moved by more than 1")

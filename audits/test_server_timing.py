@@ -9,13 +9,7 @@ from pathlib import Path
 import pytest
 from tests.postgresql import Server, postgresql
 
-from audits.test_timing import (
-    PRICE,
-    Desks,
-    asked_for_a_count,
-    asked_for_a_table,
-    told,
-)
+from audits.test_timing import PRICE, Desks, asked_for_a_count, asked_for_a_table, told
 from noisycount.engines.opening import served
 from noisycount.engines.places import ServerPlace
 from noisycount.ledger.ledger import Ledger
@@ -49,18 +43,12 @@ def desks(postgresql: Server, tmp_path: Path) -> Iterator[Opened]:
     """
     with ExitStack() as stack:
 
-        def opened(
-            slot: ReplyTick | None, records: int = 1000, *, uses_indexes: bool = False
-        ) -> Desks:
+        def opened(slot: ReplyTick | None, records: int = 1000, *, uses_indexes: bool = False) -> Desks:
             found = []
             for owner in (7, 8):
                 name = f"timed_{next(NUMBERS)}"
                 with postgresql.shell("postgres") as shell:
-                    shell.execute(
-                        RECORDS.format(
-                            name=name, owner=owner, records=records, others=OTHERS
-                        ).encode()
-                    )
+                    shell.execute(RECORDS.format(name=name, owner=owner, records=records, others=OTHERS).encode())
                     shell.execute(f"CREATE INDEX ON {name} (owner)".encode())
                     shell.execute(f"VACUUM ANALYZE {name}".encode())
                 place = ServerPlace.read(f"{postgresql.url('postgres')}#{name}")
@@ -99,12 +87,7 @@ def test_the_time_of_tables_tells_no_person_through_the_slot(
     ids=["all records", "indexes", "indexes and a slot"],
 )
 def test_the_time_of_an_index_tells_that_records_exist_but_through_the_slot(
-    slot: ReplyTick | None,
-    records: str,
-    desks: Opened,
-    tell: Callable[[str], None],
-    *,
-    uses_indexes: bool,
+    slot: ReplyTick | None, records: str, desks: Opened, tell: Callable[[str], None], *, uses_indexes: bool
 ) -> None:
     """What the setting `indexes` tells of whether a person is there, beside a scan of all."""
     numbers = count()

@@ -38,9 +38,7 @@ def generator(runs: int) -> tuple[np.random.Generator, int]:
     return np.random.default_rng(18), int(runs * SHARE)
 
 
-def tell_and_check(
-    tell: Tell, name: str, bracket: tuple[float, float], drawn: tuple[float, float]
-) -> None:
+def tell_and_check(tell: Tell, name: str, bracket: tuple[float, float], drawn: tuple[float, float]) -> None:
     """The bracket and the interval of the draws have a number in common."""
     tell(f"{name}: bracket {bracket[0]:.6f} {bracket[1]:.6f}, drawn {drawn[0]:.6f} {drawn[1]:.6f}")
     assert bracket[0] <= drawn[1], name
@@ -81,11 +79,7 @@ def test_two_crossed_questions(epsilon: float, tell: Tell) -> None:
         atoms[:, 0] + atoms[:, one] + source.choice(errors, runs, p=chances) + REACH - start
         for one, start in zip((1, 2), starts, strict=True)
     )
-    ratios = (
-        law[rows + back * a, columns + back * b] / law[rows, columns]
-        for a, b in MOVES
-        for back in (-1, 1)
-    )
+    ratios = (law[rows + back * a, columns + back * b] / law[rows, columns] for a, b in MOVES for back in (-1, 1))
     drawn = largest(ratios, epsilon, 2 * len(MOVES))
     known = nc.Atoms(size, CROSSED, [{0, 1}, {0, 2}])
     curve = nc.privacy_curve([nc.DiscreteGaussian(scale)] * 2, known)
@@ -101,9 +95,7 @@ def test_two_crossed_questions(epsilon: float, tell: Tell) -> None:
     ],
     ids=["two", "three", "five"],
 )
-def test_independent_questions(
-    size: int, rates: tuple[float, ...], epsilon: float, tell: Tell
-) -> None:
+def test_independent_questions(size: int, rates: tuple[float, ...], epsilon: float, tell: Tell) -> None:
     """Their law is a product; five have only bounds, between which lies what answers show."""
     scale = 5
     source, runs = generator(200_000)
@@ -121,9 +113,7 @@ def test_independent_questions(
     tell_and_check(tell, name, curve.bracket(epsilon), drawn)
 
 
-def _of_moves(
-    factors: list[tuple[np.ndarray, ...]], moves: list[tuple[int, ...]]
-) -> Iterator[np.ndarray]:
+def _of_moves(factors: list[tuple[np.ndarray, ...]], moves: list[tuple[int, ...]]) -> Iterator[np.ndarray]:
     """f(y + d)/f(y) for each move d."""
     for move in moves:
         yield np.prod([one[step] for one, step in zip(factors, move, strict=True)], axis=0)
@@ -157,9 +147,7 @@ def test_table_of_thirty_cells(noise: nc.Mechanism, tell: Tell) -> None:
     assert upper[0] <= curve.bracket(epsilon)[1]
 
 
-def _told_ratio(
-    totals: np.ndarray, told: np.ndarray, density: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
+def _told_ratio(totals: np.ndarray, told: np.ndarray, density: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """f(y + a_u − a_v)/f(y) of the answers about two cells with so many others in both."""
     logs = log_factorials(int(totals.max()))
     offsets = np.arange(-60, 61)
@@ -168,10 +156,7 @@ def _told_ratio(
     tops = 2 * logs[totals // 2][:, None]
     chances = np.exp(tops - logs[held] - logs[totals[:, None] - held]) * (held == firsts)
     places = [told[:, :1] - firsts, told[:, 1:] - (totals[:, None] - firsts)]
-    here, moved = (
-        (chances * density(places[0] + back) * density(places[1] - back)).sum(axis=1)
-        for back in (0, 1)
-    )
+    here, moved = ((chances * density(places[0] + back) * density(places[1] - back)).sum(axis=1) for back in (0, 1))
     return moved / here
 
 
@@ -191,13 +176,10 @@ def test_rule_of_a_desk(tell: Tell) -> None:
         law = np.apply_along_axis(np.convolve, 1, law, chances)
         atoms = source.multinomial(size - 1 - others, rates, number)
         rows, columns = (
-            atoms[:, one] + source.choice(errors, number, p=chances) + REACH - starts[one]
-            for one in (0, 1)
+            atoms[:, one] + source.choice(errors, number, p=chances) + REACH - starts[one] for one in (0, 1)
         )
         here = law[rows, columns]
-        pieces.append(
-            [law[rows + back * a, columns + back * b] / here for a, b in MOVES for back in (-1, 1)]
-        )
+        pieces.append([law[rows + back * a, columns + back * b] / here for a, b in MOVES for back in (-1, 1)])
     ratios = [np.concatenate(one) for one in zip(*pieces, strict=True)]
     differing = [0, 1, 2, 3, 6, 7]  # without the move to both: the large atoms are disjoint
     drawn = largest((ratios[place] for place in differing), epsilon, len(differing))

@@ -34,9 +34,7 @@ def found(table: TrueTable, answered: str, epsilon: float) -> dict[str, Measured
 @by_table
 @by_answered
 @by_price
-def test_intervals_of_a_learned_prior_cover(
-    table: TrueTable, answered: str, epsilon: float, tell: Tell
-) -> None:
+def test_intervals_of_a_learned_prior_cover(table: TrueTable, answered: str, epsilon: float, tell: Tell) -> None:
     """At least 93 % of the 95 % intervals, of cells and of margins."""
     tree = found(table, answered, epsilon)["tree"]
     cells, margins = tree.cells.covered, tree.margins.covered
@@ -47,17 +45,13 @@ def test_intervals_of_a_learned_prior_cover(
 @by_table
 @by_answered
 @by_price
-def test_refined_tables_are_never_further_off(
-    table: TrueTable, answered: str, epsilon: float, tell: Tell
-) -> None:
+def test_refined_tables_are_never_further_off(table: TrueTable, answered: str, epsilon: float, tell: Tell) -> None:
     """Cells than projected ones, sums than raw ones by more than 5 %."""
     by_name = found(table, answered, epsilon)
     tree, nearest, raw = by_name["tree"], by_name["projected"], by_name["raw"]
     cells = tree.cells.mean_absolute / nearest.cells.mean_absolute
     sums = tree.sums.mean_absolute / raw.sums.mean_absolute
-    tell(
-        f"{table.name}, {answered}, ε = {epsilon}: cells {cells:.3f} of projected, sums {sums:.3f}"
-    )
+    tell(f"{table.name}, {answered}, ε = {epsilon}: cells {cells:.3f} of projected, sums {sums:.3f}")
     assert cells <= 1
     assert sums <= MORE_IN_SUMS
 

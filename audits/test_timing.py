@@ -65,9 +65,7 @@ def asked_for_a_table(desk: Desk, where: str) -> None:
     desk.release_table("owner:0,8,1000", where=where, epsilon=PRICE)
 
 
-def reply_time(
-    ask: Callable[[Desk, str], None], desk: Desk, slot: ReplyTick | None
-) -> Callable[[int], float]:
+def reply_time(ask: Callable[[Desk, str], None], desk: Desk, slot: ReplyTick | None) -> Callable[[int], float]:
     """Give the time from question to reply; through a slot, from the tick at which it may leave."""
 
     def seconds(number: int) -> float:

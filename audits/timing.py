@@ -37,8 +37,7 @@ def guessed_right(first: np.ndarray, second: np.ndarray) -> float:
     both = np.concatenate([first[:learnt], second[:learnt]])
     edges = np.unique(np.quantile(both, np.linspace(0, 1, CLASSES + 1)[1:-1]))
     one, other = (
-        np.bincount(np.searchsorted(edges, times[:learnt]), minlength=edges.size + 1)
-        for times in (first, second)
+        np.bincount(np.searchsorted(edges, times[:learnt]), minlength=edges.size + 1) for times in (first, second)
     )
     says_first = one > other
     right = says_first[np.searchsorted(edges, first[learnt:])].sum()

@@ -18,9 +18,7 @@ def show(pytestconfig: pytest.Config) -> Show:
     return pytestconfig.stash[_COMPARISONS].append
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print the table."""
     if comparisons := config.stash[_COMPARISONS]:
         terminalreporter.section("medians, run in turn with the rival")

@@ -72,10 +72,7 @@ def convolved_means(answers: Reals, scale: float, total: int, concentration: flo
     weigh = _weights(total)
     while len(levels[-1]) > 1:
         weighted = levels[-1] * weigh(alphas[-1])
-        merged = [
-            np.convolve(a, b)[: total + 1]
-            for a, b in zip(weighted[::2], weighted[1::2], strict=True)
-        ]
+        merged = [np.convolve(a, b)[: total + 1] for a, b in zip(weighted[::2], weighted[1::2], strict=True)]
         alphas.append(2 * alphas[-1])
         levels.append(np.array([each / each.max() for each in merged / weigh(alphas[-1])]))
     outer = np.zeros((1, total + 1))

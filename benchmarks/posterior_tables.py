@@ -95,9 +95,7 @@ def _keys() -> nc.Tree:
 CASES: dict[str, Case] = {
     "flat, 10,000 cells, stated": Case(10_000, 10**6, 10, is_stated=True),
     "flat, 10,000 cells, learned": Case(10_000, 10**6, 60),
-    "tree, 4,096 cells, stated": Case(
-        4096, 10**5, 10, lambda: nc.Tree.binary(4096), is_stated=True
-    ),
+    "tree, 4,096 cells, stated": Case(4096, 10**5, 10, lambda: nc.Tree.binary(4096), is_stated=True),
     "tree, 4,096 cells, learned": Case(4096, 10**5, 60, lambda: nc.Tree.binary(4096)),
     "50 × 60 × 40 cells, learned": Case(120_000, 10**7, 60, _keys, (1, 2, 3)),
     "64 cells, 1e9 records, learned": Case(64, 10**9, 60, lambda: nc.Tree.binary(64)),
@@ -107,7 +105,5 @@ CASES: dict[str, Case] = {
 
 if __name__ == "__main__":
     time, ratio = CASES[sys.argv[1]].run()
-    (line,) = [
-        each for each in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in each
-    ]
+    (line,) = [each for each in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in each]
     print(time, int(line.split()[1]) * 1024, ratio)  # noqa: T201 - for who started it

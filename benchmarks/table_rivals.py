@@ -37,9 +37,7 @@ def by_smartnoise(path: str) -> Counts:
     columns = {"person": {"type": "int"}, "town": {"type": "string"}}
     table = {"row_privacy": True, "censor_dims": False, **columns}
     reader = from_df(
-        pd.read_parquet(path),
-        privacy=Privacy(epsilon=1.0, delta=1e-9),
-        metadata={"": {"": {"df": table}}},
+        pd.read_parquet(path), privacy=Privacy(epsilon=1.0, delta=1e-9), metadata={"": {"": {"df": table}}}
     )
     return dict(reader.execute("SELECT town, COUNT(*) AS n FROM df GROUP BY town")[1:])
 

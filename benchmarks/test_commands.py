@@ -49,9 +49,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 
 def processor_seconds(source: Path, main: str, words: str, folder: Path) -> float:
     """The processor time of one command, that of its interpreter included."""
-    code = (
-        f"import shlex, sys; sys.argv = shlex.split(sys.argv[1]); import {main} as cli; cli.main()"
-    )
+    code = f"import shlex, sys; sys.argv = shlex.split(sys.argv[1]); import {main} as cli; cli.main()"
     own = {"PYTHONPATH": str(source), "HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(  # noqa: S603 - our own command
@@ -66,9 +64,7 @@ def processor_seconds(source: Path, main: str, words: str, folder: Path) -> floa
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_takes_less_than_in_0_2(
-    show: Show, tmp_path: Path, sources: Mapping[str, Path], name: str
-) -> None:
+def test_a_command_takes_less_than_in_0_2(show: Show, tmp_path: Path, sources: Mapping[str, Path], name: str) -> None:
     """Two thirds of its processor time, without what the first start compiles."""
     words, limit = COMMANDS[name]
     folders = {version: tmp_path / version for version in MAINS}

@@ -93,9 +93,7 @@ def the_plain(records: Path, unit: str | None) -> Run:
     """What a person would write, whose time may tell who is in the data."""
     counted = "*" if unit is None else f"DISTINCT {unit}"
     view = f"CREATE VIEW records AS FROM read_parquet('{records}')"
-    return by_duckdb(
-        lambda where: (f"SELECT count({counted}) FROM records WHERE {where}", {}), view
-    )
+    return by_duckdb(lambda where: (f"SELECT count({counted}) FROM records WHERE {where}", {}), view)
 
 
 @pytest.mark.parametrize("unit", [None, "person"], ids=["records", "persons"])

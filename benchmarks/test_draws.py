@@ -66,11 +66,7 @@ def opendp_vector(scale: Fraction, *, is_gaussian: bool = False) -> Callable[[],
 def test_a_single_draw_takes_at_most_15_microseconds(show: Show, scale: Fraction) -> None:
     """It holds at every scale, the awkward ones too."""
     noise = DiscreteLaplace(scale)
-    ours, opendp = medians(
-        ROUNDS,
-        each(SINGLES, lambda: noise.release(0)),
-        each(SINGLES, opendp_single(scale)),
-    )
+    ours, opendp = medians(ROUNDS, each(SINGLES, lambda: noise.release(0)), each(SINGLES, opendp_single(scale)))
     found = Comparison(f"one draw, scale {scale}", ours, "OpenDP", opendp, 15e-6)
     show(found)
     assert found.kept
@@ -104,9 +100,7 @@ def test_a_gaussian_draw_among_a_million_takes_at_most_500_ns(show: Show, scale:
         noise.samples(DRAWS)
 
     ours, opendp = medians(
-        ROUNDS,
-        in_bulk(DRAWS, afresh),
-        in_bulk(DRAWS_OF_OPENDP, opendp_vector(scale, is_gaussian=True)),
+        ROUNDS, in_bulk(DRAWS, afresh), in_bulk(DRAWS_OF_OPENDP, opendp_vector(scale, is_gaussian=True))
     )
     found = Comparison(f"a Gaussian draw among 1e6, scale {scale}", ours, "OpenDP", opendp, 0.5e-6)
     show(found)

@@ -84,9 +84,7 @@ def test_exact_averages_take_no_longer_than_simulations(show: Show) -> None:
 @pytest.mark.parametrize("by", ["median", "mode"])
 def test_medians_and_modes_are_evaluated_as_fast(show: Show, by: str) -> None:
     """Beside 1e6 runs of our own for the mean, which are refined faster."""
-    ours, by_runs = medians(
-        ROUNDS, lambda: seconds(lambda: exact(by)), lambda: seconds(lambda: simulated(RUNS))
-    )
+    ours, by_runs = medians(ROUNDS, lambda: seconds(lambda: exact(by)), lambda: seconds(lambda: simulated(RUNS)))
     found = Comparison(f"the same of the {by}", ours, "1e6 runs of refine", by_runs, by_runs)
     show(found)
     assert found.kept

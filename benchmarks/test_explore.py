@@ -33,11 +33,7 @@ def stops(seed: int) -> Iterator[Sliders]:
     texts = placed.texts
     while True:
         name = dice.choice(["noise", *QUANTITIES])
-        texts[name] = (
-            dice.choice(sorted(NOISE_KINDS))
-            if name == "noise"
-            else str(dice.choice(QUANTITIES[name].stops))
-        )
+        texts[name] = dice.choice(sorted(NOISE_KINDS)) if name == "noise" else str(dice.choice(QUANTITIES[name].stops))
         yield Sliders.of_query(texts)
 
 

@@ -58,9 +58,7 @@ def resident() -> int:
         return int(file.read().split()[1]) * 4096
 
 
-def test_a_frame_is_opened_in_a_fifth_of_a_second_and_not_copied(
-    show: Show, frame: tuple[str, Any]
-) -> None:
+def test_a_frame_is_opened_in_a_fifth_of_a_second_and_not_copied(show: Show, frame: tuple[str, Any]) -> None:
     """By rows, and by persons, none of whom may be missing; it holds 300 MB at least."""
     library, table = frame
     FrameSource.open(table[:1000], unit="person").close()  # the libraries that it takes
@@ -88,22 +86,16 @@ def counted(library: str, table: Any, where: str, most: float) -> Comparison:  #
 
         def plain() -> int:
             connection.register("records", table)
-            ((count,),) = connection.execute(
-                f"SELECT count(*) FROM records WHERE {where}"
-            ).fetchall()
+            ((count,),) = connection.execute(f"SELECT count(*) FROM records WHERE {where}").fetchall()
             return count
 
         assert source.count([question]) == [plain()]
-        ours, theirs = medians(
-            ROUNDS, lambda: seconds(lambda: source.count([question])), lambda: seconds(plain)
-        )
+        ours, theirs = medians(ROUNDS, lambda: seconds(lambda: source.count([question])), lambda: seconds(plain))
     return Comparison(f"{where} in {library}", ours, "DuckDB", theirs, most * theirs)
 
 
 @pytest.mark.parametrize("where", QUESTIONS)
-def test_a_frame_is_counted_within_1_2_of_the_time_of_duckdb(
-    show: Show, frame: tuple[str, Any], where: str
-) -> None:
+def test_a_frame_is_counted_within_1_2_of_the_time_of_duckdb(show: Show, frame: tuple[str, Any], where: str) -> None:
     """Though every record is looked at as a whole, so that no time tells how many match."""
     found = counted(*frame, where, 1.2)
     show(found)

@@ -29,9 +29,7 @@ def test_the_accuracy_of_a_thousand_noises_takes_at_most_5_ms(show: Show, beta: 
     """The exact tail of a sum of equal Laplace laws, inverted; a simulation finds two digits."""
     noise = NoiseSum([Laplace(3.0)] * SUMMANDS)
     ours, theirs = medians(
-        ROUNDS,
-        lambda: seconds(lambda: accuracy(noise, beta)),
-        lambda: seconds(lambda: simulated_accuracy(3.0, beta)),
+        ROUNDS, lambda: seconds(lambda: accuracy(noise, beta)), lambda: seconds(lambda: simulated_accuracy(3.0, beta))
     )
     name, rival = f"accuracy of {SUMMANDS} noises, {beta!r}", f"NumPy, {DRAWS} draws"
     found = Comparison(name, ours, rival, theirs, 0.005)
@@ -48,9 +46,7 @@ def test_the_accuracy_of_a_thousand_noises_takes_at_most_5_ms(show: Show, beta: 
     ],
     ids=" ".join,
 )
-def test_a_plan_takes_at_most_half_a_help_and_150_ms_longer(
-    show: Show, words: tuple[str, ...]
-) -> None:
+def test_a_plan_takes_at_most_half_a_help_and_150_ms_longer(show: Show, words: tuple[str, ...]) -> None:
     """From the command to the last line, with the preview, in a new process."""
 
     def run(*command: str) -> float:
@@ -58,8 +54,6 @@ def test_a_plan_takes_at_most_half_a_help_and_150_ms_longer(
         return seconds(silent)
 
     ours, theirs = medians(ROUNDS, lambda: run("plan", *words), lambda: run("--help"))
-    found = Comparison(
-        f"plan {' '.join(words)}", ours, "noisycount --help", theirs, 1.5 * theirs + 0.15
-    )
+    found = Comparison(f"plan {' '.join(words)}", ours, "noisycount --help", theirs, 1.5 * theirs + 0.15)
     show(found)
     assert found.kept

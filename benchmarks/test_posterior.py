@@ -149,9 +149,7 @@ def test_two_answers_of_the_census_take_milliseconds_at_any_size(show: Show, siz
     if size <= summed:
         assert told() == all_counts_interval(answers, size)
     ours, direct = medians(
-        3,
-        each(5, told),
-        lambda: seconds(lambda: all_counts_interval(answers, summed)) * (size / summed),
+        3, each(5, told), lambda: seconds(lambda: all_counts_interval(answers, summed)) * (size / summed)
     )
     found = Comparison(f"two answers, n = {size:.0e}", ours, "SciPy, all counts", direct, 0.03)
     show(found)
@@ -164,9 +162,7 @@ def fourier_mean(rates: Reals, answer: float) -> float:
     middle, period = round(float(rates.sum())), 2 * reach + 1
     waves = np.exp(-2j * np.pi / period * np.arange(reach + 1))
     logs = np.array([np.log1p(rates * (wave - 1)).sum() for wave in waves])
-    chances = np.fft.irfft(
-        np.exp(logs + 2j * np.pi / period * np.arange(reach + 1) * middle), period
-    )
+    chances = np.fft.irfft(np.exp(logs + 2j * np.pi / period * np.arange(reach + 1) * middle), period)
     counts = middle + np.fft.fftshift(np.fft.fftfreq(period, 1 / period))
     weights = np.maximum(np.fft.fftshift(chances), 0) * np.exp(-np.abs(answer - counts) / SCALE)
     return float(weights @ counts) / float(weights.sum())

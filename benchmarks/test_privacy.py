@@ -56,13 +56,9 @@ def repeated(mechanism: nc.Mechanism, population: nc.Population, epsilon: object
 def test_one_point_is_50_times_faster_than_dp_accounting(show: Show) -> None:
     """And 1,000 times more exact; both begin with the population and the noise."""
     ours, theirs = medians(
-        ROUNDS,
-        repeated(nc.Gaussian(SCALE), nc.Binomial(SIZE, RATE), EPSILON),
-        lambda: seconds(delta_of_rival),
+        ROUNDS, repeated(nc.Gaussian(SCALE), nc.Binomial(SIZE, RATE), EPSILON), lambda: seconds(delta_of_rival)
     )
-    error = abs(
-        nc.privacy_curve(nc.Gaussian(SCALE), nc.Binomial(SIZE, RATE)).delta(EPSILON) - DELTA
-    )
+    error = abs(nc.privacy_curve(nc.Gaussian(SCALE), nc.Binomial(SIZE, RATE)).delta(EPSILON) - DELTA)
     rival_error = abs(delta_of_rival() - DELTA)
     name = f"one δ, n = {SIZE}: off by {error:.0e}, the rival by {rival_error:.0e}"
     comparison = Comparison(name, ours, "dp-accounting, two laws", theirs, limit=theirs / 50)
@@ -72,9 +68,7 @@ def test_one_point_is_50_times_faster_than_dp_accounting(show: Show) -> None:
 
 
 @pytest.mark.parametrize(
-    "mechanism",
-    [nc.Exact(), nc.Laplace(3), nc.Laplace(1000), nc.Gaussian(3), nc.Gaussian(1000)],
-    ids=str,
+    "mechanism", [nc.Exact(), nc.Laplace(3), nc.Laplace(1000), nc.Gaussian(3), nc.Gaussian(1000)], ids=str
 )
 def test_a_curve_of_200_points_costs_20_points(show: Show, mechanism: nc.Mechanism) -> None:
     """At a million records, over five standard deviations of the count."""
@@ -90,9 +84,7 @@ def test_a_curve_of_200_points_costs_20_points(show: Show, mechanism: nc.Mechani
     assert comparison.kept
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "limit"), [(nc.Laplace(3), 0.002), (nc.Gaussian(3), 0.1)], ids=str
-)
+@pytest.mark.parametrize(("mechanism", "limit"), [(nc.Laplace(3), 0.002), (nc.Gaussian(3), 0.1)], ids=str)
 def test_one_point_of_a_billion_records(show: Show, mechanism: nc.Mechanism, limit: float) -> None:
     """Beside a thousand records."""
     ours, theirs = medians(

@@ -28,11 +28,7 @@ ROUNDS = 9
 RICH = Dataset("records", Fraction(10**6))
 TOWNS = tuple(f"town {number}" for number in range(500))
 BY_TOWN = CellQuestion(
-    KeySet(
-        (Plain(Column("town", Kind.TEXT)),),
-        (TOWNS,),
-        np.arange(500, dtype=np.int32).reshape(-1, 1),
-    ),
+    KeySet((Plain(Column("town", Kind.TEXT)),), (TOWNS,), np.arange(500, dtype=np.int32).reshape(-1, 1)),
     None,
     (Level("cells", np.arange(500, dtype=np.int32), 500),),
 )
@@ -40,9 +36,7 @@ TWENTY = [f"age >= {5 * number + 2}" for number in range(20)]
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def engine(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Engine]:
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Each engine, with its records."""
     folder: Path = tmp_path_factory.mktemp("records")
     with ENGINES[request.param](folder) as engine:
@@ -59,9 +53,7 @@ def questions() -> Iterator[str]:
     return (f"age >= 30 and income < {8000 + number}" for number in count())
 
 
-def test_privacy_adds_at_most_10_percent_and_50_ms_to_a_count(
-    show: Show, engine: Engine, tmp_path: Path
-) -> None:
+def test_privacy_adds_at_most_10_percent_and_50_ms_to_a_count(show: Show, engine: Engine, tmp_path: Path) -> None:
     """Through the desk and its ledger, beside a count of cases that looks at all records alike."""
 
     def alike(where: str) -> None:
@@ -112,9 +104,7 @@ def test_persons_beside_the_exact_distinct(show: Show, engine: Engine) -> None:
     show(Comparison(name, ours, "… of all records", everybody))
 
 
-def test_twenty_predicates_in_one_scan_take_less_than_half_of_twenty_scans(
-    show: Show, engine: Engine
-) -> None:
+def test_twenty_predicates_in_one_scan_take_less_than_half_of_twenty_scans(show: Show, engine: Engine) -> None:
     """One statement of ours beside twenty of the engine's."""
     with engine.source() as source:
         asked = [parse(text, source.schema) for text in TWENTY]
@@ -124,9 +114,7 @@ def test_twenty_predicates_in_one_scan_take_less_than_half_of_twenty_scans(
             return [engine.ask(query)[0][0] for query in queries]
 
         assert source.count(asked) == scans()
-        ours, theirs = medians(
-            3, lambda: seconds(lambda: source.count(asked)), lambda: seconds(scans)
-        )
+        ours, theirs = medians(3, lambda: seconds(lambda: source.count(asked)), lambda: seconds(scans))
     name = f"{engine.name}: 20 predicates, {RECORDS:.0e} records"
     found = Comparison(name, ours, "20 scans", theirs, 0.5 * theirs)
     show(found)
@@ -142,9 +130,7 @@ def test_500_keys_beside_a_plain_group_by(show: Show, engine: Engine, unit: str 
         (counts,) = source.count_cells(BY_TOWN)
         assert dict(zip(TOWNS, counts.tolist(), strict=True)) == dict(engine.ask(query))
         ours, theirs = medians(
-            ROUNDS,
-            lambda: seconds(lambda: source.count_cells(BY_TOWN)),
-            lambda: seconds(lambda: engine.ask(query)),
+            ROUNDS, lambda: seconds(lambda: source.count_cells(BY_TOWN)), lambda: seconds(lambda: engine.ask(query))
         )
     most = 1.1 * theirs + 0.05 if unit is None else 1.15 * theirs
     name = f"{engine.name}: {unit or 'record'}s by 500 keys, {RECORDS:.0e} records"

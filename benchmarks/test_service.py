@@ -47,9 +47,7 @@ def test_a_service_answers_within_a_second_and_a_half(show: Show) -> None:
             times["theirs"].append(seconds(partial(run, RIVAL, check=True)))
             times["their own"].append(_of_children() - before)
     found = {name: median(each) for name, each in times.items()}
-    compared = Comparison(
-        "first answer", found["ours"], "imports alone", found["theirs"], FIRST_ANSWER
-    )
+    compared = Comparison("first answer", found["ours"], "imports alone", found["theirs"], FIRST_ANSWER)
     show(compared)
     show(Comparison("  in processor time", found["our own"], "the same", found["their own"]))
     assert compared.kept

@@ -22,10 +22,7 @@ MOST_MEMORY = 2e9
 def ours(name: str) -> tuple[float, float, float]:
     """Time in seconds, peak in bytes, error over that of the answers."""
     ran = subprocess.run(  # noqa: S603 - our own code
-        [sys.executable, "-m", "benchmarks.posterior_tables", name],
-        capture_output=True,
-        check=True,
-        text=True,
+        [sys.executable, "-m", "benchmarks.posterior_tables", name], capture_output=True, check=True, text=True
     )
     taken, peak, error = map(float, ran.stdout.split()[-3:])
     return taken, peak, error
@@ -46,9 +43,7 @@ def rival(case: Case) -> tuple[str, float, float]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_table_is_refined_within_its_limits(
-    name: str, show: Show, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_is_refined_within_its_limits(name: str, show: Show, capsys: pytest.CaptureFixture[str]) -> None:
     """Of time, and of 2 GB of memory."""
     case = CASES[name]
     taken, peak, error = ours(name)

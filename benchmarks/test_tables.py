@@ -85,15 +85,9 @@ def cells(size: int) -> Level:
 BY_TOWN = CellQuestion(listed(TOWN, TOWNS), None, (cells(500),))
 
 
-@pytest.mark.parametrize(
-    ("texts", "most"), [(SIMPLE, 0.45), (JOINED, inf)], ids=["one column", "two columns"]
-)
+@pytest.mark.parametrize(("texts", "most"), [(SIMPLE, 0.45), (JOINED, inf)], ids=["one column", "two columns"])
 def test_twenty_predicates_in_one_scan_take_less_than_half_of_twenty_scans(
-    show: Show,
-    records: Path,
-    plain_duckdb: duckdb.DuckDBPyConnection,
-    texts: list[str],
-    most: float,
+    show: Show, records: Path, plain_duckdb: duckdb.DuckDBPyConnection, texts: list[str], most: float
 ) -> None:
     """Of two columns DuckDB alone looks at the second one where the first matches only.
 
@@ -107,18 +101,14 @@ def test_twenty_predicates_in_one_scan_take_less_than_half_of_twenty_scans(
             return [plain_duckdb.execute(query).fetchall()[0][0] for query in queries]
 
         assert source.count(questions) == scans()
-        ours, theirs = medians(
-            ROUNDS, lambda: seconds(lambda: source.count(questions)), lambda: seconds(scans)
-        )
+        ours, theirs = medians(ROUNDS, lambda: seconds(lambda: source.count(questions)), lambda: seconds(scans))
     name = f"20 predicates of {1 + (texts is JOINED)} columns, {RECORDS:.0e} records"
     found = Comparison(name, ours, "DuckDB, 20 scans", theirs, most * theirs)
     show(found)
     assert found.kept
 
 
-def grouped(
-    connection: duckdb.DuckDBPyConnection, query: str
-) -> Callable[[], list[tuple[str, int]]]:
+def grouped(connection: duckdb.DuckDBPyConnection, query: str) -> Callable[[], list[tuple[str, int]]]:
     """What a person would write."""
     return lambda: connection.execute(query).fetchall()
 
@@ -133,9 +123,7 @@ def test_500_keys_take_little_more_than_a_plain_group_by(
     with DuckDBSource.open(records, unit=unit) as source:
         (counts,) = source.count_cells(BY_TOWN)
         assert dict(zip(TOWNS, counts.tolist(), strict=True)) == dict(rival())
-        ours, theirs = medians(
-            ROUNDS, lambda: seconds(lambda: source.count_cells(BY_TOWN)), lambda: seconds(rival)
-        )
+        ours, theirs = medians(ROUNDS, lambda: seconds(lambda: source.count_cells(BY_TOWN)), lambda: seconds(rival))
     most = 1.1 * theirs + 0.05 if unit is None else 1.15 * theirs
     name = f"{'records' if unit is None else 'persons'} by 500 keys, {RECORDS:.0e} records"
     found = Comparison(name, ours, "DuckDB, GROUP BY", theirs, most)
@@ -143,25 +131,18 @@ def test_500_keys_take_little_more_than_a_plain_group_by(
     assert found.kept
 
 
-def test_2048_ranges_are_found_by_bisection(
-    show: Show, records: Path, plain_duckdb: duckdb.DuckDBPyConnection
-) -> None:
+def test_2048_ranges_are_found_by_bisection(show: Show, records: Path, plain_duckdb: duckdb.DuckDBPyConnection) -> None:
     """Beside an ASOF join with a table of the edges."""
     edges = tuple(range(0, 2048 * 9, 9))
     part = Edges(Column("income", Kind.REAL), edges)
     question = CellQuestion(listed(part, list(range(2048))), None, (cells(2048),))
     plain_duckdb.execute("CREATE TEMP TABLE edges AS SELECT unnest(?) AS edge", [list(edges)])
-    rival = grouped(
-        plain_duckdb,
-        "SELECT edge, count(*) FROM records ASOF JOIN edges ON income >= edge GROUP BY edge",
-    )
+    rival = grouped(plain_duckdb, "SELECT edge, count(*) FROM records ASOF JOIN edges ON income >= edge GROUP BY edge")
     with DuckDBSource.open(records) as source:
         (counts,) = source.count_cells(question)
         found = dict(zip(edges, counts.tolist(), strict=True))
         assert {edge: count for edge, count in found.items() if count} == dict(rival())
-        ours, theirs = medians(
-            3, lambda: seconds(lambda: source.count_cells(question)), lambda: seconds(rival)
-        )
+        ours, theirs = medians(3, lambda: seconds(lambda: source.count_cells(question)), lambda: seconds(rival))
     show(Comparison(f"2,048 ranges, {RECORDS:.0e} records", ours, "DuckDB, ASOF JOIN", theirs))
 
 
@@ -194,10 +175,7 @@ print(int(line.split()[1]) * 1024)
 def peak(code: str, *words: object) -> float:
     """The most memory that a process took, in bytes."""
     ran = subprocess.run(  # noqa: S603 - our own interpreter and code
-        [sys.executable, "-c", code + PEAK, *map(str, words)],
-        capture_output=True,
-        check=True,
-        text=True,
+        [sys.executable, "-c", code + PEAK, *map(str, words)], capture_output=True, check=True, text=True
     )
     return float(ran.stdout.split()[-1])
 
@@ -266,12 +244,7 @@ def through_the_desk(path: Path, ledger: str, errors: list[float]) -> Run:
 
 @pytest.mark.parametrize("rival", RIVALS)
 def test_a_table_of_1e6_records_beside_a_peer(  # noqa: PLR0913, PLR0917 - fixtures
-    show: Show,
-    million: Path,
-    rivals: str,
-    rival: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    show: Show, million: Path, rivals: str, rival: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """500 keys at epsilon 1, from opening to the answers: at most their time, with their error."""
     ours_wrong: list[float] = []

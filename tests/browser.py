@@ -78,9 +78,7 @@ class Window:
 
     def focused(self) -> str:
         """Give the name of what has the focus."""
-        return str(
-            self.page.evaluate("(e => (e.labels?.[0] ?? e).textContent)(document.activeElement)")
-        ).strip()
+        return str(self.page.evaluate("(e => (e.labels?.[0] ?? e).textContent)(document.activeElement)")).strip()
 
     def violations(self) -> list[str]:
         """Give what axe-core finds wrong with the page, whatever it is called."""
@@ -93,11 +91,7 @@ class Window:
 
     def overflow(self) -> int:
         """Give by how many pixels the page is wider than the window."""
-        return int(
-            self.page.evaluate(
-                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-            )
-        )
+        return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
     def require_clean(self) -> None:
         """Check that nothing went elsewhere, was forbidden, or failed."""
@@ -107,12 +101,7 @@ class Window:
 
 @contextmanager
 def window(
-    browser: Browser,
-    url: str,
-    width: int = WIDE,
-    *,
-    scripts: bool = True,
-    dark: bool = False,
+    browser: Browser, url: str, width: int = WIDE, *, scripts: bool = True, dark: bool = False
 ) -> Iterator[Window]:
     """Give a new window of a browser, which is checked and closed in the end.
 

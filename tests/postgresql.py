@@ -33,14 +33,7 @@ class Server:
         if self.account:
             shutil.chown(self.folder, **self.account)
         self.numbers = itertools.count()
-        self._run(
-            "initdb",
-            "--auth=trust",
-            "--username=owner",
-            "--encoding=UTF8",
-            "--locale=C",
-            "--wal-segsize=1",
-        )
+        self._run("initdb", "--auth=trust", "--username=owner", "--encoding=UTF8", "--locale=C", "--wal-segsize=1")
         self.start()
 
     @property
@@ -53,11 +46,7 @@ class Server:
         words = ["-D", str(self.data), "-k", str(self.folder), "-c", "listen_addresses="]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - the server's own program
-                [self.programs / "postgres", *words],
-                stdout=log,
-                stderr=log,
-                cwd="/",
-                **self.account,
+                [self.programs / "postgres", *words], stdout=log, stderr=log, cwd="/", **self.account
             )
         deadline = time.monotonic() + _SECONDS_TO_START
         while True:
@@ -96,9 +85,7 @@ class Server:
 
     def shell(self, database: str, user: str = "owner") -> psycopg.Connection:
         """Give a connection that commits at once."""
-        return psycopg.connect(
-            dbname=database, user=user, host=str(self.folder), autocommit=True, connect_timeout=10
-        )
+        return psycopg.connect(dbname=database, user=user, host=str(self.folder), autocommit=True, connect_timeout=10)
 
     @contextmanager
     def limited(self, size: int) -> Iterator[None]:
@@ -117,9 +104,7 @@ class Server:
 
     def _limit(self, soft_and_hard: str) -> None:
         subprocess.run(  # noqa: S603 - a program of every Linux
-            ["/usr/bin/prlimit", f"--pid={self.process.pid}", f"--fsize={soft_and_hard}"],
-            check=True,
-            **self.account,
+            ["/usr/bin/prlimit", f"--pid={self.process.pid}", f"--fsize={soft_and_hard}"], check=True, **self.account
         )
 
     def _run(self, program: str, *words: str) -> None:

@@ -87,7 +87,4 @@ def written(browser: Browser, folder: Path) -> None:
 
 if __name__ == "__main__":
     with sync_playwright() as playwright:
-        written(
-            playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS)),
-            Path(sys.argv[1]),
-        )
+        written(playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS)), Path(sys.argv[1]))

@@ -42,13 +42,9 @@ def served(configuration: Config, *users: User) -> Iterator[Service]:
     """Serve a configuration without slots to users with keys, until the block ends."""
     keyring = Keyring.of(configuration)
     grants = {user.name: user.grants and sorted(user.grants) for user in users}
-    keys = {
-        user.name: keyring.issue(user.name, user.role, grants[user.name])[0].text for user in users
-    }
+    keys = {user.name: keyring.issue(user.name, user.role, grants[user.name])[0].text for user in users}
     state = ServiceState.open(configuration, slots=False)
-    server = uvicorn.Server(
-        uvicorn.Config(application(state), log_config=None, lifespan="off", ws="none")
-    )
+    server = uvicorn.Server(uvicorn.Config(application(state), log_config=None, lifespan="off", ws="none"))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)

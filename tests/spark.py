@@ -105,9 +105,7 @@ class Cluster(Programs):
         super().__init__()
         port = free_port()
         here = ("--host", "127.0.0.1", "--webui-port", "0")
-        self.start(
-            "spark-class", "org.apache.spark.deploy.master.Master", *here, "--port", str(port)
-        )
+        self.start("spark-class", "org.apache.spark.deploy.master.Master", *here, "--port", str(port))
         self.await_port(port)
         self.master = f"spark://127.0.0.1:{port}"
         self.workers = [self.worker() for _ in range(2)]
@@ -117,9 +115,7 @@ class Cluster(Programs):
         """Start one more worker."""
         words = [*["--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "600m"]]
         words += ["--work-dir", str(self.folder)]
-        return self.start(
-            "spark-class", "org.apache.spark.deploy.worker.Worker", *words, self.master
-        )
+        return self.start("spark-class", "org.apache.spark.deploy.worker.Worker", *words, self.master)
 
 
 class ConnectServer(Programs):
@@ -136,9 +132,7 @@ class ConnectServer(Programs):
             "spark.sql.warehouse.dir": self.folder / "warehouse",
         }
         words = [word for pair in settings.items() for word in ("--conf", "{}={}".format(*pair))]
-        self.start(
-            "spark-submit", "--class", _CONNECT, "--master", "local[2]", *words, "spark-internal"
-        )
+        self.start("spark-submit", "--class", _CONNECT, "--master", "local[2]", *words, "spark-internal")
         self.await_port(port)
         self.url = f"sc://127.0.0.1:{port}"
 

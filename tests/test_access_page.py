@@ -8,9 +8,7 @@ from tests.transcripts import PROJECT, blocks_of
 
 PAGE = PROJECT / "docs/access.md"
 
-pytestmark = pytest.mark.skipif(
-    not PAGE.is_file(), reason="the tests run outside the project's folder"
-)
+pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the tests run outside the project's folder")
 
 
 def test_the_configuration_takes_tokens_as_the_page_says(tmp_path: Path) -> None:

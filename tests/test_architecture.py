@@ -153,8 +153,7 @@ def edges(modules: list[Module]) -> dict[str, list[str]]:
         return name
 
     return {
-        module.name: [target(name) for name in module.imported if name.split(".")[0] == PACKAGE]
-        for module in modules
+        module.name: [target(name) for name in module.imported if name.split(".")[0] == PACKAGE] for module in modules
     }
 
 
@@ -187,11 +186,7 @@ def undeclared(modules: list[Module], declared: Iterable[str]) -> set[str]:
 
 def computed_imports(modules: list[Module]) -> list[str]:
     """The files whose imports cannot be read though they should be."""
-    return [
-        module.place
-        for module in modules
-        if module.room not in COMPUTING and "(computed)" in module.imported
-    ]
+    return [module.place for module in modules if module.room not in COMPUTING and "(computed)" in module.imported]
 
 
 def strayed_sources(modules: list[Module]) -> list[str]:
@@ -232,9 +227,7 @@ def circles(modules: list[Module]) -> list[str]:
     graph = edges(modules)
     parents = {name.rpartition(".")[0] for name in graph} - {""}
     return [
-        f"{folder}: {' -> '.join(found)}"
-        for folder in sorted(parents)
-        if (found := circle(neighbours(folder, graph)))
+        f"{folder}: {' -> '.join(found)}" for folder in sorted(parents) if (found := circle(neighbours(folder, graph)))
     ]
 
 
@@ -312,10 +305,7 @@ def test_imports_can_be_read(modules: list[Module]) -> None:
 def test_public_names_come_from_their_rooms() -> None:
     """What is imported on first use obeys the same arrows."""
     values = [getattr(noisycount, name) for name in noisycount.__all__]
-    rooms = {
-        room(value.__name__ if isinstance(value, ModuleType) else value.__module__)
-        for value in values
-    }
+    rooms = {room(value.__name__ if isinstance(value, ModuleType) else value.__module__) for value in values}
     assert rooms == ARROWS[""] | {"errors"}
 
 

@@ -22,9 +22,7 @@ DEPLOY = ROOT / "deploy"
 CONFIGURATION, STATE = "/etc/noisycount/noisycount.toml", "/var/lib/noisycount"
 USUAL = ServiceConfig()
 
-pytestmark = pytest.mark.skipif(
-    not DEPLOY.is_dir(), reason="the tests run outside the project's folder"
-)
+pytestmark = pytest.mark.skipif(not DEPLOY.is_dir(), reason="the tests run outside the project's folder")
 
 
 def text(name: str) -> str:
@@ -85,11 +83,7 @@ def test_the_container_is_run_closed_and_finds_what_the_page_configures() -> Non
     assert {"--read-only", "no-new-privileges"} <= set(run)
     assert after("--cap-drop", run) == ["ALL"]
     mounted = [volume.split(":", maxsplit=1)[1] for volume in after("-v", run)]
-    (shown,) = (
-        block
-        for block in blocks_of(ROOT / "docs/service.md", "toml")
-        if block.text.startswith("[ledger]")
-    )
+    (shown,) = (block for block in blocks_of(ROOT / "docs/service.md", "toml") if block.text.startswith("[ledger]"))
     survey = tomllib.loads(shown.text)["datasets"]["survey"]["source"]
     assert mounted == [STATE, f"{CONFIGURATION}:ro", f"{Path(survey).parent}:ro"]
 

@@ -26,16 +26,7 @@ from noisycount.query.schema import Kind
 from noisycount.release.dataset import affordable
 from noisycount.release.query_plan import TableQueryPlan
 from noisycount.release.table_queries import plan_of
-from tests.transcripts import (
-    BUILT,
-    PROJECT,
-    Reader,
-    blocks,
-    blocks_of,
-    page_name,
-    pages,
-    transcripts,
-)
+from tests.transcripts import BUILT, PROJECT, Reader, blocks, blocks_of, page_name, pages, transcripts
 
 PAGES = pages() if (PROJECT / "docs").is_dir() else []
 DOCS = PROJECT / "docs"
@@ -205,9 +196,7 @@ def test_a_lost_file_is_found(tmp_path: Path) -> None:
     assert lost(page) == []
     page.write_text("`test_slot.py` and `test_no.py` beside `tests/release/test_desk.py`")
     assert lost(page) == ["test_no.py"]
-    page.write_text(
-        "`conftest.py` `model/rules/` `tests/test_no.py` [a](no.md) ![b](c.svg) [b](#b)"
-    )
+    page.write_text("`conftest.py` `model/rules/` `tests/test_no.py` [a](no.md) ![b](c.svg) [b](#b)")
     assert lost(page) == ["#b", "c.svg", "conftest.py", "model/rules/", "no.md", "tests/test_no.py"]
 
 
@@ -246,13 +235,9 @@ def disputed(text: str) -> list[str]:
     for block in blocks(text):
         made = re.search(r"\*\*made\*\*: (\S+ \S+) UTC", block.text)
         rows = re.findall(r"^\| (\d{4}-\S+ \d\d:\d\d) \|.*", block.text, re.MULTILINE)
-        wrong += [
-            f"a row of {row} in a report of {made[1]}" for row in rows if made and row > made[1]
-        ]
+        wrong += [f"a row of {row} in a report of {made[1]}" for row in rows if made and row > made[1]]
         single = re.findall(r"^\| \d{4}-\S+ \S+ \|.*\| (\S+ ±\d+) \|", block.text, re.MULTILINE)
-        wrong += [
-            f"{one} is no answer of the page" for one in single if {one} - answers and answers
-        ]
+        wrong += [f"{one} is no answer of the page" for one in single if {one} - answers and answers]
     return wrong
 
 
@@ -314,8 +299,7 @@ def test_the_answers_that_a_budget_pays_for_are_those_of_the_product() -> None:
     """At ε = 0.01, with the part for keys that a budget has by itself, and without one."""
     parts = {"epsilon": "2", "delta": "1e-6"}
     default, all_of_it, pure = (
-        affordable(budget_from(budget), Loss(), Fraction("0.01"))
-        for budget in (parts, {**parts, "for_keys": "0"}, "2")
+        affordable(budget_from(budget), Loss(), Fraction("0.01")) for budget in (parts, {**parts, "for_keys": "0"}, "2")
     )
     ledger = read_page("mathematics/ledger.md")
     assert f"{all_of_it:,} fit a budget of" in ledger

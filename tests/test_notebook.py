@@ -11,9 +11,7 @@ CELLS = {"one-noisy-count": 8, "published-table": 6, "which-adversary": 8}
 
 Runs = Callable[[str], tuple[list[Bundle], Path]]
 
-pytestmark = pytest.mark.skipif(
-    not FOLDER.is_dir(), reason="the tests run outside the project's folder"
-)
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the tests run outside the project's folder")
 
 
 def shown(name: str, home: Path) -> list[Bundle]:
@@ -50,11 +48,7 @@ def test_there_are_three_notebooks() -> None:
 @pytest.mark.parametrize("name", CELLS)
 def test_a_notebook_shows_results_of_the_forms_that_it_stores(name: str, first: Runs) -> None:
     """Every cell runs, in whatever noise, and is what was stored but for that noise."""
-    stored = [
-        {*output["data"]}
-        for cell in code_cells(read(FOLDER / f"{name}.ipynb"))
-        for output in cell["outputs"]
-    ]
+    stored = [{*output["data"]} for cell in code_cells(read(FOLDER / f"{name}.ipynb")) for output in cell["outputs"]]
     assert [{*bundle} for bundle in first(name)[0]] == stored
     assert len(stored) == CELLS[name]
     assert {"image/svg+xml"} in stored

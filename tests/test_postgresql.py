@@ -7,9 +7,7 @@ import pytest
 from tests import postgresql
 
 
-@pytest.mark.parametrize(
-    ("required", "outcome"), [("", pytest.skip.Exception), ("1", pytest.fail.Exception)]
-)
+@pytest.mark.parametrize(("required", "outcome"), [("", pytest.skip.Exception), ("1", pytest.fail.Exception)])
 def test_a_missing_server_fails_the_tests_where_one_is_required(
     monkeypatch: pytest.MonkeyPatch, required: str, outcome: type[BaseException]
 ) -> None:
@@ -22,9 +20,7 @@ def test_a_missing_server_fails_the_tests_where_one_is_required(
         postgresql.programs()
 
 
-def test_a_package_of_python_stands_in_for_a_server_of_the_system(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_package_of_python_stands_in_for_a_server_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     """No right but to install packages of one's own is needed."""
     monkeypatch.setattr(shutil, "which", lambda _: None)
     monkeypatch.setattr(Path, "glob", lambda *_: iter(()))

@@ -23,9 +23,7 @@ READ = {"", ".md", ".py", ".txt", ".toml", ".ipynb", ".service", ".cff", ".html"
 LATEST = 900  # seconds for what somebody does first, on a busy machine
 MAIN = {"demo", "plan", "count", "refine", "ledger", "serve"}
 
-pytestmark = pytest.mark.skipif(
-    not README.is_file(), reason="the tests run outside the project's folder"
-)
+pytestmark = pytest.mark.skipif(not README.is_file(), reason="the tests run outside the project's folder")
 
 
 def test_it_is_short() -> None:

@@ -48,9 +48,7 @@ def test_a_name_without_a_search_is_missed(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(
-    "numbers",
-    [range(FEW), pytest.param(range(FEW, NUMBER), marks=pytest.mark.thorough)],
-    ids=["first", "others"],
+    "numbers", [range(FEW), pytest.param(range(FEW, NUMBER), marks=pytest.mark.thorough)], ids=["first", "others"]
 )
 def test_some_settings_hold(numbers: range) -> None:
     """Always the same ones: what decides whether a change lands is the same for all changes."""
@@ -60,9 +58,7 @@ def test_some_settings_hold(numbers: range) -> None:
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_that_is_wrong_by_a_millionth_is_found(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_function_that_is_wrong_by_a_millionth_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty settings are enough."""
     right = getattr(nc, name)
     monkeypatch.setattr(nc, name, lambda *given: right(*given) * WRONG)

@@ -16,9 +16,7 @@ TESTED = re.compile(r"`(?:tests|audits)/")
 WORDS_OF_A_SHEET = 700  # 660 leave some lines of A4 free, as Chromium prints the site
 WITHOUT_A_TEST = {"find out that others ask at the same time"}
 
-pytestmark = pytest.mark.skipif(
-    not SECURITY.exists(), reason="the tests run outside the project's folder"
-)
+pytestmark = pytest.mark.skipif(not SECURITY.exists(), reason="the tests run outside the project's folder")
 
 
 @cache
@@ -46,9 +44,7 @@ def test_every_test_that_is_named_is_there(page: Path) -> None:
         assert name in functions_of(PROJECT / file), f"{file}::{name}"
 
 
-@pytest.mark.parametrize(
-    "page", [SECURITY, PROJECT / "docs/security/threats.md"], ids=lambda page: page.stem
-)
+@pytest.mark.parametrize("page", [SECURITY, PROJECT / "docs/security/threats.md"], ids=lambda page: page.stem)
 def test_every_attack_has_a_test(page: Path) -> None:
     """A row of an attack names what can fail; a fault of the audit itself is a test by itself."""
     bare = [row[0] for row in rows(page) if not TESTED.search(" ".join(row))]

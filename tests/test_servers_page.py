@@ -53,10 +53,7 @@ def require_refused(server: Server, statement: str) -> None:
 
 
 def test_the_page_is_executed(
-    clinic: Server,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    clinic: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its role is made, what that may not do is refused, and its commands print what they show."""
     monkeypatch.chdir(tmp_path)

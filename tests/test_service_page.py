@@ -35,9 +35,7 @@ def test_the_analyst_s_program_gets_an_answer(capsys: pytest.CaptureFixture[str]
     """It is charged once, and the same again."""
     with Service.running("2") as service:
         (key,) = service.keys(["ana"]).values()
-        program = block("python").replace(
-            "https://counts.example.org", f"http://127.0.0.1:{service.port}"
-        )
+        program = block("python").replace("https://counts.example.org", f"http://127.0.0.1:{service.port}")
         found: dict[str, object] = {}
         exec(compile(program.replace("nc_…", key), str(PAGE), "exec"), found)  # noqa: S102 - our page
     assert found["answer"] == found["again"]

@@ -10,14 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from noisycount.validation import (
-    exact_delta,
-    exact_epsilon,
-    exact_text,
-    exact_value,
-    largest_epsilon,
-    rational,
-)
+from noisycount.validation import exact_delta, exact_epsilon, exact_text, exact_value, largest_epsilon, rational
 
 SMALLEST, LARGEST = Fraction(1, 10**9), Fraction(10**6)
 decimals = st.integers(10**9, 10**24).map(lambda units: Fraction(units, 10**18))
@@ -76,9 +69,7 @@ def test_exact_epsilon_is_the_number_that_was_written(
         *(Decimal("1e999999999"), Decimal(-1)),
     ],
 )
-def test_a_value_outside_the_range_is_refused_at_once_in_one_line(
-    value: str | int | Decimal | Fraction,
-) -> None:
+def test_a_value_outside_the_range_is_refused_at_once_in_one_line(value: str | int | Decimal | Fraction) -> None:
     """Neither a hang nor a huge integer: the magnitude is bounded before a number is built."""
     began = time.process_time()
     with pytest.raises(ValueError, match=r"\Aepsilon must be .*, got [^\n]+\Z") as refusal:
@@ -126,9 +117,7 @@ def parts(value: Fraction) -> set[type]:
     return {type(value.numerator), type(value.denominator)}
 
 
-@pytest.mark.parametrize(
-    "exact", [exact_epsilon, exact_delta, rational, lambda value: exact_epsilon(value, "budget")]
-)
+@pytest.mark.parametrize("exact", [exact_epsilon, exact_delta, rational, lambda value: exact_epsilon(value, "budget")])
 def test_integers_of_numpy_become_pythons_own(exact: Callable[[Fraction], Fraction]) -> None:
     """Those of NumPy overflow when fractions are added up."""
     assert parts(OF_NUMPY) == {np.int64}, "nothing is tested"

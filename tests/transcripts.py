@@ -173,9 +173,7 @@ class Reader:
     drawn: dict[str, str]  # keys, ids and hashes as they are shown, and as they were drawn here
 
     @classmethod
-    def fresh(
-        cls, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> Self:
+    def fresh(cls, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Self:
         """One whose clone lies below their home, with a terminal of 80 columns."""
         clone = home / "clone"
         survey = clone / "src/noisycount/data/rand_hie.parquet"

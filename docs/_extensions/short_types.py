@@ -33,9 +33,7 @@ def _shorten() -> None:
     """Replace the annotations of all functions, methods and classes of the package."""
     array_like = _spelt(ArrayLike)
     for one in {id(each): each for each in _annotated()}.values():
-        one.__annotations__ = {
-            name: _short(annotation, array_like) for name, annotation in one.__annotations__.items()
-        }
+        one.__annotations__ = {name: _short(annotation, array_like) for name, annotation in one.__annotations__.items()}
 
 
 def _short(annotation: object, array_like: str) -> str:

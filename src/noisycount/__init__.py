@@ -25,11 +25,7 @@ if TYPE_CHECKING:
     from noisycount.analysis.privacy.list_risk import ListRisk, list_risk
     from noisycount.analysis.privacy.overlapping_samples import samples_curve
     from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
-    from noisycount.analysis.privacy.smallest_scale import (
-        amplified_delta,
-        belief_bounds,
-        smallest_scale,
-    )
+    from noisycount.analysis.privacy.smallest_scale import amplified_delta, belief_bounds, smallest_scale
     from noisycount.analysis.ratio import ratio
     from noisycount.analysis.relative_error import (
         affordable_answers,

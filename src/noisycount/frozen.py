@@ -10,8 +10,6 @@ from functools import partial
 from types import MethodType
 from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
 
-__all__ = ["frozen"]
-
 Made = TypeVar("Made")
 
 
@@ -21,12 +19,7 @@ def frozen(cls: type[Made], /) -> type[Made]: ...
 
 @overload
 def frozen(
-    *,
-    init: bool = True,
-    repr: bool = True,
-    eq: bool = True,
-    slots: bool = True,
-    kw_only: bool = False,
+    *, init: bool = True, repr: bool = True, eq: bool = True, slots: bool = True, kw_only: bool = False
 ) -> Callable[[type[Made]], type[Made]]: ...
 
 

@@ -16,39 +16,13 @@ from inspect import isabstract
 from numbers import Integral, Rational, Real
 from pathlib import Path
 
-__all__ = [
-    "Exactly",
-    "exact_delta",
-    "exact_epsilon",
-    "exact_share",
-    "exact_text",
-    "exact_value",
-    "fraction_of_one",
-    "instance_of",
-    "is_in_range",
-    "largest_epsilon",
-    "not_nan",
-    "optional_text",
-    "optional_value",
-    "positive_number",
-    "rate_within",
-    "rational",
-    "real_number",
-    "state_at",
-    "whole_number",
-    "written",
-    "written_share",
-]
-
 Exactly = str | int | float | Decimal | Fraction
 """What denotes a rational: a text, an exact number, or a float, as the decimal that it shows."""
 
 _LONGEST_TEXT = 40
 
 # Three digits of exponent: a longer one could build an integer that fills the memory.
-_NUMBER = re.compile(
-    r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*"
-)
+_NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*")
 
 _SHARE = re.compile(r"[±+]?\s*(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})\s*(%?)")
 
@@ -131,8 +105,7 @@ _LARGEST_DENOMINATOR = 1000
 _REMEMBERED = 1024  # texts; the longest has 8601 characters
 _COMMA = re.compile(r"[0-9]{0,10},[0-9]{1,20}")
 _SHORT_FORM = (
-    f"must be a decimal of at most {_PLACES} places, or a fraction with a denominator of at most"
-    f" {_LARGEST_DENOMINATOR}"
+    f"must be a decimal of at most {_PLACES} places, or a fraction with a denominator of at most {_LARGEST_DENOMINATOR}"
 )
 _EXACT_TEXT = re.compile(r"-?[0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?")
 
@@ -172,9 +145,7 @@ def is_in_range(epsilon: float | Fraction) -> bool:
     return _SMALLEST <= epsilon <= _LARGEST
 
 
-def exact_delta(
-    value: Exactly, name: str = "delta", *, smallest: Fraction | int = _SMALLEST_DELTA
-) -> Fraction:
+def exact_delta(value: Exactly, name: str = "delta", *, smallest: Fraction | int = _SMALLEST_DELTA) -> Fraction:
     """The exact probability that a δ or its text denotes.
 
     Args:

@@ -27,9 +27,7 @@ def exact_failure(scale: Fraction, alpha: int, queries: int) -> mpf:
 
 
 @given(scale=SCALES, beta=BETAS, queries=QUERIES)
-def test_discrete_accuracy_is_the_smallest_integer_that_holds(
-    scale: Fraction, beta: float, queries: int
-) -> None:
+def test_discrete_accuracy_is_the_smallest_integer_that_holds(scale: Fraction, beta: float, queries: int) -> None:
     """P[any |error| >= alpha] <= beta, and not for alpha − 1 (ties within 1e-12 aside)."""
     alpha = nc.accuracy(nc.DiscreteLaplace(scale), beta, queries)
     drawn = nc.DiscreteLaplace(scale).scale
@@ -39,9 +37,7 @@ def test_discrete_accuracy_is_the_smallest_integer_that_holds(
 
 
 @given(scale=SCALES, beta=BETAS, queries=QUERIES)
-def test_continuous_accuracy_inverts_the_exact_tail(
-    scale: Fraction, beta: float, queries: int
-) -> None:
+def test_continuous_accuracy_inverts_the_exact_tail(scale: Fraction, beta: float, queries: int) -> None:
     """1 − (1 − e^(−alpha/b))^k = beta to 1e-10 relative."""
     alpha = nc.accuracy(nc.Laplace(float(scale)), beta, queries)
     tail = mp.exp(-mpf(alpha) / mpf(float(scale)))
@@ -50,9 +46,7 @@ def test_continuous_accuracy_inverts_the_exact_tail(
 
 
 @given(scale=SCALES, alpha=st.integers(0, 10**6), queries=QUERIES)
-def test_failure_probabilities_equal_the_definition(
-    scale: Fraction, alpha: int, queries: int
-) -> None:
+def test_failure_probabilities_equal_the_definition(scale: Fraction, alpha: int, queries: int) -> None:
     """1 − (1 − P[|Z| >= alpha])^k to 1e-10 relative, down to the smallest double."""
     drawn = nc.DiscreteLaplace(scale).scale
     exact = exact_failure(drawn, alpha, queries)
@@ -78,9 +72,7 @@ def test_gaussian_accuracy_inverts_the_exact_tail(scale: float, beta: float, que
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(5, 2), Fraction(40)])
 @pytest.mark.parametrize("beta", [1e-9, 0.05, 0.9])
-def test_discrete_gaussian_accuracy_is_the_smallest_integer_that_holds(
-    scale: Fraction, beta: float
-) -> None:
+def test_discrete_gaussian_accuracy_is_the_smallest_integer_that_holds(scale: Fraction, beta: float) -> None:
     """P[|error| >= alpha] <= beta, and not for alpha − 1, by the sum over the integers."""
     alpha = nc.accuracy(nc.DiscreteGaussian(scale), beta)
     width = mpf(scale.numerator) / scale.denominator
@@ -93,15 +85,9 @@ def test_discrete_gaussian_accuracy_is_the_smallest_integer_that_holds(
 @pytest.mark.parametrize("mechanism", [nc.Exact(), nc.Subsample(10), None, 3.0])
 def test_what_adds_no_noise_has_no_accuracy(mechanism: nc.Mechanism) -> None:
     """A sample's error depends on the count, and the count itself has none."""
-    with pytest.raises(
-        ValueError,
-        match=r"^noise must be noise that is added to the count, such as Laplace.*, got ",
-    ):
+    with pytest.raises(ValueError, match=r"^noise must be noise that is added to the count, such as Laplace.*, got "):
         nc.accuracy(mechanism, 0.05)
-    with pytest.raises(
-        ValueError,
-        match=r"^noise must be noise that is added to the count, such as Laplace.*, got ",
-    ):
+    with pytest.raises(ValueError, match=r"^noise must be noise that is added to the count, such as Laplace.*, got "):
         nc.failure_probability(mechanism, 1)
 
 

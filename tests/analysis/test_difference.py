@@ -11,9 +11,7 @@ from tests.analysis.exact import pairs
 
 
 @pytest.mark.parametrize(("first", "second"), [(1, 1), (3, 2000), (513, 1025), (1024, 512)])
-def test_blocks_give_the_sums_of_products(
-    first: int, second: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_give_the_sums_of_products(first: int, second: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is left of the last block, over 600 orders of magnitude."""
     monkeypatch.setattr(room, "_SHORT", 0)
     generator = np.random.default_rng(5)
@@ -39,9 +37,7 @@ def test_the_law_is_that_of_all_pairs(a: nc.Posterior, b: nc.Posterior) -> None:
         assert float(law.cdf(d)) == pytest.approx(float(below), rel=1e-11, abs=1e-22)
     for level in (0.025, 0.5, 0.975):
         found = int(law.ppf(level))
-        upto, before = (
-            pairs(a.law, b.law, lambda x, y, d=d: x - y <= d) for d in (found, found - 1)
-        )
+        upto, before = (pairs(a.law, b.law, lambda x, y, d=d: x - y <= d) for d in (found, found - 1))
         assert before < level <= upto + mp.mpf(1e-12)
     assert law.interval(0.95) == (int(law.ppf(0.025)), int(law.ppf(0.975)))
 
@@ -78,9 +74,7 @@ def test_wide_laws_that_bend_are_refused() -> None:
     """In one line that names what compares them."""
     flat = nc.BetaBinomial(10**9, 1, 1)
     told = nc.posterior(3e8, flat, nc.Laplace(1e5))
-    with pytest.raises(
-        ValueError, match=r"^a and b must be smooth .*: probability_greater\(a, b\)"
-    ):
+    with pytest.raises(ValueError, match=r"^a and b must be smooth .*: probability_greater\(a, b\)"):
         nc.difference(told, told)
 
 
@@ -111,26 +105,20 @@ def test_the_probability_is_the_sum_over_all_pairs(a: str, b: str) -> None:
     assert abs(found - exact) <= 1e-11 * exact + 1e-300
 
 
-def wide(
-    answer: float, scale: float, noise: type[nc.Gaussian | nc.Laplace] = nc.Gaussian
-) -> nc.Posterior:
+def wide(answer: float, scale: float, noise: type[nc.Gaussian | nc.Laplace] = nc.Gaussian) -> nc.Posterior:
     """A count among a billion after one answer, on which little was known."""
     return nc.posterior(3e8 + answer, nc.BetaBinomial(10**9, 1, 1), noise(scale))
 
 
 @pytest.mark.parametrize("scale", [2000, 3e4, 1e6])
 @pytest.mark.parametrize(("shift", "times"), [(1, 1), (-2, 3), (25, 1)])
-def test_wide_gaussian_laws_compare_as_the_normal_integral(
-    scale: float, shift: float, times: float
-) -> None:
+def test_wide_gaussian_laws_compare_as_the_normal_integral(scale: float, shift: float, times: float) -> None:
     """P[A > B] less half of the ties is that of the continuous laws, to their second order."""
     a, b = wide(0, scale), wide(shift * scale, scale * times)
     spread = scale * math.hypot(1, times)
     normal = float(erfc(shift * scale / spread / math.sqrt(2)) / 2)
     ties = math.exp(-((shift * scale / spread) ** 2) / 2) / spread / math.sqrt(2 * math.pi)
-    assert nc.probability_greater(a, b) + ties / 2 == pytest.approx(
-        normal, rel=30 / scale**2 + 1e-9
-    )
+    assert nc.probability_greater(a, b) + ties / 2 == pytest.approx(normal, rel=30 / scale**2 + 1e-9)
 
 
 @pytest.mark.parametrize("scale", [400, 3e4])

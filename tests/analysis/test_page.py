@@ -52,9 +52,7 @@ def test_the_printed_bound_crosses_where_the_page_says(count: int, crossing: flo
     """It holds just below and fails just above; the limit of many noises is a normal law."""
     noise = nc.NoiseSum([nc.Laplace(1)] * count)
     for beta, holds in ((crossing - 1e-6, True), (crossing + 1e-6, False)):
-        assert (
-            nc.failure_probability(noise, math.sqrt(count) * math.log(1 / beta)) <= beta
-        ) is holds
+        assert (nc.failure_probability(noise, math.sqrt(count) * math.log(1 / beta)) <= beta) is holds
     limit = 0.0929
     assert math.erfc(math.log(1 / limit) / 2) == pytest.approx(limit, abs=1e-4)
 
@@ -66,9 +64,7 @@ def test_the_table_of_several_answers_is_computed() -> None:
     for number, *told in found:
         answers, noise = int(number), nc.Laplace(10)
         values = [
-            value
-            for beta in (0.05, 0.5)
-            for value in (accuracy(noise, beta / answers), accuracy(noise, beta, answers))
+            value for beta in (0.05, 0.5) for value in (accuracy(noise, beta / answers), accuracy(noise, beta, answers))
         ]
         assert told == [f"{value:.4g}" for value in values]
 

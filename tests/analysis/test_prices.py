@@ -115,9 +115,7 @@ def test_iso_epsilon_curves_lie_where_epsilon_is_the_same() -> None:
     widths = nc.iso_epsilon_curves(100, epsilons, confidences)
     assert widths.shape == (3, 9)
     for epsilon, curve in zip(epsilons, widths, strict=True):
-        assert nc.epsilon_for_relative_error(100, curve, confidences) == pytest.approx(
-            [epsilon] * 9
-        )
+        assert nc.epsilon_for_relative_error(100, curve, confidences) == pytest.approx([epsilon] * 9)
     assert (np.diff(widths, axis=0) < 0).all()
     assert (np.diff(widths, axis=1) > 0).all()
 
@@ -171,15 +169,11 @@ def test_epsilon_is_the_inverse_of_accuracy(alpha: float, beta: float, queries: 
     epsilon = nc.epsilon_for_accuracy(alpha, beta, queries)
     tail = mp.exp(-mpf(alpha) * mpf(epsilon))
     assert abs(-mp.expm1(queries * mp.log1p(-tail)) / beta - 1) <= 1e-10
-    assert nc.accuracy(nc.Laplace.for_epsilon(epsilon), beta, queries) == pytest.approx(
-        alpha, rel=1e-10
-    )
+    assert nc.accuracy(nc.Laplace.for_epsilon(epsilon), beta, queries) == pytest.approx(alpha, rel=1e-10)
 
 
 @given(alpha=ALPHAS, beta=BETAS, queries=QUERIES)
-def test_discrete_noise_of_that_epsilon_keeps_the_goal(
-    alpha: float, beta: float, queries: int
-) -> None:
+def test_discrete_noise_of_that_epsilon_keeps_the_goal(alpha: float, beta: float, queries: int) -> None:
     """It never reaches alpha too often; a little less ε would not do."""
     assume(beta < 0.999 or alpha < 100)  # else ε < 2^−52, which discrete noise does not take
     epsilon = nc.epsilon_for_accuracy(alpha, beta, queries, nc.DiscreteLaplace)
@@ -195,9 +189,7 @@ def test_discrete_noise_of_that_epsilon_keeps_the_goal(
 @pytest.mark.parametrize("parts", [1, 2, 30])
 @pytest.mark.parametrize("queries", [1, 10])
 @pytest.mark.parametrize("beta", [1e-9, 0.05, 0.6])
-def test_a_total_of_parts_keeps_the_goal(
-    noise: type[nc.Laplace], parts: int, queries: int, beta: float
-) -> None:
+def test_a_total_of_parts_keeps_the_goal(noise: type[nc.Laplace], parts: int, queries: int, beta: float) -> None:
     """The noises of the parts add up; with 1e-6 less ε the total would miss the goal."""
     epsilon = nc.epsilon_for_accuracy(50, beta, queries, noise, parts)
     for price, kept in ((epsilon * (1 + 1e-9), True), (epsilon * (1 - 1e-6), False)):
@@ -217,18 +209,14 @@ def test_the_example_of_the_blog_in_exact_numbers() -> None:
 @pytest.mark.parametrize("queries", [1, 2])
 @pytest.mark.parametrize("beta", [0.05, 0.5, 0.95])
 @pytest.mark.parametrize(("alpha", "whole"), [(0.001, 1), (0.01, 1), (0.05, 1), (1.5, 2), (7, 7)])
-def test_discrete_noise_reaches_whole_errors_only(
-    alpha: float, whole: int, beta: float, queries: int
-) -> None:
+def test_discrete_noise_reaches_whole_errors_only(alpha: float, whole: int, beta: float, queries: int) -> None:
     """A broken alpha costs what the next whole one does, in closed form for alpha = 1."""
     epsilon = nc.epsilon_for_accuracy(alpha, beta, queries, nc.DiscreteLaplace)
     assert epsilon == nc.epsilon_for_accuracy(whole, beta, queries, nc.DiscreteLaplace)
     if whole == 1:  # 2q/(1 + q) = b
         each = -mp.expm1(mp.log1p(-mpf(beta)) / queries)
         assert epsilon == pytest.approx(float(mp.log((2 - each) / each)), rel=1e-10)
-    totals = [
-        nc.epsilon_for_accuracy(error, beta, 1, nc.DiscreteLaplace, 3) for error in (alpha, whole)
-    ]
+    totals = [nc.epsilon_for_accuracy(error, beta, 1, nc.DiscreteLaplace, 3) for error in (alpha, whole)]
     assert totals[0] == totals[1]
 
 
@@ -256,9 +244,7 @@ def test_the_readable_epsilon_keeps_the_promise_for_the_discrete_noise(
 
 
 @given(guess=GUESSES, within=READABLE_WIDTHS, confidence=READABLE_CONFIDENCES)
-def test_the_readable_epsilon_is_the_next_decimal_of_two_digits(
-    guess: int, within: float, confidence: float
-) -> None:
+def test_the_readable_epsilon_is_the_next_decimal_of_two_digits(guess: int, within: float, confidence: float) -> None:
     """Two significant digits, and one step less would break the promise or eq. (10)."""
     epsilon = nc.readable_epsilon(guess, within, confidence)
     decimal = Decimal(epsilon.numerator) / Decimal(epsilon.denominator)

@@ -50,9 +50,7 @@ def test_a_denominator_of_0_is_told() -> None:
 def test_wide_counts_have_the_ratio_of_their_means() -> None:
     """A normal approximation of the logarithm, to its order."""
     flat = nc.BetaBinomial(10**9, 1, 1)
-    law = nc.ratio(
-        nc.posterior(3e8, flat, nc.Gaussian(1000)), nc.posterior(6e8, flat, nc.Gaussian(1000))
-    )
+    law = nc.ratio(nc.posterior(3e8, flat, nc.Gaussian(1000)), nc.posterior(6e8, flat, nc.Gaussian(1000)))
     assert law.median == pytest.approx(0.5, rel=1e-10)
     low, high = law.interval(0.95)
     width = 2 * 1.959964 * 0.5 * 1000 * math.hypot(1 / 3e8, 1 / 6e8)
@@ -81,9 +79,7 @@ FUNCTIONS: list[Callable[..., object]] = [
 @pytest.mark.parametrize("function", FUNCTIONS, ids=["k", "k²", "|k|", "k > 4", "cubic"])
 @pytest.mark.parametrize("count", [0, 5, 31])
 @pytest.mark.parametrize("scale", [1, 3])
-def test_the_estimate_is_right_on_average(
-    function: Callable[..., mpf], count: int, scale: int
-) -> None:
+def test_the_estimate_is_right_on_average(function: Callable[..., mpf], count: int, scale: int) -> None:
     """Σ_z P[Z = z]·g(k + z) = f(k) in 50 digits, with g by the formula that the class computes."""
     with mp.workdps(60):
         a = mp.exp(mpf(-1) / scale)
@@ -94,9 +90,7 @@ def test_the_estimate_is_right_on_average(
             return function(y) - weight * bend
 
         reach = 160 * scale
-        mean = mp.fsum(
-            (1 - a) / (1 + a) * a ** abs(z) * estimate(count + z) for z in range(-reach, reach + 1)
-        )
+        mean = mp.fsum((1 - a) / (1 + a) * a ** abs(z) * estimate(count + z) for z in range(-reach, reach + 1))
         assert abs(mean - function(count)) < mpf(10) ** -50
         ours = nc.unbiased(function, nc.DiscreteLaplace(scale))
         answers = np.arange(-6, 40)
@@ -119,9 +113,7 @@ def test_answers_come_in_any_shape_and_are_whole() -> None:
     count = nc.unbiased(np.positive, nc.DiscreteLaplace(2))
     assert count(7) == 7
     np.testing.assert_array_equal(count([[1, np.nan]]), [[1, np.nan]])
-    with pytest.raises(
-        ValueError, match=r"^answers must be integers under discrete noise, got 0.5"
-    ):
+    with pytest.raises(ValueError, match=r"^answers must be integers under discrete noise, got 0.5"):
         count([1, 0.5])
 
 

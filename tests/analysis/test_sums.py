@@ -33,9 +33,7 @@ def assert_inverts(noise: nc.Mechanism, tail: Tail, beta: float, queries: int = 
 
 @pytest.mark.few(6)
 @pytest.mark.parametrize("beta", BETAS)
-@pytest.mark.parametrize(
-    ("count", "scale"), [(1, 3.0), (2, 1e-9), (2, 10.0), (7, 0.1), (300, 1e9), (10_000, 3.0)]
-)
+@pytest.mark.parametrize(("count", "scale"), [(1, 3.0), (2, 1e-9), (2, 10.0), (7, 0.1), (300, 1e9), (10_000, 3.0)])
 def test_equal_laplace_noises_have_a_gamma_mixture(count: int, scale: float, beta: float) -> None:
     """One to ten thousand summands, beta from 1e-300 to 1 − 1e-12, to 1e-10 of alpha."""
     noise = nc.NoiseSum([nc.Laplace(scale)] * count)
@@ -136,9 +134,7 @@ def test_two_equal_discrete_noises_give_the_smallest_integer(scale: int, beta: f
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("queries", [1, 10_000])
 @pytest.mark.parametrize("scale", [Fraction(1, 2**52), Fraction(7, 3), 10**6, 10**15])
-def test_one_discrete_noise_gives_the_smallest_integer(
-    scale: Fraction, queries: int, beta: float
-) -> None:
+def test_one_discrete_noise_gives_the_smallest_integer(scale: Fraction, queries: int, beta: float) -> None:
     """P[|Z| >= m] = 2q^m/(1 + q); at wide scales too, where q rounds to 1; ties within 1e-11."""
     fall = mp.exp(-1 / (mpf(Fraction(scale).numerator) / Fraction(scale).denominator))
 
@@ -187,9 +183,7 @@ SCALES = st.floats(-15, 15).map(lambda digits: 10.0**digits)
     queries=st.sampled_from([1, 10, 2**53]),
 )
 @settings(deadline=None)
-def test_extreme_goals_give_numbers(
-    kind: type[nc.Laplace], scales: list[float], beta: float, queries: int
-) -> None:
+def test_extreme_goals_give_numbers(kind: type[nc.Laplace], scales: list[float], beta: float, queries: int) -> None:
     """No nan, no error and no warning, from the smallest beta to the largest, at any scales."""
     noise = nc.NoiseSum([kind(scale) for scale in scales])
     with warnings.catch_warnings():
@@ -202,9 +196,7 @@ def test_extreme_goals_give_numbers(
 
 
 @given(
-    scales=st.lists(st.floats(0.1, 100), min_size=1, max_size=6),
-    more=st.floats(0.1, 100),
-    beta=st.floats(1e-9, 0.999),
+    scales=st.lists(st.floats(0.1, 100), min_size=1, max_size=6), more=st.floats(0.1, 100), beta=st.floats(1e-9, 0.999)
 )
 @examples(60)
 def test_more_noise_is_less_accurate(scales: list[float], more: float, beta: float) -> None:

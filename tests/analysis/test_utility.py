@@ -53,9 +53,7 @@ def close(fast: float, exact: mpf, within: float = 1e-14) -> bool:
 
 
 @given(data=st.data(), size=st.integers(1, 12), rate=RATES)
-def test_a_sample_of_equal_records_loses_what_the_definition_says(
-    data: st.DataObject, size: int, rate: float
-) -> None:
+def test_a_sample_of_equal_records_loses_what_the_definition_says(data: st.DataObject, size: int, rate: float) -> None:
     """E[(S/m − K/n)²] by the sum over counts and samples, at rates next to 0 and 1 too."""
     drawn = data.draw(st.integers(1, size))
     exact = mean_square(binomial_law(size, rate), size, drawn)
@@ -73,9 +71,7 @@ def test_a_sample_at_an_uncertain_rate_loses_what_the_definition_says(
 
 
 @given(data=st.data(), sizes=st.lists(st.integers(0, 4), min_size=1, max_size=4).filter(any))
-def test_a_sample_of_groups_loses_what_the_definition_says(
-    data: st.DataObject, sizes: list[int]
-) -> None:
+def test_a_sample_of_groups_loses_what_the_definition_says(data: st.DataObject, sizes: list[int]) -> None:
     """The same sum, for groups some of which may be certain."""
     rates = data.draw(st.lists(RATES, min_size=len(sizes), max_size=len(sizes)))
     drawn = data.draw(st.integers(1, sum(sizes)))
@@ -83,13 +79,8 @@ def test_a_sample_of_groups_loses_what_the_definition_says(
     assert close(nc.utility_loss(nc.Subsample(drawn), nc.Strata(sizes, rates)), exact)
 
 
-@given(
-    data=st.data(),
-    weights=st.lists(st.floats(0, 1), min_size=2, max_size=12).filter(lambda w: sum(w) > 1e-6),
-)
-def test_a_sample_under_any_law_loses_what_the_definition_says(
-    data: st.DataObject, weights: list[float]
-) -> None:
+@given(data=st.data(), weights=st.lists(st.floats(0, 1), min_size=2, max_size=12).filter(lambda w: sum(w) > 1e-6))
+def test_a_sample_under_any_law_loses_what_the_definition_says(data: st.DataObject, weights: list[float]) -> None:
     """The same sum, for a tabulated law."""
     size, total = len(weights) - 1, math.fsum(weights)
     table = [weight / total for weight in weights]
@@ -107,14 +98,9 @@ def test_a_sample_under_any_law_loses_what_the_definition_says(
     ],
 )
 @pytest.mark.parametrize("drawn", [1, 5, 12])
-def test_known_records_are_sampled_with_the_others(
-    population: nc.Population, law: Law, drawn: int
-) -> None:
+def test_known_records_are_sampled_with_the_others(population: nc.Population, law: Law, drawn: int) -> None:
     """With one positive and two negative records known, K is one more than the others' count."""
-    if isinstance(population, nc.Strata):
-        informed = population.given([3, 0], [1, 0])
-    else:
-        informed = population.given(3, 1)
+    informed = population.given([3, 0], [1, 0]) if isinstance(population, nc.Strata) else population.given(3, 1)
     exact = mean_square(Law(1, law.weights), 12, drawn)
     assert close(nc.utility_loss(nc.Subsample(drawn), informed), exact)
 
@@ -206,9 +192,7 @@ def test_definition_8_equals_definition_7(
 
 @pytest.mark.parametrize(("population", "_"), POPULATIONS)
 @pytest.mark.parametrize("noise", [kind(scale) for kind in CLASSES for scale in (0.4, 1.7, 1e6)])
-def test_lemma_9_holds_for_every_noise(
-    population: nc.Population, _: Law, noise: nc.Mechanism
-) -> None:
+def test_lemma_9_holds_for_every_noise(population: nc.Population, _: Law, noise: nc.Mechanism) -> None:
     """The loss of added noise is its variance over n², whatever the population."""
     assert close(nc.utility_loss(noise, population), variance_by_sum(noise) / 144)
 
@@ -216,9 +200,7 @@ def test_lemma_9_holds_for_every_noise(
 def test_sums_of_noises_lose_the_sum() -> None:
     """Independent noises add their variances, alone and on a sample."""
     parts = [nc.Laplace(1.5), nc.Gaussian(2.0)]
-    assert nc.utility_loss(nc.NoiseSum(parts), nc.Binomial(10, 0.5)) == pytest.approx(
-        0.085, rel=1e-14
-    )
+    assert nc.utility_loss(nc.NoiseSum(parts), nc.Binomial(10, 0.5)) == pytest.approx(0.085, rel=1e-14)
     on_sample = nc.utility_loss(nc.Subsample(5, nc.NoiseSum(parts)), nc.Binomial(10, 0.5))
     assert on_sample == pytest.approx(0.25 * 0.1 + 8.5 / 25, rel=1e-14)
 
@@ -242,11 +224,7 @@ def test_a_mechanism_of_unknown_error_is_refused() -> None:
 
 
 @pytest.mark.parametrize("noise", CLASSES)
-@given(
-    loss=st.one_of(
-        st.floats(1e-12, 1e12), st.integers(-120, 120).map(lambda tenths: 10.0 ** (tenths / 10))
-    )
-)
+@given(loss=st.one_of(st.floats(1e-12, 1e12), st.integers(-120, 120).map(lambda tenths: 10.0 ** (tenths / 10))))
 def test_the_scale_is_the_largest_that_keeps_the_loss(noise: NoiseClass, loss: float) -> None:
     """The variance in 50 digits is within 1e-12 below what is allowed, and above by 1e-15 at most.
 
@@ -272,9 +250,7 @@ def test_the_scale_inverts_the_utility_loss(noise: NoiseClass, scale: float, siz
     assert nc.utility_loss(noise(back), nc.Known(size)) <= loss
 
 
-@pytest.mark.parametrize(
-    ("noise", "scale"), [(nc.Laplace, 3.0), (nc.Gaussian, 10.0), (nc.Gaussian, 0.1)]
-)
+@pytest.mark.parametrize(("noise", "scale"), [(nc.Laplace, 3.0), (nc.Gaussian, 10.0), (nc.Gaussian, 0.1)])
 def test_simple_scales_come_back_as_they_were(noise: NoiseClass, scale: float) -> None:
     """Of continuous noise to the last digit."""
     assert nc.scale_for_utility_loss(noise, noise(scale).variance) == scale
@@ -336,9 +312,7 @@ def test_mechanisms_of_equal_loss_differ_in_privacy(
     """
     population = nc.Binomial(1000, rate)
     loss = nc.utility_loss(nc.Subsample(100), population)
-    noises = [
-        kind(nc.scale_for_utility_loss(kind, loss, size=1000)) for kind in (nc.Gaussian, nc.Laplace)
-    ]
+    noises = [kind(nc.scale_for_utility_loss(kind, loss, size=1000)) for kind in (nc.Gaussian, nc.Laplace)]
     found = [nc.privacy_curve(way, population).delta(0.01) for way in (*noises, nc.Subsample(100))]
     assert found == pytest.approx([gaussian, laplace, sample], rel=1e-9)
     assert 1.37 < found[1] / found[0] < 1.54

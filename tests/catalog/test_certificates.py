@@ -76,9 +76,7 @@ def test_forged_certificates_are_refused_with_their_file(tmp_path: Path, text: s
     with pytest.raises(SourceError) as caught:
         kept.all()
     assert "certificates.json" in str(caught.value)
-    assert str(caught.value).endswith(
-        "remove it, and make certificates anew by `noisycount doctor SOURCE`"
-    )
+    assert str(caught.value).endswith("remove it, and make certificates anew by `noisycount doctor SOURCE`")
     assert len(str(caught.value).splitlines()) == 1
     kept.keep(PASSED)
     assert kept.all() == (PASSED,)
@@ -109,9 +107,7 @@ def test_one_that_cannot_be_looked_for_is_not_withdrawn_in_silence(tmp_path: Pat
         (Identity("spark", "3.5", "UTF8_BINARY"), SUITE, "it was never tested here"),
     ],
 )
-def test_certificate_is_of_one_engine_and_one_suite(
-    identity: Identity, suite: str, why: str
-) -> None:
+def test_certificate_is_of_one_engine_and_one_suite(identity: Identity, suite: str, why: str) -> None:
     """An engine that was not tested as it is now is refused by name, with what to do."""
     with pytest.raises(SourceError) as caught:
         require_certified("db#visits", identity, suite, [PASSED])

@@ -61,9 +61,7 @@ def test_what_was_just_written_is_read_again(file: Path) -> None:
     assert not (file.parent / "data" / "contents.json").exists()
 
 
-def test_what_is_remembered_is_the_owners_alone(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_remembered_is_the_owners_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder and its file; and what else stands there is no harm."""
     settled(monkeypatch)
     folder = file.parent / "data"
@@ -76,9 +74,7 @@ def test_what_is_remembered_is_the_owners_alone(
     assert [found[1] for found in json.loads(remembered.read_bytes()).values()] == [digest]
 
 
-def test_no_byte_of_what_is_remembered_makes_other_records(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_byte_of_what_is_remembered_makes_other_records(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A digest that was changed would make a question a new one, to be paid and answered again."""
     settled(monkeypatch)
     contents = Contents(file.parent / "data")
@@ -130,9 +126,7 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
         Contents().of((tmp_path / "gone.csv",))
 
 
-def test_a_change_while_it_is_hashed_is_refused(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_while_it_is_hashed_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The hash would be of no state that the file ever had."""
     digest = hashlib.file_digest
 

@@ -31,9 +31,7 @@ def test_kinds_are_written_down_once(survey: Path, asked: Asked, ledger: Ledger)
     assert ledger.spent("survey") == 0
 
 
-def test_what_does_not_fit_is_accepted_in_writing(
-    survey: Path, asked: Asked, ledger: Ledger
-) -> None:
+def test_what_does_not_fit_is_accepted_in_writing(survey: Path, asked: Asked, ledger: Ledger) -> None:
     """Then, and only then, questions are answered, and say so where they read that column."""
     survey.write_text(SURVEY + "4,many,Ulm\n" + "".join(f"{n},20,Bonn\n" for n in range(5, 30)))
     with pytest.raises(SourceError, match="answers nothing"):
@@ -49,9 +47,7 @@ def test_what_does_not_fit_is_accepted_in_writing(
     assert ledger.spent("survey") == 3 * 40
 
 
-def test_the_same_content_is_the_same_data(
-    survey: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_content_is_the_same_data(survey: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     """A touched, moved or copied file is answered free of charge, and is not even opened."""
     first = asked(survey, name=str(survey), is_path=True, unit="person").release(OLD, "1")
     os.utime(survey, (1, 1))
@@ -112,9 +108,7 @@ def test_rows_that_were_counted_before_stay_the_unit(
     with DuckDBSource.open(survey) as source:
         asked(survey, name="other", unit="row")
         desk = asked(survey, name="other")
-        type(desk)(source, ledger, type(desk.dataset)("survey", desk.dataset.budget)).release(
-            "age > 1", "1"
-        )
+        type(desk)(source, ledger, type(desk.dataset)("survey", desk.dataset.budget)).release("age > 1", "1")
     survey.write_text(SURVEY.replace("70", "71"))
     with pytest.raises(ConfigError, match="counts rows ever since"):
         opened(survey, unit="person")
@@ -129,9 +123,7 @@ def test_a_column_named_row_is_no_unit(tmp_path: Path, opened: Opened) -> None:
         opened(path, unit="row")
 
 
-def test_texts_are_copied_once(
-    survey: Path, asked: Asked, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_texts_are_copied_once(survey: Path, asked: Asked, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The copy is its owner's alone and gives the same counts; one that is damaged is made anew."""
     assert asked(survey, unit="person").release(OLD, EXACTLY).answer == 1
     (copy,) = Copies(folder).all(["survey"])
@@ -148,9 +140,7 @@ def test_texts_are_copied_once(
     assert len(list(Copies(folder).all())) == 1
 
 
-def test_a_copy_that_is_removed_meanwhile_is_made_again(
-    survey: Path, asked: Asked, folder: Path
-) -> None:
+def test_a_copy_that_is_removed_meanwhile_is_made_again(survey: Path, asked: Asked, folder: Path) -> None:
     """No question is charged that could then not be counted."""
     asked(survey, unit="person").release(OLD, EXACTLY)
     desk = asked(survey)
@@ -160,9 +150,7 @@ def test_a_copy_that_is_removed_meanwhile_is_made_again(
     assert len(list(Copies(folder).all())) == 1
 
 
-def test_records_are_known_by_all_that_they_ever_were(
-    survey: Path, opened: Opened, asked: Asked
-) -> None:
+def test_records_are_known_by_all_that_they_ever_were(survey: Path, opened: Opened, asked: Asked) -> None:
     """An older copy has the budget of what became of it, also after kinds were renewed."""
     asked(survey, unit="person")
     old = Path(shutil.copy(survey, survey.with_name("old.csv")))
@@ -186,9 +174,7 @@ def test_older_copies_go(survey: Path, asked: Asked, folder: Path) -> None:
     assert not [path for path in folder.iterdir() if path.suffix not in {".parquet", ".json"}]
 
 
-def test_without_a_place_for_copies_texts_are_read_again(
-    survey: Path, asked: Asked, folder: Path
-) -> None:
+def test_without_a_place_for_copies_texts_are_read_again(survey: Path, asked: Asked, folder: Path) -> None:
     """What is in the way of the folder costs time, and no answer."""
     folder.write_text("in the way")
     assert asked(survey, unit="person").release(OLD, EXACTLY).answer == 1

@@ -54,10 +54,7 @@ class Scans:
 
 def asked(source: LazySource, scans: Scans, *sizes: int) -> list[Future[Any]]:
     """Give what threads find that ask so many questions each, while another scans."""
-    questions = [
-        [parse(f"age < {size * 3 + number}", source.schema) for number in range(size)]
-        for size in sizes
-    ]
+    questions = [[parse(f"age < {size * 3 + number}", source.schema) for number in range(size)] for size in sizes]
     with ThreadPoolExecutor(len(sizes) + 1) as pool:
         first = pool.submit(source.count, [parse("true", source.schema)])
         assert scans.is_scanning.wait(PATIENCE)

@@ -29,10 +29,7 @@ def drawn(answers: PossibleAnswers = DOTS) -> list[list[tuple[dict[str, Any], li
     """Each layer of both panels as Vega-Lite, with its values."""
     chart = plan_chart(answers, LINES, (0.95, 30), "A plan", "±20 %").to_dict()
     return [
-        [
-            (layer, chart["datasets"][(layer.get("data") or panel["data"])["name"]])
-            for layer in panel["layer"]
-        ]
+        [(layer, chart["datasets"][(layer.get("data") or panel["data"])["name"]]) for layer in panel["layer"]]
         for panel in chart["vconcat"]
     ]
 
@@ -55,12 +52,8 @@ def test_lines_of_equal_epsilon_have_their_names_beside_them() -> None:
     _, layers = drawn()
     curves = [(layer, values) for layer, values in layers if layer["mark"]["type"] == "line"]
     names = [(layer, values) for layer, values in layers if layer["mark"]["type"] == "text"]
-    assert [[point["error"] for point in values] for _, values in curves] == [
-        list(line.errors) for line in LINES
-    ]
-    assert [layer["encoding"]["text"]["value"] for layer, _ in names] == [
-        line.name for line in LINES
-    ]
+    assert [[point["error"] for point in values] for _, values in curves] == [list(line.errors) for line in LINES]
+    assert [layer["encoding"]["text"]["value"] for layer, _ in names] == [line.name for line in LINES]
     assert [values[0]["error"] for _, values in names] == [60, 30, 15]
     assert len({str(layer["mark"]["strokeDash"]) for layer, _ in curves}) == 3
     assert layers[-1][1] == [{"confidence": 0.95, "error": 30}]

@@ -132,9 +132,7 @@ def test_the_end_of_a_line_is_where_its_name_starts() -> None:
         "log": Axis("x", is_log=True),
         "reversed": Axis("x", is_log=True, is_reversed=True),
     }.items():
-        shown = Figure(
-            "a.1", "A", "1", "T", "", axis, Axis("y", low=0.0, high=4.0), (Panel("", (line,)),)
-        )
+        shown = Figure("a.1", "A", "1", "T", "", axis, Axis("y", low=0.0, high=4.0), (Panel("", (line,)),))
         leader = marks(drawn(shown)[0], "rule")[0]["encoding"]
         places[name] = (leader["x"]["value"], leader["y"]["value"])
     assert places["linear"] == places["log"] == (271, 0)

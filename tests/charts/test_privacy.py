@@ -32,11 +32,7 @@ def drawn(lines: list[PrivacyLine], axes: PrivacyAxes = AXES) -> dict[str, Any]:
 
 def texts(chart: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The layers of text by what they say."""
-    return {
-        layer["encoding"]["text"]["value"]: layer
-        for layer in chart["layer"]
-        if layer["mark"]["type"] == "text"
-    }
+    return {layer["encoding"]["text"]["value"]: layer for layer in chart["layer"] if layer["mark"]["type"] == "text"}
 
 
 def test_every_point_of_every_line_is_drawn() -> None:

@@ -6,14 +6,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.charts.drawing import save_file
-from noisycount.charts.refined_table import (
-    MOST_DOTS,
-    RefinedDot,
-    RefinedDots,
-    RefinedSums,
-    answer_error,
-    refined_chart,
-)
+from noisycount.charts.refined_table import MOST_DOTS, RefinedDot, RefinedDots, RefinedSums, answer_error, refined_chart
 
 DOTS = [
     RefinedDot("Bern", 40, 9, 38.5, 31, 46),
@@ -136,9 +129,7 @@ def test_many_levels_of_sums_are_not_all_drawn() -> None:
     shown = RefinedDots.of_largest(DOTS, "Ages", ["a.csv"], sums=levels)
     assert [one.name for one in shown.sums] == [f"{2**n} ranges" for n in (5, 4, 3, 2, 1, 0)]
     assert shown.notes == ["a.csv", "6 of 8 levels of sums: those with the fewest"]
-    assert RefinedDots.of_largest(DOTS, "Ages", sums=levels[:1]).sums[0].name == (
-        "128 ranges: the 60 largest of 128"
-    )
+    assert RefinedDots.of_largest(DOTS, "Ages", sums=levels[:1]).sums[0].name == ("128 ranges: the 60 largest of 128")
 
 
 def test_the_sums_of_a_posterior_are_drawn() -> None:
@@ -152,9 +143,7 @@ def test_the_sums_of_a_posterior_are_drawn() -> None:
     marks = chart["datasets"][county["layer"][3]["data"]["name"]]
     assert county["title"]["text"] == "county"
     assert [one["count"] for one in marks if one["kind"].startswith("answer")] == [17]
-    assert [one["count"] for one in marks if one["kind"] == "refined"] == told.level(
-        1
-    ).mean.tolist()
+    assert [one["count"] for one in marks if one["kind"] == "refined"] == told.level(1).mean.tolist()
     labels = chart["datasets"][county["layer"][4]["data"]["name"]]
     assert [one["label"] for one in labels] == ["A", "B"]
 

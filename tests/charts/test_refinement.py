@@ -125,17 +125,13 @@ def test_svg_and_png_are_written(tmp_path: Path) -> None:
     """Both files appear in a folder that is made, the PNG at double the SVG's size."""
     chart = refinement_chart(realistic(97, range(50, 151)), "Poor health", "A survey", "persons")
     svg, png = save(chart, tmp_path / "new" / "folder", "refined")
-    assert (svg, png) == tuple(
-        tmp_path / "new" / "folder" / f"refined.{end}" for end in ("svg", "png")
-    )
+    assert (svg, png) == tuple(tmp_path / "new" / "folder" / f"refined.{end}" for end in ("svg", "png"))
     root = ET.parse(svg).getroot()  # noqa: S314 - the file is our own
     words = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
     assert {"Poor health", "A survey", "true count, persons"} <= words
     header = png.read_bytes()[:24]
     assert header[:8] == b"\x89PNG\r\n\x1a\n"
-    assert struct.unpack(">II", header[16:]) == tuple(
-        2 * int(root.attrib[side]) for side in ("width", "height")
-    )
+    assert struct.unpack(">II", header[16:]) == tuple(2 * int(root.attrib[side]) for side in ("width", "height"))
 
 
 def test_curves_of_different_lengths_are_refused() -> None:

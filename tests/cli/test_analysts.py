@@ -95,16 +95,12 @@ def test_one_key_or_all_of_somebody_are_revoked(run: Run, by: str, left: int) ->
         (("ana", "--data-set", "survey", "--expires", "90"), "or never, got '90'"),
     ],
 )
-def test_what_makes_no_sense_is_refused(
-    refused: Refused, words: tuple[str, ...], told: str
-) -> None:
+def test_what_makes_no_sense_is_refused(refused: Refused, words: tuple[str, ...], told: str) -> None:
     """One line names what was typed and the remedy; no key is made."""
     assert told in refused("analysts", "add", *words)
 
 
-def test_where_analysts_are_configured_a_key_is_for_one_of_them(
-    refused: Refused, run: Run, here: Path
-) -> None:
+def test_where_analysts_are_configured_a_key_is_for_one_of_them(refused: Refused, run: Run, here: Path) -> None:
     """Nobody asks past the budgets of `[analysts]`; the remedy guesses who was meant."""
     configure(here, "[analysts.alice]\n[analysts.bob]")
     message = refused("analysts", "add", "alic", "--data-set", "survey")

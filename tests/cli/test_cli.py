@@ -87,9 +87,7 @@ def test_an_unknown_word_leads_to_the_help(refused: Refused, words: tuple[str, .
 @pytest.mark.parametrize(
     ("words", "meant"), [(("cuont",), "count"), (("ledger", "shwo"), "show"), (("hepl",), "known")]
 )
-def test_a_mistyped_command_is_guessed(
-    refused: Refused, words: tuple[str, ...], meant: str
-) -> None:
+def test_a_mistyped_command_is_guessed(refused: Refused, words: tuple[str, ...], meant: str) -> None:
     """The command that was meant, or all of them."""
     remedy = f"did you mean {meant}?" if meant != "known" else "known: demo, check, show, "
     assert f"No such command {words[-1]!r}: {remedy}" in refused(*words)
@@ -138,9 +136,7 @@ def test_a_question_is_never_dropped(refused: Refused) -> None:
         (("--where", "age > 40", "--config", "broken.toml"), 5, "ledger"),
     ],
 )
-def test_the_status_tells_what_refused(
-    run: Run, here: Path, words: tuple[str, ...], status: int, kind: str
-) -> None:
+def test_the_status_tells_what_refused(run: Run, here: Path, words: tuple[str, ...], status: int, kind: str) -> None:
     """2 for what was typed, 3 the budget, 4 the records, 5 the ledger; JSON says it too."""
     (here / "broken.toml").write_text('[ledger]\nurl = "sqlite:///survey.parquet"\n')
     price = () if "--epsilon" in words else ("--epsilon", "1")
@@ -242,9 +238,7 @@ def test_a_count_that_overruns_its_slot_ends_with_its_reply(here: Path) -> None:
 @pytest.mark.few(0)
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("encoding", ["ascii", "latin1", "cp1252"])
-def test_a_stream_that_is_not_utf8_shows_every_digit(
-    encoding: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stream_that_is_not_utf8_shows_every_digit(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer that was paid for is told, with names for lost signs, and JSON is exact."""
     where = ("--where", "health <> '−'")
     count = ("count", "survey.parquet", "--unit", "row", *where, "--epsilon", "0.5")

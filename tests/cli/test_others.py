@@ -54,9 +54,7 @@ def test_an_unused_ledger_is_not_made(run: Run, here: Path) -> None:
     assert "nothing was asked yet" in run("ledger", "show").output
     told = run("ledger", "show", "--json").object
     assert told["entries"] == []
-    assert told["datasets"] == [
-        {"dataset": "survey", "budget": "2", "spent": "0", "spent_rho": "0", "remaining": "2"}
-    ]
+    assert told["datasets"] == [{"dataset": "survey", "budget": "2", "spent": "0", "spent_rho": "0", "remaining": "2"}]
     assert not (here / "ledger.db").exists()
 
 

@@ -27,9 +27,7 @@ def count(where: str = "age > 40", source: str = "survey.parquet") -> tuple[str,
 
 @pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "1e999", "1/0", "", "ε", "0.1.2"])
 @pytest.mark.parametrize("words", [count(), ("refine", "95", "--size", "5912", "--rate", "2%")])
-def test_an_epsilon_that_is_no_price_is_refused(
-    refused: Refused, words: tuple[str, ...], epsilon: str
-) -> None:
+def test_an_epsilon_that_is_no_price_is_refused(refused: Refused, words: tuple[str, ...], epsilon: str) -> None:
     """The message names the option, what it got, and what it may be."""
     message = refused(*words, "--epsilon", epsilon)
     assert re.search(rf"'--epsilon': epsilon must be .* got {re.escape(repr(epsilon))}", message)
@@ -66,16 +64,12 @@ def test_a_slot_without_a_length_is_refused(refused: Refused, slot: str) -> None
 def test_a_question_outside_the_language_is_refused_before_its_slot(refused: Refused) -> None:
     """That depends on no record: it does not wait for the hour, and makes no ledger."""
     began = time.monotonic()
-    assert "leave arithmetic out" in refused(
-        *count("age + 1 > 40"), "--epsilon", "0.1", "--slot", "3600"
-    )
+    assert "leave arithmetic out" in refused(*count("age + 1 > 40"), "--epsilon", "0.1", "--slot", "3600")
     assert time.monotonic() - began < 600
 
 
 @pytest.mark.parametrize("words", [count(), ("plan",)])
-@pytest.mark.parametrize(
-    ("within", "guess"), [("0.0000001%", "1"), ("20%", "1e-300"), ("100%", "9007199254740992")]
-)
+@pytest.mark.parametrize(("within", "guess"), [("0.0000001%", "1"), ("20%", "1e-300"), ("100%", "9007199254740992")])
 def test_a_goal_beyond_every_price_is_refused(
     refused: Refused, words: tuple[str, ...], within: str, guess: str
 ) -> None:
@@ -110,9 +104,7 @@ def test_a_goal_beyond_every_price_is_refused(
         ("(" * 30 + "true" + ")" * 30, "20", "ask less at once"),
     ],
 )
-def test_a_question_outside_the_language_is_refused(
-    refused: Refused, where: str, value: str, remedy: str
-) -> None:
+def test_a_question_outside_the_language_is_refused(refused: Refused, where: str, value: str, remedy: str) -> None:
     """Unknown columns, wrong types and everything of SQL that is no predicate, in one line."""
     message = refused(*count(where), "--epsilon", "0.5")
     assert message.startswith("error: where ")
@@ -202,9 +194,7 @@ def test_a_price_is_given_in_one_way(refused: Refused, words: tuple[str, ...]) -
         (("count", "survey.parquet", "another.csv", *ASK), "another.csv"),
     ],
 )
-def test_missing_and_unknown_words_lead_to_the_help(
-    refused: Refused, words: tuple[str, ...], named: str
-) -> None:
+def test_missing_and_unknown_words_lead_to_the_help(refused: Refused, words: tuple[str, ...], named: str) -> None:
     """The message names the word, and the help of that very command."""
     message = refused(*words)
     assert named in message
@@ -280,9 +270,7 @@ def test_a_full_disk_refuses_before_it_counts(run: Run, here: Path, *, paid: boo
         words, cwd=here, check=False, capture_output=True, text=True, env=quiet
     )
     assert (told.returncode, told.stdout) == (5, "")
-    assert re.fullmatch(
-        r"error: ledger '.*' (met a disk error|has no room).* ask again\n", told.stderr
-    )
+    assert re.fullmatch(r"error: ledger '.*' (met a disk error|has no room).* ask again\n", told.stderr)
     assert contents(here) == before
     assert run("ledger", "show", "--json").object == entries
 
@@ -294,9 +282,7 @@ def test_a_broken_configuration_is_refused(refused: Refused, here: Path, text: s
     assert refused("count", "survey", *ASK).startswith(f"error: {here}/noisycount.toml")
 
 
-def test_a_removed_folder_is_refused(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_removed_folder_is_refused(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the current folder is gone, no configuration can be looked for."""
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -31,9 +31,7 @@ def everything(run: Run, *words: str) -> str:
         *("note > joined", "age + 1 > 2", "cast(note as int) = 1", "note = 'x", "true"),
     ],
 )
-@pytest.mark.parametrize(
-    "options", [(), ("--unit", "row", "--json"), ("--unit", "person"), ("--unit", "note")]
-)
+@pytest.mark.parametrize("options", [(), ("--unit", "row", "--json"), ("--unit", "person"), ("--unit", "note")])
 def test_no_cell_is_ever_shown(run: Run, here: Path, where: str, options: tuple[str, ...]) -> None:
     """Whatever is asked of columns that fail to parse, no answer or refusal quotes a cell."""
     (here / "records.csv").write_text(RECORDS)
@@ -127,16 +125,7 @@ def test_no_refusal_steers_the_terminal(run: Run) -> None:
     """Neither the name of a file nor a column that is no column."""
     for told in (
         run("count", f"missing{STEERING}.csv", "--where", "true", "--epsilon", "1"),
-        run(
-            "count",
-            "survey.parquet",
-            "--unit",
-            "row",
-            "--where",
-            f'"{STEERING}" = 1',
-            "--epsilon",
-            "1",
-        ),
+        run("count", "survey.parquet", "--unit", "row", "--where", f'"{STEERING}" = 1', "--epsilon", "1"),
         run("count", "survey.parquet", "--where", "true", "--epsilon", STEERING),
         run("count", "survey.parquet", "--where", "true", "--epsilon", "1", f"--{STEERING}"),
         run(STEERING),

@@ -93,9 +93,7 @@ def test_rows_are_a_unit_that_is_named(tmp_path: Path) -> None:
 
 def test_whole_budget_needs_no_quotes(tmp_path: Path) -> None:
     """A whole number is exact as TOML writes it."""
-    assert load(write(tmp_path, SURVEY + "budget = 3")).datasets["survey"].budget == PureBudget(
-        Fraction(3)
-    )
+    assert load(write(tmp_path, SURVEY + "budget = 3")).datasets["survey"].budget == PureBudget(Fraction(3))
 
 
 def test_byte_order_mark_is_accepted(tmp_path: Path) -> None:
@@ -218,8 +216,7 @@ def test_ledger_on_a_server_has_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["sqlite://", "sqlite:///", "sqlite:///:memory:", "ledger.db", "mysql://me:secret@host/x"],
+    "url", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "ledger.db", "mysql://me:secret@host/x"]
 )
 def test_ledger_that_would_not_last_is_refused(tmp_path: Path, url: str) -> None:
     """A ledger in memory forgets what was spent; and no message repeats a password."""
@@ -249,9 +246,7 @@ def test_configuration_is_found_in_the_nearest_folder(tmp_path: Path) -> None:
     ],
     ids=["folder", "pipe", "dangling link", "link to itself"],
 )
-def test_what_is_no_file_of_that_name_is_not_passed_over(
-    tmp_path: Path, make: Callable[[Path], None]
-) -> None:
+def test_what_is_no_file_of_that_name_is_not_passed_over(tmp_path: Path, make: Callable[[Path], None]) -> None:
     """It may stand for a disk not mounted: another configuration has another budget."""
     write(tmp_path, "")
     inner = tmp_path / "inner"
@@ -271,9 +266,7 @@ def test_a_link_to_a_configuration_is_followed(tmp_path: Path) -> None:
     assert find(inner) == inner / FILE_NAME
 
 
-def test_no_configuration_is_found_without_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_configuration_is_found_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No such file in any folder above is None."""
     monkeypatch.setattr(config_file, "FILE_NAME", f"{tmp_path.name}.toml")
     assert find(tmp_path) is None
@@ -284,9 +277,7 @@ def test_name_means_its_data_set(configured: Config) -> None:
     assert configured.dataset("survey") is configured.datasets["survey"]
 
 
-def test_path_cannot_slip_past_a_budget(
-    configured: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_path_cannot_slip_past_a_budget(configured: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every way to write the configured file, links included, is the configured data set."""
     file = tmp_path / "data" / "survey.csv"
     (tmp_path / "soft.csv").symlink_to(file)
@@ -296,9 +287,7 @@ def test_path_cannot_slip_past_a_budget(
         assert configured.dataset(str(spelling)) is configured.datasets["survey"]
 
 
-def test_other_file_is_its_own_data_set(
-    configured: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_file_is_its_own_data_set(configured: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that nobody configured is booked under its resolved path, with the default ε."""
     monkeypatch.chdir(tmp_path / "data")
     expected = DatasetConfig(str(tmp_path / "other.csv"), tmp_path / "other.csv")
@@ -330,9 +319,7 @@ def test_source_that_is_nothing_names_what_there_is(configured: Config, source: 
     assert "\n" not in str(caught.value)
 
 
-def test_without_file_the_user_has_a_ledger(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_file_the_user_has_a_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No configuration: no data sets, and a ledger in the user's own folder, made on demand."""
     folder = tmp_path / "home" / "settings"
     monkeypatch.setattr("click.get_app_dir", lambda name: str(folder / name))
@@ -385,8 +372,7 @@ def test_source_that_leads_to_itself_is_refused(tmp_path: Path, link: str) -> No
     (tmp_path / "loop").symlink_to("loop")
     message = refusal(tmp_path, f'[datasets.survey]\nsource = "{link}"')
     assert message == (
-        f': [datasets.survey] source = "{link}": is a link that leads to itself: name the file '
-        "that was meant"
+        f': [datasets.survey] source = "{link}": is a link that leads to itself: name the file that was meant'
     )
 
 
@@ -403,9 +389,7 @@ def test_configuration_that_leads_to_itself_is_refused(tmp_path: Path) -> None:
         load(tmp_path / "loop.toml")
 
 
-def test_ledger_in_a_folder_that_is_not_utf8_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ledger_in_a_folder_that_is_not_utf8_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its address could not be written; the user's own folder is no exception."""
     folder = tmp_path / os.fsdecode(b"bad\xff")
     with suppress(OSError):  # some file systems have no such names, but a message all the same
@@ -429,9 +413,7 @@ def visits(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("place", ["visits", "./visits/", "visits/**/*.p*", "link"])
-def test_folders_and_patterns_are_data_sets(
-    visits: Path, place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_and_patterns_are_data_sets(visits: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By whatever path or pattern their very files are named, they are the configured data set."""
     (visits.parent / "link").symlink_to(visits)
     monkeypatch.chdir(visits.parent)
@@ -465,9 +447,7 @@ def test_a_part_of_a_data_set_has_no_budget_of_its_own(
         ('source = "a.db"\ntable = "visits"', 'source = "a.db"\ntable = "visits"'),
     ],
 )
-def test_one_set_of_records_has_one_budget(
-    configured: Config, tmp_path: Path, first: str, second: str
-) -> None:
+def test_one_set_of_records_has_one_budget(configured: Config, tmp_path: Path, first: str, second: str) -> None:
     """Two data sets of one file and one table are refused; the message names both."""
     os.link(configured.datasets["survey"].source, tmp_path / "hard.csv")
     text = f"[datasets.one]\n{first}\n[datasets.three]\nsource = 'b'\n[datasets.two]\n{second}\n"

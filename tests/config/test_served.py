@@ -33,9 +33,7 @@ def refusal(folder: Path, text: str) -> str:
 
 def test_every_key_of_a_table_is_read(tmp_path: Path) -> None:
     """Its place, its time, whether indexes may be used, and its edition; the password is kept."""
-    said = (
-        'unit = "person"\ntimeout = 2.5\nindexes = true\nedition = "2026-11"\ncolumns = ["age"]\n'
-    )
+    said = 'unit = "person"\ntimeout = 2.5\nindexes = true\nedition = "2026-11"\ncolumns = ["age"]\n'
     dataset = loaded(tmp_path, VISITS + said).datasets["visits"]
     place = ServerPlace.read(f"{URL}#visits")
     assert dataset.source == ServedTable(place, "2026-11", seconds=2.5, uses_indexes=True)

@@ -31,10 +31,7 @@ def test_a_wrapped_text_keeps_its_words(text: str, width: int) -> None:
         assert cell_len(line.strip()) <= width or len(line.split()) == 1
 
 
-@given(
-    st.lists(st.tuples(*[st.from_regex(r"[a-zA-Z0-9 .%]{0,30}")] * 3), min_size=1),
-    st.integers(4, 90),
-)
+@given(st.lists(st.tuples(*[st.from_regex(r"[a-zA-Z0-9 .%]{0,30}")] * 3), min_size=1), st.integers(4, 90))
 def test_columns_have_room_for_their_numbers(rows: list[tuple[str, str, str]], width: int) -> None:
     """Where there are widths, the table fits, and no number is wider than its column."""
     widths = column_widths(rows, width)
@@ -57,8 +54,7 @@ def test_every_text_can_be_written(encoding: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("character", "told"),
-    [("±", "+-"), ("−", "-"), ("ε", "epsilon"), ("ü", "u"), ("中", "\\u4e2d")],
+    ("character", "told"), [("±", "+-"), ("−", "-"), ("ε", "epsilon"), ("ü", "u"), ("中", "\\u4e2d")]
 )
 def test_signs_have_names(character: str, told: str) -> None:
     """What ASCII lacks is written out."""
@@ -116,14 +112,10 @@ NAMES = st.lists(WORDS, min_size=1, max_size=2).map(" ".join)
 
 
 @given(st.data(), st.integers(1, 4), st.integers(20, 100), st.sampled_from(["utf-8", "ascii"]))
-def test_a_table_is_drawn_as_rich_draws_it(
-    data: st.DataObject, columns: int, width: int, encoding: str
-) -> None:
+def test_a_table_is_drawn_as_rich_draws_it(data: st.DataObject, columns: int, width: int, encoding: str) -> None:
     """Lines and their breaks are those of rich, which takes longer to load than most answers."""
     header = data.draw(st.lists(NAMES, min_size=columns, max_size=columns))
-    rows = data.draw(
-        st.lists(st.lists(CELLS, min_size=columns, max_size=columns), min_size=1, max_size=3)
-    )
+    rows = data.draw(st.lists(st.lists(CELLS, min_size=columns, max_size=columns), min_size=1, max_size=3))
     texts = [[writable(cell, encoding) for cell in row] for row in [header, *rows]]
     widths = column_widths(texts, width)
     if widths is None:
@@ -155,9 +147,7 @@ def test_a_table_is_drawn_as_rich_draws_it(
     ],
     ids=lambda words: words[0],
 )
-def test_no_command_waits_for_the_reader_of_a_pipe(
-    refused: Refused, here: Path, words: tuple[str, ...]
-) -> None:
+def test_no_command_waits_for_the_reader_of_a_pipe(refused: Refused, here: Path, words: tuple[str, ...]) -> None:
     """What is there and is no regular file is refused."""
     os.mkfifo(here / "pipe.svg")
     assert "'pipe.svg' is no regular file: name another file" in refused(*words, "pipe.svg")

@@ -65,9 +65,7 @@ def test_a_value_is_a_table_in_a_notebook(name: str) -> None:
 def test_a_posterior_shows_its_estimates() -> None:
     """Those of its properties, and how wide the interval is."""
     told = nc.posterior(107, nc.Binomial(5912, 0.017), nc.DiscreteLaplace(7))
-    assert repr(told) == (
-        "Posterior(mean=104.528, median=105, std=6.25062, interval=(91, 116), answers=[107])"
-    )
+    assert repr(told) == ("Posterior(mean=104.528, median=105, std=6.25062, interval=(91, 116), answers=[107])")
     plain = told.to_dict()
     assert (plain["mean"], plain["median"], plain["std"]) == (told.mean, told.median, told.std)
     assert (plain["interval"], plain["level"]) == (list(told.interval(0.95)), 0.95)
@@ -88,15 +86,11 @@ def test_a_curve_shows_what_it_is_about_and_some_of_it() -> None:
 
 def test_long_rows_show_their_ends_and_long_lines_are_cut() -> None:
     """A terminal has about a hundred columns."""
-    assert repr(HELD["strata"]) == (
-        "Strata(sizes=[10, 10, ..., 10, 10], rates=[0.01, 0.0104902, ..., 0.98951, 0.99])"
-    )
+    assert repr(HELD["strata"]) == ("Strata(sizes=[10, 10, ..., 10, 10], rates=[0.01, 0.0104902, ..., 0.98951, 0.99])")
     cut = line("Name", {"text": "x" * 200})
     assert len(cut) == LONGEST
     assert cut.endswith("xxx...)")
-    assert line("Name", {"text": "two\nlines", "flag": True}) == (
-        r"Name(text='two\nlines', flag=True)"
-    )
+    assert line("Name", {"text": "two\nlines", "flag": True}) == (r"Name(text='two\nlines', flag=True)")
 
 
 def test_no_fact_is_markup() -> None:

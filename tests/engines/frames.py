@@ -31,10 +31,7 @@ PANDAS_TYPES = {
 def arrow_table(records: Sequence[Record], schema: Mapping[str, Kind]) -> pa.Table:
     """Records as a table of Arrow."""
     return pa.table(
-        {
-            name: pa.array([record.get(name) for record in records], ARROW_TYPES[kind])
-            for name, kind in schema.items()
-        }
+        {name: pa.array([record.get(name) for record in records], ARROW_TYPES[kind]) for name, kind in schema.items()}
     )
 
 

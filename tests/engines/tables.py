@@ -9,17 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from noisycount.model.tables.levels import Level
-from noisycount.query.grouping import (
-    CellQuestion,
-    Edges,
-    Key,
-    KeyQuestion,
-    KeySet,
-    Part,
-    Period,
-    Plain,
-    Span,
-)
+from noisycount.query.grouping import CellQuestion, Edges, Key, KeyQuestion, KeySet, Part, Period, Plain, Span
 from noisycount.query.parser import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
@@ -65,9 +55,7 @@ VALUES: Mapping[str, st.SearchStrategy[object]] = {
     "cell": st.sampled_from([0.0, -0.0, 1.0, -1.5, 7.0, 2.0**53, 2.0**53 + 2, 1e300, -1e300])
     | st.sampled_from([nan, inf, -inf]),
     "m": st.booleans(),
-    "u": st.sampled_from(
-        [date.min, date(2020, 1, 31), date(2020, 2, 1), date(2020, 12, 31), date.max]
-    ),
+    "u": st.sampled_from([date.min, date(2020, 1, 31), date(2020, 2, 1), date(2020, 12, 31), date.max]),
     "seen": st.sampled_from([FIRST, datetime(2020, 3, 31, 23, 59, 59, 999999), LAST]),  # noqa: DTZ001 - columns have no zone
 }
 QUESTIONS = ["true", "false", "m", "k0 > 0", "town like '%e%' or cell < 1", "u is null and not m"]
@@ -112,19 +100,13 @@ def edges(draw: st.DrawFn) -> Edges:
         rising = draw(st.sets(numbers, min_size=1))
         return Edges(whole, tuple(sorted(rising)))
     reals = st.sampled_from([-1.5, 0.0, 0.5, 2.0**53, 1e300])
-    return Edges(
-        Column("cell", Kind.REAL), tuple(sorted(draw(st.sets(numbers | reals, min_size=1))))
-    )
+    return Edges(Column("cell", Kind.REAL), tuple(sorted(draw(st.sets(numbers | reals, min_size=1)))))
 
 
 PARTS = st.one_of(
     st.sampled_from([Plain(Column(n, SCHEMA[n])) for n in ("town", "k0", "m", "u")]),
     edges(),
-    st.builds(
-        Period,
-        st.sampled_from([Column(n, SCHEMA[n]) for n in ("u", "seen")]),
-        st.sampled_from(list(Span)),
-    ),
+    st.builds(Period, st.sampled_from([Column(n, SCHEMA[n]) for n in ("u", "seen")]), st.sampled_from(list(Span))),
 )
 ROWS_AND_PARTS = st.lists(PARTS, min_size=1, max_size=3, unique_by=lambda part: part.text)
 WHERE = st.none() | st.sampled_from(QUESTIONS).map(lambda text: parse(text, SCHEMA))
@@ -166,14 +148,7 @@ def cell_questions(draw: st.DrawFn) -> CellQuestion:
     has_other = draw(st.booleans())
     cells = len(keys) + has_other
     more = draw(st.lists(levels(cells), max_size=2))
-    return CellQuestion(
-        keys,
-        draw(WHERE),
-        (identity(cells), total(cells), *more),
-        has_other,
-        draw(MOST),
-        draw(SALTS),
-    )
+    return CellQuestion(keys, draw(WHERE), (identity(cells), total(cells), *more), has_other, draw(MOST), draw(SALTS))
 
 
 @st.composite

@@ -78,9 +78,7 @@ def test_what_is_not_said_rightly_is_refused(parts: dict[str, Any], words: str) 
         (lambda: FileForm(skip=1001), "got 1001"),
     ],
 )
-def test_what_is_not_said_rightly_of_a_file_is_refused(
-    make: Callable[[], FileForm], words: str
-) -> None:
+def test_what_is_not_said_rightly_of_a_file_is_refused(make: Callable[[], FileForm], words: str) -> None:
     """In one line with what is meant."""
     with pytest.raises(SourceError) as caught:
         make()

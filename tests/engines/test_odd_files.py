@@ -124,9 +124,7 @@ def test_the_encoding_that_a_refusal_names_is_the_right_one(tmp_path: Path, name
         ("empty", b"age,health\n"),
     ],
 )
-def test_a_file_that_is_mended_as_its_refusal_says_is_read(
-    tmp_path: Path, name: str, mended: bytes
-) -> None:
+def test_a_file_that_is_mended_as_its_refusal_says_is_read(tmp_path: Path, name: str, mended: bytes) -> None:
     """The line that is named is the one that is wrong."""
     path = tmp_path / "x.csv"
     path.write_bytes(REFUSED[name][0])
@@ -171,9 +169,7 @@ def test_tabs_stand_between_cells_of_a_tsv_file(tmp_path: Path, name: str) -> No
         "name = 'Müller, A' and said = '1,5; 2'": 1,
         "true": 2,
     }
-    (tmp_path / name).write_bytes(
-        gzip.compress(b"x\na,b\n") if name.endswith("gz") else b"x\na,b\n"
-    )
+    (tmp_path / name).write_bytes(gzip.compress(b"x\na,b\n") if name.endswith("gz") else b"x\na,b\n")
     assert counts(tmp_path / name, "x = 'a,b'") == {"x = 'a,b'": 1}
 
 
@@ -193,9 +189,7 @@ def test_a_wide_file_is_read_in_seconds(tmp_path: Path, columns: int) -> None:
     """Thousands of columns of several kinds."""
     path = tmp_path / "x.csv"
     names = ",".join(f"c{number}" for number in range(columns))
-    first, last = (
-        ",".join(row * (columns // 4)) for row in (["7", "2.5", "x", "12"], ["8", "", "y", ""])
-    )
+    first, last = (",".join(row * (columns // 4)) for row in (["7", "2.5", "x", "12"], ["8", "", "y", ""]))
     path.write_text(f"{names}\n{first}\n{first}\n{last}\n")
     start = time.process_time()
     number, text, whole = (f"c{columns - left}" for left in (3, 2, 1))
@@ -219,9 +213,7 @@ def test_a_parquet_file_with_a_broken_page_is_refused(tmp_path: Path) -> None:
     assert counts(path, "age = 57", columns=["age"]) == {"age = 57": 1}
 
 
-def test_a_file_that_changes_while_it_is_read_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the old and half of the new records are none; no copy of them is kept."""
     path, copy = tmp_path / "x.csv", tmp_path / "copy"
     path.write_text("age\n31\n")

@@ -104,10 +104,7 @@ def test_two_addresses_of_one_table(one: str, other: str) -> None:
 )
 def test_addresses_of_different_tables(other: str) -> None:
     """Another schema, table, database, host, port or engine is another table."""
-    assert (
-        ServerPlace.read("postgresql://db/clinic#visits").canonical
-        != ServerPlace.read(other).canonical
-    )
+    assert ServerPlace.read("postgresql://db/clinic#visits").canonical != ServerPlace.read(other).canonical
 
 
 @pytest.mark.parametrize("text", ["visits.csv", "s3://bucket/visits", "file:///a", "C:/a", "://a"])

@@ -109,9 +109,7 @@ COUNTS = {
 }
 
 
-def test_count_is_the_number_of_records_for_which_the_predicate_is_true(
-    open_source: OpenSource,
-) -> None:
+def test_count_is_the_number_of_records_for_which_the_predicate_is_true(open_source: OpenSource) -> None:
     """False and unknown records are not counted; all predicates are counted in one call."""
     with open_source(SURVEY, SURVEY_SCHEMA) as source:
         predicates = [parse(text, source.schema) for text in COUNTS]
@@ -120,9 +118,7 @@ def test_count_is_the_number_of_records_for_which_the_predicate_is_true(
 
 
 @pytest.mark.parametrize("rows", [1, 2, 1000])
-def test_unit_counts_each_person_once_whatever_the_number_of_rows(
-    open_source: OpenSource, rows: int
-) -> None:
+def test_unit_counts_each_person_once_whatever_the_number_of_rows(open_source: OpenSource, rows: int) -> None:
     """One person moves a count by one, with 1, 2 or 1,000 records."""
     records = [{"person": "ann", "age": 30}] * rows + [{"person": "bob", "age": 20}]
     schema = {"person": Kind.TEXT, "age": Kind.INTEGER}
@@ -131,9 +127,7 @@ def test_unit_counts_each_person_once_whatever_the_number_of_rows(
         assert source.count([parse(text, source.schema) for text in questions]) == [2, 1, 0, 0]
 
 
-def test_unit_counts_a_person_with_one_matching_record_among_others(
-    open_source: OpenSource,
-) -> None:
+def test_unit_counts_a_person_with_one_matching_record_among_others(open_source: OpenSource) -> None:
     """A question and its negation can both be true of one person."""
     with open_source(SURVEY, SURVEY_SCHEMA, unit="person") as source:
         questions = ["age = 31", "not age = 31", "age >= 31", "true"]
@@ -151,9 +145,7 @@ def test_questions_see_only_the_columns_that_the_owner_allows(open_source: OpenS
     """Without a choice all columns but the unit, else exactly the chosen ones."""
     with open_source(SURVEY, SURVEY_SCHEMA, unit="person") as source:
         assert source.unit == "person"
-        assert dict(source.schema) == {
-            name: kind for name, kind in SURVEY_SCHEMA.items() if name != "person"
-        }
+        assert dict(source.schema) == {name: kind for name, kind in SURVEY_SCHEMA.items() if name != "person"}
     with open_source(SURVEY, SURVEY_SCHEMA, unit="person", columns=["age"]) as source:
         assert dict(source.schema) == {"age": Kind.INTEGER}
     with open_source(SURVEY, SURVEY_SCHEMA) as source:
@@ -230,10 +222,7 @@ def test_closed_source_counts_nothing_by_mistake(open_source: OpenSource) -> Non
         source.count([Constant(value=True)])
 
 
-@pytest.mark.parametrize(
-    "value",
-    [True, "canary-7c1", 1.0, 2**64, date(2020, 1, 1)],
-)
+@pytest.mark.parametrize("value", [True, "canary-7c1", 1.0, 2**64, date(2020, 1, 1)])
 def test_memory_refuses_a_value_of_another_kind_without_showing_it(value: object) -> None:
     """The record's number and column are named, its cell is not."""
     with pytest.raises(SourceError, match=r"records\[1\]\['age'\] is not integer") as caught:
@@ -263,15 +252,11 @@ CELLS = {
     Kind.REAL: REALS | SPECIAL_REALS | st.floats(),
     Kind.TEXT: TEXTS | st.text(st.characters(exclude_categories=["Cs"])),
 }
-DIRTY_SCHEMA = {f"{kind.value} {n}": kind for kind in KINDS.values() for n in (1, 2)} | {
-    "person": Kind.INTEGER
-}
+DIRTY_SCHEMA = {f"{kind.value} {n}": kind for kind in KINDS.values() for n in (1, 2)} | {"person": Kind.INTEGER}
 RECORDS = st.lists(
     st.fixed_dictionaries(
         {"person": st.integers(1, 4)},
-        optional={
-            name: CELLS[kind] | st.none() for name, kind in DIRTY_SCHEMA.items() if name != "person"
-        },
+        optional={name: CELLS[kind] | st.none() for name, kind in DIRTY_SCHEMA.items() if name != "person"},
     ),
     min_size=1,
     max_size=12,
@@ -298,9 +283,7 @@ def column_predicates(draw: st.DrawFn) -> Predicate:
 def predicates_of(column: Column, kind: Kind) -> st.SearchStrategy[Predicate]:
     """Predicates of a column that is compared with literals of a kind."""
     partners = [
-        other
-        for other in COLUMNS
-        if other.kind is column.kind or (other.kind.is_number and column.kind.is_number)
+        other for other in COLUMNS if other.kind is column.kind or (other.kind.is_number and column.kind.is_number)
     ]
     operators = [Operator.EQUAL, Operator.NOT_EQUAL]
     forms = [
@@ -331,9 +314,7 @@ def connected(inner: st.SearchStrategy[Predicate]) -> st.SearchStrategy[Predicat
     return st.builds(Not, inner) | parts(And) | parts(Or)
 
 
-PREDICATES = st.recursive(
-    st.builds(Constant, st.booleans()) | column_predicates(), connected, max_leaves=8
-)
+PREDICATES = st.recursive(st.builds(Constant, st.booleans()) | column_predicates(), connected, max_leaves=8)
 
 
 @given(RECORDS, st.lists(PREDICATES, min_size=1, max_size=6), st.sampled_from([None, "person"]))
@@ -371,12 +352,9 @@ def test_real_literal_is_the_same_double_in_duckdb(values: list[float]) -> None:
     """No digit of a literal is lost through text and SQL: its neighbours are other numbers."""
     column, schema = Column("x", Kind.REAL), {"x": Kind.REAL}
     questions = [
-        parse(canonical_text(Comparison(column, Operator.EQUAL, Literal(Kind.REAL, x))), schema)
-        for x in values
+        parse(canonical_text(Comparison(column, Operator.EQUAL, Literal(Kind.REAL, x))), schema) for x in values
     ]
-    assert [struct.pack("d", x) for x in values] == [
-        struct.pack("d", question.right.value) for question in questions
-    ]
+    assert [struct.pack("d", x) for x in values] == [struct.pack("d", question.right.value) for question in questions]
     cells = [math.nextafter(x, side) for x in values for side in (x, math.inf, -math.inf)]
     with TemporaryDirectory() as folder:
         path = Path(folder, "records.parquet")

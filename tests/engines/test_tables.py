@@ -30,9 +30,7 @@ FEW_KEY_QUESTIONS = st.lists(key_questions(), min_size=1, max_size=4)
 
 def all_keys(batches: Iterable[KeyCounts]) -> Keys:
     """Everything that a source says of hidden keys, each key once."""
-    pairs = [
-        pair for batch in batches for pair in zip(batch.keys, batch.counts.tolist(), strict=True)
-    ]
+    pairs = [pair for batch in batches for pair in zip(batch.keys, batch.counts.tolist(), strict=True)]
     found = dict(pairs)
     assert len(found) == len(pairs)
     return found
@@ -65,9 +63,7 @@ def brute_groups(
         if question.where is not None and truth(question.where, row) is not True:
             continue
         keys: tuple[object, ...] | None = tuple(p.key(row[p.column.name]) for p in parts)
-        outside = any(
-            k == OUTSIDE and type(p) is not Plain for p, k in zip(parts, keys, strict=True)
-        )
+        outside = any(k == OUTSIDE and type(p) is not Plain for p, k in zip(parts, keys, strict=True))
         if listed is None and outside:
             continue
         if listed is not None and keys not in listed:
@@ -109,11 +105,7 @@ def every_source(rows: Records, unit: str | None) -> Iterator[dict[str, Source]]
             "memory": MemorySource(rows, SCHEMA, unit),
             "parquet": DuckDBSource.open(files["parquet"], unit=unit),
             "duckdb": DuckDBSource.open(files["duckdb"], unit=unit),
-            **{
-                name: opened_frame(made, rows, SCHEMA, unit)
-                for name, made in FRAMES.items()
-                if name != "pandas"
-            },
+            **{name: opened_frame(made, rows, SCHEMA, unit) for name, made in FRAMES.items() if name != "pandas"},
         }
         try:
             yield opened
@@ -123,10 +115,7 @@ def every_source(rows: Records, unit: str | None) -> Iterator[dict[str, Source]]
 
 
 def require_cells(
-    sources: Mapping[str, Source],
-    rows: Records,
-    unit: str | None,
-    questions: Sequence[CellQuestion],
+    sources: Mapping[str, Source], rows: Records, unit: str | None, questions: Sequence[CellQuestion]
 ) -> None:
     """The refusal of any count that is not as its definition says."""
     for question in questions:
@@ -174,10 +163,7 @@ def test_hidden_keys_are_those_that_have_units(
 @given(records(), FEW_CELL_QUESTIONS, FEW_KEY_QUESTIONS, st.sampled_from([None, "person"]))
 @examples(25)
 def test_texts_and_pandas_give_the_tables_of_the_reference(
-    rows: Records,
-    cells: Sequence[CellQuestion],
-    keys: Sequence[KeyQuestion],
-    unit: str | None,
+    rows: Records, cells: Sequence[CellQuestion], keys: Sequence[KeyQuestion], unit: str | None
 ) -> None:
     """Where an empty text and NaN are missing values."""
     plain = [{name: _plain(value) for name, value in row.items()} for row in rows]

@@ -90,12 +90,7 @@ class Toll:
 
 
 def crowd(
-    url: str,
-    processes: int,
-    seconds: float,
-    *,
-    threads: int = 1,
-    meanwhile: Callable[[], None] = lambda: None,
+    url: str, processes: int, seconds: float, *, threads: int = 1, meanwhile: Callable[[], None] = lambda: None
 ) -> Toll:
     """Let clients spend, in processes with a ledger of their own, and look at what is there then.
 
@@ -113,10 +108,7 @@ def crowd(
     context = desk_workers.processes()
     together = context.Barrier(processes + 1, timeout=PATIENCE)
     pool = ProcessPoolExecutor(
-        processes,
-        mp_context=context,
-        initializer=desk_workers.start_together,
-        initargs=(together,),
+        processes, mp_context=context, initializer=desk_workers.start_together, initargs=(together,)
     )
     with pool:
         working: list[Future[list[Spend]]] = [
@@ -153,11 +145,7 @@ def counted(url: str, spends: Sequence[Spend], seconds: float) -> Toll:
 
 def holds(entry: Entry | None, spend: Spend) -> bool:
     """Whether the ledger holds what was acknowledged."""
-    return (
-        entry is not None
-        and entry.request.dataset == spend.dataset
-        and entry.answer == spend.answer
-    )
+    return entry is not None and entry.request.dataset == spend.dataset and entry.answer == spend.answer
 
 
 def spend_for(url: str, clients: Sequence[int], seconds: float) -> list[Spend]:

@@ -37,9 +37,7 @@ def race(url: str, prices: Sequence[Fraction], budget: Fraction, workers: int) -
         )
 
 
-def check_race(
-    url: str, granted: Sequence[int], prices: Sequence[Fraction], budget: Fraction
-) -> None:
+def check_race(url: str, granted: Sequence[int], prices: Sequence[Fraction], budget: Fraction) -> None:
     """Check that a ledger holds what was granted, exactly, and that no further price fits."""
     with Ledger.open(url, create=False) as ledger:
         entries, spent = ledger.entries(), ledger.spent("survey")

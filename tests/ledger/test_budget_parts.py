@@ -2,14 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from noisycount.ledger.budget import (
-    ApproximateBudget,
-    Budget,
-    ConcentratedBudget,
-    PureBudget,
-    Written,
-    budget_from,
-)
+from noisycount.ledger.budget import ApproximateBudget, Budget, ConcentratedBudget, PureBudget, Written, budget_from
 
 MICRO = Fraction(1, 10**6)
 

@@ -13,14 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 
-from noisycount.ledger.budget import (
-    ApproximateBudget,
-    Budget,
-    ConcentratedBudget,
-    Loss,
-    PureBudget,
-    budget_of,
-)
+from noisycount.ledger.budget import ApproximateBudget, Budget, ConcentratedBudget, Loss, PureBudget, budget_of
 from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.validation import exact_epsilon
 
@@ -52,10 +45,7 @@ def test_the_rho_of_an_answer_bounds_its_renyi_divergences(epsilon: Fraction) ->
     with mpmath.workdps(50):
         right = 1 / (1 + mpmath.exp(-mpmath.mpf(epsilon.numerator) / epsilon.denominator))
         for order in map(mpmath.mpf, (1.001, 1.5, 2, 10, 100)):
-            terms = [
-                one**order * other ** (1 - order)
-                for one, other in [(right, 1 - right), (1 - right, right)]
-            ]
+            terms = [one**order * other ** (1 - order) for one, other in [(right, 1 - right), (1 - right, right)]]
             assert mpmath.log(sum(terms)) / (order - 1) <= float(Loss.of(epsilon).rho) * order
 
 
@@ -86,8 +76,7 @@ def test_what_is_left_fits_and_hardly_more_does(budget: Budget, paid: list[Fract
 
 @pytest.mark.few(13)
 @pytest.mark.parametrize(
-    ("epsilon", "delta"),
-    list(product(["0.1", "0.5", "1", "2", "10", "100"], ["1e-3", "1e-6", "1e-9", "1e-12"])),
+    ("epsilon", "delta"), list(product(["0.1", "0.5", "1", "2", "10", "100"], ["1e-3", "1e-6", "1e-9", "1e-12"]))
 )
 def test_the_rho_of_a_budget_is_the_largest_that_implies_it(epsilon: str, delta: str) -> None:
     """Within 1e-4 of the optimum of Canonne, Kamath and Steinke (2020), and never above it."""
@@ -97,9 +86,7 @@ def test_the_rho_of_a_budget_is_the_largest_that_implies_it(epsilon: str, delta:
         def at(log_order: float) -> float:
             above = math.exp(log_order)
             order = 1 + above
-            return (
-                order * rho + math.log1p(-1 / order) - (math.log(chance) + math.log(order)) / above
-            )
+            return order * rho + math.log1p(-1 / order) - (math.log(chance) + math.log(order)) / above
 
         return float(minimize_scalar(at, bounds=(-12, 30), method="bounded").fun)
 
@@ -112,9 +99,7 @@ def test_the_rho_of_a_budget_is_the_largest_that_implies_it(epsilon: str, delta:
     ("epsilon", "delta", "price"),
     [("1", "1e-6", "0.05"), ("2", "1e-6", "0.1"), ("2", "1e-9", "0.01"), ("0.5", "1e-3", "0.1")],
 )
-def test_answers_within_a_budget_keep_to_it_by_an_independent_accountant(
-    epsilon: str, delta: str, price: str
-) -> None:
+def test_answers_within_a_budget_keep_to_it_by_an_independent_accountant(epsilon: str, delta: str, price: str) -> None:
     """Privacy loss distributions, which are tighter, give no larger ε; most of it is used.
 
     It counts as many answers as fit, and dp-accounting composes them.
@@ -124,9 +109,7 @@ def test_answers_within_a_budget_keep_to_it_by_an_independent_accountant(
     totals = accumulate([each] * 10_000)
     fitting = sum(1 for total in totals if budget.admits(total))
     assert fitting >= Fraction(epsilon) / Fraction(price)
-    composed = pld.PLDAccountant().compose(
-        dp_accounting.LaplaceDpEvent(float(1 / Fraction(price))), fitting
-    )
+    composed = pld.PLDAccountant().compose(dp_accounting.LaplaceDpEvent(float(1 / Fraction(price))), fitting)
     reached = composed.get_epsilon(float(delta))
     assert reached <= float(epsilon) * (1 + 1e-6)
 
@@ -136,9 +119,7 @@ def test_many_cheap_answers_fit_a_budget_with_a_delta() -> None:
     price = Loss.of(Fraction(1, 100))
     budget = ApproximateBudget(Fraction(2), MICRO)
     pays = [
-        count
-        for count in range(1, 3000)
-        if budget.admits(Loss(*(count * each for each in (price.epsilon, price.rho))))
+        count for count in range(1, 3000) if budget.admits(Loss(*(count * each for each in (price.epsilon, price.rho))))
     ]
     assert pays == list(range(1, 1764))
 
@@ -198,9 +179,7 @@ GAUSSIAN, HIDDEN = Loss.concentrated(Fraction(1, 100)), Loss.of(Fraction(1, 10),
         ),
     ],
 )
-def test_a_budget_says_what_it_can_never_pay_for(
-    budget: Budget, price: Loss, obstacle: str
-) -> None:
+def test_a_budget_says_what_it_can_never_pay_for(budget: Budget, price: Loss, obstacle: str) -> None:
     """In one line with the remedy; and it admits no such answer."""
     told = budget.obstacle(price, "'x'")
     assert told is not None

@@ -88,9 +88,7 @@ def test_an_intact_chain_is_intact(rows: Rows) -> None:
 @pytest.mark.few(10)
 @pytest.mark.parametrize("name", [*COLUMNS, *LATER_COLUMNS, "hash"])
 @given(number=st.integers(0, 9), value=st.none() | st.text() | st.integers() | st.binary())
-def test_any_change_of_any_column_is_found_in_its_row(
-    name: str, number: int, value: object
-) -> None:
+def test_any_change_of_any_column_is_found_in_its_row(name: str, number: int, value: object) -> None:
     """The first broken row is the one that was changed."""
     rows = linked(columns(6))
     if rows[number][name] == value:
@@ -134,9 +132,7 @@ def test_an_older_copy_is_told_by_a_head_that_it_lacks(kept: int, written: int) 
     assert found.broken == (kept + 1 if kept < written else None)
     assert found.head.number == kept
     if kept < written:
-        assert found.why == (
-            f"is missing, though row {written} was written down: this is an older copy"
-        )
+        assert found.why == (f"is missing, though row {written} was written down: this is an older copy")
 
 
 def test_a_row_under_another_number_is_found_though_its_hash_is_right(rows: Rows) -> None:
@@ -235,9 +231,7 @@ def test_a_second_repeat_of_the_same_analyst_is_found() -> None:
         ),
     ],
 )
-def test_a_row_that_no_ledger_writes_is_found_though_its_hash_is_right(
-    forged: Callable[[Rows], Row], why: str
-) -> None:
+def test_a_row_that_no_ledger_writes_is_found_though_its_hash_is_right(forged: Callable[[Rows], Row], why: str) -> None:
     """Whoever can compute hashes can still not book what the rows before contradict."""
     parts = columns(6)
     place = next(place for place, part in enumerate(parts) if part["key"] == "key 4")
@@ -272,9 +266,7 @@ def test_a_hash_can_be_computed_by_anybody(rows: Rows) -> None:
         assert sha256(array.encode()).hexdigest() == row["hash"]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "12", "12:ab", f"-1:{'a' * 32}", f"1:{'g' * 32}", "1:" + "a" * 65]
-)
+@pytest.mark.parametrize("text", ["", "12", "12:ab", f"-1:{'a' * 32}", f"1:{'g' * 32}", "1:" + "a" * 65])
 def test_a_text_that_is_no_head_is_refused(text: str) -> None:
     """In one line."""
     with pytest.raises(ValueError, match=r"\Ahead must be a number, a colon and 32 to 64 hex"):

@@ -59,9 +59,7 @@ def test_no_page_without_its_cells_refills_a_budget(tmp_path: Path, *, is_open: 
 
 @pytest.mark.few(0)
 @pytest.mark.parametrize("is_open", [False, True])
-def test_no_byte_of_a_pages_header_overspends_or_answers_twice(
-    small: Sample, *, is_open: bool
-) -> None:
+def test_no_byte_of_a_pages_header_overspends_or_answers_twice(small: Sample, *, is_open: bool) -> None:
     """Some changes of each page; `audits/test_ledger.py` changes every byte."""
     changes: list[Change] = [
         {start + place: value}
@@ -98,9 +96,7 @@ def test_the_experiment_finds_a_ledger_that_tells_something_else(
 ) -> None:
     """A mutant whose digest of a reply is blind to the data set and the question of its request."""
     blind = replies._digest_of  # noqa: SLF001 - the mutant's
-    monkeypatch.setattr(
-        replies, "_digest_of", lambda name, _, __, packed: blind(name, 0, 0, packed)
-    )
+    monkeypatch.setattr(replies, "_digest_of", lambda name, _, __, packed: blind(name, 0, 0, packed))
     served = served_sample(tmp_path / "ledger.db")
     place = served.content.index(sha256(b"carol:1").hexdigest().encode())
     found = served.tellings([{place: ord("g")}])
@@ -121,9 +117,7 @@ def test_the_damage_is_seen_where_the_newest_row_is_hidden(tmp_path: Path) -> No
             assert "is damaged; restore it from a copy that holds every debit" in refusal(action)
 
 
-def test_the_experiment_finds_a_ledger_that_overspends(
-    small: Sample, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_experiment_finds_a_ledger_that_overspends(small: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mutant whose budgets admit everything is found without any damage."""
     monkeypatch.setattr(PureBudget, "admits", lambda *_: True)
     assert small.outcomes([{}]) == {OVERSPENT: 1}
@@ -133,9 +127,7 @@ def test_no_statement_of_a_ledger_asks_an_index(tmp_path: Path) -> None:
     """SQLite tells how it would answer each of them: by the numbers of the table itself."""
     plans = []
 
-    def explain(
-        _: object, cursor: sqlite3.Cursor, statement: str, parameters: Sequence[int], *__: object
-    ) -> None:
+    def explain(_: object, cursor: sqlite3.Cursor, statement: str, parameters: Sequence[int], *__: object) -> None:
         if statement.lstrip().startswith("SELECT ledger."):
             cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
             plans.extend(row[-1] for row in cursor.fetchall())

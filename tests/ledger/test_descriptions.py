@@ -54,9 +54,7 @@ def test_descriptions_pay_nothing(ledger_url: str) -> None:
         ledger.store(entry, 7)
         assert [entry.answer for entry in ledger.entries()] == [7]
         assert ledger.spent("survey") == 1
-        assert [row["kind"] for row in ledger.rows()] == [
-            *("description", "debit", "description", "answer")
-        ]
+        assert [row["kind"] for row in ledger.rows()] == [*("description", "debit", "description", "answer")]
         assert ledger.verify().broken is None
 
 

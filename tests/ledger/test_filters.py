@@ -58,12 +58,8 @@ def reached(first: float, second: float, failing: float, turn: float) -> float:
 def test_two_answers_by_noise_reach_what_one_of_their_sum_does(turn: float) -> None:
     """The integral is right where its value is known: all paths buy noise, or nothing at all."""
     rho = float(rho_within(EPSILON, DELTA))
-    assert reached(rho / 2, rho / 2, 0, -12) == pytest.approx(
-        gaussian_delta(float(EPSILON), rho), rel=1e-4
-    )
-    assert reached(rho, 1e-12, 0, turn) == pytest.approx(
-        gaussian_delta(float(EPSILON), rho), rel=1e-3
-    )
+    assert reached(rho / 2, rho / 2, 0, -12) == pytest.approx(gaussian_delta(float(EPSILON), rho), rel=1e-4)
+    assert reached(rho, 1e-12, 0, turn) == pytest.approx(gaussian_delta(float(EPSILON), rho), rel=1e-3)
 
 
 @pytest.mark.parametrize(("share", "turn"), list(product(SHARES, TURNS)))

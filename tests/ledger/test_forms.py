@@ -50,9 +50,7 @@ def test_a_spend_must_fit_the_analyst_as_well(ledger: Ledger) -> None:
         assert (charged.epsilon, entry.analyst) == (TENTH, "alice")
         assert entry.analyst_spent.epsilon == (number + 1) * TENTH
     message = refusal(lambda: ledger.reserve("3", asked(3), RICH, ALICE))
-    assert message.startswith(
-        "epsilon 0.1 exceeds the 0 that is left of the budget 0.3 of analyst 'alice'; ask at"
-    )
+    assert message.startswith("epsilon 0.1 exceeds the 0 that is left of the budget 0.3 of analyst 'alice'; ask at")
     assert ledger.reserve("3", asked(3), RICH, BOB)[1].epsilon == TENTH
     assert (ledger.paid_by("alice").epsilon, ledger.paid_by("bob").epsilon) == (3 * TENTH, TENTH)
     assert ledger.paid_by("carol") == Loss()
@@ -62,9 +60,7 @@ def test_a_spend_must_fit_the_data_set_as_well(ledger: Ledger) -> None:
     """What one analyst spent is gone for all."""
     ledger.reserve("1", asked(1), TENTH, ALICE)
     message = refusal(lambda: ledger.reserve("2", asked(2), TENTH, BOB))
-    assert message.startswith(
-        "epsilon 0.1 exceeds the 0 that is left of the budget 0.1 of 'survey'"
-    )
+    assert message.startswith("epsilon 0.1 exceeds the 0 that is left of the budget 0.1 of 'survey'")
     assert ledger.paid_by("bob") == Loss()
 
 
@@ -167,9 +163,7 @@ def test_a_restored_copy_is_told_by_the_head(tmp_path: Path) -> None:
         ("UPDATE ledger SET number = 9 WHERE number = 5", 5),
     ],
 )
-def test_a_change_behind_the_ledgers_back_is_named(
-    ledger: Ledger, statement: str, broken: int
-) -> None:
+def test_a_change_behind_the_ledgers_back_is_named(ledger: Ledger, statement: str, broken: int) -> None:
     """The first broken row, in each database."""
     for number in range(3):
         ledger.store(ledger.reserve(f"{number}", asked(number), RICH)[0], 5)
@@ -286,9 +280,7 @@ def older(path: Path) -> list[tuple[object, ...]]:
         total = str(float(spent[request.dataset])).removesuffix(".0")
         made = datetime(2026, 1, 10 - number, tzinfo=UTC)  # a clock that jumped back in its time
         row = (f"key {number}", request.digest, request.dataset, request.question, "0.25", total)
-        shell.execute(
-            "INSERT INTO debits VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (number, *row, made.isoformat())
-        )
+        shell.execute("INSERT INTO debits VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (number, *row, made.isoformat()))
         answer = None if number == 3 else number * 100
         if answer is not None:
             shell.execute("INSERT INTO answers VALUES (?, ?)", (row[0], str(answer)))
@@ -304,10 +296,7 @@ def test_an_older_ledger_is_brought_into_this_form(tmp_path: Path, *, create: bo
     path = tmp_path / "ledger.db"
     kept = older(path)
     with Ledger.open(f"sqlite:///{path}", create=create) as ledger:
-        found = [
-            (each.key, each.request, each.made, each.spent.epsilon, each.answer)
-            for each in ledger.entries()
-        ]
+        found = [(each.key, each.request, each.made, each.spent.epsilon, each.answer) for each in ledger.entries()]
         assert found == kept
         assert {each.analyst for each in ledger.entries()} == {"analyst"}
         assert ledger.paid_by("analyst") == Loss(Fraction(5, 4), Fraction(5, 32))
@@ -319,9 +308,7 @@ def test_an_older_ledger_is_brought_into_this_form(tmp_path: Path, *, create: bo
         assert len(ledger.entries()) == 6
 
 
-@pytest.mark.parametrize(
-    "damage", ["epsilon = '0.3'", "spent = '9'", "made = 'today'", "question = 'another'"]
-)
+@pytest.mark.parametrize("damage", ["epsilon = '0.3'", "spent = '9'", "made = 'today'", "question = 'another'"])
 def test_a_damaged_older_ledger_is_left_as_it_is(tmp_path: Path, damage: str) -> None:
     """Its damage is not sealed into a new chain."""
     path = tmp_path / "ledger.db"

@@ -34,9 +34,7 @@ ROWS = {"0.1": 8, "0.2": 19}  # debits and answers; of 0.2 descriptions and a re
 def told(here: Path, version: str) -> list[dict[str, Any]]:
     """The commands that an older version answered; the current folder holds its ledger."""
     shutil.copytree(KEPT / version, here, dirs_exist_ok=True)
-    asked: list[dict[str, Any]] = json.loads((here / "told.json").read_text(encoding="utf-8"))[
-        "asked"
-    ]
+    asked: list[dict[str, Any]] = json.loads((here / "told.json").read_text(encoding="utf-8"))["asked"]
     return asked
 
 
@@ -67,9 +65,7 @@ def test_its_answers_are_kept(version: str, told: list[dict[str, Any]]) -> None:
         entries = ledger.entries()
         for number, (each, entry) in enumerate(zip(told, entries, strict=True)):
             asker = Analyst(entry.analyst, PureBudget(Fraction(1, 100)))
-            again, charged = ledger.reserve(
-                f"again {number}", entry.request, Fraction(1, 100), asker
-            )
+            again, charged = ledger.reserve(f"again {number}", entry.request, Fraction(1, 100), asker)
             assert (again, charged) == (entry, Loss())
             if isinstance(again.answer, TableAnswer):
                 counts = np.concatenate(again.answer.levels).tolist()

@@ -69,9 +69,7 @@ def test_a_key_belongs_to_one_request(ledger: Ledger, other: Request) -> None:
     assert len(ledger.entries()) == 1
 
 
-def test_the_key_of_an_entry_is_refused_for_a_request_known_under_another_key(
-    ledger: Ledger,
-) -> None:
+def test_the_key_of_an_entry_is_refused_for_a_request_known_under_another_key(ledger: Ledger) -> None:
     """A conflict of keys is not hidden by a free repeat."""
     ledger.reserve("first", asked(1), Fraction(1))
     ledger.reserve("second", asked(2), Fraction(1))
@@ -98,8 +96,7 @@ def test_an_overspend_says_what_is_left_and_changes_nothing(ledger: Ledger) -> N
     budget = Fraction(3, 10)
     ledger.reserve("first", asked(1), budget)
     with pytest.raises(
-        BudgetError,
-        match=r"\Aepsilon 1/3 exceeds the 0\.2 that is left of the budget 0\.3 of 'survey'; ask",
+        BudgetError, match=r"\Aepsilon 1/3 exceeds the 0\.2 that is left of the budget 0\.3 of 'survey'; ask"
     ):
         ledger.reserve("second", asked(2, Fraction(1, 3)), budget)
     assert ledger.spent("survey") == TENTH
@@ -130,9 +127,7 @@ def test_an_answer_of_any_size_is_kept(ledger: Ledger, answer: int) -> None:
     assert ledger.entries()[0].answer == answer
 
 
-@pytest.mark.parametrize(
-    "answer", [2.0, 2.5, None, True, "2", np.float64(2), Fraction(2), 1 << 14_000]
-)
+@pytest.mark.parametrize("answer", [2.0, 2.5, None, True, "2", np.float64(2), Fraction(2), 1 << 14_000])
 def test_an_answer_that_is_no_whole_number_is_refused(ledger: Ledger, answer: object) -> None:
     """Before anything is written: the debit can still be answered."""
     entry, _ = ledger.reserve("mine", asked(1), Fraction(1))
@@ -233,8 +228,7 @@ def test_what_was_written_outlives_its_writer(ledger_url: str, ledger: Ledger) -
 
 
 @pytest.mark.parametrize(
-    "change",
-    ["DELETE FROM ledger", "UPDATE ledger SET key = 'b'", "UPDATE ledger SET epsilon = '0'"],
+    "change", ["DELETE FROM ledger", "UPDATE ledger SET key = 'b'", "UPDATE ledger SET epsilon = '0'"]
 )
 def test_a_row_is_never_changed(ledger: Ledger, change: str) -> None:
     """Not even by the owner's SQL shell, short of removing the triggers."""
@@ -268,9 +262,7 @@ def test_a_text_that_is_not_printable_is_refused_in_one_line(ledger: Ledger, tex
     """As a data set, as a question and as a key, before anything is charged."""
     with pytest.raises(ValueError, match=r"\Adataset must be 1 to 200 printable [^\n]*\Z"):
         Request(text, "question", TENTH)
-    with pytest.raises(
-        ValueError, match=r"\Aquestion must be 1 to 10000000 printable [^\n]{,80}\Z"
-    ):
+    with pytest.raises(ValueError, match=r"\Aquestion must be 1 to 10000000 printable [^\n]{,80}\Z"):
         Request("survey", text, TENTH)
     with pytest.raises(ValueError, match=r"\Akey must be 1 to 200 printable [^\n]{,80}\Z"):
         ledger.reserve(text, asked(1), Fraction(1))

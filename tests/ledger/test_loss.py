@@ -45,9 +45,7 @@ def shown(pair: Pair) -> mpf:
     for records in pair.worlds:
         with MemorySource(records, SCHEMA, unit="person") as source:
             found = list(source.count_keys(table.question.key_question()))
-        counts.append(
-            {key: int(n) for one in found for key, n in zip(one.keys, one.counts, strict=True)}
-        )
+        counts.append({key: int(n) for one in found for key, n in zip(one.keys, one.counts, strict=True)})
     return max(
         1 - mp.fprod(1 - reached(table, mine[key]) for key in mine.keys() - theirs.keys())
         for mine, theirs in (counts, counts[::-1])

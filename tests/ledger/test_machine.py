@@ -52,8 +52,7 @@ requests = st.builds(
     price=prices,
 )
 tables = st.builds(
-    TableAnswer.of,
-    st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3), min_size=1, max_size=2),
+    TableAnswer.of, st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3), min_size=1, max_size=2)
 )
 answers = st.integers() | tables
 Outcome = tuple[Entry, Loss] | LedgerError
@@ -108,9 +107,7 @@ class LedgerMachine(RuleBasedStateMachine):
         assert entry.made <= written.made <= self.ledger.clock()
         self.entries[place] = replace(entry, repeats=(*entry.repeats, written))
 
-    def book(
-        self, expected: Entry | type[LedgerError], outcome: Outcome, key: str, analyst: Analyst
-    ) -> None:
+    def book(self, expected: Entry | type[LedgerError], outcome: Outcome, key: str, analyst: Analyst) -> None:
         """Compare one outcome with the contract's, and keep a new debit or repeat."""
         if isinstance(expected, type):
             assert type(outcome) is expected
@@ -145,10 +142,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(request=requests, numbers=st.permutations(range(AT_ONCE)))
     def spend_at_once(self, request: Request, numbers: list[int]) -> None:
         """Connections of their own spend at once: as if they had come one after the other."""
-        wanted = [
-            (f"{request.question} {number}", replace(request, question=f"{number}"))
-            for number in numbers
-        ]
+        wanted = [(f"{request.question} {number}", replace(request, question=f"{number}")) for number in numbers]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             outcomes = list(pool.map(lambda each: spend_alone(self.url, *each), wanted))
         order = {entry.key: place for place, entry in enumerate(self.ledger.entries())}
@@ -179,9 +173,7 @@ class LedgerMachine(RuleBasedStateMachine):
         index = number % len(self.entries)
         entry = self.entries[index]
         self.crash()
-        again = self.ledger.reserve(
-            entry.key, entry.request, Fraction(1, 10**9), purpose="something else"
-        )
+        again = self.ledger.reserve(entry.key, entry.request, Fraction(1, 10**9), purpose="something else")
         assert again == (entry, Loss())
         self.repeat(entry, Analyst(), "something else")
         self.entries[index] = self.ledger.store(entry, answer)

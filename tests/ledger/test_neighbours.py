@@ -20,14 +20,9 @@ SCHEMA = {"person": Kind.INTEGER, **DIRTY}
 ROWS_OF_A_PERSON = [1, 2, 200]
 
 
-def people(
-    numbers: Sequence[int], rows: int, chance: random.Random
-) -> dict[int, list[Mapping[str, object]]]:
+def people(numbers: Sequence[int], rows: int, chance: random.Random) -> dict[int, list[Mapping[str, object]]]:
     """Random dirty records of some persons, each with as many."""
-    return {
-        number: [{**record, "person": number} for record in dirty_records(rows, chance)]
-        for number in numbers
-    }
+    return {number: [{**record, "person": number} for record in dirty_records(rows, chance)] for number in numbers}
 
 
 def joined(records: Mapping[int, Sequence[Record]]) -> list[Record]:
@@ -103,9 +98,7 @@ def test_a_histogram_is_charged_for_the_farthest_that_one_unit_moves_it(
     nothing = (0,) * groups
     others = [nothing] if neighbours is NeighbourRelation.ADD_REMOVE else [*units(groups, most)]
     farthest = max(
-        sum(abs(a - b) for a, b in zip(one, other, strict=True))
-        for one in units(groups, most)
-        for other in others
+        sum(abs(a - b) for a, b in zip(one, other, strict=True)) for one in units(groups, most) for other in others
     )
     epsilon = Fraction(1, 3)
     assert histogram_charge(epsilon, groups, neighbours, most) == farthest * epsilon
@@ -120,9 +113,7 @@ def test_a_histogram_of_disjoint_groups_costs_once_or_twice() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 3)), min_size=1, max_size=30))
-def test_disjoint_groups_of_records_are_not_disjoint_for_persons(
-    rows: list[tuple[int, int]],
-) -> None:
+def test_disjoint_groups_of_records_are_not_disjoint_for_persons(rows: list[tuple[int, int]]) -> None:
     """A person with records in several groups counts in each: the charge covers all of them."""
     schema = {"person": Kind.INTEGER, "group": Kind.INTEGER}
     records = [{"person": person, "group": group} for person, group in rows]
@@ -149,9 +140,7 @@ def test_disjoint_groups_of_records_are_not_disjoint_for_persons(
         ),
     ],
 )
-def test_what_no_histogram_has_is_refused(
-    arguments: tuple[Fraction, int, NeighbourRelation], message: str
-) -> None:
+def test_what_no_histogram_has_is_refused(arguments: tuple[Fraction, int, NeighbourRelation], message: str) -> None:
     """Each refusal names the number."""
     with pytest.raises(ValueError, match=message):
         histogram_charge(*arguments)

@@ -19,9 +19,7 @@ MILLIONTH = Fraction(1, 10**6)
     sensitivity=st.integers(1, 1000),
     share=st.fractions(Fraction(1, 100), 1, max_denominator=100),
 )
-def test_laplace_noise_costs_its_share_of_epsilon(
-    epsilon: Fraction, sensitivity: int, share: Fraction
-) -> None:
+def test_laplace_noise_costs_its_share_of_epsilon(epsilon: Fraction, sensitivity: int, share: Fraction) -> None:
     """Counts that move by Δ in all cost Δ/scale, exactly."""
     price = TablePrice.of(DiscreteLaplace, epsilon, None, None, is_hidden=False)
     noise = price.mechanism(sensitivity, share)
@@ -34,18 +32,12 @@ def test_laplace_noise_costs_its_share_of_epsilon(
     sensitivity=st.integers(1, 1000),
     share=st.fractions(Fraction(1, 100), 1, max_denominator=100),
 )
-def test_gaussian_noise_costs_at_most_its_share_of_rho(
-    rho: Fraction, sensitivity: int, share: Fraction
-) -> None:
+def test_gaussian_noise_costs_at_most_its_share_of_rho(rho: Fraction, sensitivity: int, share: Fraction) -> None:
     """Moves whose squares add up to Δ cost Δ/(2σ²): the scale is rounded up, by little."""
-    noise = TablePrice.of(DiscreteGaussian, None, rho, None, is_hidden=False).mechanism(
-        sensitivity, share
-    )
+    noise = TablePrice.of(DiscreteGaussian, None, rho, None, is_hidden=False).mechanism(sensitivity, share)
     cost = sensitivity / (2 * noise.exact_scale**2)
     assert cost <= share * rho
-    assert float(noise.exact_scale) == pytest.approx(
-        sqrt(sensitivity / (2 * share * rho)), rel=1.1e-6
-    )
+    assert float(noise.exact_scale) == pytest.approx(sqrt(sensitivity / (2 * share * rho)), rel=1.1e-6)
 
 
 def test_epsilon_and_delta_of_gaussian_noise_are_kept() -> None:

@@ -8,14 +8,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss
-from noisycount.ledger.chain import (
-    LATER_COLUMNS,
-    PRICE_COLUMNS,
-    Head,
-    answer_columns,
-    chained,
-    debit_columns,
-)
+from noisycount.ledger.chain import LATER_COLUMNS, PRICE_COLUMNS, Head, answer_columns, chained, debit_columns
 from noisycount.ledger.entries import Analyst, Entry, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from tests.ledger.ledgers import TENTH, asked, narrow, refusal
@@ -111,9 +104,9 @@ def test_a_price_that_no_budget_pays_for_is_refused(
 ) -> None:
     """In one line with its remedy; nothing is charged."""
     assert refusal(lambda: ledger.reserve("mine", request_, budget)).startswith(message)
-    assert refusal(
-        lambda: ledger.reserve("mine", request_, BUDGET, Analyst("alice", budget))
-    ).startswith(message.replace("'survey'", "analyst 'alice'"))
+    assert refusal(lambda: ledger.reserve("mine", request_, BUDGET, Analyst("alice", budget))).startswith(
+        message.replace("'survey'", "analyst 'alice'")
+    )
     assert ledger.entries() == []
 
 
@@ -159,9 +152,7 @@ def test_an_older_ledger_gets_the_columns_when_they_are_needed(older: Ledger) ->
     assert [each.request.price for each in older.entries()][2] == GAUSSIAN.price
 
 
-def test_a_ledger_that_was_open_before_reads_the_new_columns(
-    older: Ledger, ledger_url: str
-) -> None:
+def test_a_ledger_that_was_open_before_reads_the_new_columns(older: Ledger, ledger_url: str) -> None:
     """Its connections have prepared their statements for the table as it was."""
     with Ledger.open(ledger_url) as other:
         for ledger in (older, other):
@@ -206,9 +197,7 @@ def test_the_columns_wait_for_whoever_reads_an_older_ledger(postgresql: Server) 
         assert ledger.reserve("new", GAUSSIAN, BUDGET)[1] == GAUSSIAN.price
 
 
-def test_an_account_that_may_only_add_rows_needs_no_columns_for_old_prices(
-    postgresql: Server,
-) -> None:
+def test_an_account_that_may_only_add_rows_needs_no_columns_for_old_prices(postgresql: Server) -> None:
     """It may not make them, and is told so when it needs them; nothing is charged."""
     database = postgresql.database()
     narrow(postgresql.url(database))

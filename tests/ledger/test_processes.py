@@ -40,10 +40,7 @@ def test_racing_processes_share_one_debit_and_one_answer_a_question(ledger_url: 
     """Under one key or under a key of each worker's own."""
     questions = 20
     keys = [
-        [
-            f"question {number}" if number % 2 else f"{worker}: {number}"
-            for number in range(questions)
-        ]
+        [f"question {number}" if number % 2 else f"{worker}: {number}" for number in range(questions)]
         for worker in range(WORKERS)
     ]
     with ProcessPoolExecutor(WORKERS, mp_context=desk_workers.processes()) as pool:
@@ -116,17 +113,13 @@ def test_racing_threads_share_an_analyst(ledger_url: str) -> None:
 
 
 @pytest.mark.parametrize("pages", [0, 1, 2, 3])
-def test_a_file_that_may_not_grow_refuses_before_it_acknowledges(
-    tmp_path: Path, pages: int
-) -> None:
+def test_a_file_that_may_not_grow_refuses_before_it_acknowledges(tmp_path: Path, pages: int) -> None:
     """A real limit of the operating system; with room again, the ledger goes on exactly there."""
     path = tmp_path / "ledger.db"
     price = Fraction(1, 1000)
     with Ledger.open(f"sqlite:///{path}") as ledger:
         for number in range(pages):
-            ledger.reserve(
-                f"{number}", Request("survey", f"{number}{'?' * 3000}", price), 1 * price * 9
-            )
+            ledger.reserve(f"{number}", Request("survey", f"{number}{'?' * 3000}", price), 1 * price * 9)
     with ProcessPoolExecutor(1, mp_context=desk_workers.processes()) as pool:
         granted, message = pool.submit(desk_workers.spend_on_a_small_disk, path, price).result()
     assert message.endswith("met a disk error; make room on the disk, or mend it, and ask again")
@@ -134,9 +127,7 @@ def test_a_file_that_may_not_grow_refuses_before_it_acknowledges(
         check_goes_on(ledger, pages + granted, price)
 
 
-def test_a_server_whose_files_may_not_grow_refuses_before_it_acknowledges(
-    postgresql: Server,
-) -> None:
+def test_a_server_whose_files_may_not_grow_refuses_before_it_acknowledges(postgresql: Server) -> None:
     """The same limit for the processes of a server, and the same promise."""
     url, price = postgresql.new_url(), Fraction(1, 1000)
     with postgresql.limited(5 * 2**20), Ledger.open(url) as ledger:

@@ -79,9 +79,7 @@ def test_a_purpose_that_was_added_breaks_its_row(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("lacking", [LATER_COLUMNS, LATER_COLUMNS[-1:]])
-def test_an_older_ledger_gets_the_column_when_it_is_needed(
-    ledger_url: str, lacking: tuple[str, ...]
-) -> None:
+def test_an_older_ledger_gets_the_column_when_it_is_needed(ledger_url: str, lacking: tuple[str, ...]) -> None:
     """Its rows stay as they were; a price in ρ brings its own columns alone."""
     narrow(ledger_url, lacking)
     with Ledger.open(ledger_url) as ledger, Ledger.open(ledger_url) as other:
@@ -97,9 +95,7 @@ def test_an_older_ledger_gets_the_column_when_it_is_needed(
         assert ledger.verify().head.number == 3
 
 
-def test_an_account_that_may_only_add_rows_needs_no_column_for_other_prices(
-    postgresql: Server,
-) -> None:
+def test_an_account_that_may_only_add_rows_needs_no_column_for_other_prices(postgresql: Server) -> None:
     """It may not make the column, and is told so when it needs it; nothing is charged."""
     database = postgresql.database()
     narrow(postgresql.url(database), LATER_COLUMNS[len(PRICE_COLUMNS) :])

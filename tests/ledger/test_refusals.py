@@ -136,10 +136,7 @@ HERE = "127.0.0.1:1"  # where no server is
         *(f"me:{word}@{HERE}/db" for word in (f"p@a@b@{SECRET}", f"%zz{SECRET}", f"%00{SECRET}")),
         *(f"me:{word}@{HERE}/db" for word in (f"\n{SECRET}", f"\ud800{SECRET}", f"{SECRET}\u00e9")),
         *(f"{HERE}/db?user=me&{name}={SECRET}" for name in ("password", "sslpassword", "passwd")),
-        *(
-            f"{HERE}/db?{name}={SECRET}"
-            for name in ("port", "sslmode", "timeout", "connect_timeout")
-        ),
+        *(f"{HERE}/db?{name}={SECRET}" for name in ("port", "sslmode", "timeout", "connect_timeout")),
         *(f"{HERE}/db{sign}password={SECRET}" for sign in "&;?, %"),
         *(f"{HERE}/db%3Fpassword={SECRET}", f"{HERE}/db?password&{SECRET}", f"{HERE}/db@{SECRET}"),
         *(f"{HERE}/me:{SECRET}", f"{HERE}/db?host=me:{SECRET}@{HERE}", f"me:{SECRET}/db"),
@@ -163,8 +160,7 @@ def test_an_at_sign_in_a_password_is_told_its_remedy() -> None:
     """It is what most often makes a part of a password the host."""
     for url in (f"postgresql://me:p@{SECRET}@{HERE}/db", f"postgresql://me/p@{HERE}/db"):
         assert refusal(lambda: Ledger.open(url)) == (  # noqa: B023
-            "ledger must have no @ in its host or its name; write an @ of a password as %40, got"
-            " 'postgresql://...'"
+            "ledger must have no @ in its host or its name; write an @ of a password as %40, got 'postgresql://...'"
         )
     message = refusal(lambda: Ledger.open(f"postgresql://me:p%40{SECRET}@{HERE}/db"))
     assert message.startswith("ledger '127.0.0.1/db' cannot be reached")
@@ -178,8 +174,7 @@ def test_a_host_that_no_name_may_be_cannot_be_reached(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    ["?host=/nowhere", "?host=::1", "?host=127.0.0.1,/nowhere", "?host=::1%25lo", "?port=1"],
+    "options", ["?host=/nowhere", "?host=::1", "?host=127.0.0.1,/nowhere", "?host=::1%25lo", "?port=1"]
 )
 def test_several_forms_of_a_host_are_tried(options: str) -> None:
     """A folder, an address of six, a list."""
@@ -251,9 +246,7 @@ def test_a_locked_ledger_refuses_in_time(path: Path) -> None:
             lambda: ledger.reserve("other", other(1), BUDGET),
             lambda: ledger.store(entry, 5),
         ):
-            assert refusal(action).endswith(
-                "is locked by another process; wait for it and ask again"
-            )
+            assert refusal(action).endswith("is locked by another process; wait for it and ask again")
         assert ledger.entries() == [entry]
         holder.close()
         assert ledger.reserve("other", other(1), BUDGET)[1] == other(1).price
@@ -366,9 +359,7 @@ def test_a_file_that_is_torn_while_it_is_open_is_refused(path: Path, part: int) 
             ledger.verify,
         ):
             message = refusal(action)
-            assert re.search(
-                "is damaged; restore|holds a ledger no more; restore|is not a ledger", message
-            )
+            assert re.search("is damaged; restore|holds a ledger no more; restore|is not a ledger", message)
         assert path.read_bytes() == content[:length]
         ledger.close()  # a file that is restored in place must be opened again
         path.write_bytes(content)
@@ -387,9 +378,7 @@ def test_a_ledger_that_was_moved_away_is_missed(path: Path) -> None:
         (entry,) = ledger.entries()
         aside = path.rename(path.with_name("aside.db"))
         message = refusal(lambda: ledger.reserve("other", other(1), BUDGET))
-        assert message.endswith(
-            "cannot be opened; check that the file and its folder exist and may be used"
-        )
+        assert message.endswith("cannot be opened; check that the file and its folder exist and may be used")
         assert not path.exists()
         with Ledger.open(f"sqlite:///{path}") as new:
             new.reserve("new", other(2), BUDGET)
@@ -398,9 +387,7 @@ def test_a_ledger_that_was_moved_away_is_missed(path: Path) -> None:
         assert ledger.entries() == [entry]
 
 
-def test_a_ledger_is_made_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ledger_is_made_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever fails while it is made, no file stays that is not a ledger."""
     path = tmp_path / "ledger.db"
     for module, name in [(ledger_address, "make"), (os, "link"), (os, "fsync")]:
@@ -523,9 +510,7 @@ def test_a_file_that_cannot_be_looked_for_is_refused(name: str, why: str, *, cre
         with ProcessPoolExecutor(1, mp_context=desk_workers.processes()) as pool:
             file = f"{folder}/{name}"
             message = pool.submit(refusal_without_permission, file, create=create).result()
-    assert message == (
-        f"ledger '{file}' cannot be used ({why}); check its name, its folder and its disk"
-    )
+    assert message == (f"ledger '{file}' cannot be used ({why}); check its name, its folder and its disk")
 
 
 def refusal_without_permission(file: str, *, create: bool) -> str:
@@ -552,9 +537,7 @@ def test_a_text_that_cannot_be_read_is_damage(path: Path) -> None:
     with Ledger.open(f"sqlite:///{path}") as ledger:
         change(ledger, "UPDATE ledger SET question = CAST(X'ff' AS TEXT)")
         for action in (ledger.entries, ledger.rows, ledger.verify):
-            assert refusal(action).endswith(
-                "is damaged; restore it from a copy that holds every debit"
-            )
+            assert refusal(action).endswith("is damaged; restore it from a copy that holds every debit")
 
 
 def every_action(ledger: Ledger, entry: Entry) -> list[Callable[[], object]]:
@@ -595,9 +578,7 @@ FAILURES = [
 @pytest.mark.few(13)
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: type(failure).__name__)
 @pytest.mark.parametrize("when", ["do_connect", "do_execute", "do_commit"])
-def test_whatever_the_engine_raises_is_refused_in_our_words(
-    path: Path, failure: Exception, when: str
-) -> None:
+def test_whatever_the_engine_raises_is_refused_in_our_words(path: Path, failure: Exception, when: str) -> None:
     """When it connects, reads or writes; afterwards the ledger is as it was, and goes on."""
     with Ledger.open(f"sqlite:///{path}") as ledger:
         (entry,) = ledger.entries()

@@ -84,27 +84,17 @@ def packed(name: str, answer: int | list[int]) -> bytes:
 
 
 CHANGES: dict[str, Callable[[Path], None]] = {
-    "an answer": lambda path: changed(
-        path, "UPDATE replies SET reply = ? WHERE name = 'ana:1'", packed("ana:1", 104)
-    ),
+    "an answer": lambda path: changed(path, "UPDATE replies SET reply = ? WHERE name = 'ana:1'", packed("ana:1", 104)),
     "an asker": lambda path: changed(path, "UPDATE replies SET name = 'e:1' WHERE name = 'bo:1'"),
-    "a data set": lambda path: changed(
-        path, "UPDATE replies SET dataset = 'other' WHERE name = 'bo:1'"
-    ),
-    "a question": lambda path: changed(
-        path, "UPDATE replies SET request = 'other' WHERE name = 'bo:1'"
-    ),
+    "a data set": lambda path: changed(path, "UPDATE replies SET dataset = 'other' WHERE name = 'bo:1'"),
+    "a question": lambda path: changed(path, "UPDATE replies SET request = 'other' WHERE name = 'bo:1'"),
     "one removed": lambda path: changed(path, "DELETE FROM replies WHERE name = 'ana:table'"),
-    "one added": lambda path: changed(
-        path, "INSERT INTO replies VALUES ('e:1', 'survey', 'd', ?)", packed("e:1", 103)
-    ),
+    "one added": lambda path: changed(path, "INSERT INTO replies VALUES ('e:1', 'survey', 'd', ?)", packed("e:1", 103)),
 }
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_reply_that_is_not_as_it_was_given_is_told_and_given_to_nobody(
-    path: Path, what: str
-) -> None:
+def test_a_reply_that_is_not_as_it_was_given_is_told_and_given_to_nobody(path: Path, what: str) -> None:
     """`verify` names it, and whoever asks for it is refused in one line; all others get theirs."""
     CHANGES[what](path)
     with Ledger.open(f"sqlite:///{path}") as ledger:

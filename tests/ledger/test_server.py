@@ -46,15 +46,11 @@ def settings(ledger: Ledger, *names: str) -> dict[str, str]:
         return {name: connection.exec_driver_sql(f"SHOW {name}").scalar_one() for name in names}
 
 
-def test_every_commit_outlasts_a_power_cut(
-    postgresql: Server, database: str, ledger: Ledger
-) -> None:
+def test_every_commit_outlasts_a_power_cut(postgresql: Server, database: str, ledger: Ledger) -> None:
     """Also where the database's owner preferred speed."""
     with postgresql.shell(database) as shell:
         shell.execute(f"ALTER DATABASE {database} SET synchronous_commit = off".encode())
-        shell.execute(
-            f"ALTER DATABASE {database} SET default_transaction_isolation = 'serializable'".encode()
-        )
+        shell.execute(f"ALTER DATABASE {database} SET default_transaction_isolation = 'serializable'".encode())
     ledger.close()
     assert settings(ledger, "synchronous_commit", "fsync", "transaction_isolation") == {
         "synchronous_commit": "on",
@@ -148,9 +144,7 @@ def test_without_the_lock_the_chain_still_grants_no_debit_too_many(
         assert ledger.verify().broken is None
 
 
-def test_a_read_only_server_refuses_to_reserve(
-    postgresql: Server, database: str, ledger: Ledger
-) -> None:
+def test_a_read_only_server_refuses_to_reserve(postgresql: Server, database: str, ledger: Ledger) -> None:
     """What was spent may be seen; nothing may be spent."""
     with postgresql.shell(database) as shell:
         shell.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on".encode())
@@ -268,9 +262,7 @@ def test_a_busy_server_lets_every_writer_have_its_turn(postgresql: Server, datab
                 wait_until(holder, WAITING, 8)
                 holder.rollback()
                 entries = [each.result()[0] for each in waiting]
-        assert {entry.spent.epsilon for entry in entries} == {
-            TENTH + TENTH / 10 * number for number in range(1, 9)
-        }
+        assert {entry.spent.epsilon for entry in entries} == {TENTH + TENTH / 10 * number for number in range(1, 9)}
         assert ledger.verify().head.number == 9
 
 

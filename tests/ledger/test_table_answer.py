@@ -124,9 +124,7 @@ def test_what_is_no_answer_is_not_stored(ledger: Ledger, answer: TableAnswer) ->
 def test_a_damaged_table_breaks_the_chain_though_its_hash_is_right(text: str) -> None:
     """Whoever can compute hashes cannot make a command end in a traceback."""
     price, made = Loss.of(TENTH), datetime.now(UTC)
-    debit = chained(
-        Head(), debit_columns(Entry("mine", asked(1), price, made, None, "alice", price))
-    )
+    debit = chained(Head(), debit_columns(Entry("mine", asked(1), price, made, None, "alice", price)))
     columns = {**answer_columns("mine", 5, made), "answer": text}
     found = verification([debit, chained(Head(1, debit["hash"]), columns)])
     assert (found.broken, found.why) == (2, "holds what no ledger writes")

@@ -61,9 +61,7 @@ def spending(ledger: Ledger, key: str, number: int) -> Asked:
     return lambda: ledger.reserve(key, asked(number), BUDGET)
 
 
-def test_who_waits_shares_a_transaction_and_has_a_result_or_a_refusal_of_its_own(
-    ledger: Ledger,
-) -> None:
+def test_who_waits_shares_a_transaction_and_has_a_result_or_a_refusal_of_its_own(ledger: Ledger) -> None:
     """Eleven tenths of nine that are left: the first nine are debited, in their order."""
     commits: list[object] = []
     event.listen(ledger.writing, "commit", commits.append)
@@ -142,10 +140,7 @@ def test_where_the_database_refuses_a_shared_transaction_each_goes_on_alone(
                 raise failures.pop()
 
     with Ledger.open(ledger_url) as ledger:
-        spends = [
-            lambda n=n: ledger.reserve(f"{n}", asked(n), BUDGET, purpose=f"for {n}")
-            for n in range(1, 7)
-        ]
+        spends = [lambda n=n: ledger.reserve(f"{n}", asked(n), BUDGET, purpose=f"for {n}") for n in range(1, 7)]
         event.listen(ledger.writing, when, fail_once)
         waited = sharing(ledger, spends)
         assert not failures, "nothing was refused: nothing was tested"
@@ -187,9 +182,7 @@ class Commits:
 
 
 @pytest.mark.parametrize("failing", [(), (1,)])
-def test_who_only_looks_is_told_before_what_others_write_is_committed(
-    file: Ledger, failing: Sequence[int]
-) -> None:
+def test_who_only_looks_is_told_before_what_others_write_is_committed(file: Ledger, failing: Sequence[int]) -> None:
     """Of the debit that was committed before, and of none that was not; whatever becomes of it."""
     commits = Commits(file, failing)
     look = partial(file.transactions.found, lambda _, state: set(state.debits))

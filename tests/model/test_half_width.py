@@ -21,9 +21,7 @@ CONFIDENCES = st.sampled_from([0.01, 0.5, 0.8, 0.95, 0.99, 1 - 1e-9])
 @pytest.mark.parametrize("error", [Fraction(15), 15, 15.9, 0.5, 1000.25])
 @pytest.mark.parametrize("confidence", [1e-9, 0.5, 0.95, 1 - 1e-9])
 @pytest.mark.parametrize("queries", [1, 10])
-def test_the_readable_epsilon_keeps_all_answers_within(
-    error: float, confidence: float, queries: int
-) -> None:
+def test_the_readable_epsilon_keeps_all_answers_within(error: float, confidence: float, queries: int) -> None:
     """In 50 digits; one step of the second digit less breaks the promise or the formula."""
     epsilon = nc.readable_epsilon_within(error, confidence, queries)
     width = math.floor(error)
@@ -40,12 +38,8 @@ def test_the_readable_epsilon_keeps_all_answers_within(
     assert not kept(epsilon - step)
 
 
-@given(
-    epsilon=st.fractions(Fraction(1, 1000), 5), confidence=CONFIDENCES, queries=st.integers(1, 9)
-)
-def test_the_width_is_the_smallest_that_is_kept(
-    epsilon: Fraction, confidence: float, queries: int
-) -> None:
+@given(epsilon=st.fractions(Fraction(1, 1000), 5), confidence=CONFIDENCES, queries=st.integers(1, 9))
+def test_the_width_is_the_smallest_that_is_kept(epsilon: Fraction, confidence: float, queries: int) -> None:
     """All answers lie within ±m often enough, and not within ±(m − 1), in 50 digits."""
     noise = nc.DiscreteLaplace.for_epsilon(epsilon)
     fall = mp.exp(-mpf(noise.scale.denominator) / noise.scale.numerator)
@@ -93,9 +87,7 @@ def test_rho_implies_the_pair_and_hardly_more_would(epsilon: float, delta: float
         exact = mpmath.mpf(rho.numerator) / rho.denominator
         best = min(ORDERS, key=lambda above: implied_delta(above, exact, goal))
         found = mpmath.findroot(
-            lambda log_above: mpmath.diff(
-                lambda place: implied_delta(mpmath.exp(place), exact, goal), log_above
-            ),
+            lambda log_above: mpmath.diff(lambda place: implied_delta(mpmath.exp(place), exact, goal), log_above),
             mpmath.log(best),
         )
         assert implied_delta(mpmath.exp(found), exact, goal) <= chance

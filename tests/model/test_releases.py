@@ -45,10 +45,7 @@ def test_the_scales_are_those_that_are_known(query: str, scales: list[float]) ->
 def test_all_queries_of_all_levels_cost_what_the_whole_file_costs() -> None:
     """Σ 1/σ² = (542/339)²: the shares of the levels add up to 1, and those of the queries too."""
     prices = [
-        1 / scale(level, query) ** 2
-        for level in LEVELS
-        for query in QUERIES
-        if (level, query) != ("US", "total")
+        1 / scale(level, query) ** 2 for level in LEVELS for query in QUERIES if (level, query) != ("US", "total")
     ]
     assert sum(prices) == pytest.approx(float(Fraction(542, 339) ** 2), rel=1e-12)
 
@@ -93,8 +90,7 @@ def test_the_older_counts_have_geometric_noise(day: date | str, scale: int, thre
 
 
 @pytest.mark.parametrize(
-    ("tier", "scale", "threshold"),
-    [("lower", 18.23, 90), ("medium", 90.05, 550), ("higher", 179.84, 1000)],
+    ("tier", "scale", "threshold"), [("lower", 18.23, 90), ("medium", 90.05, 550), ("higher", 179.84, 1000)]
 )
 @pytest.mark.parametrize("day", ["current", "2024-02-15", date(2026, 5, 1)])
 def test_the_current_counts_have_gaussian_noise_by_tier(

@@ -52,13 +52,9 @@ def test_a_sample_sharpens_an_uncertain_rate(
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(
-    "noise", [nc.Laplace(2.5), nc.DiscreteLaplace(3), nc.Gaussian(2.5), nc.DiscreteGaussian(0.4)]
-)
+@pytest.mark.parametrize("noise", [nc.Laplace(2.5), nc.DiscreteLaplace(3), nc.Gaussian(2.5), nc.DiscreteGaussian(0.4)])
 @pytest.mark.parametrize("population", [nc.Binomial(40, 0.3), nc.BetaBinomial(40, 0.5, 0.5)])
-def test_a_sample_of_all_records_leaves_the_noise(
-    noise: nc.Mechanism, population: nc.Population
-) -> None:
+def test_a_sample_of_all_records_leaves_the_noise(noise: nc.Mechanism, population: nc.Population) -> None:
     """Sampling everybody is no sampling."""
     told = nc.posterior(17, population, nc.Subsample(40, noise))
     same = nc.posterior(17, population, noise)
@@ -132,9 +128,7 @@ def test_a_small_sample_makes_no_law_for_each_count(monkeypatch: pytest.MonkeyPa
     """All counts are summed at once, however narrow the noise on top."""
     made: list[object] = []
     monkeypatch.setattr("noisycount.model.subsampling.smooth_law", made.append)
-    told = nc.posterior(
-        20, nc.Binomial(1000, 0.3), nc.Subsample(60, nc.DiscreteGaussian(Fraction(1, 50)))
-    )
+    told = nc.posterior(20, nc.Binomial(1000, 0.3), nc.Subsample(60, nc.DiscreteGaussian(Fraction(1, 50))))
     assert told.mean == pytest.approx(302, abs=1e-9)
     assert made == []
 
@@ -147,10 +141,7 @@ def test_the_likelihood_of_counts_is_hypergeometric(size: int, sample_size: int)
     exact = stats.hypergeom.logpmf(answer, size, counts, sample_size)
     found = nc.Subsample(sample_size).logpmf(answer, counts, size)
     assert found == pytest.approx(exact, rel=1e-9, abs=1e-9)
-    assert (
-        nc.Subsample(sample_size).logpmf(answer, [-1, 0.5, size + 1], size).tolist()
-        == [-math.inf] * 3
-    )
+    assert nc.Subsample(sample_size).logpmf(answer, [-1, 0.5, size + 1], size).tolist() == [-math.inf] * 3
 
 
 def test_the_likelihood_of_counts_needs_the_size() -> None:

@@ -13,9 +13,7 @@ _COMMON = 1000
 _FEW = 20
 
 
-def chi_square_p_value(
-    draws: np.ndarray, scale: float, below: Callable[[int], mpf], parts: int = 10
-) -> float:
+def chi_square_p_value(draws: np.ndarray, scale: float, below: Callable[[int], mpf], parts: int = 10) -> float:
     """The p-value of draws against a law, in cells of a tenth, or another part, of its scale.
 
     Cells in which fewer than 1000 draws are expected are one cell, of at least as many: rare cells
@@ -46,9 +44,7 @@ def assert_drawn(observed: np.ndarray, expected: np.ndarray, false_alarm: float 
     """How often values were drawn against how often they are expected; rare ones are one value."""
     assert not observed[expected == 0].any()
     common = expected >= _FEW
-    observed, expected = (
-        np.append(each[common], each[~common].sum()) for each in (observed, expected)
-    )
+    observed, expected = (np.append(each[common], each[~common].sum()) for each in (observed, expected))
     if expected[-1] < _FEW:
         observed, expected = observed[:-1], expected[:-1]
     expected = expected * (observed.sum() / expected.sum())

@@ -95,8 +95,7 @@ def laplace_and_gaussian(scale: float, deviation: float, error: float) -> mpf:
     """The log-density of Laplace plus Gaussian noise in closed form."""
     b, s = mpf(scale), mpf(deviation)
     sides = (
-        mp.exp((s / b) ** 2 / 2 - x / b) * mp.erfc((s**2 / b - x) / (s * mp.sqrt(2)))
-        for x in (mpf(error), -mpf(error))
+        mp.exp((s / b) ** 2 / 2 - x / b) * mp.erfc((s**2 / b - x) / (s * mp.sqrt(2))) for x in (mpf(error), -mpf(error))
     )
     return mp.log(mp.fsum(sides) / (4 * b))
 

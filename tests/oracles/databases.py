@@ -31,20 +31,13 @@ def exact_table_delta(size: int, rates: Sequence[Fraction], epsilon: float) -> m
     """δ of all counts without noise in 50 digits, the largest over all moves."""
     others, gain = counts_of_databases(size - 1, rates), mp.exp(mpf(epsilon))
     return max(
-        mp.fsum(
-            max(mpf(0), _real(one.get(counts, 0)) - gain * _real(two.get(counts, 0)))
-            for counts in one
-        )
+        mp.fsum(max(mpf(0), _real(one.get(counts, 0)) - gain * _real(two.get(counts, 0))) for counts in one)
         for one, two in _moves(others, len(rates))
     )
 
 
 def answered_delta(
-    size: int,
-    rates: Sequence[Fraction],
-    asked: Sequence[int],
-    answer: Callable[[int], Weights],
-    epsilon: float,
+    size: int, rates: Sequence[Fraction], asked: Sequence[int], answer: Callable[[int], Weights], epsilon: float
 ) -> float:
     """δ of noisy answers about some cells, the largest over all moves.
 
@@ -61,10 +54,7 @@ def answered_delta(
         weights = {counts: float(mass) for counts, mass in one.items()}
         for counts, mass in two.items():
             weights[counts] = weights.get(counts, 0.0) - math.exp(epsilon) * float(mass)
-        table = sum(
-            mass * _outer([answer(counts[cell]) for cell in asked])
-            for counts, mass in weights.items()
-        )
+        table = sum(mass * _outer([answer(counts[cell]) for cell in asked]) for counts, mass in weights.items())
         found = max(found, float(np.maximum(table, 0.0).sum()))
     return found
 
@@ -79,10 +69,7 @@ def _moves(
 
 def _with(others: dict[Counts, Fraction], cell: int) -> dict[Counts, Fraction]:
     """A law with one more record in a cell."""
-    return {
-        (*counts[:cell], counts[cell] + 1, *counts[cell + 1 :]): mass
-        for counts, mass in others.items()
-    }
+    return {(*counts[:cell], counts[cell] + 1, *counts[cell + 1 :]): mass for counts, mass in others.items()}
 
 
 def _outer(factors: Sequence[Weights]) -> Weights:

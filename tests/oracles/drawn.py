@@ -59,11 +59,7 @@ def binomial(size: int, rate: float, counts: np.ndarray, logs: np.ndarray) -> np
         return (counts == size * rate).astype(float)
     held = np.clip(counts, 0, size)
     chances = np.exp(
-        logs[size]
-        - logs[held]
-        - logs[size - held]
-        + held * math.log(rate)
-        + (size - held) * math.log1p(-rate)
+        logs[size] - logs[held] - logs[size - held] + held * math.log(rate) + (size - held) * math.log1p(-rate)
     )
     return np.where(held == counts, chances, 0.0)
 
@@ -99,8 +95,7 @@ def moved_ratios(
         told = np.log(density(answers[rows, None, :] - places[:, :, None])).sum(axis=2)
         likely = np.exp(told - told.max(axis=1, keepdims=True))
         here, less, more = (
-            (law[np.clip(places + move + 2 + reach, 0, law.size - 1)] * likely).sum(axis=1)
-            for move in (0, -1, 1)
+            (law[np.clip(places + move + 2 + reach, 0, law.size - 1)] * likely).sum(axis=1) for move in (0, -1, 1)
         )
         before[rows], after[rows] = less / here, more / here
     return before, after

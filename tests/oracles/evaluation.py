@@ -40,9 +40,7 @@ def discrete(density: Density, reach: int) -> Density:
 
 def convolved(first: Density, second: Density, reach: int) -> Density:
     """The law of the sum of two discrete noises."""
-    return discrete(
-        lambda z: mp.fsum(first(mpf(j)) * second(z - j) for j in range(-reach, reach + 1)), reach
-    )
+    return discrete(lambda z: mp.fsum(first(mpf(j)) * second(z - j) for j in range(-reach, reach + 1)), reach)
 
 
 @dataclass(frozen=True)
@@ -118,9 +116,7 @@ class Oracle:
         mass = mp.quad(lambda y: self.density(y - count), [low, high])
         better = mass if abs(count - estimate) < abs(count - middle) else mpf(0)
         if self.by == "mean":
-            away = mp.quad(
-                lambda y: self.density(y - count) * abs(count - self.estimate(y)), [low, high]
-            )
+            away = mp.quad(lambda y: self.density(y - count) * abs(count - self.estimate(y)), [low, high])
             return away, better
         return mass * abs(count - estimate), better
 

@@ -29,9 +29,7 @@ class Definition:
     @cached_property
     def whole(self) -> float:
         """The integral, or the sum, of the shape."""
-        return (
-            2 * self._beyond(0.0, self.shape) - float(self.shape(np.zeros(1))[0]) * self.is_discrete
-        )
+        return 2 * self._beyond(0.0, self.shape) - float(self.shape(np.zeros(1))[0]) * self.is_discrete
 
     def density(self, z: Reals) -> Reals:
         """The density, or the probability, at errors."""
@@ -52,10 +50,7 @@ class Definition:
         if low < 0 < high:
             return self.mass(0.0, high) + self.mass(0.0, -low)
         near, far = sorted((abs(low), abs(high)))
-        return (
-            _integral(self.shape, np.linspace(near, far, 1 + math.ceil(4 * width / self.scale)))
-            / self.whole
-        )
+        return _integral(self.shape, np.linspace(near, far, 1 + math.ceil(4 * width / self.scale))) / self.whole
 
     def mean_of(self, function: Callable[[Reals], Reals]) -> float:
         """The mean of an even function of the noise that is 0 at 0."""
@@ -79,9 +74,7 @@ def _integral(function: Callable[[Reals], Reals], edges: Reals) -> float:
 
 def binomial(size: int, rate: float) -> Reals:
     """The probabilities of 0..size."""
-    return np.array(
-        [math.comb(size, k) * rate**k * (1 - rate) ** (size - k) for k in range(size + 1)]
-    )
+    return np.array([math.comb(size, k) * rate**k * (1 - rate) ** (size - k) for k in range(size + 1)])
 
 
 def delta(noise: Definition, positive: Reals, negative: Reals, epsilon: float) -> float:
@@ -173,6 +166,6 @@ class Averages:
         """Of each answer, on which sides of the counts and of the answer the estimate lies."""
         estimates = self.estimates(answers)[:, None]
         middles = (estimates + answers[:, None]) / 2
-        return np.hstack(
-            [estimates > self.counts, middles > self.counts, estimates > answers[:, None]]
-        ).astype(np.float64)
+        return np.hstack([estimates > self.counts, middles > self.counts, estimates > answers[:, None]]).astype(
+            np.float64
+        )

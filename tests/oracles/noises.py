@@ -172,9 +172,7 @@ def _sum_of_continuous(noises: Sequence[Mechanism]) -> Noise:
     if not scales:
         return gaussian(variance.sqrt())
     if len(scales) == 1:
-        return (
-            _laplace_and_gaussian(scales[0], variance.sqrt()) if variance > 0 else laplace(*scales)
-        )
+        return _laplace_and_gaussian(scales[0], variance.sqrt()) if variance > 0 else laplace(*scales)
     if variance > 0 or len(scales) > 2:
         raise ValueError(f"noises must have a closed form, got {noises!r}")
     return _two_laplace(*scales)

@@ -44,18 +44,14 @@ def binomial_pairs(size: int, rate: float, first: int = 0, last: int | None = No
     return [shifted(others, size)]
 
 
-def beta_binomial_pairs(
-    size: int, alpha: float, beta: float, known: int = 0, positives: int = 0
-) -> list[Pair]:
+def beta_binomial_pairs(size: int, alpha: float, beta: float, known: int = 0, positives: int = 0) -> list[Pair]:
     """∝ k·P[k] and (n − k)·P[k] for the beta-binomial law P of what is not known."""
     shapes = arb(alpha) + positives, arb(beta) + known - positives
     law = beta_binomial_law(size - known, *shapes)
     return [exchangeable(law).moved(known, positives)]
 
 
-def tabulated_pairs(
-    probabilities: Sequence[float], known: int = 0, positives: int = 0
-) -> list[Pair]:
+def tabulated_pairs(probabilities: Sequence[float], known: int = 0, positives: int = 0) -> list[Pair]:
     """∝ k·P[k] and (n − k)·P[k], P the law of the unknown records of an exchangeable database."""
     size = len(probabilities) - 1
     rest = [
@@ -102,8 +98,7 @@ def sampled(pair: Pair, sample_size: int) -> Pair:
     """The pair of the positives in a sample, by the hypergeometric law at every count."""
     rows = [hypergeometric(k, sample_size, pair.records) for k in pair.counts]
     positive, negative = (
-        [dot(side, [row[s] for row in rows]) for s in range(sample_size + 1)]
-        for side in (pair.positive, pair.negative)
+        [dot(side, [row[s] for row in rows]) for s in range(sample_size + 1)] for side in (pair.positive, pair.negative)
     )
     return Pair(0, positive, negative, sample_size)
 

@@ -115,9 +115,7 @@ def _exponential(numerator: int, denominator: int) -> list[Polynomial]:
     return [chance, ONE - chance]
 
 
-def first_tries(
-    draw: Callable[[ExactScript], object], unit: int, longest: int
-) -> dict[object, Polynomial]:
+def first_tries(draw: Callable[[ExactScript], object], unit: int, longest: int) -> dict[object, Polynomial]:
     """The exact probability of each outcome of the first try, over all paths of few choices."""
     masses: dict[object, Polynomial] = defaultdict(lambda: Polynomial.of([]))
     open_paths: list[tuple[tuple[int, ...], Polynomial]] = [((), ONE)]

@@ -125,9 +125,7 @@ def binomial_log_pmf(size: int, rate: arb, count: int) -> arb:
     return ways + count * arb(rate).log() + (size - count) * (-arb(rate)).log1p()
 
 
-def beta_binomial_law(
-    size: int, alpha: float, beta: float, first: int = 0, last: int | None = None
-) -> Law:
+def beta_binomial_law(size: int, alpha: float, beta: float, first: int = 0, last: int | None = None) -> Law:
     """The beta-binomial law on first..last, by the ratios of its probabilities."""
 
     def ratio(count: int) -> arb:
@@ -170,9 +168,7 @@ def sample_likelihood(positives: int, sample_size: int, size: int) -> Callable[[
     return lambda count: choose(count, positives) * choose(size - count, negatives)
 
 
-def noisy_sample_likelihood(
-    noise: Callable[[int], arb], sample_size: int, size: int
-) -> Callable[[int], arb]:
+def noisy_sample_likelihood(noise: Callable[[int], arb], sample_size: int, size: int) -> Callable[[int], arb]:
     """The likelihood of each count when the noise is added to the positives in a sample."""
     drawn = range(sample_size + 1)
     terms = [(sample_likelihood(found, sample_size, size), noise(found)) for found in drawn]

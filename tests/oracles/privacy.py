@@ -22,9 +22,7 @@ _FULL = 3000  # laws up to this length are summed whole
 _TRANSPARENT = arb("1e-25")  # noise so narrow hides no count: e^(−10^24) is left out
 
 
-def directions(
-    mechanism: Mechanism, pairs: Sequence[Pair], epsilon: float, sum_reach: int = 60
-) -> tuple[mpf, mpf]:
+def directions(mechanism: Mechanism, pairs: Sequence[Pair], epsilon: float, sum_reach: int = 60) -> tuple[mpf, mpf]:
     """δ₊ and δ₋, each the largest over the kinds of records.
 
     Args:
@@ -137,9 +135,7 @@ def _excess(pair: Pair, weights: list[arb], noise: Noise, answer: arb) -> arb:
     return dot(weights[start:stop], values)
 
 
-def delta_over_all_answers(
-    mechanism: Mechanism, pair: Pair, epsilon: float, reach: int
-) -> tuple[mpf, mpf]:
+def delta_over_all_answers(mechanism: Mechanism, pair: Pair, epsilon: float, reach: int) -> tuple[mpf, mpf]:
     """Σ max(0, P₊ − e^ε·P₋) over all answers from first − reach to last + reach, both ways.
 
     No threshold is assumed; the answers beyond are left out.
@@ -153,9 +149,7 @@ def delta_over_all_answers(
     return mpf(plus), mpf(minus)
 
 
-def delta_by_quadrature(
-    mechanism: Mechanism, pair: Pair, epsilon: float, reach: int
-) -> tuple[float, float]:
+def delta_by_quadrature(mechanism: Mechanism, pair: Pair, epsilon: float, reach: int) -> tuple[float, float]:
     """∫ max(0, f₊ − e^ε·f₋) over first − reach .. last + reach, both ways, within 1e-5.
 
     No threshold is assumed: the integrand is summed by Gauss and Legendre's rule of 8 points on

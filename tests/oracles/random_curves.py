@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 from flint import arb, arb_poly, ctx
 
 import noisycount as nc
-from tests.oracles.enclosed.deltas import (
-    LEFT_OUT,
-    NEGLIGIBLE,
-    RELATIVE_BITS,
-    delta,
-    noise_table,
-    told_pairs,
-)
+from tests.oracles.enclosed.deltas import LEFT_OUT, NEGLIGIBLE, RELATIVE_BITS, delta, noise_table, told_pairs
 from tests.oracles.enclosed.pairs import EnclosedPair, Outsider, exact
 
 if TYPE_CHECKING:
@@ -166,9 +159,7 @@ def random_epsilon(source: random.Random, mechanism: nc.Mechanism, outsider: Out
     most = max(found, default=5.0)
     loss = source.choice([most, source.choice(found)]) if found else source.uniform(0, 5)
     away = source.choice([-1.0, -1.0, 1.0]) * log_uniform(source, 1e-16, 0.1)
-    return source.choice(
-        [0.0, log_uniform(source, 1e-4, 1.0) * most, loss, loss * (1 + away), loss * (1 + away)]
-    )
+    return source.choice([0.0, log_uniform(source, 1e-4, 1.0) * most, loss, loss * (1 + away), loss * (1 + away)])
 
 
 def losses(mechanism: nc.Mechanism, outsider: Outsider) -> list[float]:
@@ -189,8 +180,7 @@ def _losses(noise: nc.Mechanism | None, pair: EnclosedPair) -> list[float]:
         rate = 1 / exact(max(part.exact_scale for part in laplace))
         tilts = [(rate * k).exp() for k in range(len(pair.positive))]
         ends = [
-            sum((a * b for a, b in zip(side, tilts, strict=True)), arb(0))
-            for side in (pair.positive, pair.negative)
+            sum((a * b for a, b in zip(side, tilts, strict=True)), arb(0)) for side in (pair.positive, pair.negative)
         ]
         found = [_log_ratio(*ends)]
         if not isinstance(laplace[0], nc.DiscreteLaplace) or len(parts) > 1:
@@ -198,9 +188,7 @@ def _losses(noise: nc.Mechanism | None, pair: EnclosedPair) -> list[float]:
     else:
         found = []
     sides = arb_poly(pair.positive), arb_poly(pair.negative)
-    if noise is not None and all(
-        isinstance(part, nc.DiscreteLaplace | nc.DiscreteGaussian) for part in parts
-    ):
+    if noise is not None and all(isinstance(part, nc.DiscreteLaplace | nc.DiscreteGaussian) for part in parts):
         for part in parts:
             table = noise_table(part)
             middle = len(table) // 2

@@ -32,9 +32,7 @@ _HALVINGS = 25  # a root to 2e-9, and an integral to its square: what is integra
 def of_atoms(atoms: Atoms, mechanisms: Sequence[Mechanism], epsilon: float) -> tuple[float, float]:
     """δ₊ and δ₋ of answers to the questions of atoms, each the largest over all pairs of atoms."""
     rates = [Fraction(rate) for rate in atoms.rates]
-    rows = [
-        tuple(int(place in question) for question in atoms.questions) for place in range(len(rates))
-    ]
+    rows = [tuple(int(place in question) for question in atoms.questions) for place in range(len(rates))]
     others: dict[Counts, Fraction] = defaultdict(Fraction)
     for database in product(range(len(rates)), repeat=atoms.size - 1):
         counts = tuple(map(sum, zip(*(rows[atom] for atom in database), strict=True)))
@@ -56,9 +54,7 @@ def of_pair(pair: Pair, mechanisms: Sequence[Mechanism], epsilon: float) -> tupl
     return directions(plus, minus, mechanisms, epsilon)
 
 
-def directions(
-    plus: Law, minus: Law, mechanisms: Sequence[Mechanism], epsilon: float
-) -> tuple[float, float]:
+def directions(plus: Law, minus: Law, mechanisms: Sequence[Mechanism], epsilon: float) -> tuple[float, float]:
     """δ₊ and δ₋ between two laws of counts, each of which gets its noise."""
     if all(isinstance(one, Exact) or one.is_discrete for one in mechanisms):
         box = _box([*plus, *minus], mechanisms)
@@ -113,9 +109,7 @@ def _densities(mechanism: Mechanism, places: range):  # noqa: ANN202  (a functio
     if isinstance(mechanism, Exact):
         return lambda count: np.array([arb(int(y == count)) for y in places])
     density = noise_of(mechanism).density
-    table = {
-        z: density(arb(z)) for z in range(places.start - places.stop, places.stop - places.start)
-    }
+    table = {z: density(arb(z)) for z in range(places.start - places.stop, places.stop - places.start)}
     return lambda count: np.array([table[y - count] for y in places])
 
 
@@ -126,10 +120,7 @@ def _excess(law: Sequence[arb], other: Sequence[arb], grown: arb) -> float:
 
 
 def _integral(
-    plus: Mapping[Counts, float],
-    minus: Mapping[Counts, float],
-    mechanisms: Sequence[Mechanism],
-    epsilon: float,
+    plus: Mapping[Counts, float], minus: Mapping[Counts, float], mechanisms: Sequence[Mechanism], epsilon: float
 ) -> float:
     """∫∫ max(0, P₊ − e^ε·P₋) for two noises with densities."""
     weights: dict[Counts, float] = defaultdict(float)
@@ -160,9 +151,7 @@ def _positive_part(row: Mapping[int, float], noise: Mechanism) -> float:
     grid = np.linspace(start, stop, int((stop - start) * _GRID) + 1)
     signs = np.sign(_sum(weights, counts, noise, grid))
     ends = [start, *_roots(grid, signs, weights, counts, noise), stop]
-    parts = (
-        weights @ (_below(noise, b - counts) - _below(noise, a - counts)) for a, b in pairwise(ends)
-    )
+    parts = (weights @ (_below(noise, b - counts) - _below(noise, a - counts)) for a, b in pairwise(ends))
     return float(sum(max(0.0, part) for part in parts))
 
 
@@ -179,9 +168,7 @@ def _roots(
         yield low
 
 
-def _sum(
-    weights: np.ndarray, counts: np.ndarray, noise: Mechanism, places: np.ndarray
-) -> np.ndarray:
+def _sum(weights: np.ndarray, counts: np.ndarray, noise: Mechanism, places: np.ndarray) -> np.ndarray:
     """Σ_k w_k·f(y − k)."""
     return weights @ _density(noise, places - counts[:, None])
 

@@ -43,8 +43,7 @@ def unequal_laplace(scales: Sequence[float], digits: int = 300) -> Tail:
         with mp.workdps(digits):
             squares = [mpf(scale) ** 2 for scale in scales]
             parts = (
-                mp.fprod(one / (one - other) for other in squares if other != one)
-                * mp.exp(-error / mp.sqrt(one))
+                mp.fprod(one / (one - other) for other in squares if other != one) * mp.exp(-error / mp.sqrt(one))
                 for one in squares
             )
             return mp.fsum(parts)

@@ -116,9 +116,7 @@ class EnumeratedTables:
             parents = self.tree.parents(level)
             for parent in range(self.tree.sizes[level - 1]):
                 children = np.flatnonzero(parents == parent).tolist()
-                chance *= _chance(
-                    division, tuple(children), tuple(counts[level][c] for c in children)
-                )
+                chance *= _chance(division, tuple(children), tuple(counts[level][c] for c in children))
         weight = ball(chance)
         for told in self.answers:
             weight *= _likelihood(told, counts[told.level][told.position])
@@ -203,9 +201,7 @@ class SummedTables:
             for parent in range(self.tree.sizes[level - 1]):
                 children = parents == parent
                 logs += self._division(
-                    weights[level][children],
-                    counts[level][:, children],
-                    counts[level - 1][:, parent],
+                    weights[level][children], counts[level][:, children], counts[level - 1][:, parent]
                 )
         for told in self.answers:
             asked, places = np.unique(counts[told.level][:, told.position], return_inverse=True)
@@ -282,9 +278,7 @@ def random_tables(seed: int) -> SummedTables:
             for _ in range(int(random.integers(1, 3)) if random.random() < 0.4 else 1):
                 scale = np.exp(random.uniform(np.log(0.2), np.log(60 if has_total else widest)))
                 noise = _MADE[int(random.integers(4))](float(scale))
-                error = float(noise.draws(1, random)[0]) * int(
-                    random.choice([1, 1, 1 + 2 * has_total])
-                )
+                error = float(noise.draws(1, random)[0]) * int(random.choice([1, 1, 1 + 2 * has_total]))
                 told.append(Told(level, position, count + error, noise))
     weights = np.exp(random.uniform(-3, 3, cells)).tolist()
     prior = nc.Splits(weights, is_multinomial=bool(random.random() < 0.5))

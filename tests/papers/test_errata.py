@@ -116,9 +116,7 @@ def example() -> list[str]:
     """Only the minus sign gives a probability of 0.8."""
     printed = math.log(1 - 0.8) / (0.2 * 100)
     right = nc.epsilon_for_relative_error(100, 0.2, 0.8)
-    assert laplace.cdf(20, scale=1 / right) - laplace.cdf(-20, scale=1 / right) == pytest.approx(
-        0.8
-    )
+    assert laplace.cdf(20, scale=1 / right) - laplace.cdf(-20, scale=1 / right) == pytest.approx(0.8)
     return [f"−{-printed:.4f} printed", f"{right:.4f} right"]
 
 
@@ -171,9 +169,7 @@ def sample_theorem() -> list[str]:
 def pure_theorem() -> list[str]:
     """The likelihood ratio is e^ε at the right thresholds."""
     odds, mean = 0.1 / 0.9, 100.0
-    printed = [
-        1 + math.expm1(sign * 0.01) / (1 + math.exp(sign * 0.01) * odds) * mean for sign in (1, -1)
-    ]
+    printed = [1 + math.expm1(sign * 0.01) / (1 + math.exp(sign * 0.01) * odds) * mean for sign in (1, -1)]
     right = [float(each) for each in thresholds(1000, 1000, 0.1, 0.01)]
     for place, sign in zip(right, (1, -1), strict=True):
         ratio = place * 0.9 / (1000 - place) / 0.1  # Q₊ of a pure count
@@ -214,9 +210,7 @@ def threshold() -> list[str]:
 
     def loss(x: float) -> float:
         """The privacy loss of an answer x in the normal approximation."""
-        return float(
-            norm.logpdf(x, mean, variance**0.5) - norm.logpdf(x, mean - 1 / n, variance**0.5)
-        )
+        return float(norm.logpdf(x, mean, variance**0.5) - norm.logpdf(x, mean - 1 / n, variance**0.5))
 
     assert loss(right) == pytest.approx(epsilon)
     assert abs(loss(printed) - epsilon) > 1
@@ -262,9 +256,7 @@ def selection() -> list[str]:
 def better_estimates() -> list[str]:
     """The median has the least error."""
     law, noise = nc.Binomial(100, 0.3), nc.Laplace(1)
-    mean, median, rounded = (
-        nc.mean_absolute_error(law, noise, by) for by in ("mean", "median", "rounded")
-    )
+    mean, median, rounded = (nc.mean_absolute_error(law, noise, by) for by in ("mean", "median", "rounded"))
     assert median < rounded < mean < nc.mean_absolute_error(law, noise, "answer")
     assert math.exp(-0.5) / (1 - math.exp(-1)) == pytest.approx(rounded, abs=1e-9)
     nearer = [nc.improvement_probability(law, noise, by) for by in ("mean", "median")]
@@ -300,9 +292,7 @@ def widths() -> list[str]:
 def gaps() -> list[str]:
     """Little noise, more noise, much noise: high, low, higher."""
     law = nc.Binomial(1000, 0.3)
-    little, more, much = (
-        nc.improvement_probability(law, nc.Laplace(1 / epsilon), "mean") for epsilon in (2, 1, 0.1)
-    )
+    little, more, much = (nc.improvement_probability(law, nc.Laplace(1 / epsilon), "mean") for epsilon in (2, 1, 0.1))
     assert little > more < much
     return [f"{little:.4f} at ε = 2, {more:.4f} at ε = 1, {much:.4f} at ε = 0.1"]
 
@@ -321,10 +311,7 @@ def rare_ratio() -> list[str]:
 @row(22)
 def better_suited() -> list[str]:
     """Better at the same ν, worse at the same variance."""
-    found = [
-        delta(noise, 0.1)
-        for noise in (nc.Laplace(3.0), nc.Gaussian(3.0), nc.Gaussian(3 * math.sqrt(2)))
-    ]
+    found = [delta(noise, 0.1) for noise in (nc.Laplace(3.0), nc.Gaussian(3.0), nc.Gaussian(3 * math.sqrt(2)))]
     assert found[2] < found[0] < found[1]
     beside = f"Gaussian noise of ν = 3 {found[1]:.4f}, of the same variance {found[2]:.4f}"
     return [f"δ = {found[0]:.4f}, {beside}"]

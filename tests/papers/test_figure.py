@@ -49,8 +49,7 @@ def test_lines_that_cannot_be_drawn_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("axis", "value"),
-    [(Axis("y", low=0.0, high=3.0), 4.0), (Axis("y", low=0.5), 0.0), (Axis("y", is_log=True), 0.0)],
+    ("axis", "value"), [(Axis("y", low=0.0, high=3.0), 4.0), (Axis("y", low=0.5), 0.0), (Axis("y", is_log=True), 0.0)]
 )
 def test_a_line_that_leaves_the_picture_is_refused(axis: Axis, value: float) -> None:
     """The message names the figure, the line and the value."""
@@ -127,7 +126,5 @@ def test_a_figure_is_one_json_object() -> None:
                 ],
             }
         ],
-        "claims": [
-            {"source": "section 1", "says": "It rises.", "found": "it does.", "verdict": "holds"}
-        ],
+        "claims": [{"source": "section 1", "says": "It rises.", "found": "it does.", "verdict": "holds"}],
     }

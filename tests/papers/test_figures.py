@@ -15,9 +15,7 @@ TABLES = [table.name for table in true_tables()]
         ("ours.ranges", "sums", ["independent", "flat posterior", "projected", "tree"]),
     ],
 )
-def test_errors_are_drawn_over_those_of_the_answers(
-    key: str, kind: str, estimates: list[str]
-) -> None:
+def test_errors_are_drawn_over_those_of_the_answers(key: str, kind: str, estimates: list[str]) -> None:
     """A panel for each table, every estimate at every price, and 1 to compare with."""
     panels = figure(key).panels
     assert [panel.title.lower() for panel in panels] == [name.lower() for name in TABLES]
@@ -28,8 +26,7 @@ def test_errors_are_drawn_over_those_of_the_answers(
         for line in lines:
             for epsilon in EPSILONS:
                 ours, raw = (
-                    getattr(result(name, "cells", epsilon, each), kind).mean_absolute
-                    for each in (line.name, "raw")
+                    getattr(result(name, "cells", epsilon, each), kind).mean_absolute for each in (line.name, "raw")
                 )
                 assert line.at(epsilon) == pytest.approx(ours / raw)
 
@@ -51,8 +48,7 @@ def test_claims_tell_the_worst_case() -> None:
     """The largest error over that of the nearest table, and how many are above it."""
     (claim,) = figure("ours.tables").claims
     ratios = [
-        result(name, "cells", e, "tree").cells.mean_absolute
-        / result(name, "cells", e, "projected").cells.mean_absolute
+        result(name, "cells", e, "tree").cells.mean_absolute / result(name, "cells", e, "projected").cells.mean_absolute
         for name in TABLES
         for e in EPSILONS
     ]

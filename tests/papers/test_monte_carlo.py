@@ -22,11 +22,7 @@ NOISES = [
 
 
 def assert_agrees(
-    found: Simulated,
-    population: nc.Population,
-    noise: nc.Mechanism,
-    by: str,
-    assumed: nc.Population | None,
+    found: Simulated, population: nc.Population, noise: nc.Mechanism, by: str, assumed: nc.Population | None
 ) -> None:
     """All three averages within five standard errors, or five runs where nothing happened."""
     least = 5 / found.runs
@@ -56,9 +52,7 @@ def test_a_million_runs_agree_with_the_exact_figures(
 @pytest.mark.few(0)
 @pytest.mark.parametrize("by", ESTIMATES)
 @pytest.mark.parametrize(("population", "noise"), list(zip(POPULATIONS, NOISES, strict=True)))
-def test_every_population_and_noise_is_drawn_right(
-    by: str, population: nc.Population, noise: nc.Mechanism
-) -> None:
+def test_every_population_and_noise_is_drawn_right(by: str, population: nc.Population, noise: nc.Mechanism) -> None:
     """Fewer runs, at 5 standard errors."""
     found = simulated(population, noise, by, 30_000, 2)
     assert_agrees(found, population, noise, by, None)
@@ -74,10 +68,7 @@ def test_the_seed_alone_decides() -> None:
 
 def test_standard_errors_shrink_with_the_root_of_the_runs() -> None:
     """Four times the runs, half the standard error."""
-    few, many = (
-        simulated(nc.Binomial(100, 0.3), nc.Laplace(1), "mean", runs, 1)
-        for runs in (100_000, 400_000)
-    )
+    few, many = (simulated(nc.Binomial(100, 0.3), nc.Laplace(1), "mean", runs, 1) for runs in (100_000, 400_000))
     ratio = few.mean_absolute_error_standard_error / many.mean_absolute_error_standard_error
     assert ratio == pytest.approx(2, rel=0.02)
 

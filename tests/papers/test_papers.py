@@ -94,9 +94,7 @@ def test_the_average_error_is_that_of_the_definition(key: str, size: int) -> Non
         epsilon = math.sqrt(2) / deviation
         assert error == pytest.approx(1 / epsilon, rel=1e-9)
         for by in ESTIMATES:
-            assert found[by].at(deviation) == pytest.approx(
-                metrics(size, 0.3, epsilon, by)[0], rel=1e-4
-            )
+            assert found[by].at(deviation) == pytest.approx(metrics(size, 0.3, epsilon, by)[0], rel=1e-4)
 
 
 def test_the_guide_is_the_error_of_the_best_guess() -> None:
@@ -153,16 +151,12 @@ def test_epsilon_against_the_count_keeps_its_goal() -> None:
     for line in lines("naldi2015.2").values():
         within, confidence = (float(part.strip("± %")) / 100 for part in line.name.split(","))
         for count, epsilon in zip(line.xs, line.ys, strict=True):
-            assert 1 - 2 * laplace.sf(within * count, scale=1 / epsilon) == pytest.approx(
-                confidence
-            )
+            assert 1 - 2 * laplace.sf(within * count, scale=1 / epsilon) == pytest.approx(confidence)
 
 
 @pytest.mark.parametrize(("key", "kind"), [("breutigam.1", "Gaussian"), ("breutigam.3", "Laplace")])
 @pytest.mark.parametrize("scale", [1.0, 3.0])
-def test_delta_against_the_rate_is_that_of_the_definition(
-    key: str, kind: str, scale: float
-) -> None:
+def test_delta_against_the_rate_is_that_of_the_definition(key: str, kind: str, scale: float) -> None:
     """The worst case in closed form; the outsider by integrating the definition."""
     found = lines(key)
     worst, outside = found[f"DP, ν = {scale:g}"], found[f"SP, ν = {scale:g}"]
@@ -182,9 +176,7 @@ def test_delta_against_the_rate_is_that_of_the_definition(
         ("breutigam.6", 1, "Laplace", 100),
     ],
 )
-def test_ratios_are_of_the_worst_case_to_the_outsider(
-    key: str, panel: int, kind: str, size: int
-) -> None:
+def test_ratios_are_of_the_worst_case_to_the_outsider(key: str, panel: int, kind: str, size: int) -> None:
     """Both δ by themselves, at the ends of the axis."""
     for line in lines(key, panel).values():
         rate = float(line.name.removeprefix("π = "))
@@ -290,15 +282,11 @@ def test_knowledge_is_that_of_the_definition(kind: str) -> None:
     strength = 0.1 * 0.9 / 0.04**2 - 1  # α + β of a rate of 10 % ± 4 %
     for share in (0.0, 0.5, 0.95):
         held, left = round(1000 * share), round(1000 * (1 - share))
-        assert known.at(share) == pytest.approx(
-            noisy_delta(shifted_pair(left, 0.1), kind, 3.0), rel=1e-3
-        )
+        assert known.at(share) == pytest.approx(noisy_delta(shifted_pair(left, 0.1), kind, 3.0), rel=1e-3)
         positives = held // 10
         alpha, beta = 0.1 * strength + positives, 0.9 * strength + held - positives
         law = betabinom.pmf(np.arange(left + 1), left, alpha, beta)
-        assert unsure.at(share) == pytest.approx(
-            noisy_delta(exchangeable_pair(law), kind, 3.0), rel=1e-3
-        )
+        assert unsure.at(share) == pytest.approx(noisy_delta(exchangeable_pair(law), kind, 3.0), rel=1e-3)
     assert [known.ys[-1], unsure.ys[-1]] == pytest.approx([known_delta(kind, 3.0)] * 2)
 
 

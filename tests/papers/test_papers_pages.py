@@ -52,12 +52,7 @@ def test_a_page_has_what_its_paper_says_outside_figures(key: str) -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    "key",
-    [
-        pytest.param(key, marks=mark.marks)
-        for key, mark in zip(KEYS, CASES, strict=True)
-        if key in DRAWN
-    ],
+    "key", [pytest.param(key, marks=mark.marks) for key, mark in zip(KEYS, CASES, strict=True) if key in DRAWN]
 )
 def test_a_picture_of_a_page_is_that_of_its_figure(key: str) -> None:
     """It has the same words; `noisycount figures` draws it again."""

@@ -98,7 +98,5 @@ def test_estimates_of_cells_are_added_up() -> None:
     """The true counts give the true margins and sums."""
     table = by_name("survey")
     added = Estimate.added(table, table.counts.astype(float))
-    assert [each.tolist() for each in added.margins] == [
-        table.sums(level).tolist() for level in table.inner
-    ]
+    assert [each.tolist() for each in added.margins] == [table.sums(level).tolist() for level in table.inner]
     assert added.sums[-1] == table.total

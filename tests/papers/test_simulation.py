@@ -4,15 +4,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from noisycount.papers.simulation import (
-    EPSILONS,
-    RUNS,
-    Measured,
-    csv_text,
-    measured,
-    results,
-    simulated,
-)
+from noisycount.papers.simulation import EPSILONS, RUNS, Measured, csv_text, measured, results, simulated
 from noisycount.papers.table_estimates import SimulatedRelease, estimates
 from noisycount.papers.true_tables import LAWS, TrueTable, survey, true_tables
 
@@ -37,9 +29,7 @@ def by_name(answered: str) -> dict[str, Measured]:
         ("levels", ["clamped", "flat posterior", "least squares", "projected"]),
     ],
 )
-def test_everybody_has_errors_and_the_posterior_has_coverage(
-    answered: str, names: list[str]
-) -> None:
+def test_everybody_has_errors_and_the_posterior_has_coverage(answered: str, names: list[str]) -> None:
     """Errors are finite, the root mean square not below the mean, shares between 0 and 1."""
     found = by_name(answered)
     assert list(found) == ["raw", *names, "tree", "tree median"]
@@ -59,9 +49,7 @@ def test_the_simulation_never_changes() -> None:
 def test_errors_are_those_of_the_estimates() -> None:
     """One release of the survey, by hand."""
     table = survey()
-    release = SimulatedRelease.drawn(
-        table, 1.0, (3,), np.random.default_rng([0, 1, 1000, *b"survey"])
-    )
+    release = SimulatedRelease.drawn(table, 1.0, (3,), np.random.default_rng([0, 1, 1000, *b"survey"]))
     clamped = dict(estimates(release))["clamped"]
     found = {each.estimate: each for each in measured(table, "cells", (3,), 1.0, 1)}["clamped"]
     away = clamped.cells - table.counts
@@ -73,20 +61,14 @@ def test_errors_are_those_of_the_estimates() -> None:
 def test_what_is_kept_is_of_every_table_and_price() -> None:
     """Where the cells are answered: in the order of the simulation."""
     kept = [(each.table, each.epsilon) for each in results() if each.answered == "cells"]
-    assert list(dict.fromkeys(kept)) == [
-        (table.name, epsilon) for table in true_tables() for epsilon in EPSILONS
-    ]
+    assert list(dict.fromkeys(kept)) == [(table.name, epsilon) for table in true_tables() for epsilon in EPSILONS]
 
 
 @pytest.mark.thorough
 def test_what_is_kept_is_what_the_simulation_gives() -> None:
     """One price of the survey anew, to the digits that are kept."""
     again = {(each.answered, each.estimate): each for each in simulated(RUNS, [survey()], [1.0])}
-    kept = {
-        (each.answered, each.estimate): each
-        for each in results()
-        if each.table == "survey" and each.epsilon == 1
-    }
+    kept = {(each.answered, each.estimate): each for each in results() if each.table == "survey" and each.epsilon == 1}
     assert again.keys() == kept.keys()
     for name, each in kept.items():
         for kind in ("cells", "margins", "sums"):

@@ -37,7 +37,7 @@ PARTS = frozenset(
         "OPERATOR",
         "PARAMETER",
         "TYPE",
-    ],
+    ]
 )
 FUNCTIONS = frozenset(["~~", "!~~"])  # LIKE, and NOT LIKE
 
@@ -109,15 +109,11 @@ def _nodes(tree: object) -> Iterator[dict[str, Any]]:
             yield from _nodes(part)
 
 
-def _check_counts(
-    records: Sequence[Record], predicates: Sequence[Predicate], folder: Path, found: Found
-) -> None:
+def _check_counts(records: Sequence[Record], predicates: Sequence[Predicate], folder: Path, found: Found) -> None:
     path = folder / "records.parquet"
     write_parquet(path, records, DIRTY)
     with MemorySource(records, DIRTY) as reference, DuckDBSource.open(path) as source:
-        true, false = (
-            source.count([*map(form, predicates)]) for form in (lambda predicate: predicate, Not)
-        )
+        true, false = (source.count([*map(form, predicates)]) for form in (lambda predicate: predicate, Not))
         unknown = _unknowns(source, predicates)
         assert reference.count(predicates) == true
     whole = [{name: record.get(name) for name in DIRTY} for record in records]

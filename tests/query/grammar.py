@@ -69,9 +69,7 @@ VALUES: Mapping[Kind, Sequence[object]] = {
     Kind.TIMESTAMP: TIMES,
 }
 RANDOM_VALUES: Mapping[Kind, Callable[[random.Random], object]] = {
-    Kind.INTEGER: lambda chance: (
-        chance.getrandbits(chance.randrange(1, 64)) * chance.choice((1, -1))
-    ),
+    Kind.INTEGER: lambda chance: chance.getrandbits(chance.randrange(1, 64)) * chance.choice((1, -1)),
     Kind.REAL: lambda chance: chance.uniform(-1, 1) * 10.0 ** chance.randrange(-300, 300),
     Kind.TEXT: lambda chance: "".join(chance.choices(PARTS, k=chance.randrange(5))),
     Kind.BOOLEAN: lambda chance: chance.choice(FLAGS),
@@ -91,19 +89,14 @@ NAMES_WITHOUT_QUOTES = ("age", "bmi", "health", "smoker", "born", "seen", "from"
 def dirty_records(size: int, chance: random.Random) -> list[dict[str, object]]:
     """Records with extreme, odd and missing values in every column."""
     return [
-        {name: _cell(kind, chance) for name, kind in DIRTY.items() if chance.random() > MISSING}
-        for _ in range(size)
+        {name: _cell(kind, chance) for name, kind in DIRTY.items() if chance.random() > MISSING} for _ in range(size)
     ]
 
 
-def predicate_text(
-    schema: Mapping[str, Kind], chance: random.Random, depth: int = 3, odd: float = ODD
-) -> str:
+def predicate_text(schema: Mapping[str, Kind], chance: random.Random, depth: int = 3, odd: float = ODD) -> str:
     """A predicate in the language, or with that probability a part that makes it none."""
     if depth and chance.random() < 0.4:
-        inner = [
-            predicate_text(schema, chance, depth - 1, odd) for _ in range(chance.choice((2, 2, 3)))
-        ]
+        inner = [predicate_text(schema, chance, depth - 1, odd) for _ in range(chance.choice((2, 2, 3)))]
         word = _word(chance.choice(["and", "or"]), chance)
         joined = f"{_blank(chance)}{word}{_blank(chance)}".join(inner)
         return f"({joined})" if chance.random() < 0.6 else joined
@@ -146,10 +139,7 @@ def _test(schema: Mapping[str, Kind], chance: random.Random, odd: float) -> str:
 def _comparison(schema: Mapping[str, Kind], column: str, kind: Kind, chance: random.Random) -> str:
     operator = chance.choice(EQUALITIES if kind is Kind.BOOLEAN else OPERATORS)
     partners = [name for name, other in schema.items() if _comparable(other, kind)]
-    if partners and chance.random() < 0.25:
-        other = _name(chance.choice(partners), chance)
-    else:
-        other = _literal(kind, chance)
+    other = _name(chance.choice(partners), chance) if partners and chance.random() < 0.25 else _literal(kind, chance)
     left, right = chance.sample([column, _in_parentheses(other, chance)], 2)
     gap = chance.choice(["", *BLANKS])
     return f"{left}{gap}{operator}{gap}{right}"

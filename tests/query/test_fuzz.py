@@ -10,9 +10,7 @@ SIZES = [250, pytest.param(4_000, marks=pytest.mark.thorough)]
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_no_predicate_raises_calls_or_reads_elsewhere_and_engines_agree(
-    size: int, tmp_path: Path
-) -> None:
+def test_no_predicate_raises_calls_or_reads_elsewhere_and_engines_agree(size: int, tmp_path: Path) -> None:
     """Over dirty records, each predicate is true, false or unknown of every record in both."""
     found = fuzz(size, seed=7, folder=tmp_path)
     assert found.admitted + found.refused == size

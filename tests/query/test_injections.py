@@ -113,9 +113,7 @@ def test_every_injection_is_a_count_or_a_refusal(
     assert state(source, folder) == before
 
 
-def test_an_injection_between_quotes_is_a_text(
-    sources: tuple[MemorySource, DuckDBSource],
-) -> None:
+def test_an_injection_between_quotes_is_a_text(sources: tuple[MemorySource, DuckDBSource]) -> None:
     """It is equal to the one cell that holds it, in both engines."""
     reference, source = sources
     found = [parse(f"health = {quoted_text(cell)}", source.schema) for cell in CELLS]
@@ -152,9 +150,7 @@ def test_an_injection_as_the_name_of_a_column_is_a_name(tmp_path: Path) -> None:
         assert source.count(found) == [1] * len(names)
 
 
-def test_what_is_admitted_of_the_corpus_alone_is_a_comparison(
-    sources: tuple[MemorySource, DuckDBSource],
-) -> None:
+def test_what_is_admitted_of_the_corpus_alone_is_a_comparison(sources: tuple[MemorySource, DuckDBSource]) -> None:
     """Few strings are predicates as they stand; each is known."""
     _, source = sources
     harmless = {text for text in CORPUS if admitted([text], source)}

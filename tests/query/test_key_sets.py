@@ -70,14 +70,10 @@ def test_missing_values_alone_are_added_to_what_everybody_knows() -> None:
 
 @given(
     rows=st.lists(
-        st.tuples(st.sampled_from(["a", "b", "ä", None]), st.sampled_from([0, 1, 2, None])),
-        unique=True,
-        min_size=1,
+        st.tuples(st.sampled_from(["a", "b", "ä", None]), st.sampled_from([0, 1, 2, None])), unique=True, min_size=1
     )
 )
-def test_the_order_of_the_list_does_not_matter_to_the_ledger(
-    rows: list[tuple[str | None, int | None]],
-) -> None:
+def test_the_order_of_the_list_does_not_matter_to_the_ledger(rows: list[tuple[str | None, int | None]]) -> None:
     """Any order of the same cells is written alike, and every cell finds its place again."""
     keys = key_set([TOWN, AGE], rows)
     ordered, places = in_one_order(keys)
@@ -119,9 +115,7 @@ def test_found_keys_come_back_from_what_a_ledger_keeps() -> None:
         ([("a", 7)], "follow from the edges"),
     ],
 )
-def test_keys_that_are_none_are_refused_in_one_line(
-    keys: Iterable[object] | None, words: str
-) -> None:
+def test_keys_that_are_none_are_refused_in_one_line(keys: Iterable[object] | None, words: str) -> None:
     """The refusal names the part, the key and the remedy."""
     with pytest.raises(PredicateError, match=words) as refused:
         key_set([TOWN, AGE], keys)  # type: ignore[arg-type]  # on purpose

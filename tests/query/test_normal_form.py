@@ -41,9 +41,7 @@ WORDINGS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("normal", "wording"), [(normal, each) for normal in WORDINGS for each in WORDINGS[normal]]
-)
+@pytest.mark.parametrize(("normal", "wording"), [(normal, each) for normal in WORDINGS for each in WORDINGS[normal]])
 def test_equivalent_wordings_have_one_normal_form(normal: str, wording: str) -> None:
     """Negations, order, repetitions, lists and ranges of one value make no other question."""
     assert canonical_text(normal_form(parse(wording, SCHEMA))) == normal
@@ -72,9 +70,7 @@ def test_the_normal_form_is_true_of_the_same_records(size: int) -> None:
     operands in another order and De Morgan's laws give the same.
     """
     chance = random.Random(11)  # noqa: S311 - repeatable, not secret
-    records = [
-        {name: record.get(name) for name in DIRTY} for record in dirty_records(RECORDS, chance)
-    ]
+    records = [{name: record.get(name) for name in DIRTY} for record in dirty_records(RECORDS, chance)]
     for predicate in predicates(size, chance):
         normal = normal_form(predicate)
         for record in records:
@@ -121,9 +117,7 @@ def test_a_question_whose_normal_form_is_too_long_stays_as_it_is() -> None:
 SCHEMA_READING = Schema({"age": Kind.REAL, "Town": Kind.TEXT})
 
 
-@pytest.mark.parametrize(
-    "text", ["age >= 0.0", "age >= -0.0", "age >= 0", "AGE >= 0", "not town = 'x'", "town = 'X'"]
-)
+@pytest.mark.parametrize("text", ["age >= 0.0", "age >= -0.0", "age >= 0", "AGE >= 0", "not town = 'x'", "town = 'X'"])
 def test_a_text_is_read_as_it_stands(text: str) -> None:
     """However often, and whatever like it was read before."""
     asked = parse(text, SCHEMA_READING)

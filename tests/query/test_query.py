@@ -185,19 +185,13 @@ def test_keys_of_cells_that_are_no_grid_cannot_be_sent() -> None:
         ({"within": "120%"}, "^within must be above 0 and at most 100%"),
     ],
 )
-def test_a_member_that_stands_for_nothing_is_refused_by_name(
-    said: dict[str, Any], message: str
-) -> None:
+def test_a_member_that_stands_for_nothing_is_refused_by_name(said: dict[str, Any], message: str) -> None:
     """One line that tells which it is, and what would do."""
     with pytest.raises(ValueError, match=message):
         Query.from_json(said)
 
 
-@given(
-    guess=st.integers(1, 10**6),
-    percent=st.integers(1, 100),
-    confidence=st.sampled_from([0.5, 0.9, 0.95, 0.99]),
-)
+@given(guess=st.integers(1, 10**6), percent=st.integers(1, 100), confidence=st.sampled_from([0.5, 0.9, 0.95, 0.99]))
 def test_the_price_is_that_of_the_plan(guess: int, percent: int, confidence: float) -> None:
     """However the share is written, and as an error too."""
     price = planned(guess, percent / 100, confidence).epsilon

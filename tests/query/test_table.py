@@ -19,14 +19,10 @@ TOWN, SEX, YEAR = PARTS = tuple(Plain(Column(name, Kind.TEXT)) for name in ("tow
 
 
 @given(
-    rows=st.lists(
-        st.tuples(*[st.sampled_from(["a", "b", "c", None])] * 2), unique=True, min_size=1
-    ),
+    rows=st.lists(st.tuples(*[st.sampled_from(["a", "b", "c", None])] * 2), unique=True, min_size=1),
     has_other=st.booleans(),
 )
-def test_every_node_finds_its_answer_again(
-    rows: list[tuple[str | None, str | None]], *, has_other: bool
-) -> None:
+def test_every_node_finds_its_answer_again(rows: list[tuple[str | None, str | None]], *, has_other: bool) -> None:
     """What was kept of cells and margins in one order is shown under the right keys in another."""
     question = TableQuestion(
         (TOWN, SEX),
@@ -66,10 +62,7 @@ def test_the_order_of_keys_and_margins_is_the_same_question() -> None:
 
 def test_the_order_of_ranges_is_another_question() -> None:
     """Sums up to a cell depend on which cells come before."""
-    questions = [
-        TableQuestion((TOWN,), key_set((TOWN,), list(keys)), is_cumulative=True)
-        for keys in ("ab", "ba")
-    ]
+    questions = [TableQuestion((TOWN,), key_set((TOWN,), list(keys)), is_cumulative=True) for keys in ("ab", "ba")]
     first, second = (each.facts(each.canonical().keys) for each in questions)
     assert first != second
 
@@ -135,10 +128,7 @@ TOTAL, OTHER = Plain(Column("total", Kind.TEXT)), Plain(Column("other", Kind.TEX
     ],
 )
 def test_what_does_not_go_together_is_refused(
-    parts: tuple[Part, ...],
-    keys: dict[str, list[Key]] | None,
-    others: dict[str, object],
-    words: str,
+    parts: tuple[Part, ...], keys: dict[str, list[Key]] | None, others: dict[str, object], words: str
 ) -> None:
     """Before anything is charged, in one line."""
     listed = keys and {part.text: keys[part.text] for part in parts}

@@ -135,9 +135,7 @@ def test_defaults_of_a_data_set_and_the_ledger(tmp_path: Path) -> None:
     found = loaded(tmp_path, SURVEY)
     survey = found.datasets["survey"]
     said = {row[0]: row[2] for table in ("ledger", "datasets.NAME") for row in keys(table)}
-    assert (
-        found.ledger_url == f"sqlite:///{tmp_path / tomllib.loads('a = ' + said['url'])['a'][10:]}"
-    )
+    assert found.ledger_url == f"sqlite:///{tmp_path / tomllib.loads('a = ' + said['url'])['a'][10:]}"
     assert (found.known_head, survey.size, survey.columns) == (None, None, None)
     assert (f'"{survey.unit}"', survey.account) == (said["unit"], "survey")
     assert f'"{survey.budget.written}"' == said["budget"]
@@ -153,9 +151,7 @@ def test_defaults_of_tokens(tmp_path: Path) -> None:
     """Algorithms, claim and role, and the algorithms that there are."""
     found = loaded(tmp_path, f"{OIDC}{ANA}").service.oidc
     assert found is not None
-    said = {
-        row[0]: row[2:4] for t in ("server.oidc", "server.oidc.analysts.NAME") for row in keys(t)
-    }
+    said = {row[0]: row[2:4] for t in ("server.oidc", "server.oidc.analysts.NAME") for row in keys(t)}
     assert list(found.algorithms) == tomllib.loads(f"a = {said['algorithms'][0]}")["a"]
     assert re.findall(r"\w+", said["algorithms"][1]) == list(ALGORITHMS)
     assert (f'"{found.claim}"', found.keys) == (said["claim"][0], None)
@@ -178,12 +174,8 @@ def test_files_of_the_page_load(tmp_path: Path, content: str) -> None:
     assert loaded(tmp_path, content).datasets
 
 
-@pytest.mark.parametrize(
-    ("table", "line", "message"), rows(text(PAGE), "table", "line", "refusal") if CASES else []
-)
-def test_refusals_are_those_of_the_page(
-    tmp_path: Path, table: str, line: str, message: str
-) -> None:
+@pytest.mark.parametrize(("table", "line", "message"), rows(text(PAGE), "table", "line", "refusal") if CASES else [])
+def test_refusals_are_those_of_the_page(tmp_path: Path, table: str, line: str, message: str) -> None:
     """Each line of the page is refused in those words."""
     name = "datasets.NAME" if table.startswith("datasets") else table
     assert refusal(tmp_path, based(name, "", line)) == message

@@ -16,9 +16,7 @@ pytestmark = pytest.mark.skipif(not text(PAGE), reason="the tests run outside th
 
 EXAMPLES = [
     (status, command)
-    for status, _, command in (
-        rows(text(PAGE), "status", "means", "for example") if text(PAGE) else []
-    )
+    for status, _, command in (rows(text(PAGE), "status", "means", "for example") if text(PAGE) else [])
     if command.startswith("noisycount ") and "SOURCE" not in command
 ]
 

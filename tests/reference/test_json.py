@@ -88,10 +88,7 @@ def visited(value: object, known: Fields, path: str = "") -> Iterator[str]:
             types = known[name][0].split(" or ")
             assert any(is_of(inner, type_) for type_ in types), (below, inner, types)
             yield name
-        if (
-            any(other.startswith((f"{name}.", f"{name}[]")) for other in known)
-            and inner is not None
-        ):
+        if any(other.startswith((f"{name}.", f"{name}[]")) for other in known) and inner is not None:
             yield from visited(inner, known, name)
 
 
@@ -115,9 +112,7 @@ def test_objects_have_the_fields_of_the_page(run: Run) -> None:
     """
     for name, part in sections():
         known = fields(part)
-        found = [
-            set(visited(run(*shlex.split(command)[1:]).object, known)) for command in commands(part)
-        ]
+        found = [set(visited(run(*shlex.split(command)[1:]).object, known)) for command in commands(part)]
         assert set().union(*found) | _rare(known) == set(known), name
         for field, (_, what) in known.items():
             always = all(field in each or _is_below_nothing(field, each, known) for each in found)

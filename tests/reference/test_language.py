@@ -109,9 +109,7 @@ def test_sentences_of_the_grammar_are_accepted(grammar: Grammar, size: int) -> N
 
 
 @pytest.mark.parametrize("size", [300, pytest.param(10_000, marks=pytest.mark.thorough)])
-def test_the_parser_takes_what_the_grammar_has_and_nothing_else(
-    grammar: Grammar, size: int
-) -> None:
+def test_the_parser_takes_what_the_grammar_has_and_nothing_else(grammar: Grammar, size: int) -> None:
     """Sentences with a token lost, doubled, moved or from another are judged alike by both."""
     chance = random.Random(20)  # noqa: S311 - repeatable, not secret
     judgements = set()
@@ -140,9 +138,7 @@ def test_grammar_has_no_rule_to_spare(grammar: Grammar) -> None:
     source = "\n".join(blocks(text(PAGE), "ebnf"))
     assert set(grammar.rules) <= named
     assert all(
-        len(re.findall(rf"(?<![\w-]){name}(?![\w-])", source)) > 1
-        for name in grammar.rules
-        if name != "question"
+        len(re.findall(rf"(?<![\w-]){name}(?![\w-])", source)) > 1 for name in grammar.rules if name != "question"
     )
 
 
@@ -154,9 +150,7 @@ def test_questions_mean_what_the_page_says(question: str, meaning: str) -> None:
     assert english(parse(question, SCHEMA)) == meaning
 
 
-@pytest.mark.parametrize(
-    ("question", "message"), rows(text(PAGE), "question", "refusal") if COLUMNS else []
-)
+@pytest.mark.parametrize(("question", "message"), rows(text(PAGE), "question", "refusal") if COLUMNS else [])
 def test_refusals_are_those_of_the_page(question: str, message: str) -> None:
     """A question that the page calls refused is, in those words."""
     with pytest.raises(PredicateError) as caught:
@@ -164,9 +158,7 @@ def test_refusals_are_those_of_the_page(question: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
-    ("wording", "normal"), rows(text(PAGE), "wording", "normal form") if COLUMNS else []
-)
+@pytest.mark.parametrize(("wording", "normal"), rows(text(PAGE), "wording", "normal form") if COLUMNS else [])
 def test_wordings_have_the_normal_form_of_the_page(wording: str, normal: str) -> None:
     """Wordings that the page calls one question are."""
     assert canonical_text(normal_form(parse(wording, SCHEMA))) == normal
@@ -179,8 +171,7 @@ def test_what_the_page_calls_different_questions_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "question", "is_"),
-    rows(text(PAGE), "value of the column", "question", "is") if COLUMNS else [],
+    ("value", "question", "is_"), rows(text(PAGE), "value of the column", "question", "is") if COLUMNS else []
 )
 def test_values_compare_as_the_page_says(value: str, question: str, is_: str) -> None:
     """A record of that one value, counted by the source that defines all others."""
@@ -193,8 +184,7 @@ def test_values_compare_as_the_page_says(value: str, question: str, is_: str) ->
 
 
 @pytest.mark.parametrize(
-    ("p", "q", "not_p", "both", "either"),
-    rows(text(PAGE), "p", "q", "not p", "p and q", "p or q") if COLUMNS else [],
+    ("p", "q", "not_p", "both", "either"), rows(text(PAGE), "p", "q", "not p", "p and q", "p or q") if COLUMNS else []
 )
 def test_truth_tables(p: str, q: str, not_p: str, both: str, either: str) -> None:
     """Each connective by what its operands are, in the words of the page."""
@@ -236,8 +226,7 @@ def test_literals_of_the_columns_are_literals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("by", "groups", "known"),
-    rows(text(PAGE), "--by", "groups", "known to everybody") if COLUMNS else [],
+    ("by", "groups", "known"), rows(text(PAGE), "--by", "groups", "known to everybody") if COLUMNS else []
 )
 def test_groups_are_those_of_the_page(by: str, groups: str, known: str) -> None:
     """What is grouped by, and which keys follow from it."""
@@ -247,9 +236,7 @@ def test_groups_are_those_of_the_page(by: str, groups: str, known: str) -> None:
     assert told == [None if known == "no" else known] * len(parts)
 
 
-@pytest.mark.parametrize(
-    ("by", "keys", "meant"), rows(text(PAGE), "--by", "--keys", "keys") if COLUMNS else []
-)
+@pytest.mark.parametrize(("by", "keys", "meant"), rows(text(PAGE), "--by", "--keys", "keys") if COLUMNS else [])
 def test_keys_are_those_of_the_page(by: str, keys: str, meant: str) -> None:
     """What is typed for keys stands for these."""
     (part,) = grouped(by)
@@ -257,9 +244,7 @@ def test_keys_are_those_of_the_page(by: str, keys: str, meant: str) -> None:
     assert ", ".join(shown(part.label(key)) for key in found.values[0]) == meant
 
 
-@pytest.mark.parametrize(
-    ("by", "message"), rows(text(PAGE), "--by", "refusal of the groups") if COLUMNS else []
-)
+@pytest.mark.parametrize(("by", "message"), rows(text(PAGE), "--by", "refusal of the groups") if COLUMNS else [])
 def test_groups_that_are_refused(by: str, message: str) -> None:
     """In the words of the page."""
     with pytest.raises(PredicateError) as caught:

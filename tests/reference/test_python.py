@@ -26,9 +26,7 @@ def directives() -> list[tuple[str, str]]:
 def test_every_public_name_stands_there_once() -> None:
     """Each name of `noisycount` under a heading of its own; a module as what it holds."""
     headings = [
-        heading
-        for page in PAGES
-        for heading in re.findall(r"^## (\w+)$", page.read_text("utf-8"), re.MULTILINE)
+        heading for page in PAGES for heading in re.findall(r"^## (\w+)$", page.read_text("utf-8"), re.MULTILINE)
     ]
     assert len(set(headings)) == len(headings)
     assert set(nc.__all__) <= set(headings)
@@ -40,9 +38,7 @@ def test_what_is_taken_is_of_its_kind() -> None:
     """A class as a class, a function as one, a module with all that it offers."""
     for kind, path in directives():
         found = resolve_name(path)
-        assert {"class": isinstance(found, type), "function": isfunction(found)}.get(
-            kind, ismodule(found)
-        ), path
+        assert {"class": isinstance(found, type), "function": isfunction(found)}.get(kind, ismodule(found)), path
         assert getattr(found, "__doc__", None), path
 
 
@@ -59,9 +55,7 @@ def test_docstrings_name_every_argument() -> None:
 
 def test_every_page_is_in_the_toctree() -> None:
     """The pages by room are those of the list."""
-    assert sorted(re.findall(r"^python/(.+)$", text(PAGE), re.MULTILINE)) == [
-        page.stem for page in PAGES
-    ]
+    assert sorted(re.findall(r"^python/(.+)$", text(PAGE), re.MULTILINE)) == [page.stem for page in PAGES]
 
 
 def test_errors_are_public() -> None:

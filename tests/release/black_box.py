@@ -88,9 +88,7 @@ def neighbours_of(epsilon: Fraction) -> int:
     return max(1, round(1 / epsilon))
 
 
-def judged(
-    fewer: np.ndarray, more: np.ndarray, counts: tuple[int, int], claimed: float, epsilon: Fraction
-) -> Verdict:
+def judged(fewer: np.ndarray, more: np.ndarray, counts: tuple[int, int], claimed: float, epsilon: Fraction) -> Verdict:
     """Compare the answers about two data sets, of which the second has more matching persons.
 
     The events are fixed beforehand, their probabilities bounded after Clopper and Pearson; half of
@@ -175,10 +173,7 @@ def audited_noise(epsilon: Fraction, size: int, mutant: str = "") -> Verdict:
     persons = neighbours_of(epsilon)
     with patch.multiple(DiscreteLaplace, **_patches(mutant)):
         law = DiscreteLaplace.for_epsilon(epsilon)
-        fewer, more = (
-            np.array([law.release(count) for _ in range(size)])
-            for count in (COUNT, COUNT + persons)
-        )
+        fewer, more = (np.array([law.release(count) for _ in range(size)]) for count in (COUNT, COUNT + persons))
     return judged(fewer, more, (COUNT, COUNT + persons), float(persons * epsilon), epsilon)
 
 

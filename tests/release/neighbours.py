@@ -44,8 +44,7 @@ class Pair:
         """The records of both."""
         others = [{"person": number, "town": town} for number, town in enumerate(OTHERS)]
         first, second = (
-            [*others, *({"person": ME, "town": town} for town in mine)]
-            for mine in (self.before, self.after)
+            [*others, *({"person": ME, "town": town} for town in mine)] for mine in (self.before, self.after)
         )
         return first, second
 
@@ -64,9 +63,7 @@ class Pair:
 ALONE = {"groups_per_unit": 1}
 PAIRS = {
     "moves": Pair(("a",), ("b",), ALONE, is_replacement=True),
-    "moves, with a total": Pair(
-        ("a",), ("b",), {**ALONE, "margins": "total"}, is_replacement=True, is_tight=False
-    ),
+    "moves, with a total": Pair(("a",), ("b",), {**ALONE, "margins": "total"}, is_replacement=True, is_tight=False),
     "moves to no cell": Pair(("a",), ("x",), ALONE, is_replacement=True, is_tight=False),
     "moves to other": Pair(("a",), ("x",), {**ALONE, "other": True}, is_replacement=True),
     "appears": Pair((), ("a",), ALONE),
@@ -87,9 +84,7 @@ HIDDEN = {
     "has a key of their own": Pair((), ("z",), {**ALONE, **GIVEN}),
     "comes to a known key": Pair((), ("a",), {**ALONE, **GIVEN}),
     "changes keys of their own": Pair(("y",), ("z",), {**ALONE, **GIVEN}, is_replacement=True),
-    "has 1,000 rows of three keys": Pair(
-        (), ("x", "y", "z", "x") * 250, {"groups_per_unit": 3, **GIVEN}
-    ),
+    "has 1,000 rows of three keys": Pair((), ("x", "y", "z", "x") * 250, {"groups_per_unit": 3, **GIVEN}),
 }
 """Tables whose keys only the records know."""
 
@@ -99,9 +94,7 @@ MUTANTS: dict[str, Patches] = {
         "l1_sensitivity": lambda counts, groups, **_: l1_sensitivity(counts, groups, replaced=False)
     },
     "a person as in one group": {
-        "l1_sensitivity": lambda counts, _, *, replaced: l1_sensitivity(
-            counts, 1, replaced=replaced
-        )
+        "l1_sensitivity": lambda counts, _, *, replaced: l1_sensitivity(counts, 1, replaced=replaced)
     },
     "a threshold one too low": {"threshold": lambda *asked: threshold(*asked) - 1},
     "keys as they are in the data": {"threshold": lambda *_: -(10**6)},

@@ -43,10 +43,7 @@ def loss_told(pair: Pair, size: int, mutant: str = "") -> float:
 
 def own_keys_told(pair: Pair, size: int, mutant: str = "") -> float:
     """The least probability that a key of that person alone is shown, as for `loss_told`."""
-    shown = [
-        sum(any(OWN & set(key) for key in table) for table in world)
-        for world in _tables(pair, size, mutant)
-    ]
+    shown = [sum(any(OWN & set(key) for key in table) for table in world) for world in _tables(pair, size, mutant)]
     hits = max(shown)
     return float(stats.beta.ppf(FALSE_ALARM / 2, hits, size - hits + 1)) if hits else 0.0
 
@@ -78,9 +75,7 @@ def _tables(pair: Pair, size: int, mutant: str) -> list[list[Answers]]:
         return pool.starmap(_released, asked, chunksize=1)
 
 
-def _released(
-    pair: Pair, records: Records, size: int, mutant: str, epsilon: int = 1
-) -> list[Answers]:
+def _released(pair: Pair, records: Records, size: int, mutant: str, epsilon: int = 1) -> list[Answers]:
     """Tables by the reference engine; its ledger is in memory where there is such a folder."""
     memory = Path("/dev/shm")  # noqa: S108 - a new folder in it
     with (

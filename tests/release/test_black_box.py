@@ -13,13 +13,7 @@ from noisycount.model.sampling.scalar import RandomIntegers, discrete_laplace
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from tests.release.black_box import (
-    MUTANTS,
-    ROWS,
-    audited_bulk,
-    audited_desk,
-    audited_noise,
-)
+from tests.release.black_box import MUTANTS, ROWS, audited_bulk, audited_desk, audited_noise
 
 ONE, TENTH = Fraction(1), Fraction(1, 10)
 
@@ -71,9 +65,7 @@ def test_bulk_draws_pass_the_audit_and_those_of_another_price_fail(epsilon: Frac
         assert not audited_bulk(epsilon, 1_000_000, drawn=factor * epsilon).passed
 
 
-@pytest.mark.parametrize(
-    "epsilon", [Fraction(text) for text in ("1", "0.1", "7/3", "1/1000", "0.123456789")]
-)
+@pytest.mark.parametrize("epsilon", [Fraction(text) for text in ("1", "0.1", "7/3", "1/1000", "0.123456789")])
 def test_an_answer_is_the_count_and_one_draw_of_the_exact_sampler(
     epsilon: Fraction, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

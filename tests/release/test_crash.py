@@ -14,9 +14,7 @@ MOST_KILLS_OF_A_MUTANT = 400
 
 
 @pytest.mark.parametrize("share", SHARES)
-def test_no_kill_loses_a_debit_or_gives_a_second_answer(
-    share: float, ledger_url: str, tmp_path: Path
-) -> None:
+def test_no_kill_loses_a_debit_or_gives_a_second_answer(share: float, ledger_url: str, tmp_path: Path) -> None:
     """Three processes ask the same questions; at random moments one is killed and replaced."""
     kills = round(share * KILLS[ledger_url.partition(":")[0].partition("+")[0]])
     found = toll(ledger_url, tmp_path / "replies.log", kills, fewest_answers=kills / 25)
@@ -36,9 +34,7 @@ def test_the_same_kills_find_a_mutant(mutant: type[Ledger], tmp_path: Path) -> N
 
 
 @pytest.mark.thorough
-def test_no_crash_of_the_server_loses_a_debit_or_gives_a_second_answer(
-    postgresql: Server, tmp_path: Path
-) -> None:
+def test_no_crash_of_the_server_loses_a_debit_or_gives_a_second_answer(postgresql: Server, tmp_path: Path) -> None:
     """The server drops everything and starts again while three processes ask."""
 
     def crash() -> None:

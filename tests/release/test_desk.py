@@ -15,13 +15,7 @@ import pytest
 import noisycount as nc
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.memory import MemorySource
-from noisycount.errors import (
-    BudgetError,
-    LedgerError,
-    PredicateError,
-    PurposeError,
-    SourceError,
-)
+from noisycount.errors import BudgetError, LedgerError, PredicateError, PurposeError, SourceError
 from noisycount.ledger.budget import PureBudget
 from noisycount.ledger.entries import Analyst, Request
 from noisycount.ledger.ledger import Ledger
@@ -120,9 +114,7 @@ def test_an_answer_is_the_count_of_units_and_noise_of_the_stated_scale(desk: Des
     assert desk.release("age >= 50", Fraction(20)).answer == 500
 
 
-def test_the_question_names_all_that_decides_the_answer(
-    desk: Desk, source: WatchedSource, ledger: Ledger
-) -> None:
+def test_the_question_names_all_that_decides_the_answer(desk: Desk, source: WatchedSource, ledger: Ledger) -> None:
     """Predicate, unit, version of the records, mechanism and scale, as canonical text."""
     desk.release(" AGE>=50 ", Fraction(1, 3))
     (entry,) = ledger.entries()
@@ -152,9 +144,7 @@ def test_a_release_goes_where_an_answer_goes(desk: Desk) -> None:
     told = nc.posterior(release, population)
     named = nc.posterior(release.answer, population, release.mechanism)
     assert (told.mean, told.surprise) == (named.mean, named.surprise)
-    assert nc.posterior(release, population, nc.Laplace(9)).observed == (
-        (release.answer, nc.Laplace(9)),
-    )
+    assert nc.posterior(release, population, nc.Laplace(9)).observed == ((release.answer, nc.Laplace(9)),)
     both = [release, desk.release("age >= 50", Fraction(1, 4))]
     assert [noise.scale for _, noise in nc.posterior(both, population).observed] == [2, 4]
     assert nc.refine(release, population) == pytest.approx(told.mean, rel=1e-12)
@@ -164,9 +154,7 @@ def test_a_release_goes_where_an_answer_goes(desk: Desk) -> None:
 def test_a_release_shows_what_a_reader_needs(desk: Desk) -> None:
     """Answer, error, price, odds and what is left: on one line, in a notebook, as JSON."""
     release = replace(desk.release("age >= 50", HALF), answer=-1012, where="name <> '<b>'")
-    assert repr(release) == (
-        "Release(answer=-1012, error=6, epsilon=0.5, remaining=0.5, where=\"name <> '<b>'\")"
-    )
+    assert repr(release) == ("Release(answer=-1012, error=6, epsilon=0.5, remaining=0.5, where=\"name <> '<b>'\")")
     assert release._repr_html_() == (
         "<p><b>−1,012 ±6</b> (95 %) for <code>name &lt;&gt; &#x27;&lt;b&gt;&#x27;</code>; "
         "charged 0.5, 0.5 left; ε = 0.5: a 50:50 guess about one person becomes at most 63:37</p>"
@@ -185,10 +173,7 @@ def test_a_desk_shows_what_may_be_asked(desk: Desk, ledger: Ledger) -> None:
     assert repr(desk) == "Desk(dataset='survey', unit='person', budget='1', columns=['age'])"
     assert desk.to_dict()["remaining"] == "1"
     assert desk._repr_html_().count("<tr>") == 6
-    assert (
-        repr(replace(ledger, transactions=replace(ledger.transactions, place="here")))
-        == "Ledger(place='here')"
-    )
+    assert repr(replace(ledger, transactions=replace(ledger.transactions, place="here"))) == "Ledger(place='here')"
     desk.release("age >= 50", HALF, key="mine")
     (entry,) = ledger.entries()
     assert repr(entry).startswith("Entry(key='mine', dataset='survey', epsilon=0.5, answer=")
@@ -240,9 +225,7 @@ def test_what_is_left_fits_the_data_set_and_the_analyst(
     assert desk.release("age >= 50", HALF).remaining == left
 
 
-def test_what_others_spent_is_not_taken_from_the_analyst(
-    source: WatchedSource, ledger: Ledger
-) -> None:
+def test_what_others_spent_is_not_taken_from_the_analyst(source: WatchedSource, ledger: Ledger) -> None:
     """Each has a budget of their own; what is left of it follows from their own questions."""
     Desk(source, ledger, SURVEY, analyst=Analyst("bob")).release("age >= 60", Fraction(1, 4))
     alice = Desk(source, ledger, SURVEY, analyst=Analyst("alice", Fraction(3, 4)))
@@ -253,9 +236,7 @@ def test_what_others_spent_is_not_taken_from_the_analyst(
         assert (release.remains.of_dataset, release.remains.of_quota) == (HALF, HALF)
 
 
-def test_what_others_bought_needs_a_purpose_all_the_same(
-    source: WatchedSource, ledger: Ledger
-) -> None:
+def test_what_others_bought_needs_a_purpose_all_the_same(source: WatchedSource, ledger: Ledger) -> None:
     """Who asks without one cannot find out what others asked; who has the answer gets it again."""
     survey = replace(SURVEY, needs_purpose=True)
     alice, bob = (Desk(source, ledger, survey, analyst=Analyst(name)) for name in ("alice", "bob"))
@@ -275,12 +256,8 @@ def test_changed_records_make_another_question(desk: Desk, ledger: Ledger) -> No
     assert (release.charged, release.repeated, release.remaining) == (HALF, False, 0)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"analyst": "alice"}, {"slot": 1.0}, {"dataset": "survey"}, {"analyst": None}]
-)
-def test_a_desk_is_made_of_what_it_needs(
-    source: WatchedSource, ledger: Ledger, wrong: dict[str, object]
-) -> None:
+@pytest.mark.parametrize("wrong", [{"analyst": "alice"}, {"slot": 1.0}, {"dataset": "survey"}, {"analyst": None}])
+def test_a_desk_is_made_of_what_it_needs(source: WatchedSource, ledger: Ledger, wrong: dict[str, object]) -> None:
     """A name alone is no analyst, and a number no slot."""
     (name,) = wrong
     with pytest.raises(ValueError, match=f"{name} must be of the class of that name, got "):
@@ -419,9 +396,7 @@ def everything_that_an_error_knows(error: BaseException) -> str:
 def frames(found: TracebackType | None) -> list[str]:
     """Give the local values of every frame but the tests' own."""
     return [
-        repr(frame.f_locals)
-        for frame, _ in traceback.walk_tb(found)
-        if not frame.f_code.co_name.startswith("test_")
+        repr(frame.f_locals) for frame, _ in traceback.walk_tb(found) if not frame.f_code.co_name.startswith("test_")
     ]
 
 
@@ -529,18 +504,14 @@ def test_a_failure_to_store_does_not_tell_the_noisy_answer(
     assert len(drawn) == 3
     assert isinstance(raised.value, LedgerError) == isinstance(failure, Exception)
     if isinstance(failure, Exception):
-        assert str(raised.value).endswith(
-            "the debit stays, and to ask the same again costs nothing more"
-        )
+        assert str(raised.value).endswith("the debit stays, and to ask the same again costs nothing more")
     release = desk.release("age >= 50", HALF)
     assert (release.answer, release.charged) == (drawn[-1], 0)
     assert desk.release("age >= 50", HALF).answer == desk.ledger.entries()[0].answer == drawn[-1]
 
 
 @pytest.mark.parametrize("counts", [[], [1, 2], ["many"], [None]])
-def test_a_source_that_does_not_give_one_count_is_refused(
-    ledger: Ledger, counts: list[object]
-) -> None:
+def test_a_source_that_does_not_give_one_count_is_refused(ledger: Ledger, counts: list[object]) -> None:
     """Nothing is released that is not a count and its noise."""
     source = WatchedSource()
     source.__class__ = type("Odd", (WatchedSource,), {"__slots__": (), "count": lambda *_: counts})

@@ -59,9 +59,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 def desk_of(ledger: Ledger) -> Callable[..., Desk]:
     """Give desks of the records, by rows or persons, under any budget."""
 
-    def made(
-        unit: str | None = None, budget: Budget | None = None, size: int | None = None
-    ) -> Desk:
+    def made(unit: str | None = None, budget: Budget | None = None, size: int | None = None) -> Desk:
         source = MemorySource(RECORDS, SCHEMA, unit=unit)
         name = f"survey by {unit} {size}"
         return Desk(source, ledger, Dataset(name, budget or PureBudget(Fraction(SURE)), size))
@@ -79,9 +77,7 @@ def true_counts(key: Callable[[dict[str, Any]], object]) -> Counter[object]:
     return Counter(map(key, RECORDS))
 
 
-def test_every_listed_key_has_its_count_and_absent_ones_have_0(
-    desk_of: Callable[..., Desk],
-) -> None:
+def test_every_listed_key_has_its_count_and_absent_ones_have_0(desk_of: Callable[..., Desk]) -> None:
     """In the order in which they are listed, missing values where they are."""
     table = desk_of().release_table("town", {"town": ["Genf", None, "Sion", "Bern"]}, epsilon=SURE)
     true = true_counts(lambda record: record["town"])
@@ -110,17 +106,12 @@ def test_other_keys_are_one_row_if_asked(desk_of: Callable[..., Desk]) -> None:
 def test_ranges_and_months_count_what_they_say(desk_of: Callable[..., Desk]) -> None:
     """With the predicate of the whole table."""
     table = desk_of().release_table(
-        ["age:0,18,65", "visit:quarter"],
-        {"visit": ["2026-Q1", "2026-Q4"]},
-        "poor",
-        SURE,
-        margins=["visit"],
+        ["age:0,18,65", "visit:quarter"], {"visit": ["2026-Q1", "2026-Q4"]}, "poor", SURE, margins=["visit"]
     )
     found = exact(table)
     assert len(found) == 3 * 2 + 2
     assert found["age,visit", "18 to 64", "2026-Q1"] == sum(
-        record["poor"] is True and 18 <= record["age"] < 65 and record["visit"].month <= 3
-        for record in RECORDS
+        record["poor"] is True and 18 <= record["age"] < 65 and record["visit"].month <= 3 for record in RECORDS
     )
     assert found["visit", None, "2026-Q4"] == sum(
         record["poor"] is True and record["visit"].month >= 10 for record in RECORDS
@@ -159,17 +150,11 @@ def test_a_bound_leaves_each_person_in_so_many_cells(desk_of: Callable[..., Desk
     ],
 )
 def test_the_noise_is_that_of_all_cells_a_unit_can_move(
-    desk_of: Callable[..., Desk],
-    unit: str | None,
-    size: int | None,
-    most: int | None,
-    moves: tuple[int, int],
+    desk_of: Callable[..., Desk], unit: str | None, size: int | None, most: int | None, moves: tuple[int, int]
 ) -> None:
     """Six cells and a total: twice as much where the size is public, g times for g groups."""
     keys = {"town": ["Bern", "Chur", "Genf"], "poor": [True, False]}
-    table = desk_of(unit, size=size).release_table(
-        "town,poor", keys, epsilon=1, margins="total", groups_per_unit=most
-    )
+    table = desk_of(unit, size=size).release_table("town,poor", keys, epsilon=1, margins="total", groups_per_unit=most)
     assert tuple(level.sensitivity for level in table.plan.levels) == moves
     assert sum(level.share for level in table.plan.levels) == 1
     cost = sum(level.sensitivity / level.mechanism.exact_scale for level in table.plan.levels)
@@ -195,14 +180,9 @@ def test_many_questions_share_one_price(desk_of: Callable[..., Desk]) -> None:
 def test_the_same_table_is_free_in_any_order(desk_of: Callable[..., Desk]) -> None:
     """Keys, margins and questions in another order find the stored counts under their keys."""
     desk = desk_of()
-    first = desk.release_table(
-        "town,poor", {"town": ["Bern", "Chur"]}, epsilon=1, margins=["total", "town"]
-    )
+    first = desk.release_table("town,poor", {"town": ["Bern", "Chur"]}, epsilon=1, margins=["total", "town"])
     again = desk.release_table(
-        "town,poor",
-        {"poor": [True, False], "town": ["Chur", "Bern"]},
-        epsilon="1",
-        margins=["town", "total"],
+        "town,poor", {"poor": [True, False], "town": ["Chur", "Bern"]}, epsilon="1", margins=["town", "total"]
     )
     assert (again.repeated, again.charged, again.key) == (True, Loss(), first.key)
     assert exact(again) == exact(first)
@@ -286,10 +266,7 @@ def test_a_key_at_the_threshold_is_shown_and_the_total_is_of_what_matches(ledger
     ids=["hidden", "margins", "ranges"],
 )
 def test_every_count_has_the_noise_that_is_told_of_it(
-    desk_of: Callable[..., Desk],
-    monkeypatch: pytest.MonkeyPatch,
-    asked: dict[str, Any],
-    noise: type[DiscreteNoise],
+    desk_of: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], noise: type[DiscreteNoise]
 ) -> None:
     """Where each noise is a thousand scales, every level is off by its own scale.
 
@@ -343,9 +320,7 @@ def test_a_budget_pays_only_in_its_currencies(
     assert desk.remaining == left
 
 
-def test_a_budget_that_pays_for_half_of_a_table_pays_for_none(
-    desk_of: Callable[..., Desk], ledger: Ledger
-) -> None:
+def test_a_budget_that_pays_for_half_of_a_table_pays_for_none(desk_of: Callable[..., Desk], ledger: Ledger) -> None:
     """Nothing is charged and nothing is counted."""
     desk = desk_of(budget=PureBudget(Fraction(1)))
     with pytest.raises(BudgetError, match="exceeds"):

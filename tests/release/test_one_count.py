@@ -73,9 +73,7 @@ def bought(ledger: Ledger, answer: int, *, is_list: bool, is_stored: bool = True
 
 
 @pytest.mark.parametrize(("first", "second"), [(alone, listed), (listed, alone)])
-def test_who_asks_alone_and_in_a_list_of_one_pays_once(
-    ledger: Ledger, first: Ask, second: Ask
-) -> None:
+def test_who_asks_alone_and_in_a_list_of_one_pays_once(ledger: Ledger, first: Ask, second: Ask) -> None:
     """In either order: one debit, one answer, under one key or two."""
     answer, charged, error = first(ledger, "mine")
     assert charged == EPSILON
@@ -107,9 +105,7 @@ def test_who_paid_for_both_keeps_both_answers(ledger: Ledger, *, first: bool) ->
 
 @pytest.mark.parametrize("is_list", [False, True])
 @pytest.mark.parametrize("ask", [alone, listed])
-def test_a_debit_without_an_answer_is_resumed_by_both(
-    ledger: Ledger, ask: Ask, *, is_list: bool
-) -> None:
+def test_a_debit_without_an_answer_is_resumed_by_both(ledger: Ledger, ask: Ask, *, is_list: bool) -> None:
     """What is stored has the form of the debit, so that whoever reads the ledger understands it."""
     bought(ledger, 0, is_list=is_list, is_stored=False)
     answer, charged, _ = ask(ledger)

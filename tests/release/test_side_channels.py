@@ -76,9 +76,7 @@ def opened_as_csv(folder: Path, records: Records) -> Source:
     return DuckDBSource.open(path, kinds=DIRTY)
 
 
-def replies(
-    opened: Opened, folder: Path, records: Records, slot: ReplyTick | None = None
-) -> list[str]:
+def replies(opened: Opened, folder: Path, records: Records, slot: ReplyTick | None = None) -> list[str]:
     """Every reply to the questions, with the answer and the name of the debit left out."""
     folder.mkdir()
     told = []
@@ -117,13 +115,10 @@ def opened_with_guessed_kinds(folder: Path, records: Records) -> Source:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    "opened",
-    [opened_in_memory, opened_as_parquet, opened_as_table, opened_as_csv, opened_as_described],
+    "opened", [opened_in_memory, opened_as_parquet, opened_as_table, opened_as_csv, opened_as_described]
 )
 @pytest.mark.parametrize("others", [0, 5])
-def test_replies_and_refusals_do_not_depend_on_a_record(
-    opened: Opened, others: int, tmp_path: Path
-) -> None:
+def test_replies_and_refusals_do_not_depend_on_a_record(opened: Opened, others: int, tmp_path: Path) -> None:
     """With and without a row they are the same bytes, also where it is the only row."""
     row, *rest = dirty_records(others + 1, random.Random(others))  # noqa: S311
     with_row = replies(opened, tmp_path / "with", [row, *rest])
@@ -199,9 +194,7 @@ def test_no_secret_is_in_a_reply_a_log_an_exception_or_the_ledger(  # noqa: PLR0
     assert (str(ANSWER) in told) == (str(ANSWER) in kept) == succeeds
 
 
-def test_the_canaries_can_be_seen_where_nothing_hides_them(
-    everything_logged: Callable[[], str],
-) -> None:
+def test_the_canaries_can_be_seen_where_nothing_hides_them(everything_logged: Callable[[], str]) -> None:
     """The search above finds what it looks for."""
     seen = []
     for failure in (fail_like_the_engine, fail_after_counting):
@@ -212,9 +205,7 @@ def test_the_canaries_can_be_seen_where_nothing_hides_them(
     assert all(SECRETS.search(text) for text in (*seen, everything_logged()))
 
 
-def test_a_file_that_is_changed_into_another_quotes_no_cell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_changed_into_another_quotes_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine's error on a column that is text by now becomes the desk's one fixed line."""
     monkeypatch.setattr(DuckDBSource, "require_unchanged", lambda _: None)  # it changes thereafter
     path = tmp_path / "records.parquet"

@@ -175,9 +175,7 @@ def test_refusals_and_known_answers_leave_at_a_tick_too(
     assert time.monotonic() >= SLOT.leaving(arrival)
 
 
-def test_whoever_asks_the_same_meanwhile_cannot_tell_when_the_answer_was_stored(
-    ledger: Ledger,
-) -> None:
+def test_whoever_asks_the_same_meanwhile_cannot_tell_when_the_answer_was_stored(ledger: Ledger) -> None:
     """Before and after that moment, a reply says the same at a tick."""
     go_on = Event()
     slot = ReplyTick(2.0)

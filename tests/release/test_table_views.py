@@ -79,17 +79,14 @@ def test_the_odds_of_gaussian_noise_are_those_of_the_epsilon_that_was_asked() ->
     for is_hidden in (False, True):
         price = TablePrice.of(nc.DiscreteGaussian, 1, None, "1e-6", is_hidden=is_hidden)
         plan = table_plan([_CELLS], price, 1, is_replacement=True)
-        assert plan.odds("person") == (
-            f"a 50:50 guess about one person becomes at most 74:26{given_away}"
-        )
+        assert plan.odds("person") == (f"a 50:50 guess about one person becomes at most 74:26{given_away}")
 
 
 def test_the_odds_of_a_rho_are_those_of_the_least_epsilon_that_it_implies() -> None:
     """At the δ that is named, or at 1e-6: 66:34 for ρ = 0.01, and 87:13 for ρ = 0.0777."""
     told = odds_of(Loss.concentrated(Fraction("0.01")), "row")
     assert told == (
-        "a 50:50 guess about one row becomes at most 66:34, or the row is given away with "
-        "probability 1e-06"
+        "a 50:50 guess about one row becomes at most 66:34, or the row is given away with probability 1e-06"
     )
     assert "at most 87:13," in odds_of(Loss.concentrated(Fraction("0.0777")), "person")
     spent = Loss.concentrated(Fraction("0.0777"), Fraction(1, 10**7))
@@ -119,9 +116,7 @@ def test_the_odds_of_an_epsilon_with_a_delta_say_what_the_delta_is() -> None:
         ("person", 1, 1, None),
     ],
 )
-def test_the_odds_of_a_table_name_the_secret(
-    unit: str, groups: int | None, levels: int, known: str | None
-) -> None:
+def test_the_odds_of_a_table_name_the_secret(unit: str, groups: int | None, levels: int, known: str | None) -> None:
     """Where units come or go, the group of somebody known to be in the records is less safe."""
     cells = cell_level(np.arange(levels, dtype=np.int32)[:, np.newaxis], ("town",))
     price = TablePrice.of(nc.DiscreteLaplace, "0.5", None, None, is_hidden=False)
@@ -187,9 +182,7 @@ def hidden(desk: Desk) -> object:
 
 def desk(ledger: Ledger) -> Desk:
     """Give a desk of a few records."""
-    return Desk(
-        MemorySource([{"age": age, "seen": None} for age in range(9)], SCHEMA), ledger, SURVEY
-    )
+    return Desk(MemorySource([{"age": age, "seen": None} for age in range(9)], SCHEMA), ledger, SURVEY)
 
 
 @pytest.mark.parametrize("ask", [count, cells, questions, hidden])

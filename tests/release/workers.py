@@ -46,9 +46,7 @@ class RedrawingLedger(Ledger):
         entry, charged = super().reserve(*words, purpose=purpose)
         return replace(entry, answer=None), charged
 
-    def store(
-        self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None
-    ) -> Entry:
+    def store(self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None) -> Entry:
         """Store, and give what was drawn, not what is stored."""
         return replace(super().store(entry, answer, attached), answer=answer)
 
@@ -58,9 +56,7 @@ class HastyLedger(Ledger):
 
     __slots__ = ()
 
-    def store(
-        self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None
-    ) -> Entry:
+    def store(self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None) -> Entry:
         """Reply, then store."""
         if _reply is not None:
             _reply(entry.key, told(answer))
@@ -72,9 +68,7 @@ class CountedSource(MemorySource):
 
     __slots__ = ("counted",)
 
-    def __init__(
-        self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
-    ) -> None:
+    def __init__(self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None) -> None:
         super().__init__(records, schema, unit)
         self.counted = 0
 
@@ -191,13 +185,7 @@ def spend_without_permission(path: Path) -> tuple[Fraction, str]:
         return ledger.spent("survey"), spend_large(ledger, Fraction(1, 100))[1]
 
 
-def ask(
-    url: str,
-    log: Path,
-    asking: Event,
-    last: int | None = None,
-    kind: type[Ledger] = Ledger,
-) -> None:
+def ask(url: str, log: Path, asking: Event, last: int | None = None, kind: type[Ledger] = Ledger) -> None:
     """Ask one question after another; append a line for each answer that came out.
 
     Args:

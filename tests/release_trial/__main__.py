@@ -14,15 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from tests.release_trial.archives import (
-    PROJECT,
-    built,
-    check_sdist,
-    check_wheel,
-    remade,
-    same,
-    wheel_of,
-)
+from tests.release_trial.archives import PROJECT, built, check_sdist, check_wheel, remade, same, wheel_of
 from tests.release_trial.environment import Environment
 from tests.release_trial.pythons import VERSIONS, found
 from tests.release_trial.steps import TrialError, step, tell
@@ -59,9 +51,7 @@ def trials(wheel: Path, sdist: Path, spark: Path) -> Iterator[Trial]:
     here = {version: place for version in VERSIONS if (place := found(version))}
     for version in VERSIONS:
         if version not in here:
-            tell(
-                f"  none           Python {version} is not on this machine: nothing is tried on it"
-            )
+            tell(f"  none           Python {version} is not on this machine: nothing is tried on it")
     first = min(here, key=VERSIONS.index)
     everything = [f"{wheel}[{','.join(EXTRAS)}]", str(spark), *BESIDE]
     yield Trial(f"{first} wheel, all extras", here[first], everything, [try_spark, try_all])

@@ -21,9 +21,7 @@ def tiny_wheel(folder: Path) -> Path:
     return wheel
 
 
-def test_no_environment_has_a_file_of_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_environment_has_a_file_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the end of one would touch what another has open, which is then refused as changed."""
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))  # links need the same disk
     made = [

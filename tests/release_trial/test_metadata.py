@@ -79,9 +79,7 @@ def test_a_release_is_for_the_pythons_on_which_it_is_tried(stated: dict) -> None
 def test_what_the_tests_need_is_no_older_than_what_is_installed(stated: dict) -> None:
     """A package of an extra has the same lower bound in the group for development."""
     extras = stated["project"]["optional-dependencies"].values()
-    needed = bounds(
-        [*stated["project"]["dependencies"], *(each for some in extras for each in some)]
-    )
+    needed = bounds([*stated["project"]["dependencies"], *(each for some in extras for each in some)])
     developed = bounds(stated["dependency-groups"]["dev"])
     assert needed.keys() & developed.keys() > {"fastapi", "pyspark"}
     assert {name: developed[name] for name in needed.keys() & developed.keys()} == {

@@ -42,9 +42,7 @@ def configured(folder: Path, budget: str = "2", **service: object) -> Config:
     secret = folder / "secret.csv"
     secret.write_text("person,pay\n1,10\n2,20\n", encoding="utf-8")
     datasets = {
-        "stay": DatasetConfig(
-            "stay", records(folder), unit="person", size=1317, budget=budget_of(budget)
-        ),
+        "stay": DatasetConfig("stay", records(folder), unit="person", size=1317, budget=budget_of(budget)),
         "payroll": DatasetConfig("payroll", secret, unit="person"),
     }
     url = sqlite_url(folder / "ledger.db")

@@ -65,9 +65,7 @@ class Service:
             slot: Replies leave at ticks of so many seconds; None: at once.
         """
         with tempfile.TemporaryDirectory(dir=_disk()) as folder:
-            text = _FILE.format(
-                folder=folder, dataset=DATASET, source=survey_path(), budget=budget, slot=slot or 1
-            )
+            text = _FILE.format(folder=folder, dataset=DATASET, source=survey_path(), budget=budget, slot=slot or 1)
             Path(folder, "noisycount.toml").write_text(text, encoding="utf-8")
             service = cls(Path(folder), _free_port(), slot is not None)
             try:

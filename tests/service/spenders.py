@@ -88,11 +88,7 @@ class Toll:
 
 
 def raced(
-    service: Service,
-    analysts: int,
-    seconds: float,
-    budget: Fraction,
-    meanwhile: Callable[[float], None] = time.sleep,
+    service: Service, analysts: int, seconds: float, budget: Fraction, meanwhile: Callable[[float], None] = time.sleep
 ) -> Toll:
     """What becomes of analysts who spend one budget for some seconds.
 
@@ -122,9 +118,7 @@ def crowd(port: int, keys: Mapping[str, str], seconds: float) -> tuple[list[Spen
     until = time.monotonic() + seconds
     with ThreadPoolExecutor(len(keys)) as pool:
         found = list(pool.map(lambda each: spent(port, *each, until), keys.items()))
-    return list(chain.from_iterable(each for each, _ in found)), sum(
-        (each for _, each in found), Counter()
-    )
+    return list(chain.from_iterable(each for each, _ in found)), sum((each for _, each in found), Counter())
 
 
 def spent(port: int, name: str, key: str, until: float) -> tuple[list[Spend], Counter[int]]:
@@ -207,12 +201,7 @@ class Line:
 
 
 def _toll(  # noqa: PLR0913, PLR0917 - each was found elsewhere
-    service: Service,
-    spends: Sequence[Spend],
-    refused: Counter[int],
-    seconds: float,
-    budget: Fraction,
-    changed: int,
+    service: Service, spends: Sequence[Spend], refused: Counter[int], seconds: float, budget: Fraction, changed: int
 ) -> Toll:
     """What the ledger holds of what was acknowledged."""
     with Ledger.open(service.ledger_url, create=False) as ledger:
@@ -221,9 +210,7 @@ def _toll(  # noqa: PLR0913, PLR0917 - each was found elsewhere
         paid = ledger.paid(next(iter(entries.values())).request.dataset).epsilon or Fraction(0)
     charged = sum((entry.request.price.epsilon or 0 for entry in entries.values()), Fraction(0))
     questions = Counter(entry.request.digest for entry in entries.values())
-    lost = [
-        spend for spend in spends if spend.name not in entries or entries[spend.name].answer is None
-    ]
+    lost = [spend for spend in spends if spend.name not in entries or entries[spend.name].answer is None]
     return Toll(
         spends=spends,
         refused=refused,

@@ -21,12 +21,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from noisycount.service import server
-from noisycount.service.server import (
-    Connection,
-    accepted_at_once,
-    end_overdue,
-    most_connections,
-)
+from noisycount.service.server import Connection, accepted_at_once, end_overdue, most_connections
 
 CROWD = 400
 FILES = 256
@@ -178,9 +173,7 @@ def test_the_log_is_lines_of_json_that_nobody_can_fill(served: Served) -> None:
                 assert line.recv(9) == b"HTTP/1.1 "
     lines = [json.loads(line) for line in served.log.read_bytes()[before:].splitlines()]
     faults = [line for line in lines if line.get("event") == "fault"]
-    assert {(line["from"], line["text"]) for line in faults} == {
-        ("uvicorn.error", "Invalid HTTP request received.")
-    }
+    assert {(line["from"], line["text"]) for line in faults} == {("uvicorn.error", "Invalid HTTP request received.")}
     assert all(line["at"].startswith("h11_impl.py:") for line in faults)
     assert 300 < len(faults) < 900
     assert len(lines) - len(faults) < 900
@@ -200,9 +193,7 @@ async def ended_while(reads: int, monkeypatch: pytest.MonkeyPatch) -> bool:
     monkeypatch.setattr(server, "UNREAD", SHORT)
     config, state = uvicorn.Config(large, http=Connection, log_config=None), ServerState()
     loop, now = asyncio.get_running_loop(), 1000.0
-    place = await loop.create_server(
-        lambda: Connection(config, state, {}, _loop=loop), "127.0.0.1", 0
-    )
+    place = await loop.create_server(lambda: Connection(config, state, {}, _loop=loop), "127.0.0.1", 0)
     reader, writer = await asyncio.open_connection(*place.sockets[0].getsockname(), limit=1000)
     writer.write(HEALTH)
     await reader.read(1)

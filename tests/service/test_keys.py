@@ -136,9 +136,7 @@ def test_no_text_makes_it_stumble(text: str) -> None:
     assert key is None or key.text == text
 
 
-def test_a_digest_is_always_compared(
-    ring: Keyring, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_digest_is_always_compared(ring: Keyring, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Known, unknown, malformed, expired and revoked keys take one digest and one comparison.
 
     The comparison is that of the standard library whose time does not depend on the bytes.

@@ -128,9 +128,7 @@ def test_who_reads_slowly_takes_no_place_of_those_who_are_worked_on() -> None:
 
     async def three() -> int:
         gate = ConcurrencyLimit(application, most=1)
-        readers = [
-            asyncio.create_task(gate(posted("/"), nowhere_to_receive, send)) for _ in range(3)
-        ]
+        readers = [asyncio.create_task(gate(posted("/"), nowhere_to_receive, send)) for _ in range(3)]
         await asyncio.wait(readers, timeout=0.1)
         for reader in readers:
             reader.cancel()
@@ -233,9 +231,7 @@ def test_two_names_of_a_spend_charge_nothing(state: ServiceState) -> None:
 
 def test_every_header_that_is_looked_at_is_there_once() -> None:
     """But that of `accept`, which is a list: the sources are searched for all others."""
-    read = re.compile(
-        r"""headers(?:\.get(?:list)?\(|\[)\s*(?:b?["']([\w-]+)|(HEADER))|alias="([\w-]+)\""""
-    )
+    read = re.compile(r"""headers(?:\.get(?:list)?\(|\[)\s*(?:b?["']([\w-]+)|(HEADER))|alias="([\w-]+)\"""")
     found = {
         "x-csrf-token" if constant else (name or alias).lower()
         for path in Path(service.__file__).parent.rglob("*.py")
@@ -318,9 +314,7 @@ def test_work_takes_its_turn() -> None:
         queue.admitted(work)
 
 
-def test_an_error_of_the_service_tells_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_of_the_service_tells_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its text, which could hold anything, is in no reply and in no line of the log."""
     lines: list[dict[str, object]] = []
 

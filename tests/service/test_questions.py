@@ -59,10 +59,7 @@ def test_what_is_left_is_left_to_the_asker(tmp_path: Path) -> None:
             caller.post("/v1/datasets/stay/plan", body).json(),
             caller.post("/v1/datasets/stay/plan", table).json(),
         ]
-        words = (
-            "1 of 1.4 left, and of your own quota 0.1 of 0.5 left: at ε = 0.1 both pay for "
-            "1 such answer"
-        )
+        words = "1 of 1.4 left, and of your own quota 0.1 of 0.5 left: at ε = 0.1 both pay for 1 such answer"
         assert replies[1]["budget_words"] == words
         assert words in caller.get("/ask", headers=PAGE).text
         assert {tuple(reply[name] for name in BUDGETS) for reply in replies} == {
@@ -151,9 +148,7 @@ def test_a_table_is_planned_and_rehearsed(state: ServiceState) -> None:
     ],
     ids=str,
 )
-def test_a_wrong_question_is_refused_in_one_line(
-    state: ServiceState, body: object, words: str
-) -> None:
+def test_a_wrong_question_is_refused_in_one_line(state: ServiceState, body: object, words: str) -> None:
     """The refusal names what was wrong and the remedy, as the command line does."""
     for route in ("plan", "rehearsal", "releases"):
         refused = calling(state).post(f"/v1/datasets/stay/{route}", body, "one")
@@ -178,9 +173,7 @@ def test_a_wrong_question_is_refused_in_one_line(
     ],
     ids=str,
 )
-def test_a_body_that_can_be_read_in_two_ways_is_refused(
-    state: ServiceState, body: bytes, words: str
-) -> None:
+def test_a_body_that_can_be_read_in_two_ways_is_refused(state: ServiceState, body: bytes, words: str) -> None:
     """No proxy and no log can see another question, or another price, than the one charged."""
     caller = calling(state)
     headers = {"Idempotency-Key": "one", "Content-Type": "application/json"}
@@ -235,9 +228,7 @@ def test_as_many_answers_as_the_document_admits_are_refined(state: ServiceState)
         ("risk", {"size": 5, "rate": "10%", "price": "1", "known": 5}, "leaves nobody"),
     ],
 )
-def test_a_wrong_setting_is_refused(
-    state: ServiceState, path: str, body: object, words: str
-) -> None:
+def test_a_wrong_setting_is_refused(state: ServiceState, path: str, body: object, words: str) -> None:
     """In one line, as the command line does."""
     refused = calling(state).post(f"/v1/{path}", body)
     assert (refused.status_code, words in refused.json()["detail"]) == (422, True), refused.text
@@ -354,9 +345,7 @@ def test_a_purpose_is_wanted_whoever_asked_before(tmp_path: Path) -> None:
         body = {"where": "age >= 65", "epsilon": "0.1"}
         assert calling(state).ask({**body, "purpose": "a report"}, "one").status_code == 201
         bo = calling(state, BO)
-        replies = [
-            bo.ask({**body, "where": where}, where[-2:]) for where in ("age >= 65", "age>66")
-        ]
+        replies = [bo.ask({**body, "where": where}, where[-2:]) for where in ("age >= 65", "age>66")]
         assert [reply.status_code for reply in replies] == [422, 422]
         assert len({reply.json()["detail"] for reply in replies}) == 1
         assert calling(state).ask(body, "two").json()["repeated"]

@@ -24,9 +24,7 @@ TABLE = {"by": "age:0,18,65", "epsilon": "0.3", "groups_per_unit": 1}
 
 
 @pytest.mark.parametrize("body", [COUNT, MANY, TABLE], ids=["count", "many", "table"])
-def test_same_key_and_body_give_the_same_bytes_for_ever(
-    body: dict[str, Any], tmp_path: Path
-) -> None:
+def test_same_key_and_body_give_the_same_bytes_for_ever(body: dict[str, Any], tmp_path: Path) -> None:
     """They do after other spends, after a restart, and where the records are gone."""
     configuration = configured(tmp_path)
     with serving(configuration) as state:
@@ -113,9 +111,7 @@ def test_a_reply_that_was_changed_is_given_to_nobody(tmp_path: Path) -> None:
             told = ana.ask(COUNT, key)
             assert told.status_code == 201
         with state.ledger.writing.begin() as connection:
-            connection.exec_driver_sql(
-                "UPDATE replies SET name = 'bo:one' WHERE name = 'ana:one'",
-            )
+            connection.exec_driver_sql("UPDATE replies SET name = 'bo:one' WHERE name = 'ana:one'")
         for caller in (calling(state), calling(state, BO)):
             refused = caller.ask(COUNT, "one")
             assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:ledger")
@@ -125,9 +121,7 @@ def test_a_reply_that_was_changed_is_given_to_nobody(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("body", [COUNT, MANY, TABLE], ids=["count", "many", "table"])
-def test_replies_of_an_older_service_are_given_as_they_were(
-    body: dict[str, Any], tmp_path: Path
-) -> None:
+def test_replies_of_an_older_service_are_given_as_they_were(body: dict[str, Any], tmp_path: Path) -> None:
     """Byte for byte, also those to a repeated question; and `verify` takes them for older ones."""
     configuration = configured(tmp_path)
     with serving(configuration) as state:
@@ -197,9 +191,7 @@ def test_a_request_waits_for_no_request_of_another(state: ServiceState, gate: Ga
     assert (other.status_code, told[0].status_code) == (201, 201)
 
 
-def test_two_processes_that_meet_give_one_reply(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_processes_that_meet_give_one_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two states at one ledger that work on one key at once reply with the same bytes."""
     met = Barrier(2)
     desk = DatasetSession.desk

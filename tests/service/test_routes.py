@@ -273,9 +273,7 @@ def test_another_data_set_is_as_one_that_is_not_there(desk: Desk, name: str) -> 
     ],
     ids=str,
 )
-def test_no_question_tells_another_data_set(
-    desk: Desk, name: str, question: dict[str, Any]
-) -> None:
+def test_no_question_tells_another_data_set(desk: Desk, name: str, question: dict[str, Any]) -> None:
     """Whether a column, a price or a text is right for it makes no difference."""
     row, (method, path) = ROWS[name], name.split()
     client = desk.client("ana")
@@ -297,12 +295,8 @@ def test_an_answer_is_its_askers(desk: Desk, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", of_rule(Rule.OWN))
-@pytest.mark.parametrize(
-    ("who", "release"), [("ana", "cydonia:survey"), ("ana of payroll", "ana:survey")]
-)
-def test_an_answer_needs_its_asker_and_its_grant(
-    desk: Desk, name: str, who: str, release: str
-) -> None:
+@pytest.mark.parametrize(("who", "release"), [("ana", "cydonia:survey"), ("ana of payroll", "ana:survey")])
+def test_an_answer_needs_its_asker_and_its_grant(desk: Desk, name: str, who: str, release: str) -> None:
     """Neither who may ask of the same data set reads it, nor who asked and may no more."""
     other, absent = (ask(desk, who, name, each) for each in (release, "cydonia:paybill"))
     assert other.status_code == 404
@@ -328,9 +322,7 @@ def test_an_analyst_reads_of_no_other(desk: Desk, name: str) -> None:
 
 @pytest.mark.parametrize("path", ["/ledger", "/ledger/export"])
 @pytest.mark.parametrize(("filter_", "there", "absent"), FILTERS)
-def test_no_filter_tells_of_others(
-    desk: Desk, path: str, filter_: str, there: str, absent: str
-) -> None:
+def test_no_filter_tells_of_others(desk: Desk, path: str, filter_: str, there: str, absent: str) -> None:
     """What is asked of the entries of others, or about them, is as if they were not there."""
     client, _ = desk.browser("ana")
     texts = []

@@ -91,15 +91,10 @@ def test_control_c_ends_it(tmp_path: Path) -> None:
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize(
-    ("sig", "end"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, None)]
-)
+@pytest.mark.parametrize(("sig", "end"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, None)])
 @pytest.mark.parametrize("moment", ["ready", "loop"])
 def test_a_signal_before_the_loop_runs_ends_it_in_order(
-    moment: str,
-    sig: signal.Signals,
-    end: type[BaseException] | None,
-    monkeypatch: pytest.MonkeyPatch,
+    moment: str, sig: signal.Signals, end: type[BaseException] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It breaks nothing in the middle: all that is to be made is made, and closed again."""
     passed = []

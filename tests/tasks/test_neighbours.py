@@ -24,9 +24,7 @@ EXACTLY = "40"
 BUDGET = 'budget = { epsilon = "1000", delta = "1e-3" }'
 SPENDABLE = {"epsilon": "1000", "delta": "1e-3"}
 TOWNS = ("Bern", "Biel", "Chur", "Genf", "Zug")
-EVERYBODY = pl.DataFrame(
-    {"person": [n for n in range(400) for _ in TOWNS], "town": list(TOWNS) * 400}
-)
+EVERYBODY = pl.DataFrame({"person": [n for n in range(400) for _ in TOWNS], "town": list(TOWNS) * 400})
 ONE_MORE = pl.concat([EVERYBODY, pl.DataFrame({"person": [400], "town": ["Bern"]})])
 LISTED = {"keys": {"town": list(TOWNS)}}
 HIDDEN: dict[str, Any] = {"delta": "1e-6"}
@@ -38,10 +36,7 @@ Door = Callable[[pl.DataFrame, Path, Path], Tables]
 def asked(source: object, ledger: Path, name: str | None = None, unit: str = "person") -> Tables:
     """The tables of a source that is opened from Python, of listed and of hidden keys."""
     with nc.open_desk(source, unit=unit, budget=SPENDABLE, ledger=ledger, name=name) as desk:
-        told = [
-            desk.release_table("town", epsilon=EXACTLY, groups_per_unit=1, **keys)
-            for keys in (LISTED, HIDDEN)
-        ]
+        told = [desk.release_table("town", epsilon=EXACTLY, groups_per_unit=1, **keys) for keys in (LISTED, HIDDEN)]
     return [{str(row.labels[0]): row.answer for row in table.rows} for table in told]
 
 
@@ -207,9 +202,7 @@ def test_one_record_more_moves_no_other_count_of_a_copy(tmp_path: Path) -> None:
     require_one_more(before, of_csv(ONE_MORE, folders[2], ledger))
 
 
-def test_one_record_more_moves_no_other_count_of_a_server(
-    tmp_path: Path, postgresql: Server
-) -> None:
+def test_one_record_more_moves_no_other_count_of_a_server(tmp_path: Path, postgresql: Server) -> None:
     """A table by its address, before and after, and another table of the same records."""
     told = []
     with postgresql.shell("postgres") as shell:

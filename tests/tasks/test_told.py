@@ -151,8 +151,7 @@ def test_what_commands_tell_is_that_of_other_contents(run: Run, here: Path) -> N
     ]
     commands += [(*command, "--json") for command in commands]
     commands += [
-        ("count", *words, *table, "--epsilon", "0.1", "--output", f"table.{ending}")
-        for ending in ("csv", "json")
+        ("count", *words, *table, "--epsilon", "0.1", "--output", f"table.{ending}") for ending in ("csv", "json")
     ]
     commands += [("ledger", "report", "--format", form) for form in FORMS]
     ledger = here.parent / "home" / ".config" / "noisycount" / "ledger.db"
@@ -180,10 +179,7 @@ def silent(texts: Iterable[str], place: Path) -> list[str]:
     known = [DatasetRecord.read(text) for text in described.values()]
     hashes = [each.removeprefix("sha256:") for it in known for each in (it.content, it.version)]
     assert hashes
-    masked = [
-        _TIME.sub("then", reduce(lambda text, key: text.replace(key, "…"), drawn, text))
-        for text in found
-    ]
+    masked = [_TIME.sub("then", reduce(lambda text, key: text.replace(key, "…"), drawn, text)) for text in found]
     for text in masked:
         assert not re.search(r"(?<![\w.<])(/(dev|home|root|tmp)|~)/", text)
         assert str(place.parent) not in text
@@ -210,10 +206,7 @@ def test_a_frame_of_an_older_ledger_keeps_its_budget_and_tells_no_hash(tmp_path:
         again, more = desk.release(OLD, "0.5"), desk.release(OLDER, "0.5")
         assert (again.answer, again.charged, more.remaining) == (867, 0, 1)
         assert again.dataset == more.dataset == "frame"
-        assert (
-            version[:SHORTEST]
-            not in f"{desk!r} {desk.to_dict()} {refused(lambda: desk.release(OLD, 2))}"
-        )
+        assert version[:SHORTEST] not in f"{desk!r} {desk.to_dict()} {refused(lambda: desk.release(OLD, 2))}"
     with Ledger.open(sqlite_url(place)) as ledger:
         assert {each.request.dataset for each in ledger.entries()} == {former}
 
@@ -222,9 +215,7 @@ def test_frames_without_a_name_are_numbered(tmp_path: Path) -> None:
     """Each content has one number and one budget, also of desks that are open at once."""
 
     def opened(frame: pl.DataFrame, *columns: str) -> Desk:
-        return nc.open_desk(
-            frame, unit="person", ledger=tmp_path / "ledger.db", columns=columns or None
-        )
+        return nc.open_desk(frame, unit="person", ledger=tmp_path / "ledger.db", columns=columns or None)
 
     desks = [opened(RECORDS), opened(ONE_MORE), opened(RECORDS, "age"), opened(ONE_MORE)]
     told = [desk.release(OLD, "0.5") for desk in desks]

@@ -9,9 +9,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "docs/_extensions"
 
-pytestmark = pytest.mark.skipif(
-    not FOLDER.is_dir(), reason="the tests run outside the project's folder"
-)
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the tests run outside the project's folder")
 
 
 @pytest.fixture(autouse=True)

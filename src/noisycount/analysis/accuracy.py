@@ -14,16 +14,6 @@ from noisycount.model.noises.laplace import Laplace, LaplaceKernel
 from noisycount.model.searches import bracketed_by_factors, root
 from noisycount.validation import fraction_of_one, positive_number, real_number, whole_number
 
-__all__ = [
-    "accuracy",
-    "chan_bound",
-    "epsilon_for_accuracy",
-    "failure_probability",
-    "negative_probability",
-    "out_of_range_bounds",
-    "out_of_range_probability",
-]
-
 _NO_LOSS = 1e-290  # below, 1 − (1 − b)^k is k·b to the last digit, and b/k may underflow
 
 
@@ -126,8 +116,7 @@ def added_noise(noise: Mechanism) -> SymmetricNoise:
     if isinstance(noise, SymmetricNoise):
         return noise
     raise ValueError(
-        "noise must be noise that is added to the count, such as Laplace(10.0) or a NoiseSum, "
-        f"got {noise!r}"
+        f"noise must be noise that is added to the count, such as Laplace(10.0) or a NoiseSum, got {noise!r}"
     )
 
 
@@ -219,11 +208,7 @@ _FACTOR = 1.1  # by which the ε of continuous noise is about off
 
 
 def epsilon_for_accuracy(
-    alpha: float,
-    beta: float,
-    queries: int = 1,
-    noise: type[LaplaceKernel] = Laplace,
-    parts: int = 1,
+    alpha: float, beta: float, queries: int = 1, noise: type[LaplaceKernel] = Laplace, parts: int = 1
 ) -> float:
     """The smallest ε of each answer with P[any |error| >= alpha] <= beta.
 

@@ -28,8 +28,6 @@ from noisycount.model.laws.factors import LogFactor
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import smooth_law
 
-__all__ = ["Operand", "convolved", "difference", "law_of", "probability_greater", "window"]
-
 
 class Operand(Protocol):
     """A posterior, a node of a table, a difference of two of them."""
@@ -45,10 +43,7 @@ def law_of(operand: Operand, name: str) -> CountDistribution:
     law = getattr(operand, "law", None)
     if isinstance(law, CountDistribution):
         return law
-    raise ValueError(
-        f"{name} must be a posterior or another result with the law of a count, "
-        f"got {short(operand)}"
-    )
+    raise ValueError(f"{name} must be a posterior or another result with the law of a count, got {short(operand)}")
 
 
 def window(law: CountDistribution, depth: float) -> tuple[int, int]:
@@ -152,11 +147,7 @@ def _rule(length: int) -> Rule:
     sums = np.concatenate([np.zeros((1, _NODES)), np.cumsum(powers, axis=0)])
     checks = np.array([length // 7, length // 2 + 1, length - length // 9], dtype=np.float64)
     return Rule(
-        offsets,
-        sums[-1] @ fit,
-        sums[offsets.astype(np.int64)] @ fit,
-        powers[checks.astype(np.int64)] @ fit,
-        checks,
+        offsets, sums[-1] @ fit, sums[offsets.astype(np.int64)] @ fit, powers[checks.astype(np.int64)] @ fit, checks
     )
 
 
@@ -182,18 +173,13 @@ def sum_below(inner: CountDistribution, outer: CountDistribution, first: int, la
     return _by_cells(inner, outer, np.arange(first, last + 1, length, dtype=np.float64), before)
 
 
-def _by_cells(
-    inner: CountDistribution, outer: CountDistribution, starts: Reals, before: float
-) -> float:
+def _by_cells(inner: CountDistribution, outer: CountDistribution, starts: Reals, before: float) -> float:
     """The sum over cells from these starts on."""
     length = int(starts[1] - starts[0])
     rule = _rule(length)
     (x, y), kinked = _values(inner, outer, starts, rule)
     masses = y @ rule.whole
-    direct = {
-        cell: (int(starts[cell]), int(starts[cell]) + length - 1)
-        for cell in np.flatnonzero(kinked).tolist()
-    }
+    direct = {cell: (int(starts[cell]), int(starts[cell]) + length - 1) for cell in np.flatnonzero(kinked).tolist()}
     for cell, ends in direct.items():
         masses[cell] = outer.probability(*ends)
     below = before + np.concatenate([[0.0], np.cumsum(masses)[:-1]])
@@ -223,9 +209,7 @@ def _values(
     return (values[0], values[1]), kinked
 
 
-def _direct(
-    inner: CountDistribution, outer: CountDistribution, ends: tuple[int, int], before: float
-) -> float:
+def _direct(inner: CountDistribution, outer: CountDistribution, ends: tuple[int, int], before: float) -> float:
     """The sum term by term."""
     counts = np.arange(ends[0], ends[1] + 1, dtype=np.float64)
     below = before + np.concatenate([[0.0], np.cumsum(outer.pmf(counts[:-1]))])
@@ -305,11 +289,7 @@ def difference(a: Operand, b: Operand) -> Difference:
 
 
 def _products(
-    one: CountDistribution,
-    other: CountDistribution,
-    ends: tuple[int, int],
-    others: tuple[int, int],
-    stride: int,
+    one: CountDistribution, other: CountDistribution, ends: tuple[int, int], others: tuple[int, int], stride: int
 ) -> tuple[int, Reals]:
     """The first difference of a lattice, and the probabilities of its differences."""
     chances = one.pmf(np.arange(ends[0], ends[1] + 1, stride, dtype=np.float64))
@@ -319,18 +299,13 @@ def _products(
 
 
 def _smooth(
-    one: CountDistribution,
-    other: CountDistribution,
-    ends: tuple[int, int],
-    others: tuple[int, int],
+    one: CountDistribution, other: CountDistribution, ends: tuple[int, int], others: tuple[int, int]
 ) -> CountDistribution | None:
     """The law of a smooth difference from those on a lattice; None: they bend, or are too many."""
     narrower = min(one.deviation, other.deviation)
     stride = max(1, 2 ** math.floor(math.log2(max(narrower / _POINTS_A_DEVIATION, 1))))
     terms = (ends[1] - ends[0]) / stride * ((others[1] - others[0]) / stride)
-    if terms > _FEW_PRODUCTS or not (
-        _is_smooth(one, ends, stride) and _is_smooth(other, others, stride)
-    ):
+    if terms > _FEW_PRODUCTS or not (_is_smooth(one, ends, stride) and _is_smooth(other, others, stride)):
         return None
     first, chances = _products(one, other, ends, others, stride)
     kept = np.flatnonzero(chances >= chances.max() * math.exp(-_DEPTH))

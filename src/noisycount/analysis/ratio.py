@@ -14,8 +14,6 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.searches import bracketed_by_factors, root
 from noisycount.validation import fraction_of_one, not_nan
 
-__all__ = ["ratio"]
-
 _DEPTH = 45.0  # nats: what lies farther below the top of a law is beyond a double
 _WIDEST = 1 << 21  # counts of a law, of which every one is summed
 _NARROWEST = 1e-9  # of a first bracket, relative

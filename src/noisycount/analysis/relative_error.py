@@ -19,24 +19,7 @@ from noisycount.model.half_width import readable_epsilon_within
 from noisycount.model.noises.laplace import Laplace, LaplaceKernel
 from noisycount.model.sampling.scales import as_written, price_as_written
 from noisycount.model.searches import bracketed, first_whole
-from noisycount.validation import (
-    LARGEST_WHOLE,
-    Exactly,
-    fraction_of_one,
-    positive_number,
-    whole_number,
-)
-
-__all__ = [
-    "affordable_answers",
-    "count_for_relative_error",
-    "epsilon_for_relative_error",
-    "epsilon_of_group",
-    "iso_epsilon_curves",
-    "readable_epsilon",
-    "relative_confidence",
-    "relative_error",
-]
+from noisycount.validation import LARGEST_WHOLE, Exactly, fraction_of_one, positive_number, whole_number
 
 Reals = NDArray[np.float64]
 Values = float | Sequence[float] | Reals
@@ -47,9 +30,7 @@ def epsilon_for_relative_error(count: float, within: float, confidence: float) -
 
 
 @overload
-def epsilon_for_relative_error(
-    count: Values, within: Values, confidence: Values
-) -> float | Reals: ...
+def epsilon_for_relative_error(count: Values, within: Values, confidence: Values) -> float | Reals: ...
 
 
 def epsilon_for_relative_error(count: Values, within: Values, confidence: Values) -> float | Reals:
@@ -158,9 +139,7 @@ def count_for_relative_error(within: float, confidence: float, epsilon: float) -
 
 
 @overload
-def count_for_relative_error(
-    within: Values, confidence: Values, epsilon: Values
-) -> float | Reals: ...
+def count_for_relative_error(within: Values, confidence: Values, epsilon: Values) -> float | Reals: ...
 
 
 def count_for_relative_error(within: Values, confidence: Values, epsilon: Values) -> float | Reals:
@@ -274,18 +253,10 @@ def readable_epsilon(count: float, within: float, confidence: float) -> Fraction
         Fraction(3, 20)
     """
     epsilon_for_relative_error(count, within, confidence)  # refuses by the names of this function
-    return readable_epsilon_within(
-        as_written(within, "within") * as_written(count, "count"), confidence
-    )
+    return readable_epsilon_within(as_written(within, "within") * as_written(count, "count"), confidence)
 
 
-def epsilon_of_group(
-    epsilon: Exactly,
-    answers: int,
-    *,
-    disjoint: bool = False,
-    replaced: bool = False,
-) -> Fraction:
+def epsilon_of_group(epsilon: Exactly, answers: int, *, disjoint: bool = False, replaced: bool = False) -> Fraction:
     """What several answers at one ε cost together.
 
     It is answers·ε. Of answers about disjoint parts, one record that is added or removed moves one
@@ -318,12 +289,7 @@ def epsilon_of_group(
 
 
 def affordable_answers(
-    budget: Exactly,
-    alpha: float,
-    beta: float,
-    noise: type[LaplaceKernel] = Laplace,
-    *,
-    together: bool = False,
+    budget: Exactly, alpha: float, beta: float, noise: type[LaplaceKernel] = Laplace, *, together: bool = False
 ) -> int:
     """How many answers of an accuracy a budget pays.
 

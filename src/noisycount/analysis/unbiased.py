@@ -11,8 +11,6 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.laplace import DiscreteLaplace
 
-__all__ = ["unbiased"]
-
 # A function of counts as arrays, such as `numpy.square`: of all integers, negative ones too.
 OfCount = Callable[[Reals], Reals]
 
@@ -35,9 +33,7 @@ class Unbiased:
         if wrong.any():
             refused = float(given[wrong].flat[0])
             raise ValueError(f"answers must be integers under discrete noise, got {refused!r}")
-        below, here, above = (
-            np.asarray(self.function(given + step), dtype=np.float64) for step in (-1, 0, 1)
-        )
+        below, here, above = (np.asarray(self.function(given + step), dtype=np.float64) for step in (-1, 0, 1))
         bend = (above - here) - (here - below)
         estimates: Reals = here - self.weight * bend
         return estimates[()]
@@ -82,6 +78,5 @@ def unbiased(f: OfCount, noise: Mechanism) -> Unbiased:
     if isinstance(noise, DiscreteLaplace):
         return Unbiased(f, noise)
     raise ValueError(
-        f"noise must be DiscreteLaplace, got {noise!r}: only the law of that noise is undone by "
-        "a second difference"
+        f"noise must be DiscreteLaplace, got {noise!r}: only the law of that noise is undone by a second difference"
     )

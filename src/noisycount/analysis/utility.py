@@ -11,8 +11,6 @@ from noisycount.model.searches import Bracket, root
 from noisycount.model.subsampling import Subsample
 from noisycount.validation import instance_of, positive_number, whole_number
 
-__all__ = ["scale_for_utility_loss", "utility_loss"]
-
 
 def utility_loss(mechanism: Mechanism, population: Population) -> float:
     """The mean squared error of an answer, as a fraction of the records.
@@ -47,10 +45,7 @@ def utility_loss(mechanism: Mechanism, population: Population) -> float:
     size = asked = whole_number(population.size, "the size of the population", smallest=1)
     if isinstance(mechanism, Subsample):
         if mechanism.sample_size > size:
-            raise ValueError(
-                f"sample_size must be at most the {size} records there are, "
-                f"got {mechanism.sample_size}"
-            )
+            raise ValueError(f"sample_size must be at most the {size} records there are, got {mechanism.sample_size}")
         asked, mechanism = mechanism.sample_size, mechanism.noise or Exact()
     loss = _variance(mechanism) / asked**2
     if asked < size:
@@ -102,9 +97,7 @@ def scale_for_utility_loss(noise: NoiseClass, loss: float, size: int = 1) -> flo
             f"loss must be at least {ends[0]:.3g} and below {ends[1]:.3g}, which are the losses of "
             f"{kind.__name__} noise of the scales {smallest:.3g} and {largest:.3g}, got {loss!r}"
         )
-    found = root(
-        lambda scale: -math.inf if keeps(scale) else math.inf, Bracket(smallest, largest), precise=0
-    )
+    found = root(lambda scale: -math.inf if keeps(scale) else math.inf, Bracket(smallest, largest), precise=0)
     return found.low
 
 
@@ -115,6 +108,5 @@ def _variance(mechanism: Mechanism) -> float:
     if isinstance(mechanism, Exact):
         return 0.0
     raise ValueError(
-        "mechanism must be Exact, Subsample, NoiseSum or noise that is added to the count, "
-        f"got {mechanism!r}"
+        f"mechanism must be Exact, Subsample, NoiseSum or noise that is added to the count, got {mechanism!r}"
     )

@@ -14,8 +14,6 @@ from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_part
 from noisycount.ledger.ledger import Ledger
 
-__all__ = ["Catalog", "DatasetSettings"]
-
 
 @frozen
 class DatasetSettings:

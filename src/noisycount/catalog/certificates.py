@@ -11,8 +11,6 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.validation import state_at
 
-__all__ = ["Certificates"]
-
 _FILE = "certificates.json"
 
 
@@ -93,6 +91,5 @@ class Certificates:
 
     def _refusal(self, why: str) -> SourceError:
         return SourceError(
-            f"{str(self.file)!r} {why}: remove it, and make certificates anew by "
-            "`noisycount doctor SOURCE`"
+            f"{str(self.file)!r} {why}: remove it, and make certificates anew by `noisycount doctor SOURCE`"
         )

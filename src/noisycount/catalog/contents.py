@@ -19,8 +19,6 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.validation import state_at
 
-__all__ = ["Content", "Contents", "Copies", "Copy", "discard"]
-
 _FILE = "contents.json"
 _KEPT = 1000  # places, the newest: a few hundred bytes each
 _SETTLED = 2.0  # seconds: a file written again within a tick of the disk's clock keeps its state
@@ -184,9 +182,7 @@ def discard(copies: Iterable[Copy]) -> int:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            raise SourceError(
-                f"{str(path)!r} cannot be removed ({error.strerror}): remove it yourself"
-            ) from None
+            raise SourceError(f"{str(path)!r} cannot be removed ({error.strerror}): remove it yourself") from None
     return len(found)
 
 

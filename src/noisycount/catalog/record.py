@@ -19,8 +19,6 @@ from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, Schema
 
-__all__ = ["ROW", "DatasetRecord", "make_private", "write_private"]
-
 
 def make_private(folder: Path) -> None:
     """Make a folder that its owner alone may look into."""
@@ -90,9 +88,7 @@ class DatasetRecord:
             }
             return cls(**{**said, **read})
         except (ValueError, TypeError, KeyError, AttributeError):
-            raise LedgerError(
-                "the ledger describes a data set in a form of a later version: install that"
-            ) from None
+            raise LedgerError("the ledger describes a data set in a form of a later version: install that") from None
 
     @cached_property
     def text(self) -> str:

@@ -29,8 +29,6 @@ from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Schema
 
-__all__ = ["FileSource", "LazySource", "ServerSource", "require_described"]
-
 _FEW = 8  # predicates; who asks for more has a scan of their own
 
 
@@ -216,9 +214,7 @@ class FileSource(LazySource):
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
         """The same, described; records that are read now are those of their copy."""
         if known is not None:
-            return self._described_as(
-                replace(known, content=self.content.digest).after(self.former)
-            )
+            return self._described_as(replace(known, content=self.content.digest).after(self.former))
         with self._read(unit) as source:
             record = self._recorded(unit, source).after(self.former)
             if self.settings.renews:  # answers that an older release may have confused end here
@@ -234,9 +230,7 @@ class FileSource(LazySource):
     def _recorded(self, unit: str | None, source: CheckedSource) -> DatasetRecord:
         """The description of records that were just read."""
         if self.settings.unit == ROW and ROW in source.schema.entire:
-            raise ConfigError(
-                f"{self.shown} has a column {ROW!r}, which as a unit means every row: rename it"
-            )
+            raise ConfigError(f"{self.shown} has a column {ROW!r}, which as a unit means every row: rename it")
         return DatasetRecord(
             unit=unit,
             columns=source.forms,
@@ -261,9 +255,7 @@ class FileSource(LazySource):
         copy = None if self._copies is None else self._copies.place(self.name, record.reading)
         if copy is not None and copy.is_file():
             try:
-                return files().of_copy(
-                    copy, record.columns, unit=record.unit, columns=self.settings.columns
-                )
+                return files().of_copy(copy, record.columns, unit=record.unit, columns=self.settings.columns)
             except SourceError:
                 copy.unlink(missing_ok=True)  # it is damaged, and made again
         with self._read(record.unit, record) as source:
@@ -271,9 +263,7 @@ class FileSource(LazySource):
             return source
 
     @contextmanager
-    def _read(
-        self, unit: str | None, record: DatasetRecord | None = None
-    ) -> Iterator[CheckedSource]:
+    def _read(self, unit: str | None, record: DatasetRecord | None = None) -> Iterator[CheckedSource]:
         """The records, which are closed, and their draft removed, where they cannot be used."""
         draft = self._draft()
         source = None
@@ -288,9 +278,7 @@ class FileSource(LazySource):
                 draft.unlink(missing_ok=True)
             raise
 
-    def _found(
-        self, unit: str | None, record: DatasetRecord | None, draft: Path | None
-    ) -> CheckedSource:
+    def _found(self, unit: str | None, record: DatasetRecord | None, draft: Path | None) -> CheckedSource:
         """The records, read from where they are; a copy of their texts is left as a draft."""
         return files().found(
             self.place,
@@ -384,9 +372,5 @@ class ServerSource(LazySource):
                 "count a view of it in which that has another name"
             )
         return DatasetRecord(
-            unit=unit,
-            columns=source.forms,
-            content=self.table.digest,
-            others=whole.others,
-            edition=self.table.edition,
+            unit=unit, columns=source.forms, content=self.table.digest, others=whole.others, edition=self.table.edition
         )

@@ -10,8 +10,6 @@ from noisycount.display.texts import OTHER_KEYS, label_text
 from noisycount.frozen import frozen
 from noisycount.model.exact import Below
 
-__all__ = ["MOST_ROWS", "RefinementCurves", "TableBar", "TableBars", "is_tabled"]
-
 MOST_COUNTS = 5000  # what Altair takes inside a chart
 
 

@@ -7,8 +7,6 @@ from noisycount.errors import NoisyCountError, extra_words
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["chart", "check_charts"]
-
 
 def check_charts() -> None:
     """The refusal of a chart that no package can draw."""

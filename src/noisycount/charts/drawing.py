@@ -12,20 +12,6 @@ import altair as alt
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
-__all__ = [
-    "as_lines",
-    "as_rows",
-    "count_axis",
-    "count_scale",
-    "data_chart",
-    "png",
-    "save",
-    "save_file",
-    "specification",
-    "svg",
-    "unchecked",
-]
-
 _ROOM = 0.02  # of the width, beyond the ends of an axis
 _LABEL = 38  # characters of a line beside an axis
 Build = TypeVar("Build", bound=Callable[..., alt.TopLevelMixin])

@@ -8,8 +8,6 @@ from noisycount.charts.drawing import data_chart, unchecked
 from noisycount.charts.theme import BLUE, CONFIG, GREEN, GRID, INK, LEVELS
 from noisycount.frozen import frozen
 
-__all__ = ["GoalLine", "PossibleAnswers", "plan_chart"]
-
 _WIDTH, _HEIGHT = 480, 220
 _LARGEST_DOT = 18.0
 _LEAST_REACH = 3  # records on each side, so that whole numbers are marked
@@ -76,18 +74,13 @@ class GoalLine:
         if not len(self.confidences) == len(self.errors) > 0:
             lengths = len(self.confidences), len(self.errors)
             raise ValueError(
-                f"confidences and errors must be equally many, got {lengths}: give an error for "
-                "each confidence"
+                f"confidences and errors must be equally many, got {lengths}: give an error for each confidence"
             )
 
 
 @unchecked
 def plan_chart(
-    answers: PossibleAnswers,
-    lines: Sequence[GoalLine],
-    goal: tuple[float, float],
-    title: str,
-    subtitle: str,
+    answers: PossibleAnswers, lines: Sequence[GoalLine], goal: tuple[float, float], title: str, subtitle: str
 ) -> alt.VConcatChart:
     """Possible answers above the curves of equal ε.
 
@@ -124,16 +117,10 @@ def _answers(answers: PossibleAnswers) -> alt.LayerChart:
     x = alt.X(
         "value:Q",
         title=answers.title,
-        axis=alt.Axis(
-            labelExpr=_OFFSET if answers.is_offset else _NUMBER, tickMinStep=1, tickCount=5
-        ),
+        axis=alt.Axis(labelExpr=_OFFSET if answers.is_offset else _NUMBER, tickMinStep=1, tickCount=5),
         scale=alt.Scale(domain=[answers.centre - reach, answers.centre + reach], nice=False),
     )
-    y = alt.Y(
-        "level:Q",
-        axis=None,
-        scale=alt.Scale(domain=[0, _HEIGHT / across], nice=False),
-    )
+    y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[0, _HEIGHT / across], nice=False))
     dots = data_chart([{"value": value, "level": level - 0.5} for value, level in answers.places])
     band = data_chart([{"value": answers.low - 0.5, "end": answers.high + 0.5}])
     rule = data_chart([{"value": answers.centre}])
@@ -151,10 +138,7 @@ def _goals(lines: Sequence[GoalLine], goal: tuple[float, float]) -> alt.LayerCha
     x = alt.X(
         "confidence:Q",
         title="confidence",
-        axis=alt.Axis(
-            labelExpr="format(100 * datum.value, '.0f') + ' %'",
-            values=[0.5, 0.6, 0.7, 0.8, 0.9, 0.99],
-        ),
+        axis=alt.Axis(labelExpr="format(100 * datum.value, '.0f') + ' %'", values=[0.5, 0.6, 0.7, 0.8, 0.9, 0.99]),
         scale=alt.Scale(nice=False, zero=False),
     )
     y = alt.Y(
@@ -166,21 +150,12 @@ def _goals(lines: Sequence[GoalLine], goal: tuple[float, float]) -> alt.LayerCha
     layers = []
     for line, style in zip(lines, LEVELS, strict=False):
         points = zip(line.confidences, line.errors, strict=True)
-        curve = data_chart(
-            [{"confidence": float(at), "error": float(error)} for at, error in points]
-        )
+        curve = data_chart([{"confidence": float(at), "error": float(error)} for at, error in points])
         end = data_chart([{"confidence": line.confidences[-1], "error": line.errors[-1]}])
         layers += [
-            curve.mark_line(
-                color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width
-            ).encode(x=x, y=y),
+            curve.mark_line(color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width).encode(x=x, y=y),
             end.mark_text(
-                align="left",
-                baseline="middle",
-                color=style.colour,
-                dx=8,
-                fontSize=14,
-                fontWeight="bold",
+                align="left", baseline="middle", color=style.colour, dx=8, fontSize=14, fontWeight="bold"
             ).encode(x=x, y=y, text=alt.TextValue(line.name)),
         ]
     mark = data_chart([{"confidence": goal[0], "error": goal[1]}])

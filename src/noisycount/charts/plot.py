@@ -9,8 +9,6 @@ from typing import Any
 from noisycount.charts.theme import Style
 from noisycount.frozen import frozen
 
-__all__ = ["Axis", "Line", "Panel", "Plot"]
-
 
 @frozen
 class Axis:
@@ -80,8 +78,7 @@ class Line:
         """The refusal of what cannot be drawn."""
         if not len(self.xs) == len(self.ys) > 0:
             raise ValueError(
-                f"xs and ys must be equally many, got {len(self.xs)} and {len(self.ys)}: give a "
-                "value for each place"
+                f"xs and ys must be equally many, got {len(self.xs)} and {len(self.ys)}: give a value for each place"
             )
         wrong = [value for value in (*self.xs, *self.ys) if not math.isfinite(value)]
         if wrong:

@@ -11,8 +11,6 @@ from noisycount.charts.drawing import png, specification, svg, unchecked
 from noisycount.charts.plot import Axis, Line, Panel, Plot
 from noisycount.charts.theme import CONFIG, GRID, MUTED, Style
 
-__all__ = ["plot_chart", "plot_png", "plot_svg", "spread"]
-
 _ABOVE = 1.04  # how far the axis goes beyond the largest value
 _SHARE = "format(100 * datum.value, '.12~g') + ' %'"
 _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, '~g')"
@@ -21,9 +19,7 @@ _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, 
 class PlotScale:
     """Where values lie, in pixels."""
 
-    def __init__(
-        self, axis: Axis, values: Sequence[float], length: float, *, is_upwards: bool = False
-    ) -> None:
+    def __init__(self, axis: Axis, values: Sequence[float], length: float, *, is_upwards: bool = False) -> None:
         self.axis, self.length, self.is_turned = axis, length, is_upwards != axis.is_reversed
         least, largest = min(values), max(values)
         room = (largest / least) ** (_ABOVE - 1) if axis.is_log else _ABOVE
@@ -34,9 +30,7 @@ class PlotScale:
     def place(self, value: float) -> float:
         """The pixel, from the left or from the top."""
         low, high, at = (
-            map(math.log, (self.low, self.high, value))
-            if self.axis.is_log
-            else (self.low, self.high, value)
+            map(math.log, (self.low, self.high, value)) if self.axis.is_log else (self.low, self.high, value)
         )
         share = (at - low) / (high - low)
         return self.length * (1 - share if self.is_turned else share)
@@ -136,14 +130,9 @@ def plot_chart(plot: Plot) -> alt.VConcatChart:
         >>> len(plot_chart(plot).vconcat)
         1
     """
-    heading = alt.TitleParams(
-        plot.title, subtitle=f"{plot.source}, {plot.number}", fontSize=16, offset=14
-    )
+    heading = alt.TitleParams(plot.title, subtitle=f"{plot.source}, {plot.number}", fontSize=16, offset=14)
     return alt.VConcatChart(
-        vconcat=[_panel(plot, panel) for panel in plot.panels],
-        title=heading,
-        spacing=26,
-        config=CONFIG,
+        vconcat=[_panel(plot, panel) for panel in plot.panels], title=heading, spacing=26, config=CONFIG
     )
 
 
@@ -172,9 +161,7 @@ def _panel(plot: Plot, panel: Panel) -> alt.LayerChart:
     height = _HEIGHTS.get(len(plot.panels), _LOW)
     lines = [line for each in plot.panels for line in each.lines]
     across = PlotScale(plot.x, [x for line in lines for x in line.xs], _WIDTH)
-    upwards = PlotScale(
-        plot.y, [y for line in panel.lines for y in line.ys], height, is_upwards=True
-    )
+    upwards = PlotScale(plot.y, [y for line in panel.lines for y in line.ys], height, is_upwards=True)
     layers = [_drawn(line).encode(x=across.x(), y=upwards.y()) for line in panel.lines]
     layers += _names(panel.lines, across, upwards)
     title = alt.TitleParams(panel.title, offset=8) if panel.title else alt.Undefined
@@ -188,18 +175,14 @@ def _drawn(line: Line) -> alt.Chart:
     if len(line.xs) == 1:
         dot: alt.Chart = chart.mark_point(color=colour, filled=True, opacity=1, size=70)
         return dot
-    curve: alt.Chart = chart.mark_line(
-        color=colour, strokeDash=list(line.style.dash), strokeWidth=width
-    )
+    curve: alt.Chart = chart.mark_line(color=colour, strokeDash=list(line.style.dash), strokeWidth=width)
     return curve
 
 
 def _names(lines: Sequence[Line], across: PlotScale, upwards: PlotScale) -> list[alt.Chart]:
     """The names of lines, right of the axes, each with a sample of its line, tied to its end."""
     named = [line for line in lines if line.name]
-    places = [
-        (across.place(x), upwards.place(y)) for x, y in (_last(line, across) for line in named)
-    ]
+    places = [(across.place(x), upwards.place(y)) for x, y in (_last(line, across) for line in named)]
     heights = spread([y for _, y in places], _LINE_HEIGHT, upwards.length)
     layers = []
     for line, (x, y), height in zip(named, places, heights, strict=True):
@@ -218,10 +201,7 @@ def _rule(start: tuple[float, float], end: tuple[float, float], style: Style) ->
         color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width
     )
     rule: alt.Chart = chart.encode(
-        x=alt.XValue(start[0]),
-        y=alt.YValue(start[1]),
-        x2=alt.X2Value(end[0]),
-        y2=alt.Y2Value(end[1]),
+        x=alt.XValue(start[0]), y=alt.YValue(start[1]), x2=alt.X2Value(end[0]), y2=alt.Y2Value(end[1])
     )
     return rule
 

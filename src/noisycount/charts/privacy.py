@@ -13,8 +13,6 @@ from noisycount.charts.drawing import as_lines, unchecked
 from noisycount.charts.theme import CONFIG, INK, MUTED, Style, styles
 from noisycount.frozen import frozen
 
-__all__ = ["NamedCurve", "PrivacyAxes", "PrivacyLine", "PrivacyView", "privacy_chart"]
-
 _MOST_POWERS = 8
 
 
@@ -44,9 +42,7 @@ class PrivacyLine:
         """The refusal of a line that cannot be drawn."""
         if not len(self.epsilons) == len(self.deltas) > 0:
             lengths = len(self.epsilons), len(self.deltas)
-            raise ValueError(
-                f"epsilons and deltas must be equally many, got {lengths}: give a δ for each ε"
-            )
+            raise ValueError(f"epsilons and deltas must be equally many, got {lengths}: give a δ for each ε")
         if not min(self.deltas) > 0:
             raise ValueError(f"deltas must be positive, got {min(self.deltas)!r}: leave it out")
 
@@ -271,9 +267,7 @@ _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, 
 
 
 @unchecked
-def privacy_chart(
-    lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str, subtitle: str
-) -> alt.LayerChart:
+def privacy_chart(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str, subtitle: str) -> alt.LayerChart:
     """δ against ε, one line an adversary, with marks at the ε that is asked for.
 
     The name of each line stands beside its mark, where no line can be.
@@ -301,19 +295,12 @@ def privacy_chart(
     y = alt.Y(
         "delta:Q",
         title=_DELTA,
-        axis=alt.Axis(
-            values=axes.powers,
-            tickCount=len(axes.powers),
-            labelExpr=_POWER,
-            titlePadding=12,
-        ),
+        axis=alt.Axis(values=axes.powers, tickCount=len(axes.powers), labelExpr=_POWER, titlePadding=12),
         scale=alt.Scale(type="log", domain=[axes.floor, axes.top], nice=False),
     )
     return alt.LayerChart(
         layer=[layer.encode(x=x, y=y) for layer in layers],
-        title=alt.TitleParams(
-            title, subtitle=as_lines(subtitle, _CHARACTERS), fontSize=19, offset=30
-        ),
+        title=alt.TitleParams(title, subtitle=as_lines(subtitle, _CHARACTERS), fontSize=19, offset=30),
         width=WIDTH,
         height=HEIGHT,
         config=CONFIG,
@@ -322,9 +309,7 @@ def privacy_chart(
 
 def _curve(line: PrivacyLine, style: Style) -> alt.Chart:
     chart = points(list(zip(line.epsilons, line.deltas, strict=True)))
-    curve: alt.Chart = chart.mark_line(
-        color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width
-    )
+    curve: alt.Chart = chart.mark_line(color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width)
     return curve
 
 
@@ -343,9 +328,7 @@ def _asked(axes: PrivacyAxes) -> list[alt.Chart]:
     if axes.asked is None or axes.asked > axes.epsilon:
         return []
     ends = points([(axes.asked, axes.floor), (axes.asked, axes.top)])
-    text = points([(axes.asked, axes.top)]).mark_text(
-        align="left", baseline="bottom", color=INK, dy=-6, fontSize=14
-    )
+    text = points([(axes.asked, axes.top)]).mark_text(align="left", baseline="bottom", color=INK, dy=-6, fontSize=14)
     return [
         ends.mark_line(color=INK, strokeDash=[6, 4], strokeWidth=1.5),
         text.encode(text=alt.TextValue(axes.words)),

@@ -15,16 +15,6 @@ from noisycount.frozen import frozen
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 
-__all__ = [
-    "MOST_DOTS",
-    "RefinedDot",
-    "RefinedDots",
-    "RefinedSums",
-    "answer_error",
-    "posterior_dots",
-    "refined_chart",
-]
-
 MOST_DOTS = 60  # of more counts of a level the largest are shown
 _MOST_SUMS = 2 * MOST_DOTS  # of all levels together
 
@@ -243,9 +233,7 @@ def refined_chart(table: RefinedDots) -> alt.LayerChart | alt.VConcatChart:
         alone: alt.LayerChart = cells.properties(title=_title(table), config=CONFIG)
         return alone
     sums = [
-        _level_chart(one.dots, table.unit).properties(
-            title=alt.TitleParams(one.name, frame="group")
-        )
+        _level_chart(one.dots, table.unit).properties(title=alt.TitleParams(one.name, frame="group"))
         for one in table.sums
     ]
     return alt.VConcatChart(
@@ -257,21 +245,15 @@ def refined_chart(table: RefinedDots) -> alt.LayerChart | alt.VConcatChart:
     )
 
 
-def _level_chart(
-    rows: Sequence[RefinedDot], unit: str, *, has_legend: bool = False
-) -> alt.LayerChart:
+def _level_chart(rows: Sequence[RefinedDot], unit: str, *, has_legend: bool = False) -> alt.LayerChart:
     """The rows of one level."""
     middles, height = _middles(rows)
     marks = alt.Chart(alt.InlineData(list(_marks(rows, middles))))
     y = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False))
     x = alt.X("count:Q", title=unit, axis=count_axis(), scale=_scale(rows))
     kinds, legend = [_RAW, _REFINED], _legend() if has_legend else None
-    colour = alt.Color(
-        "kind:N", scale=alt.Scale(domain=kinds, range=[VERMILION, BLUE]), legend=legend
-    )
-    dash = alt.StrokeDash(
-        "kind:N", scale=alt.Scale(domain=kinds, range=[list(DENSE), list(SOLID)]), legend=None
-    )
+    colour = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[VERMILION, BLUE]), legend=legend)
+    dash = alt.StrokeDash("kind:N", scale=alt.Scale(domain=kinds, range=[list(DENSE), list(SOLID)]), legend=None)
     spans = marks.mark_rule(strokeWidth=2, opacity=0.75).encode(
         x=alt.X("low:Q"), x2="high:Q", y=y, color=colour, strokeDash=dash
     )
@@ -283,9 +265,7 @@ def _level_chart(
 
 def _legend() -> alt.Legend:
     """The names of the two dots, above the cells."""
-    return alt.Legend(
-        orient="top", title=None, labelFontSize=13, symbolType="circle", symbolStrokeWidth=0
-    )
+    return alt.Legend(orient="top", title=None, labelFontSize=13, symbolType="circle", symbolStrokeWidth=0)
 
 
 def _title(table: RefinedDots) -> alt.TitleParams:

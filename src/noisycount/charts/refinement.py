@@ -9,15 +9,11 @@ from noisycount.charts.drawing import unchecked
 from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, VERMILION
 from noisycount.display.numbers import to_one_place
 
-__all__ = ["refinement_chart"]
-
 WIDTH, HEIGHT = 420, 96
 
 
 @unchecked
-def refinement_chart(
-    curves: RefinementCurves, title: str, subtitle: str, unit: str = "records"
-) -> alt.VConcatChart:
+def refinement_chart(curves: RefinementCurves, title: str, subtitle: str, unit: str = "records") -> alt.VConcatChart:
     """Three curves on one axis: what was assumed, what the answer says, what both say.
 
     Each curve has a panel, whose heading names the curve and its marks: no label can lie on
@@ -33,9 +29,7 @@ def refinement_chart(
     answer = _rule(curves.answer, VERMILION, [6, 4])
     estimate = _rule(curves.estimate, INK, [1, 0])
     prior = _panel(
-        ["What was assumed before", "without any answer"],
-        inner,
-        [_curve(curves.counts, curves.prior, BLUE)],
+        ["What was assumed before", "without any answer"], inner, [_curve(curves.counts, curves.prior, BLUE)]
     )
     noisy = _panel(
         [
@@ -97,6 +91,4 @@ def _page(title: str, subtitle: str, panels: list[alt.LayerChart]) -> alt.VConca
     """Panels under one heading, on common scales, in the one theme of all our charts."""
     heading = alt.TitleParams(title, subtitle=subtitle, fontSize=19, offset=18)
     resolve = alt.Resolve(scale=alt.ScaleResolveMap(x="shared", y="shared"))
-    return alt.VConcatChart(
-        vconcat=panels, title=heading, spacing=16, resolve=resolve, config=CONFIG
-    )
+    return alt.VConcatChart(vconcat=panels, title=heading, spacing=16, resolve=resolve, config=CONFIG)

@@ -25,8 +25,6 @@ from noisycount.display.values import short
 from noisycount.frozen import frozen
 from noisycount.model.noises.additive import SymmetricNoise
 
-__all__ = ["AnswerCurve", "chart_of"]
-
 _WIDTH, _HEIGHT = 420, 160
 _CHARACTERS = 60  # of a line above the chart, so that it is no wider
 _POINTS = 1000  # at most so many counts: enough for a curve without corners
@@ -98,19 +96,13 @@ def answer_chart(curve: AnswerCurve, subtitle: str, unit: str = "records") -> al
     band = data_chart([{"count": curve.low - 0.5, "end": curve.high + 0.5}])
     rule = data_chart([{"count": curve.answer}])
     x = alt.X(
-        "count:Q",
-        title=f"true count, {unit}",
-        scale=alt.Scale(zero=False, nice=False),
-        axis=alt.Axis(tickMinStep=1),
+        "count:Q", title=f"true count, {unit}", scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(tickMinStep=1)
     )
     y = alt.Y("chance:Q", title="likelihood", axis=alt.Axis(grid=False, labels=False))
     layers = [
         band.mark_rect(color=GREEN, opacity=0.15).encode(x=x, x2="end:Q"),
         area.mark_area(
-            color=VERMILION,
-            fillOpacity=0.2,
-            interpolate="step",
-            line={"color": VERMILION, "strokeWidth": 2},
+            color=VERMILION, fillOpacity=0.2, interpolate="step", line={"color": VERMILION, "strokeWidth": 2}
         ).encode(x=x, y=y),
         rule.mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=2).encode(x=x),
     ]

@@ -10,8 +10,6 @@ from noisycount.charts.theme import BLUE, GREEN, PURPLE, VERMILION
 from noisycount.display.numbers import percent
 from noisycount.frozen import frozen
 
-__all__ = ["AxisRange", "ChartView", "Mark", "chart_svg"]
-
 _ROOM = 1.06  # how far an axis goes beyond its values
 _LEAST_RATIO = 2.0  # of the ends of a logarithmic axis
 _MOST = 7  # numbers of an axis
@@ -43,9 +41,7 @@ class AxisRange:
             wide = max(1.0, math.sqrt(_LEAST_RATIO * low / high))
             room = max(wide, _ROOM)
             return cls(
-                axis,
-                low if axis.low is not None else low / room,
-                high if axis.high is not None else high * room,
+                axis, low if axis.low is not None else low / room, high if axis.high is not None else high * room
             )
         if axis.high is None:
             high = low + ((high - low) * _ROOM or 1.0)
@@ -79,11 +75,7 @@ class AxisRange:
         return values[:: math.ceil(len(values) / _MOST)]
 
     def _inside(self, values: list[float]) -> list[float]:
-        return [
-            value
-            for value in values
-            if self.low <= value * (1 + 1e-9) and value * (1 - 1e-9) <= self.high
-        ]
+        return [value for value in values if self.low <= value * (1 + 1e-9) and value * (1 - 1e-9) <= self.high]
 
     def _text(self, value: float) -> str:
         if self.axis.is_share:
@@ -194,12 +186,7 @@ class _Frame:
         across = [value for line in shown.lines for value in line.xs]
         upwards = [value for line in shown.lines for value in line.ys]
         rows = len(list(_entries(shown)))
-        return cls(
-            shown,
-            AxisRange.of(shown.plot.x, across),
-            AxisRange.of(shown.plot.y, upwards),
-            rows * _ROW + _ABOVE,
-        )
+        return cls(shown, AxisRange.of(shown.plot.x, across), AxisRange.of(shown.plot.y, upwards), rows * _ROW + _ABOVE)
 
     @property
     def bottom(self) -> float:

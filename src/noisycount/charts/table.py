@@ -9,8 +9,6 @@ from noisycount.charts.bars import TableBar, TableBars
 from noisycount.charts.drawing import as_lines, as_rows, count_axis, count_scale, unchecked
 from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, MUTED, PURPLE, VERMILION
 
-__all__ = ["table_chart"]
-
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE)
 _WIDTH = 420
 _CHARACTERS = 70  # of a line above the chart
@@ -33,9 +31,7 @@ def table_chart(table: TableBars) -> alt.LayerChart:
     y = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False))
     x = alt.X("answer:Q", title=table.axis, axis=count_axis(), scale=_scale(table.bars))
     thick = _BESIDE if table.kinds else _ALONE
-    bars = rows.mark_bar(height=thick, opacity=0.55).encode(
-        x=x, x2=alt.X2Datum(0), y=y, color=_colour(table)
-    )
+    bars = rows.mark_bar(height=thick, opacity=0.55).encode(x=x, x2=alt.X2Datum(0), y=y, color=_colour(table))
     spans = rows.mark_rule(color=INK, strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q", y=y)
     dots = rows.mark_circle(color=INK, opacity=1, size=34).encode(x=x, y=y)
     zero = alt.Chart(alt.InlineData([{}])).mark_rule(color=MUTED).encode(x=alt.XDatum(0))
@@ -63,9 +59,7 @@ def _colour(table: TableBars) -> alt.Color | alt.ColorValue:
     """A colour for each kind, with its name above the chart."""
     if not table.kinds:
         return alt.ColorValue(BLUE)
-    legend = alt.Legend(
-        orient="top", labelFontSize=13, titleFontSize=13, title=table.kinds, symbolOpacity=0.55
-    )
+    legend = alt.Legend(orient="top", labelFontSize=13, titleFontSize=13, title=table.kinds, symbolOpacity=0.55)
     colours = list(_COLOURS[: len(table.names)])
     return alt.Color("kind:N", scale=alt.Scale(domain=table.names, range=colours), legend=legend)
 

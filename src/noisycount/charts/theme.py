@@ -4,28 +4,6 @@ from typing import Any
 
 from noisycount.frozen import frozen
 
-__all__ = [
-    "BLUE",
-    "CONFIG",
-    "DENSE",
-    "DOTS",
-    "GREEN",
-    "GRID",
-    "GUIDE",
-    "INK",
-    "LEVELS",
-    "LONG",
-    "MIXED",
-    "MUTED",
-    "PAIRS",
-    "PURPLE",
-    "SOLID",
-    "STYLES",
-    "VERMILION",
-    "Style",
-    "styles",
-]
-
 # Four of the palette of Okabe and Ito, which every kind of colour vision tells apart, made darker
 # until a text in them is read as easily as one in ink: its contrast to white is at least 4.5.
 BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#C24A00", "#00805C", "#A0447E"

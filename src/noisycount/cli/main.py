@@ -19,8 +19,6 @@ from click.shell_completion import CompletionItem
 from noisycount.display.texts import REPLACING, printable, without_passwords, writable
 from noisycount.errors import BudgetError, LedgerError, NoisyCountError, OverrunError, SourceError
 
-__all__ = ["COMMANDS", "STATUSES", "CommandGroup", "main", "noisycount", "status_of"]
-
 
 class CommandGroup(click.Group):
     """A group whose commands refuse an option that is given twice, of which only one could count.
@@ -50,9 +48,7 @@ def _require_once(ctx: click.Context, words: list[str]) -> None:
     for option, times in Counter(given).items():
         if isinstance(option, click.Option) and times > 1 and not _may_repeat(option):
             raise click.UsageError(
-                f"{option.opts[0]} is given {times} times: give it once, and run the command "
-                "again for another",
-                ctx=ctx,
+                f"{option.opts[0]} is given {times} times: give it once, and run the command again for another", ctx=ctx
             )
 
 
@@ -122,11 +118,7 @@ class LazyGroup(CommandGroup):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The commands that begin so, none of which is imported for it, and options."""
-        names = [
-            CompletionItem(name, help=told)
-            for name, told in COMMANDS.items()
-            if name.startswith(incomplete)
-        ]
+        names = [CompletionItem(name, help=told) for name, told in COMMANDS.items() if name.startswith(incomplete)]
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> object:

@@ -29,14 +29,6 @@ from noisycount.readers.values import (
 )
 from noisycount.tasks.refine.query import RefineQuery
 
-__all__ = [
-    "Columns",
-    "as_words",
-    "column_options",
-    "noise_options",
-    "published_options",
-]
-
 _LEARNED = "learned"
 _SOURCE = "noisycount.source"
 _ERAS = ("pre-2017", "historical", "current")
@@ -44,9 +36,7 @@ _TIER = re.compile(r"(medium|higher)=([A-Z]{2}(?:,[A-Z]{2})*)")
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-def _each_once(
-    _: click.Context, __: click.Parameter, lists: Sequence[Sequence[str]]
-) -> tuple[str, ...]:
+def _each_once(_: click.Context, __: click.Parameter, lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """The names of all lists, each once."""
     names = tuple(chain.from_iterable(lists))
     if len(set(names)) < len(names):
@@ -69,18 +59,14 @@ def _parse_day(text: str) -> str:
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError:
-        raise ValueError(
-            f"must be a day such as 2024-05-01, or {', '.join(_ERAS)}, got {text!r}"
-        ) from None
+        raise ValueError(f"must be a day such as 2024-05-01, or {', '.join(_ERAS)}, got {text!r}") from None
 
 
 def _parse_tier(text: str) -> dict[str, str]:
     """The tier of countries, by their codes."""
     found = _TIER.fullmatch(text)
     if found is None:
-        raise ValueError(
-            f"must be medium or higher with codes of countries: medium=TR,UA, got {text!r}"
-        )
+        raise ValueError(f"must be medium or higher with codes of countries: medium=TR,UA, got {text!r}")
     return dict.fromkeys(found[2].split(","), found[1])
 
 
@@ -91,14 +77,10 @@ def _parse_prior(text: str) -> float | str:
     found = parse_number(text)
     if 0 < found < math.inf:
         return found
-    raise ValueError(
-        f"must be {_LEARNED}, or the concentration of each cell above 0, such as 1, got {text!r}"
-    )
+    raise ValueError(f"must be {_LEARNED}, or the concentration of each cell above 0, such as 1, got {text!r}")
 
 
-def as_words(
-    context: click.Context, _: click.Parameter, texts: tuple[str, ...]
-) -> tuple[float, ...]:
+def as_words(context: click.Context, _: click.Parameter, texts: tuple[str, ...]) -> tuple[float, ...]:
     """Noisy answers; beside a key of the ledger the name of a data set, which is kept for it."""
     if context.params.get("key") is None:
         try:
@@ -138,12 +120,7 @@ _OPTIONS_PUBLISHED = (
         metavar="COLUMNS",
         help="Its key columns from coarse to fine, county,town; an empty cell is a sum.",
     ),
-    click.option(
-        "--total",
-        type=Parsed(parse_count),
-        metavar="N",
-        help="How many records there are, if public.",
-    ),
+    click.option("--total", type=Parsed(parse_count), metavar="N", help="How many records there are, if public."),
     click.option(
         "--below",
         type=Parsed(_parse_threshold),
@@ -158,14 +135,10 @@ _OPTIONS_PUBLISHED = (
         help="How counts divide: a concentration for each cell, 1 if all tables are as likely.  "
         "[default: learned from the answers]",
     ),
-    click.option(
-        "--shares", "has_shares", is_flag=True, help="Tell each cell's share of the total,"
-    ),
+    click.option("--shares", "has_shares", is_flag=True, help="Tell each cell's share of the total,"),
     click.option("--ranks", "has_ranks", is_flag=True, help="and its rank, 1 for the largest."),
     click.option("--geocode", metavar="CODE", help="Of the census: which place,"),
-    click.option(
-        "--query", metavar="NAME", help='and which query, such as "votingage * hispanic".'
-    ),
+    click.option("--query", metavar="NAME", help='and which query, such as "votingage * hispanic".'),
     click.option(
         "--day",
         type=Parsed(_parse_day),
@@ -249,17 +222,13 @@ def column_options(command: Command) -> Command:
     return with_options(packed, _COLUMNS)  # type: ignore[no-any-return]  # what it was
 
 
-def _noises(
-    epsilons: Sequence[Fraction], noise: str | None, scales: Sequence[Fraction]
-) -> tuple[AdditiveNoise, ...]:
+def _noises(epsilons: Sequence[Fraction], noise: str | None, scales: Sequence[Fraction]) -> tuple[AdditiveNoise, ...]:
     """The noises that were typed; none where nothing was."""
     if epsilons and noise is None and not scales:
         return tuple(map(DiscreteLaplace.for_epsilon, epsilons))
     if not epsilons and (noise is None) == (not scales):
         return tuple(noise_of(noise or "", scale) for scale in scales)
-    raise click.UsageError(
-        "give either --epsilon, or both --noise and --scale, such as --noise gaussian --scale 10"
-    )
+    raise click.UsageError("give either --epsilon, or both --noise and --scale, such as --noise gaussian --scale 10")
 
 
 _NOISE = (
@@ -294,10 +263,6 @@ _COLUMNS = (
         metavar="FILE",
         help="A table of answers, each about a count of its own, refined one by one.",
     ),
-    click.option(
-        "--size-column", metavar="NAME", help="Instead of --size: its column of how many records,"
-    ),
-    click.option(
-        "--rate-column", metavar="NAME", help="and instead of --rate: its column of rates."
-    ),
+    click.option("--size-column", metavar="NAME", help="Instead of --size: its column of how many records,"),
+    click.option("--rate-column", metavar="NAME", help="and instead of --rate: its column of rates."),
 )

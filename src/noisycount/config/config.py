@@ -19,8 +19,6 @@ from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import Analyst, check_text
 from noisycount.release.dataset import Dataset
 
-__all__ = ["DEFAULT_BUDGET", "Config", "DatasetConfig"]
-
 DEFAULT_BUDGET = PureBudget(Fraction(2))
 
 
@@ -182,9 +180,7 @@ class Config:
             )
         return owners[0] if owners else DatasetConfig(name=str(place), source=place)
 
-    def table_of(
-        self, dataset: DatasetConfig, table: str | None, option: str = "--table"
-    ) -> DatasetConfig:
+    def table_of(self, dataset: DatasetConfig, table: str | None, option: str = "--table") -> DatasetConfig:
         """A data set, or the table of its file that was named, which is a data set of its own.
 
         Args:
@@ -196,8 +192,7 @@ class Config:
             return dataset
         if dataset.is_served:
             raise ConfigError(
-                f"{option} {table!r}: {str(dataset.source)!r} names its table behind the #: leave "
-                f"{option} out"
+                f"{option} {table!r}: {str(dataset.source)!r} names its table behind the #: leave {option} out"
             )
         if dataset.name in self.datasets:
             chosen = "no table" if dataset.table is None else f"the table {dataset.table!r}"

@@ -27,8 +27,6 @@ from noisycount.errors import ConfigError
 from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import Analyst, check_text
 
-__all__ = ["FILE_NAME", "TEMPLATE", "find", "load", "without_file"]
-
 FILE_NAME = "noisycount.toml"
 TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")
 LEDGER_KEYS = ("url", "head")
@@ -65,14 +63,7 @@ def load(path: Path) -> Config:
     _require_apart(path, datasets.values())
     analysts = {name: _analyst(name, table) for name, table in top.table("analysts").tables()}
     ledger = top.table("ledger")
-    return Config(
-        path,
-        _ledger_url(ledger),
-        datasets,
-        analysts,
-        _known_head(ledger),
-        service_in(top.table("server")),
-    )
+    return Config(path, _ledger_url(ledger), datasets, analysts, _known_head(ledger), service_in(top.table("server")))
 
 
 def without_file() -> Config:
@@ -88,9 +79,7 @@ def _ledger_url(table: TomlTable) -> str:
     if url is not None:
         return url
     # The value is left out on purpose: an address may hold a password.
-    raise ConfigError(
-        f'{table.path}: [{table.name}] url: names no lasting ledger; write "sqlite:///ledger.db"'
-    )
+    raise ConfigError(f'{table.path}: [{table.name}] url: names no lasting ledger; write "sqlite:///ledger.db"')
 
 
 def _known_head(table: TomlTable) -> Head | None:
@@ -146,9 +135,7 @@ def _why(table: TomlTable) -> str | None:
     why = table.text("why")
     if why is not None and not (why.isprintable() and len(why) <= _LONGEST_REASON):
         raise table.refusal(
-            "why",
-            f"must say the reason of the budget in 1 to {_LONGEST_REASON} printable"
-            " characters, or be left out",
+            "why", f"must say the reason of the budget in 1 to {_LONGEST_REASON} printable characters, or be left out"
         )
     return why
 
@@ -178,9 +165,7 @@ def _source(table: TomlTable) -> Source:
         raise table.refusal("source", "is no path of a file: leave the NUL character out") from None
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise table.refusal(
-                "source", "is a link that leads to itself: name the file that was meant"
-            ) from None
+            raise table.refusal("source", "is a link that leads to itself: name the file that was meant") from None
     return place.resolve()
 
 

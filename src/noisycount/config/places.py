@@ -13,34 +13,9 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from noisycount.config.toml_table import FILE_KEYS, TomlTable
-from noisycount.engines.places import (
-    SECONDS,
-    LakePlace,
-    ServedTable,
-    ServerPlace,
-    files_of,
-    is_lake,
-    is_server,
-)
+from noisycount.engines.places import SECONDS, LakePlace, ServedTable, ServerPlace, files_of, is_lake, is_server
 from noisycount.errors import ConfigError, SourceError
 from noisycount.ledger.entries import check_text
-
-__all__ = [
-    "NAME",
-    "SERVER_KEYS",
-    "Source",
-    "is_file",
-    "is_place",
-    "name_of",
-    "records_at",
-    "require_no_server",
-    "served_in",
-    "source_text",
-    "sqlite_file",
-    "sqlite_url",
-    "table_at",
-    "url_seen_from",
-]
 
 Source = Path | ServedTable  # where the records of a data set are
 

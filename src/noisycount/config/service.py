@@ -14,15 +14,6 @@ from noisycount.config.toml_table import TomlTable, suggestion
 from noisycount.frozen import frozen
 from noisycount.release.reply_tick import LONGEST, SHORTEST, ReplyTick
 
-__all__ = [
-    "ALGORITHMS",
-    "SERVICE_KEYS",
-    "OidcConfig",
-    "ServiceConfig",
-    "is_safe_address",
-    "service_in",
-]
-
 # Signatures that are checked with a public key, so that nobody who can check one can make one.
 ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -124,8 +115,7 @@ def _algorithms(table: TomlTable) -> tuple[str, ...]:
     for name in chosen:
         if name not in ALGORITHMS:
             raise table.refusal(
-                "algorithms",
-                f"{name!r} is not checked with a public key; {suggestion(name, ALGORITHMS)}",
+                "algorithms", f"{name!r} is not checked with a public key; {suggestion(name, ALGORITHMS)}"
             )
     return chosen
 
@@ -139,9 +129,7 @@ def _analysts(table: TomlTable) -> Mapping[str, OidcAnalyst]:
             raise said.refusal("subject", f"is that of {known[analyst.subject].name} already")
         known[analyst.subject] = analyst
     if not known:
-        raise table.refusal(
-            "NAME", "is missing: write [server.oidc.analysts.NAME] for each who may come"
-        )
+        raise table.refusal("NAME", "is missing: write [server.oidc.analysts.NAME] for each who may come")
     return MappingProxyType(known)
 
 

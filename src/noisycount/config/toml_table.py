@@ -19,8 +19,6 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import PARTS, Budget, budget_from
 from noisycount.query.schema import KINDS
 
-__all__ = ["FILE_KEYS", "TomlTable", "budget_in", "file_form_in", "kinds_in", "suggestion"]
-
 SHOWN_LENGTH = 60
 _LONGEST = 604_800  # seconds: a week
 
@@ -54,9 +52,7 @@ class TomlTable:
         except tomllib.TOMLDecodeError as error:
             raise ConfigError(f"{path} is not valid TOML: {error}; correct it there") from None
         except (ValueError, RecursionError):
-            raise ConfigError(
-                f"{path} holds a number too long or brackets too deep to read: shorten them"
-            ) from None
+            raise ConfigError(f"{path} holds a number too long or brackets too deep to read: shorten them") from None
         return cls(path, "", values)
 
     def refusal(self, key: str, problem: str) -> ConfigError:
@@ -196,9 +192,7 @@ def _column_form(stated: TomlTable, name: str) -> ColumnForm:
     """What the texts of one column stand for: a kind, or a table that says more."""
     value = stated.values[name]
     if not isinstance(value, dict) and not (isinstance(value, str) and value in KINDS):
-        raise stated.refusal(
-            name, f"is no kind: write one of {', '.join(KINDS)}, in quotes, or a table of parts"
-        )
+        raise stated.refusal(name, f"is no kind: write one of {', '.join(KINDS)}, in quotes, or a table of parts")
     try:
         return ColumnForm.of_parts(value if isinstance(value, dict) else {"kind": value})
     except SourceError as error:

@@ -3,8 +3,6 @@
 from importlib.resources import files
 from pathlib import Path
 
-__all__ = ["survey_path"]
-
 
 def survey_path() -> Path:
     """The Parquet file of the survey: one row a person and year, 5,912 persons.

@@ -12,7 +12,6 @@ from noisycount.display.texts import label_text
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["Cells", "arrow_stream", "free_name", "query_of"]
 
 Cells: TypeAlias = Sequence[int | float | str | bool | None]
 
@@ -40,9 +39,7 @@ def query_of(columns: Mapping[str, Cells], connection: "DuckDBPyConnection") -> 
         sql_type, values, missing = _typed(cells)
         given |= {f"v{place}": values, f"m{place}": missing}
         quoted = name.replace('"', '""')
-        selected.append(
-            f'CASE WHEN NOT m{place} THEN CAST(v{place} AS {sql_type}) END AS "{quoted}"'
-        )
+        selected.append(f'CASE WHEN NOT m{place} THEN CAST(v{place} AS {sql_type}) END AS "{quoted}"')
     connection.register("given", given)
     return f"SELECT {', '.join(selected)} FROM given"
 

@@ -10,22 +10,6 @@ from numbers import Rational
 
 from noisycount.validation import exact_text
 
-__all__ = [
-    "approximately",
-    "at_least",
-    "at_most",
-    "in_bytes",
-    "odds",
-    "odds_sentence",
-    "percent",
-    "plus_minus",
-    "rounded_down",
-    "rounded_up",
-    "signed",
-    "to_one_place",
-]
-
-
 _DIGITS = 3
 _SHORT = 8  # characters of a decimal that is shown as it is
 _PLAIN = Decimal("1e-4")  # smaller ones are read by their power of ten
@@ -193,8 +177,5 @@ def odds(epsilon: float | Fraction) -> str:
     if share < _LEAST_ODDS:
         least = 100 - _LEAST_ODDS
         return f"more than {least:f}:{_LEAST_ODDS:f}"
-    if share >= 1:
-        low = share.to_integral_value(ROUND_FLOOR)
-    else:
-        low = Context(prec=2, rounding=ROUND_FLOOR).plus(share)
+    low = share.to_integral_value(ROUND_FLOOR) if share >= 1 else Context(prec=2, rounding=ROUND_FLOOR).plus(share)
     return f"{100 - low:f}:{low:f}"

@@ -17,29 +17,6 @@ from noisycount.display.texts import printable, writable
 from noisycount.errors import NoisyCountError
 from noisycount.validation import state_at
 
-__all__ = [
-    "Done",
-    "Facts",
-    "check_regular",
-    "column_widths",
-    "draft",
-    "file_facts",
-    "json_text",
-    "line_width",
-    "new_file",
-    "output_encoding",
-    "print_drawing",
-    "print_facts",
-    "print_json",
-    "print_table",
-    "print_text",
-    "progress",
-    "seen_from_here",
-    "status",
-    "wrapped",
-    "writing",
-]
-
 _WORD = re.compile(r"\S+\s*")
 _NUMBER = re.compile(r"[^\w\s]*\d.*", re.DOTALL)
 _BREAKABLE = 24  # a longer word may break over lines, unless it is a number
@@ -75,10 +52,7 @@ def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None
     least = [max(map(_least_width, column)) for column in columns]
     room = width - _BETWEEN * len(columns) - 1
     while sum(widths) > room:
-        spare, place = max(
-            (have - need, place)
-            for place, (have, need) in enumerate(zip(widths, least, strict=True))
-        )
+        spare, place = max((have - need, place) for place, (have, need) in enumerate(zip(widths, least, strict=True)))
         if not spare:
             return None
         widths[place] -= 1
@@ -90,10 +64,7 @@ def _least_width(cell: str) -> int:
     if _NUMBER.fullmatch(cell):
         return cell_len(cell)
     return max(
-        (
-            cell_len(word) if _NUMBER.fullmatch(word) else min(cell_len(word), _BREAKABLE)
-            for word in cell.split()
-        ),
+        (cell_len(word) if _NUMBER.fullmatch(word) else min(cell_len(word), _BREAKABLE) for word in cell.split()),
         default=1,
     )
 
@@ -219,9 +190,7 @@ def _rule(widths: Sequence[int], characters: str) -> str:
     return f"{left}{crossing.join(dash * (width + 2) for width in widths)}{right}"
 
 
-def _print_row(
-    cells: Sequence[str], widths: Sequence[int], bar: str, *, is_header: bool = False
-) -> None:
+def _print_row(cells: Sequence[str], widths: Sequence[int], bar: str, *, is_header: bool = False) -> None:
     """A row, in as many lines as its longest cell needs; the header stands at its lowest."""
     parts = [_folded(cell, width) for cell, width in zip(cells, widths, strict=True)]
     most = max(map(len, parts))
@@ -229,10 +198,7 @@ def _print_row(
         missing = [""] * (most - len(part))
         part[:] = missing + part if is_header else part + missing
     for line in zip(*parts, strict=True):
-        padded = [
-            f" {cell}{' ' * (width - cell_len(cell))} "
-            for cell, width in zip(line, widths, strict=True)
-        ]
+        padded = [f" {cell}{' ' * (width - cell_len(cell))} " for cell, width in zip(line, widths, strict=True)]
         click.echo(f"{bar}{bar.join(map(_bold, padded) if is_header else padded)}{bar}")
 
 
@@ -303,9 +269,7 @@ def new_file(path: Path, option: str) -> Iterator[TextIO]:
     except FileExistsError:
         raise NoisyCountError(f"{option} {str(path)!r} exists already: name another file") from None
     except OSError as error:
-        raise NoisyCountError(
-            f"{option} {str(path)!r} cannot be written ({error.strerror})"
-        ) from None
+        raise NoisyCountError(f"{option} {str(path)!r} cannot be written ({error.strerror})") from None
 
 
 def check_regular(file: Path) -> None:
@@ -322,9 +286,7 @@ def writing(file: Path) -> Iterator[None]:
         check_regular(file)
         yield
     except OSError as error:
-        raise NoisyCountError(
-            f"{str(file)!r} cannot be written ({error.strerror}): name another file"
-        ) from None
+        raise NoisyCountError(f"{str(file)!r} cannot be written ({error.strerror}): name another file") from None
 
 
 @contextmanager

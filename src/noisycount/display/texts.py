@@ -15,23 +15,6 @@ import unicodedata
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import prod
 
-__all__ = [
-    "ALL_KEYS",
-    "OTHER_KEYS",
-    "REPLACING",
-    "label_text",
-    "listed_text",
-    "pasteable",
-    "printable",
-    "summed_texts",
-    "told_name",
-    "told_names",
-    "toml_key",
-    "toml_value",
-    "without_passwords",
-    "writable",
-]
-
 ALL_KEYS = "all"  # in place of a key over which is summed, where the sum is of all that match
 MISSING = "(missing)"  # the key of missing values
 OTHER_KEYS = "(other)"  # all keys that were not listed
@@ -63,9 +46,7 @@ def listed_text(labels: Sequence[object]) -> str:
     return f"all of {named}" if is_named else f"all {len(labels):,} listed"
 
 
-def summed_texts(
-    cells: Iterable[tuple[Hashable, Sequence[Hashable]]],
-) -> Mapping[Hashable, tuple[str, ...]]:
+def summed_texts(cells: Iterable[tuple[Hashable, Sequence[Hashable]]]) -> Mapping[Hashable, tuple[str, ...]]:
     """For each sum what stands for the keys over which it runs, one text a column.
 
     Args:

@@ -23,17 +23,11 @@ from typing import Any
 from noisycount.display.numbers import approximately, signed
 from noisycount.validation import exact_text
 
-__all__ = ["MOST_ROWS", "Shown", "line", "plain", "row_table", "short", "table"]
-
 MOST_ROWS = 30  # more rows than these are better told by their number
 
 
 def row_table(
-    caption: str,
-    header: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    notes: Iterable[str],
-    left_out: int = 0,
+    caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str], left_out: int = 0
 ) -> str:
     """A table of texts with notes below; every text is escaped.
 
@@ -216,10 +210,7 @@ def table(name: str, facts: Mapping[str, object]) -> str:
         >>> table("Release", {"answer": 1012})
         '<table><caption>Release</caption><tr><th>answer</th><td>1,012</td></tr></table>'
     """
-    rows = (
-        f"<tr><th>{escape(key.replace('_', ' '))}</th><td>{_cell(value)}</td></tr>"
-        for key, value in facts.items()
-    )
+    rows = (f"<tr><th>{escape(key.replace('_', ' '))}</th><td>{_cell(value)}</td></tr>" for key, value in facts.items())
     return f"<table><caption>{escape(name)}</caption>{''.join(rows)}</table>"
 
 

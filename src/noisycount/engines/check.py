@@ -12,8 +12,6 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
-__all__ = ["EXAMPLES", "FEW", "Check", "Closing", "ColumnCheck", "Identity", "require_readable"]
-
 
 @frozen
 class Identity:

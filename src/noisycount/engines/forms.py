@@ -12,14 +12,6 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, ZONED, Kind
 
-__all__ = [
-    "BLANKS",
-    "ColumnForm",
-    "FileForm",
-    "by_ending",
-    "date_pattern",
-]
-
 Choice = TypeVar("Choice")
 
 
@@ -36,9 +28,7 @@ def by_ending(path: Path, choices: Mapping[str, Choice]) -> Choice:
     ending = "".join(path.suffixes[-2:]) if packed else path.suffix
     choice = choices.get(ending.lower())
     if choice is None:
-        raise SourceError(
-            f"{str(path)!r} has the unknown extension {ending!r}: use {', '.join(choices)}"
-        )
+        raise SourceError(f"{str(path)!r} has the unknown extension {ending!r}: use {', '.join(choices)}")
     return choice
 
 
@@ -176,13 +166,9 @@ class FileForm(Shown):
 
     def __post_init__(self) -> None:
         if self.encoding is not None and not _is_encoding(self.encoding):
-            raise SourceError(
-                f'encoding must be one that Python knows, such as "cp1252", got {self.encoding!r}'
-            )
+            raise SourceError(f'encoding must be one that Python knows, such as "cp1252", got {self.encoding!r}')
         if self.delimiter is not None and not re.fullmatch(r'[^"\r\n\0]', self.delimiter):
-            raise SourceError(
-                f'delimiter must be one character, such as ";", got {self.delimiter!r}'
-            )
+            raise SourceError(f'delimiter must be one character, such as ";", got {self.delimiter!r}')
         if self.skip is not None and not 0 <= self.skip <= 1000:  # noqa: PLR2004 - lines of titles
             raise SourceError(f"skip must be from 0 to 1000 lines, got {self.skip}")
 

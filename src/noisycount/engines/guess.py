@@ -7,8 +7,6 @@ from noisycount.engines.forms import BLANKS, ColumnForm
 from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, Kind, Spelling
 
-__all__ = ["MISSING_WORDS", "Guess", "guessed_form", "guessed_of_types"]
-
 # What programs and clerks write where there is no value.
 MISSING_WORDS = (
     *("NA", "N/A", "#N/A", "NaN", "NULL", "None", "nil", "-", "--", "?", "."),

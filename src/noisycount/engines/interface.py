@@ -14,8 +14,6 @@ from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, Part
 from noisycount.query.predicate import Column, Predicate, columns
 from noisycount.query.schema import Kind, Schema
 
-__all__ = ["CheckedSource", "Source", "TypedSource", "require_known_columns", "require_known_parts"]
-
 
 class Source(Protocol):
     """Private records that can be counted, and must be closed; a context manager closes itself."""
@@ -118,10 +116,7 @@ class Source(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None: ...
 
 
@@ -158,9 +153,7 @@ def require_known_columns(predicates: Iterable[Predicate], schema: Mapping[str, 
         _require_known(columns(predicate), schema, "predicates read")
 
 
-def require_known_parts(
-    parts: Iterable[Part], where: Predicate | None, schema: Mapping[str, Kind]
-) -> None:
+def require_known_parts(parts: Iterable[Part], where: Predicate | None, schema: Mapping[str, Kind]) -> None:
     """The refusal of tables that are of anything but the columns of a schema.
 
     Args:
@@ -179,8 +172,7 @@ def _require_known(named: Iterable[Column], schema: Mapping[str, Kind], use: str
     for column in named:
         if schema.get(column.name) is not column.kind:
             raise SourceError(
-                f"{use} {column}, which questions may not use here: "
-                "parse them against the schema of this source"
+                f"{use} {column}, which questions may not use here: parse them against the schema of this source"
             )
 
 

@@ -14,19 +14,9 @@ from noisycount.engines.interface import require_known_columns, require_known_pa
 from noisycount.engines.truth import Record, kept_groups, ordered, truth, unit_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.query.grouping import (
-    OUTSIDE,
-    CellQuestion,
-    Key,
-    KeyCounts,
-    KeyQuestion,
-    Part,
-    Plain,
-)
+from noisycount.query.grouping import OUTSIDE, CellQuestion, Key, KeyCounts, KeyQuestion, Part, Plain
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind, Schema
-
-__all__ = ["MemorySource", "Unit", "cell_counts", "key_counts"]
 
 _BATCH = 100_000  # groups
 
@@ -48,13 +38,9 @@ Keys: TypeAlias = tuple[Key, ...]
 UnitOf: TypeAlias = Callable[[int, Record], Unit]
 
 
-def cell_counts(
-    records: Sequence[Record], unit_of: UnitOf, question: CellQuestion
-) -> list[NDArray[np.int64]]:
+def cell_counts(records: Sequence[Record], unit_of: UnitOf, question: CellQuestion) -> list[NDArray[np.int64]]:
     """The true counts of a table; see ``Source.count_cells``."""
-    cells: dict[Keys | None, int] = {
-        question.keys.key(cell): cell for cell in range(len(question.keys))
-    }
+    cells: dict[Keys | None, int] = {question.keys.key(cell): cell for cell in range(len(question.keys))}
     if question.has_other:
         cells[None] = len(cells)
     found: dict[Unit, set[Keys | None]] = defaultdict(set)
@@ -62,9 +48,7 @@ def cell_counts(
         group = keys if keys in cells else None
         if group in cells:
             found[unit].add(group)
-    units: list[list[set[Hashable]]] = [
-        [set() for _ in range(level.size)] for level in question.levels
-    ]
+    units: list[list[set[Hashable]]] = [[set() for _ in range(level.size)] for level in question.levels]
     for unit, groups in found.items():
         for group in kept_groups(groups, unit.text, question.most, question.salt):
             for level, nodes in zip(question.levels, units, strict=True):
@@ -73,9 +57,7 @@ def cell_counts(
     return [np.array([len(node) for node in nodes], np.int64) for nodes in units]
 
 
-def key_counts(
-    records: Sequence[Record], unit_of: UnitOf, question: KeyQuestion
-) -> Iterator[KeyCounts]:
+def key_counts(records: Sequence[Record], unit_of: UnitOf, question: KeyQuestion) -> Iterator[KeyCounts]:
     """The groups that have units; see ``Source.count_keys``."""
     found: dict[Unit, set[Keys]] = defaultdict(set)
     for unit, keys in _groups(records, unit_of, question.parts, question.where):
@@ -226,7 +208,5 @@ class MemorySource(Closing):
 def _value(record: Record, number: int, name: str, kind: Kind) -> object:
     value = record.get(name)
     if value is not None and not kind.holds(value):
-        raise SourceError(
-            f"records[{number}][{name!r}] is not {kind.value}: give {kind.example}, or None"
-        )
+        raise SourceError(f"records[{number}][{name!r}] is not {kind.value}: give {kind.example}, or None")
     return float(value) if kind is Kind.REAL and isinstance(value, int) else value

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from noisycount.engines.spark.source import SparkSource
     from noisycount.engines.sql.source import SqlSource
 
-__all__ = ["bench_of", "files", "frames", "served"]
-
 
 def files() -> "type[DuckDBSource]":
     """The engine of files, folders and lakes: its `found`, `of_copy`, `of_lake` and `checked`."""
@@ -60,9 +58,7 @@ def served(  # noqa: PLR0913 - one argument a property of the records
         return files().of_lake(place, unit=unit, columns=columns, seconds=seconds)
     from noisycount.engines.conformance.suite import suite_hash  # noqa: PLC0415 - on first use
 
-    source = _server_engine(place).open(
-        place, unit=unit, columns=columns, seconds=seconds, uses_indexes=uses_indexes
-    )
+    source = _server_engine(place).open(place, unit=unit, columns=columns, seconds=seconds, uses_indexes=uses_indexes)
     try:
         require_certified(place.shown, source.identity, suite_hash(), certificates)
     except SourceError:
@@ -107,7 +103,6 @@ def _spark(place: ServerPlace) -> "type[SparkSource]":
         from noisycount.engines.spark.source import SparkSource  # noqa: PLC0415 - on first use
     except ImportError:
         raise SourceError(
-            f"{place.shown!r} is counted by Spark, of which a part is missing: "
-            f"{extra_words('spark')}"
+            f"{place.shown!r} is counted by Spark, of which a part is missing: {extra_words('spark')}"
         ) from None
     return SparkSource

@@ -16,28 +16,13 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.validation import state_at
 
-__all__ = [
-    "COLUMNAR",
-    "SECONDS",
-    "LakePlace",
-    "ServedTable",
-    "ServerPlace",
-    "files_of",
-    "is_lake",
-    "is_server",
-    "is_several",
-    "state_of",
-]
-
 # How an address of a table is written.
 EXAMPLE = "postgresql+psycopg://user@host/database#schema.table"
 SPARK = ("spark", "sc")  # the schemes of a cluster
 _START = re.compile(r"(?P<engine>[A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9_]+)?://")
 _USER = re.compile(r"(?P<user>[^:/@?#]*)(:(?P<password>[^@]*))?@")  # as SQLAlchemy reads it
 
-_REST = re.compile(
-    r"(?P<host>\[[^\]/?#]*\]|[^:/?#]*)(:(?P<port>[0-9]*))?(?P<path>/[^?#]*)?(\?(?P<query>[^#]*))?"
-)
+_REST = re.compile(r"(?P<host>\[[^\]/?#]*\]|[^:/?#]*)(:(?P<port>[0-9]*))?(?P<path>/[^?#]*)?(\?(?P<query>[^#]*))?")
 
 _WHERE = {"host", "hostaddr", "port", "dbname", "service", "service_name", "http_path", "catalog"}
 
@@ -179,9 +164,7 @@ def files_of(place: Path) -> tuple[Path, ...]:
     except (OSError, ValueError, NotImplementedError):
         files = ()
     if not files:
-        raise SourceError(
-            f"{str(place)!r} does not exist, or holds no Parquet file: check its path"
-        )
+        raise SourceError(f"{str(place)!r} does not exist, or holds no Parquet file: check its path")
     return files
 
 
@@ -240,9 +223,7 @@ class LakePlace:
         """
         match = _ADDRESS.fullmatch(text)
         if match is None or not match["rest"].strip("/"):
-            raise SourceError(
-                "the address of the files cannot be read: write it as s3://bucket/visits/*.parquet"
-            )
+            raise SourceError("the address of the files cannot be read: write it as s3://bucket/visits/*.parquet")
         scheme, rest = match["scheme"].lower(), match["rest"]
         if scheme in {"http", "https"}:
             rest = rest.rpartition("@")[2]
@@ -294,9 +275,7 @@ class ServerPlace:
         """
         address = Address.read(text)
         if not address.table:
-            raise SourceError(
-                f"{address.shown!r} names no table: write it behind a #, as {EXAMPLE}"
-            )
+            raise SourceError(f"{address.shown!r} names no table: write it behind a #, as {EXAMPLE}")
         return cls(address.url, address.table, f"{address.shown}#{address.table}")
 
     @property

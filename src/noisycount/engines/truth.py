@@ -32,17 +32,6 @@ from noisycount.query.predicate import (
     Range,
 )
 
-__all__ = [
-    "OTHER",
-    "Record",
-    "group_text",
-    "kept_groups",
-    "ordered",
-    "salt_text",
-    "truth",
-    "unit_text",
-]
-
 OTHER = "other"
 """What stands for the keys of the group of all that is not listed."""
 
@@ -191,8 +180,7 @@ def ordered(value: object) -> object:
 def _pattern(pattern: str) -> re.Pattern[str]:
     """The regular expression of a like pattern, which never tries a part twice."""
     first, *rest = (
-        "".join("." if character == "_" else re.escape(character) for character in part)
-        for part in pattern.split("%")
+        "".join("." if character == "_" else re.escape(character) for character in part) for part in pattern.split("%")
     )
     middle = "".join(f"(?>.*?{part})" for part in rest[:-1])
     return re.compile(first + middle + "".join(f".*{part}" for part in rest[-1:]), re.DOTALL)

@@ -17,13 +17,7 @@ from urllib.parse import quote, unquote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import (
-    ArgumentError,
-    DBAPIError,
-    DisconnectionError,
-    OperationalError,
-    SQLAlchemyError,
-)
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -32,8 +26,6 @@ from noisycount.frozen import frozen
 from noisycount.ledger.chain import RESTORE, Head
 from noisycount.ledger.storage import is_made, make, require_no_row, upgrade
 from noisycount.validation import state_at
-
-__all__ = ["LedgerAddress", "check_server", "make_file", "make_table", "refusals"]
 
 _WAIT = "30"
 _SECONDS = r"[0-9]{1,6}(\.[0-9]{1,3})?"
@@ -117,13 +109,9 @@ class LedgerAddress:
     def sqlite_engine(self, file: Path, mode: str) -> Engine:
         """The connections to a SQLite file: `ro` reads, `rw` also writes, `rwc` also makes."""
         url = URL.create(
-            "sqlite",
-            database=f"file:{quote(str(file))}",
-            query={"uri": "true", "mode": mode, "timeout": self.wait},
+            "sqlite", database=f"file:{quote(str(file))}", query={"uri": "true", "mode": mode, "timeout": self.wait}
         )
-        engine = create_engine(
-            url, connect_args={"isolation_level": None}, pool_timeout=float(self.wait)
-        )
+        engine = create_engine(url, connect_args={"isolation_level": None}, pool_timeout=float(self.wait))
         event.listen(engine, "connect", _configure_sqlite)
         _follow(engine, file)
         event.listen(engine, "begin", _begin)
@@ -131,9 +119,7 @@ class LedgerAddress:
 
     def _postgresql_engine(self) -> Engine:
         options = {name: value for name, value in self.url.query.items() if name != "timeout"}
-        url = self.url.set(
-            drivername="postgresql+psycopg", query={"connect_timeout": "10", **options}
-        )
+        url = self.url.set(drivername="postgresql+psycopg", query={"connect_timeout": "10", **options})
         try:
             engine = create_engine(
                 url,
@@ -144,9 +130,7 @@ class LedgerAddress:
                 hide_parameters=True,
             )
         except ImportError:
-            raise LedgerError(
-                f"{self.place} needs the package psycopg; {extra_words('postgres')}"
-            ) from None
+            raise LedgerError(f"{self.place} needs the package psycopg; {extra_words('postgres')}") from None
         event.listen(engine, "begin", _begin)
         milliseconds = round(float(self.wait) * 1000)
         return engine.execution_options(
@@ -209,9 +193,7 @@ def _names_a_database(url: URL) -> bool:
 def _allowed(query: Mapping[str, object], options: Mapping[str, str]) -> bool:
     """Whether every option of an address is known, given once, and has a value it may have."""
     return all(
-        isinstance(value, str)
-        and value.isprintable()
-        and re.fullmatch(options.get(name, "(?!)"), value)
+        isinstance(value, str) and value.isprintable() and re.fullmatch(options.get(name, "(?!)"), value)
         for name, value in query.items()
     )
 
@@ -313,9 +295,7 @@ def refusals(place: str) -> Iterator[None]:
         raise LedgerError(f"{place} {_NO_SERVER}") from None
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else type(error).__name__
-        raise LedgerError(
-            f"{place} cannot be used ({why}); check its name, its folder and its disk"
-        ) from None
+        raise LedgerError(f"{place} cannot be used ({why}); check its name, its folder and its disk") from None
 
 
 def _reason(error: SQLAlchemyError) -> str:
@@ -340,9 +320,7 @@ _ABANDONED = 60  # seconds: a draft is written in a fraction of one
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
-def make_file(
-    address: LedgerAddress, file: Path, *, create: bool, known_head: Head | None = None
-) -> None:
+def make_file(address: LedgerAddress, file: Path, *, create: bool, known_head: Head | None = None) -> None:
     """Make the file of a ledger if there is none and there shall be one.
 
     The file is made under another name and appears under its own when it is whole: so an empty
@@ -374,8 +352,7 @@ def _is_there(address: LedgerAddress, file: Path) -> bool:
         raise LedgerError(f"ledger folder {str(file.parent)!r} does not exist; make it first")
     if state is not None and stat.S_ISREG(state.st_mode) and state.st_size == 0:
         raise LedgerError(
-            f"{address.place} is empty, as no ledger is; {RESTORE}, or remove the file if"
-            " nothing was asked yet"
+            f"{address.place} is empty, as no ledger is; {RESTORE}, or remove the file if nothing was asked yet"
         )
     return state is not None
 
@@ -387,9 +364,7 @@ def check_server(connection: Connection, place: str) -> None:
     for setting, needed in (("fsync", "on"), ("server_encoding", "UTF8")):
         found = connection.exec_driver_sql(f"SHOW {setting}").scalar_one()
         if found != needed:
-            raise LedgerError(
-                f"{place} has a server whose {setting} is {found!r}; set it to {needed!r}"
-            )
+            raise LedgerError(f"{place} has a server whose {setting} is {found!r}; set it to {needed!r}")
 
 
 def make_table(connection: Connection, place: str) -> None:

@@ -20,19 +20,6 @@ from noisycount.validation import (
     rational,
 )
 
-__all__ = [
-    "PARTS",
-    "ApproximateBudget",
-    "Budget",
-    "ConcentratedBudget",
-    "Loss",
-    "PureBudget",
-    "Written",
-    "budget_from",
-    "budget_of",
-    "price_within",
-]
-
 _NONE = Fraction(0)
 
 
@@ -99,9 +86,7 @@ class Loss(Shown):
             rho: The sum of the ρ.
             delta: None: no answer had a δ.
         """
-        return cls._of_exact(
-            optional_value(epsilon), exact_value(rho), optional_value(delta) or _NONE
-        )
+        return cls._of_exact(optional_value(epsilon), exact_value(rho), optional_value(delta) or _NONE)
 
     @property
     def text(self) -> str:
@@ -412,9 +397,7 @@ class ApproximateBudget(Budget):
         """Whether answers of this loss together keep to the budget."""
         if total.delta > self.for_keys:
             return False
-        return (total.epsilon is not None and total.epsilon <= self.epsilon) or (
-            total.rho <= self.rho
-        )
+        return (total.epsilon is not None and total.epsilon <= self.epsilon) or (total.rho <= self.rho)
 
     def obstacle(self, price: Loss, whose: str) -> str | None:
         """Why such an answer can never be paid for, and what can be done; None where it can."""
@@ -424,10 +407,7 @@ class ApproximateBudget(Budget):
                 " give it for_keys, or list the keys"
             )
         if price.epsilon is None and not self.rho:
-            return (
-                f"the budget {self.text} of {whose} leaves no δ for Gaussian noise:"
-                " give it a smaller for_keys"
-            )
+            return f"the budget {self.text} of {whose} leaves no δ for Gaussian noise: give it a smaller for_keys"
         return None
 
     def left(self, spent: Loss) -> Fraction:

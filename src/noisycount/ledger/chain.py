@@ -14,33 +14,6 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Repeat, Request, TableAnswer, check_text
 from noisycount.validation import exact_text, optional_text, optional_value
 
-__all__ = [
-    "ANSWER",
-    "COLUMNS",
-    "DEBIT",
-    "DESCRIPTION",
-    "LATER_COLUMNS",
-    "PRICE_COLUMNS",
-    "REPEAT",
-    "REPLY",
-    "RESTORE",
-    "Head",
-    "Row",
-    "answer_columns",
-    "answer_of",
-    "chained",
-    "check_description",
-    "damaged",
-    "debit_columns",
-    "entry_of",
-    "later_columns",
-    "repeat_columns",
-    "repeat_of",
-    "reply_columns",
-    "row_hash",
-    "unit_of",
-]
-
 RESTORE = "restore it from a copy that holds every debit"
 Row = Mapping[str, Any]
 DEBIT, ANSWER, DESCRIPTION, REPLY = "debit", "answer", "description", "reply"
@@ -59,9 +32,7 @@ PRICE_COLUMNS = ("rho", "delta", "spent_delta", "analyst_delta")
 LATER_COLUMNS = (*PRICE_COLUMNS, "purpose")
 _HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{32,64})")
 
-_HEAD_FORM = (
-    "be a number, a colon and 32 to 64 hexadecimal digits, as `noisycount ledger verify` prints it"
-)
+_HEAD_FORM = "be a number, a colon and 32 to 64 hexadecimal digits, as `noisycount ledger verify` prints it"
 
 _NOTHING = "0" * 64
 _JSON = json.JSONEncoder(default=repr)
@@ -234,9 +205,7 @@ def entry_of(row: Row, answer: str | None) -> Entry:
             made=datetime.fromisoformat(row["made"]),
             answer=None if answer is None else answer_of(answer),
             analyst=row["analyst"],
-            analyst_spent=Loss.read(
-                row["analyst_spent"], row["analyst_rho"], row.get("analyst_delta")
-            ),
+            analyst_spent=Loss.read(row["analyst_spent"], row["analyst_rho"], row.get("analyst_delta")),
             purpose=row.get("purpose"),
         )
     except (TypeError, AttributeError) as error:

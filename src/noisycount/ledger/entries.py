@@ -27,22 +27,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "ANALYST",
-    "Analyst",
-    "Counts",
-    "Entry",
-    "Repeat",
-    "Request",
-    "TableAnswer",
-    "asked_of",
-    "asked_part",
-    "asks_for_table",
-    "check_purpose",
-    "check_text",
-    "check_type",
-    "storable_answer",
-]
 
 Counts: TypeAlias = "NDArray[np.int64]"
 Keys = list[list[int | str | bool | None]]

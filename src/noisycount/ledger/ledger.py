@@ -12,13 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, func, select
 from noisycount.display.values import Shown
 from noisycount.errors import LedgerError, ReuseError
 from noisycount.frozen import frozen
-from noisycount.ledger.address import (
-    LedgerAddress,
-    check_server,
-    make_file,
-    make_table,
-    refusals,
-)
+from noisycount.ledger.address import LedgerAddress, check_server, make_file, make_table, refusals
 from noisycount.ledger.budget import Budget, Loss, budget_of
 from noisycount.ledger.chain import (
     DEBIT,
@@ -42,25 +36,9 @@ from noisycount.ledger.entries import (
     storable_answer,
 )
 from noisycount.ledger.replies import Replies, check_older, digests_of
-from noisycount.ledger.state import (
-    LedgerState,
-    Verification,
-    entries_of,
-    time_of_debit,
-    totals,
-    verification,
-)
-from noisycount.ledger.storage import (
-    LEDGER,
-    all_rows,
-    check_structure,
-    is_made,
-    keys_of,
-    require_row,
-)
+from noisycount.ledger.state import LedgerState, Verification, entries_of, time_of_debit, totals, verification
+from noisycount.ledger.storage import LEDGER, all_rows, check_structure, is_made, keys_of, require_row
 from noisycount.ledger.transactions import AttachedWrite, Transactions, lock_out_writers
-
-__all__ = ["Ledger", "Selected", "Selection"]
 
 
 def _now() -> datetime:
@@ -266,9 +244,7 @@ class Ledger(Shown):
         forms = request.forms(formers)
         return self.transactions.noted(lambda state: state.key_of(forms) in state.answers)
 
-    def store(
-        self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None
-    ) -> Entry:
+    def store(self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None) -> Entry:
         """The entry with its answer for ever: this one, unless one was stored before.
 
         Args:
@@ -360,9 +336,7 @@ class Ledger(Shown):
             formers: As for `reserve`.
         """
         forms = request.forms(formers)
-        return self.transactions.found(
-            lambda connection, state: state.entry(connection, state.key_of(forms))
-        )
+        return self.transactions.found(lambda connection, state: state.entry(connection, state.key_of(forms)))
 
     def asking(self, dataset: str, text: str) -> list[Entry]:
         """The debits of a data set whose questions hold a text, oldest first."""

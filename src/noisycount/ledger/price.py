@@ -15,17 +15,6 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.validation import Exactly, exact_delta, exact_epsilon
 
-__all__ = [
-    "NeighbourRelation",
-    "NoisyLevels",
-    "TablePrice",
-    "approximate_loss",
-    "histogram_charge",
-    "neighbours_of_size",
-    "odds_of",
-    "odds_of_all",
-]
-
 
 class NeighbourRelation(Enum):
     """How two data sets differ that an outsider must not tell apart, by how many units change.
@@ -83,9 +72,7 @@ USUAL_DELTA = Fraction(1, 10**6)  # the δ at which ρ is told in ε where nobod
 _Told = tuple[float | Fraction, Fraction]
 
 
-def odds_of(
-    loss: Loss, protected: str, replaced: Loss | None = None, delta: Fraction | None = None
-) -> str:
+def odds_of(loss: Loss, protected: str, replaced: Loss | None = None, delta: Fraction | None = None) -> str:
     """The odds that a guess about one person or row may become, and with which probability more.
 
     An (ε, δ)-differentially private answer tells no more than one that gives the person away with
@@ -106,7 +93,7 @@ def odds_of(
         'a 50:50 guess about one person becomes at most 74:26'
         >>> odds_of(Loss.of(Fraction(1), Fraction(1, 10**6)), "row")
         'a 50:50 guess about one row becomes at most 74:26, or the row is given away with probability 1e-06'
-    """  # noqa: E501 - a sentence in one piece
+    """
     epsilon, chance = approximate_loss(loss, delta)
     sentence = odds_sentence(epsilon, protected)
     if replaced is not None and replaced != loss:
@@ -189,13 +176,7 @@ class TablePrice:
 
     @classmethod
     def of(
-        cls,
-        noise: object,
-        epsilon: Exactly | None,
-        rho: Exactly | None,
-        delta: Exactly | None,
-        *,
-        is_hidden: bool,
+        cls, noise: object, epsilon: Exactly | None, rho: Exactly | None, delta: Exactly | None, *, is_hidden: bool
     ) -> "TablePrice":
         """The price of a table.
 
@@ -216,53 +197,33 @@ class TablePrice:
             return cls._laplace(epsilon, rho, chance, is_hidden=is_hidden)
         if noise is DiscreteGaussian:
             return cls._gaussian(epsilon, rho, chance, is_hidden=is_hidden)
-        raise ValueError(
-            f"noise must be DiscreteLaplace or DiscreteGaussian, the class, got {short(noise)}"
-        )
+        raise ValueError(f"noise must be DiscreteLaplace or DiscreteGaussian, the class, got {short(noise)}")
 
     @classmethod
     def _laplace(
-        cls,
-        epsilon: Exactly | None,
-        rho: Exactly | None,
-        delta: Fraction | None,
-        *,
-        is_hidden: bool,
+        cls, epsilon: Exactly | None, rho: Exactly | None, delta: Fraction | None, *, is_hidden: bool
     ) -> "TablePrice":
         if rho is not None or epsilon is None:
             remedy = "give it" if rho is None else "give it, and leave rho out"
             raise ValueError(f"epsilon is the price of Laplace noise, such as '0.5': {remedy}")
         if delta is not None and not is_hidden:
-            raise ValueError(
-                "delta is for hidden keys or Gaussian noise: leave it out, as all keys are known"
-            )
+            raise ValueError("delta is for hidden keys or Gaussian noise: leave it out, as all keys are known")
         price = exact_epsilon(epsilon)
         return cls(DiscreteLaplace, Loss.of(price, delta or Fraction(0)), delta or Fraction(0))
 
     @classmethod
     def _gaussian(
-        cls,
-        epsilon: Exactly | None,
-        rho: Exactly | None,
-        delta: Fraction | None,
-        *,
-        is_hidden: bool,
+        cls, epsilon: Exactly | None, rho: Exactly | None, delta: Fraction | None, *, is_hidden: bool
     ) -> "TablePrice":
         if (epsilon is None) == (rho is None):
-            raise ValueError(
-                "rho is the price of Gaussian noise, such as '0.1': give it, or epsilon with delta"
-            )
+            raise ValueError("rho is the price of Gaussian noise, such as '0.1': give it, or epsilon with delta")
         hidden = delta or Fraction(0) if is_hidden else Fraction(0)
         if rho is not None:
             if delta is not None and not is_hidden:
                 raise ValueError("delta must not be given with rho, unless keys are hidden")
-            return cls(
-                DiscreteGaussian, Loss.concentrated(exact_epsilon(rho, "rho"), hidden), hidden
-            )
+            return cls(DiscreteGaussian, Loss.concentrated(exact_epsilon(rho, "rho"), hidden), hidden)
         if delta is None or epsilon is None:
-            raise ValueError(
-                "delta is missing: epsilon of Gaussian noise needs one, such as '1e-6'"
-            )
+            raise ValueError("delta is missing: epsilon of Gaussian noise needs one, such as '1e-6'")
         hidden /= 2
         implied = rho_within(exact_epsilon(epsilon), delta - hidden)
         loss = Loss.concentrated(implied, hidden)

@@ -21,12 +21,7 @@ from noisycount.ledger.state import LedgerState, entries_of
 from noisycount.ledger.storage import REPLIES, all_rows
 from noisycount.ledger.transactions import AttachedWrite, Transactions
 
-__all__ = ["Replies", "Reply", "check_older", "digests_of"]
-
-_ADDED = (
-    "INSERT INTO replies (name, dataset, request, reply) VALUES ({marks})"
-    " ON CONFLICT (name) DO NOTHING"
-)
+_ADDED = "INSERT INTO replies (name, dataset, request, reply) VALUES ({marks}) ON CONFLICT (name) DO NOTHING"
 
 _OF_NAME = select(REPLIES).where(REPLIES.c.name == bindparam("name"))
 _QUICKLY = 1  # of zlib's levels
@@ -171,9 +166,7 @@ def _faults(connection: Connection, rows: Iterable[Any]) -> Iterator[tuple[Any, 
         yield row, _fault(row, *_counts_and_tables([answers[row.name]]) if is_own else known)
 
 
-def _counts_and_tables(
-    answers: Iterable[int | TableAnswer | None],
-) -> tuple[set[int], list[Counter[int]]]:
+def _counts_and_tables(answers: Iterable[int | TableAnswer | None]) -> tuple[set[int], list[Counter[int]]]:
     """The counts among some answers, and how often each count is in a table."""
     counts, tables = set[int](), list[Counter[int]]()
     for answer in answers:

@@ -36,8 +36,6 @@ from noisycount.ledger.entries import Analyst, Entry, Repeat, Request, TableAnsw
 from noisycount.ledger.storage import row_at, rows_from
 from noisycount.validation import exact_text
 
-__all__ = ["LedgerState", "Verification", "entries_of", "time_of_debit", "totals", "verification"]
-
 _NOTHING = Loss()
 
 
@@ -189,10 +187,7 @@ class LedgerState:
         if entry.key in self.debits or digest in self.keys:
             return "charges a request or a key a second time"
         price = entry.request.price
-        if (
-            entry.spent != self.paid_for(dataset) + price
-            or entry.analyst_spent != self.paid_by(analyst) + price
-        ):
+        if entry.spent != self.paid_for(dataset) + price or entry.analyst_spent != self.paid_by(analyst) + price:
             return "holds a total that its debits do not add up to"
         self.debits[entry.key], self.keys[digest] = row["number"], entry.key
         self.datasets[dataset], self.analysts[analyst] = entry.spent, entry.analyst_spent
@@ -273,9 +268,7 @@ class Verification:
 
 
 def verification(
-    rows: Iterable[Row],
-    known_head: Head | None = None,
-    replies: Mapping[str, str] | None = None,
+    rows: Iterable[Row], known_head: Head | None = None, replies: Mapping[str, str] | None = None
 ) -> Verification:
     """The reading of a chain, which names its first broken row if there is one.
 
@@ -319,9 +312,7 @@ def _holds(head: Head, known_head: Head | None) -> bool:
 _DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a ledger
 
 
-def totals(
-    state: LedgerState, request: Request, budget: Budget, analyst: Analyst
-) -> tuple[Loss, Loss]:
+def totals(state: LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
     """What the data set and the analyst have paid in all once a request is charged.
 
     Args:
@@ -357,9 +348,7 @@ def _excess(price: Loss, limit: Budget, spent: Loss, whose: str) -> str:
     whole = f"the budget {limit.text} of {whose}"
     if price.epsilon is None or price.delta:
         in_epsilon = price.epsilon is not None and spent.epsilon is not None
-        sums = (
-            f"ε = {float(spent.epsilon or 0):.4g}" if in_epsilon else f"ρ = {float(spent.rho):.4g}"
-        )
+        sums = f"ε = {float(spent.epsilon or 0):.4g}" if in_epsilon else f"ρ = {float(spent.rho):.4g}"
         sums += f" and δ = {float(spent.delta):.4g}" if price.delta else ""
         why = f"{price.text} exceeds what is left of {whole}, which has spent {sums}"
     else:

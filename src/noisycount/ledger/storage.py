@@ -47,32 +47,11 @@ from noisycount.ledger.chain import (
 from noisycount.ledger.entries import ANALYST
 from noisycount.validation import exact_text, exact_value, optional_text
 
-__all__ = [
-    "LEDGER",
-    "REPLIES",
-    "all_rows",
-    "check_structure",
-    "columns_of",
-    "is_made",
-    "keys_of",
-    "make",
-    "require_no_row",
-    "require_row",
-    "row_at",
-    "rows_from",
-    "unexpected_answer",
-    "upgrade",
-    "widen",
-    "write",
-]
-
 _TABLES = MetaData()
 _AT_ONCE = 20  # rows that are fetched together: some could hold tables of a million counts
 _WRITTEN_AT_ONCE = 40  # rows: older SQLites take no more than 999 values
 
-_WITHOUT_INDEXES = tuple(
-    f"SET LOCAL enable_{scan} = off" for scan in ("indexscan", "indexonlyscan", "bitmapscan")
-)
+_WITHOUT_INDEXES = tuple(f"SET LOCAL enable_{scan} = off" for scan in ("indexscan", "indexonlyscan", "bitmapscan"))
 
 LEDGER = Table(
     "ledger",
@@ -120,10 +99,7 @@ _POSTGRESQL_GUARD = """
     FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuses()
 """
 
-_OLDER = text(
-    "SELECT debits.*, answers.answer AS answer FROM debits LEFT JOIN answers USING (key)"
-    " ORDER BY number"
-)
+_OLDER = text("SELECT debits.*, answers.answer AS answer FROM debits LEFT JOIN answers USING (key) ORDER BY number")
 
 
 def is_made(connection: Connection) -> bool:
@@ -179,9 +155,7 @@ def upgrade(connection: Connection) -> bool:
 
 def unexpected_answer(key: str) -> LedgerError:
     """The refusal of an answer that has not the form that its question asks for."""
-    return LedgerError(
-        f"key {key!r} of the ledger has an answer that is none to its question; {RESTORE}"
-    )
+    return LedgerError(f"key {key!r} of the ledger has an answer that is none to its question; {RESTORE}")
 
 
 @event.listens_for(LEDGER, "after_create")
@@ -226,9 +200,7 @@ def _upgraded(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
 def require_no_row(known_head: Head | None) -> None:
     """The refusal of a ledger that is not there, though its owner wrote down a row of it."""
     if known_head is not None and known_head.number:
-        raise LedgerError(
-            f"there is no ledger, though row {known_head.number} was written down; {RESTORE}"
-        )
+        raise LedgerError(f"there is no ledger, though row {known_head.number} was written down; {RESTORE}")
 
 
 def check_structure(connection: Connection, place: str) -> None:
@@ -245,9 +217,7 @@ def check_structure(connection: Connection, place: str) -> None:
         kinds = {column.name: column.type.compile(connection.dialect) for column in table.columns}
         for _, name, kind, *_ in connection.exec_driver_sql(f"PRAGMA table_info({table.name})"):
             if kinds.get(name) != kind:
-                raise LedgerError(
-                    f"{place} has a column {name!r} of {kind!r}, as no ledger has; {RESTORE}"
-                )
+                raise LedgerError(f"{place} has a column {name!r} of {kind!r}, as no ledger has; {RESTORE}")
 
 
 @contextmanager

@@ -16,8 +16,6 @@ from noisycount.ledger.address import refusals
 from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import all_rows, check_structure, write
 
-__all__ = ["LOCK", "AttachedWrite", "BatchQueue", "Task", "Transactions", "lock_out_writers"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

@@ -12,8 +12,6 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.validation import rate_within, whole_number
 
-__all__ = ["Atoms", "Question"]
-
 Question = frozenset[int]  # the numbers of the atoms whose records satisfy a predicate
 _SUM_TOLERANCE = 1e-9  # what rounding to ten digits leaves of a sum; beyond it is a mistake
 _MOST_PREDICATES = 16  # of which all combinations are atoms
@@ -49,12 +47,7 @@ class Atoms(Shown):
     rates: tuple[float, ...]
     questions: tuple[Question, ...]
 
-    def __init__(
-        self,
-        size: int,
-        rates: Sequence[float] | Reals,
-        questions: Iterable[Iterable[int]] = (),
-    ) -> None:
+    def __init__(self, size: int, rates: Sequence[float] | Reals, questions: Iterable[Iterable[int]] = ()) -> None:
         object.__setattr__(self, "size", whole_number(size, "size"))
         object.__setattr__(self, "rates", _checked_rates(rates))
         object.__setattr__(self, "questions", self.checked(questions))
@@ -88,10 +81,7 @@ class Atoms(Shown):
                 f"combinations are the atoms, got {len(shares)}: ask fewer questions"
             )
         signs = list(product((False, True), repeat=len(shares)))
-        chances = [
-            math.prod(p if holds else 1 - p for p, holds in zip(shares, one, strict=True))
-            for one in signs
-        ]
+        chances = [math.prod(p if holds else 1 - p for p, holds in zip(shares, one, strict=True)) for one in signs]
         places = range(len(shares))
         asked = [{atom for atom, one in enumerate(signs) if one[place]} for place in places]
         return cls(size, chances, asked)
@@ -188,9 +178,7 @@ class Atoms(Shown):
         try:
             atoms = list(question)
         except TypeError:
-            raise ValueError(
-                f"question must be a set of numbers of atoms, got {question!r}: give {{0, 1}}"
-            ) from None
+            raise ValueError(f"question must be a set of numbers of atoms, got {question!r}: give {{0, 1}}") from None
         return frozenset(_atom(number, last) for number in atoms)
 
     def _facts(self) -> dict[str, object]:
@@ -206,11 +194,7 @@ def _listed(questions: Iterable[Question]) -> list[list[int]]:
 
 def _atom(number: object, last: int) -> int:
     """The number of an atom."""
-    if (
-        isinstance(number, int | np.integer)
-        and not isinstance(number, bool)
-        and 0 <= number <= last
-    ):
+    if isinstance(number, int | np.integer) and not isinstance(number, bool) and 0 <= number <= last:
         return int(number)
     raise ValueError(f"question must hold numbers of atoms from 0 to {last}, got {number!r}")
 

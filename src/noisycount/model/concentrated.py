@@ -11,8 +11,6 @@ from math import exp, inf, nextafter
 
 from noisycount.validation import fraction_of_one, positive_number
 
-__all__ = ["delta_of_rho", "epsilon_of_rho", "l1_sensitivity", "rho_within"]
-
 
 def l1_sensitivity(counts: int, of_a_record: int, *, replaced: bool) -> int:
     """The sum of the moves of several counts, each of which moves by one at most.
@@ -103,9 +101,7 @@ def rho_within(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
         return Fraction(+best)
 
 
-def _at_best_order(
-    bound: Callable[[Decimal], Decimal], pair: Callable[[Decimal], tuple[Decimal, Decimal]]
-) -> Decimal:
+def _at_best_order(bound: Callable[[Decimal], Decimal], pair: Callable[[Decimal], tuple[Decimal, Decimal]]) -> Decimal:
     """A bound at the order at which it is best.
 
     At fixed ρ and ε the logarithm of δ is convex in the order α, with the derivative
@@ -124,9 +120,7 @@ def _at_best_order(
         return bound(Decimal(exp(low)))
 
 
-def _rounded_up(
-    value: Decimal, function: Callable[[Decimal], Decimal] = lambda value: value
-) -> float:
+def _rounded_up(value: Decimal, function: Callable[[Decimal], Decimal] = lambda value: value) -> float:
     """A float above a function of what was computed."""
     with localcontext(prec=_SEARCHED):
         return nextafter(float(function(+value)), inf)

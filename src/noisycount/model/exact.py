@@ -17,8 +17,6 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.validation import real_number, whole_number
 
-__all__ = ["Below", "Exact", "ExactLikelihood", "below"]
-
 
 @frozen
 class Exact(Mechanism):
@@ -48,9 +46,7 @@ class Exact(Mechanism):
         is_number = isinstance(answer, Real) and not isinstance(answer, bool)
         if is_number and 0 <= answer <= size and answer == math.floor(answer):
             return ExactLikelihood(int(answer))
-        raise ValueError(
-            f"answer must be a whole number from 0 to {size} without noise, got {answer!r}"
-        )
+        raise ValueError(f"answer must be a whole number from 0 to {size} without noise, got {answer!r}")
 
     def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:  # noqa: ARG002  (the count is told as it is)
         """1 for the counts on that side of the answer, 0 for the others."""

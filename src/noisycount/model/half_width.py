@@ -9,14 +9,10 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scales import as_written
 from noisycount.validation import fraction_of_one, positive_number, whole_number
 
-__all__ = ["epsilon_within", "error_within", "readable_epsilon_within"]
-
 _READABLE = Context(prec=2, rounding=ROUND_CEILING)  # up, so that the promise is kept
 
 
-def readable_epsilon_within(
-    error: float | Fraction, confidence: float, queries: int = 1
-) -> Fraction:
+def readable_epsilon_within(error: float | Fraction, confidence: float, queries: int = 1) -> Fraction:
     """The ε with which discrete Laplace noise stays within ±error, rounded up to two digits.
 
     Of k answers all lie within ±m, m = ⌊error⌋, with probability (1 − b)^k, where

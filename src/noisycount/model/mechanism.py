@@ -8,8 +8,6 @@ from noisycount.display.values import Shown
 from noisycount.model.laws.factors import Factor, ValuedFactor
 from noisycount.model.laws.gamma import Reals
 
-__all__ = ["Mechanism"]
-
 
 class Mechanism(Shown, ABC):
     """The law of an answer Y given a count K: what analysis asks of it, and one real answer."""

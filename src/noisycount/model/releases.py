@@ -17,8 +17,6 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 
-__all__ = ["PageViews", "census_2020", "wikimedia"]
-
 _GLOBAL_SCALE = Fraction(339, 542)
 
 _LEVELS = {
@@ -104,9 +102,7 @@ def census_2020(product: str, level: str, query: str) -> DiscreteGaussian | Exac
     share = Fraction(shares[_QUERIES.index(asked)], whole)
     if not share:
         return Exact()
-    return DiscreteGaussian(
-        math.sqrt(_GLOBAL_SCALE**2 / (Fraction(_LEVELS[at], _OF_LEVELS) * share))
-    )
+    return DiscreteGaussian(math.sqrt(_GLOBAL_SCALE**2 / (Fraction(_LEVELS[at], _OF_LEVELS) * share)))
 
 
 def _named(name: str, known: dict[str, str], argument: str) -> str:
@@ -134,9 +130,7 @@ _CURRENT = date(2023, 2, 6)
 _TIERS = date(2024, 2, 15)  # from which on countries of medium and higher risk are published
 _LAST_GAP = date(2023, 9, 19)  # of the days on which rows of the United States were lost
 
-_REPAIRED = frozenset(
-    {date(2023, 6, 19), date(2023, 10, 25)} | {date(2023, 11, day) for day in (13, 17, 19, 23, 27)}
-)
+_REPAIRED = frozenset({date(2023, 6, 19), date(2023, 10, 25)} | {date(2023, 11, day) for day in (13, 17, 19, 23, 27)})
 
 _VIEWS = 10  # that a device adds to a day: one to each of ten pages
 
@@ -214,9 +208,7 @@ def wikimedia(day: date | str, tier: str = "lower", country: str | None = None) 
         names = ", ".join(map(repr, _PRICES))
         raise ValueError(f"tier must be one of {names}, got {tier!r}")
     if tier != "lower" and (era != "current" or (day != "current" and _date(day) < _TIERS)):
-        raise ValueError(
-            f"tier must be 'lower' before {_TIERS}, as no others were published, got {tier!r}"
-        )
+        raise ValueError(f"tier must be 'lower' before {_TIERS}, as no others were published, got {tier!r}")
     if era in _ERAS:
         return _ERAS[era]
     price, threshold = _PRICES[tier]

@@ -9,17 +9,6 @@ from numpy.typing import NDArray
 
 from noisycount.frozen import frozen
 
-__all__ = [
-    "Bracket",
-    "bracketed",
-    "bracketed_by_factors",
-    "first_true",
-    "first_whole",
-    "first_wholes",
-    "root",
-    "roots",
-]
-
 Reals = NDArray[np.float64]
 Function = Callable[[float], float]
 Number = TypeVar("Number", float, Reals)
@@ -102,9 +91,7 @@ def bracketed_by_factors(
         ends: The lowest and the highest argument that is allowed.
     """
     lowest, highest = (math.log2(end) for end in ends)
-    powers = bracketed(
-        lambda power: function(2.0**power), math.log2(start), math.log2(factor), (lowest, highest)
-    )
+    powers = bracketed(lambda power: function(2.0**power), math.log2(start), math.log2(factor), (lowest, highest))
     low = 2.0**powers.low if powers.low > -math.inf else -math.inf
     return Bracket(low, 2.0**powers.high, powers.at_low, powers.at_high)
 
@@ -158,9 +145,7 @@ def first_true(holds: Callable[[int], bool], low: int, high: int) -> int:
     return high
 
 
-def _narrowed(
-    function: Function, bracket: Bracket, between: Callable[[Bracket, float], float | None]
-) -> Bracket:
+def _narrowed(function: Function, bracket: Bracket, between: Callable[[Bracket, float], float | None]) -> Bracket:
     """The bracket, cut by Chandrupatla's method from the straight line through its ends on."""
     share = bracket.share
     for _ in range(0 if bracket.is_open else _MOST_STEPS):

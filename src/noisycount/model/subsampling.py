@@ -29,8 +29,6 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.sampling.scalar import RandomIntegers
 from noisycount.validation import real_number, whole_number
 
-__all__ = ["Subsample", "sample_likelihood"]
-
 _LARGEST_TABLE = 1 << 13  # records: the terms of a larger sample are fewer as a smooth law
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
 
@@ -68,25 +66,19 @@ class Subsample(Mechanism):
             object.__setattr__(self, "noise", None)
         elif not isinstance(self.noise, SymmetricNoise | None):
             raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in model)
-                "noise must be noise that is added to a count, such as Laplace(scale), or None, "
-                f"got {self.noise!r}"
+                f"noise must be noise that is added to a count, such as Laplace(scale), or None, got {self.noise!r}"
             )
 
     def likelihood(self, answer: float, size: int) -> Factor:
         """P[Y = answer | K = k] as a function of the count k among `size` records."""
         if self.sample_size > size:
-            raise ValueError(
-                f"sample_size must be at most the {size} records there are, got {self.sample_size}"
-            )
+            raise ValueError(f"sample_size must be at most the {size} records there are, got {self.sample_size}")
         if self.noise is not None:
-            return NoisySampleLikelihood(
-                self.noise.likelihood(answer, self.sample_size), self.sample_size, size
-            )
+            return NoisySampleLikelihood(self.noise.likelihood(answer, self.sample_size), self.sample_size, size)
         in_sample = real_number(answer, "answer")
         if not in_sample.is_integer() or not 0 <= in_sample <= self.sample_size:
             raise ValueError(
-                f"answer must be a whole number from 0 to the sample size {self.sample_size}, "
-                f"got {answer!r}"
+                f"answer must be a whole number from 0 to the sample size {self.sample_size}, got {answer!r}"
             )
         return sample_likelihood(int(in_sample), self.sample_size, size)
 
@@ -98,11 +90,7 @@ class Subsample(Mechanism):
             support = (answer, size) if upper else (0, size - self.sample_size + answer)
         relative = NoisySampleLikelihood(drawn, self.sample_size, size)
         at_centre = drawn.log_value(relative.centre)
-        return LogFactor(
-            lambda counts: relative.log_values(counts) + at_centre,
-            support=support,
-            is_log_concave=False,
-        )
+        return LogFactor(lambda counts: relative.log_values(counts) + at_centre, support=support, is_log_concave=False)
 
     def logpmf(self, answer: float, counts: ArrayLike, size: int | None = None) -> Reals:
         """The logarithm of P[Y = answer | K = k] for each count k.
@@ -117,8 +105,7 @@ class Subsample(Mechanism):
         """
         if size is None:
             raise ValueError(
-                "size must be given, as the sample is of that many records, got None: "
-                "logpmf(answer, counts, size)"
+                "size must be given, as the sample is of that many records, got None: logpmf(answer, counts, size)"
             )
         likelihood, asked = self.likelihood(answer, size), np.asarray(counts, dtype=np.float64)
         if self.noise is None:  # Σ_k C(k, s)·C(n − k, m − s) = C(n + 1, m + 1)
@@ -142,8 +129,7 @@ class Subsample(Mechanism):
         """
         if size is None or whole_number(size, "size") < max(self.sample_size, count):
             raise ValueError(
-                f"size must be given and at least the count and the sample size, got {size!r}: "
-                "release(count, size)"
+                f"size must be given and at least the count and the sample size, got {size!r}: release(count, size)"
             )
         positives = whole_number(count, "count")
         integers, drawn = RandomIntegers(), 0

@@ -10,8 +10,6 @@ from noisycount.papers.breutigam_noise import EPSILON, SIZE
 from noisycount.papers.breutigam_samples import sampled
 from noisycount.papers.figure import MUCH, Claim, Paper, Verdict, number
 
-__all__ = ["PAPER"]
-
 _SCALE = 10.0
 _FEW = (1, 10, 100)  # positive records that are expected
 

@@ -11,19 +11,7 @@ from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
-from noisycount.papers.figure import (
-    CLEARLY,
-    MUCH,
-    NEARLY,
-    SIMILAR,
-    Claim,
-    Figure,
-    Verdict,
-    number,
-    percent,
-)
-
-__all__ = ["EPSILON", "SIZE"]
+from noisycount.papers.figure import CLEARLY, MUCH, NEARLY, SIMILAR, Claim, Figure, Verdict, number, percent
 
 SIZE, SMALL = 1000, 100
 EPSILON = 0.01
@@ -52,12 +40,7 @@ def against_rate(noise: Noise, key: str, number_: str) -> Figure:
     for scale, known, unknown in zip(SCALES, (SOLID, LONG), (MIXED, DOTS), strict=True):
         worst = delta(noise(scale))
         lines += [
-            Line(
-                f"DP, ν = {scale:g}",
-                STYLES["worst case"].dashed(known),
-                PLACES,
-                (worst,) * len(PLACES),
-            ),
+            Line(f"DP, ν = {scale:g}", STYLES["worst case"].dashed(known), PLACES, (worst,) * len(PLACES)),
             Line(
                 f"SP, ν = {scale:g}",
                 STYLES["distribution only"].dashed(unknown),
@@ -73,9 +56,7 @@ def against_rate(noise: Noise, key: str, number_: str) -> Figure:
         caption=f"n = {SIZE:,}, ε = {EPSILON}; {noise.__name__} noise of ν records. DP: the "
         "adversary knows all other records; SP: only the rate. Both axes are logarithmic here.",
         x=RATE,
-        y=Axis(
-            "δ", "probability", low=0.01, high=1.0, is_log=True, ticks=(0.01, 0.03, 0.1, 0.3, 1)
-        ),
+        y=Axis("δ", "probability", low=0.01, high=1.0, is_log=True, ticks=(0.01, 0.03, 0.1, 0.3, 1)),
         panels=(Panel("", tuple(lines)),),
         claims=_gaussian_claims() if noise is Gaussian else _laplace_claims(),
     )
@@ -87,12 +68,7 @@ def against_strength(size: int, noises: tuple[Noise, ...], key: str, number_: st
     panels = []
     for noise in noises:
         lines = [
-            Line(
-                f"π = {rate:g}",
-                style,
-                STRENGTHS,
-                tuple(ratio(noise, size, rate, scale) for scale in STRENGTHS),
-            )
+            Line(f"π = {rate:g}", style, STRENGTHS, tuple(ratio(noise, size, rate, scale) for scale in STRENGTHS))
             for rate, style in zip(RATES, LEVELS, strict=False)
         ]
         guide = Line("", GUIDE, (1.0, 10.0), (1.0, 1.0))
@@ -116,22 +92,15 @@ def against_strength(size: int, noises: tuple[Noise, ...], key: str, number_: st
 
 def _gaussian_claims() -> tuple[Claim, ...]:
     worst = [delta(Gaussian(scale)) for scale in SCALES]
-    outside = {
-        rate: [delta(Gaussian(scale), Binomial(SIZE, rate)) for scale in SCALES] for rate in RATES
-    }
+    outside = {rate: [delta(Gaussian(scale), Binomial(SIZE, rate)) for scale in SCALES] for rate in RATES}
     rare = delta(Gaussian(1.0), Binomial(SIZE, PLACES[0]))
-    shown = "; ".join(
-        f"π = {rate:g}: {number(known)} and {number(more)}"
-        for rate, (known, more) in outside.items()
-    )
+    shown = "; ".join(f"π = {rate:g}: {number(known)} and {number(more)}" for rate, (known, more) in outside.items())
     return (
         Claim(
             "section 5",
             "With ν = 1 differential privacy achieves δ = 0.38, and 0.128 with ν = 3.",
             f"{number(worst[0], 5)} and {number(worst[1], 5)}.",
-            Verdict.of(
-                *(round(found, 3) == said for found, said in zip(worst, PRINTED, strict=True))
-            ),
+            Verdict.of(*(round(found, 3) == said for found, said in zip(worst, PRINTED, strict=True))),
         ),
         Claim(
             "section 5",
@@ -141,12 +110,7 @@ def _gaussian_claims() -> tuple[Claim, ...]:
             f"{percent(1 - outside[0.5][1] / outside[0.5][0])} at π = 0.5, but by "
             f"{percent(1 - outside[0.01][1] / outside[0.01][0])} at π = 0.01, where at ν = 3 it "
             f"is {number(outside[0.01][1] / worst[1], 2)} of that of the worst case.",
-            Verdict.of(
-                *(
-                    MUCH * pair[1] < worst[1] and pair[1] > NEARLY * pair[0]
-                    for pair in outside.values()
-                )
-            ),
+            Verdict.of(*(MUCH * pair[1] < worst[1] and pair[1] > NEARLY * pair[0] for pair in outside.values())),
         ),
         Claim(
             "section 5",
@@ -182,10 +146,7 @@ def _laplace_claims() -> tuple[Claim, ...]:
             "variance is then twice as large; beside Gaussian noise of the same variance it is "
             f"{number(min(a / c for a, _, c in outside))} to "
             f"{number(max(a / c for a, _, c in outside), 4)} times.",
-            Verdict.of(
-                all(a < b for a, b, _ in outside),
-                all(a < c for a, _, c in outside),
-            ),
+            Verdict.of(all(a < b for a, b, _ in outside), all(a < c for a, _, c in outside)),
         ),
     )
 
@@ -205,8 +166,7 @@ def _strong_claims(noise: Noise) -> tuple[Claim, ...]:
         ),
         Claim(
             "section 5",
-            "External noise with ν much larger than 1 degrades the utility of the answer to almost "
-            "useless.",
+            "External noise with ν much larger than 1 degrades the utility of the answer to almost useless.",
             f"at ν = 10 the standard error is {number(error)} records of {SIZE:,}: as a share of "
             f"the count that is expected, {parts}.",
             Verdict.of(*(MUCH * part > 1 for part in relative.values())),
@@ -236,8 +196,7 @@ def _small_claims() -> tuple[Claim, ...]:
         Claim(
             "section 5",
             "The loss of privacy compared to n = 1000 is quite small.",
-            f"δ with 100 records over δ with 1,000, Gaussian noise, ν = 1: {shown}; ν = 10: "
-            f"{strong}.",
+            f"δ with 100 records over δ with 1,000, Gaussian noise, ν = 1: {shown}; ν = 10: {strong}.",
             Verdict.of(*(each < SIMILAR for each in grown.values())),
         ),
     )

@@ -22,8 +22,6 @@ from noisycount.model.subsampling import Subsample
 from noisycount.papers.breutigam_noise import EPSILON, RATE, SIZE
 from noisycount.papers.figure import ALIKE, Claim, Figure, Verdict, number, percent
 
-__all__ = ["sampled"]
-
 SHARE = 0.1  # λ of Fig. 5
 RATES = (0.5, 0.1)  # π₁ and π₂ of Fig. 8
 PRINTED_EXTRA = 0.2  # how much worse Laplace noise is said to be
@@ -41,9 +39,7 @@ def equal_losses(rate: float, drawn: int) -> Deltas:
     """δ(0.01) of a sample, and of Gaussian and Laplace noise of the same utility loss."""
     outside, sample = Binomial(SIZE, rate), Subsample(drawn)
     loss = utility_loss(sample, outside)
-    noises = [
-        noise(scale_for_utility_loss(noise, loss, size=SIZE)) for noise in (Laplace, Gaussian)
-    ]
+    noises = [noise(scale_for_utility_loss(noise, loss, size=SIZE)) for noise in (Laplace, Gaussian)]
     found = [privacy_curve(each, outside).delta(EPSILON) for each in (*noises, sample)]
     return dict(zip(("Laplace", "Gaussian", "sample"), found, strict=True))
 
@@ -119,14 +115,7 @@ def against_share() -> Figure:
         caption=f"n = {SIZE:,}, ε = {EPSILON}, an adversary who knows only the rate π. Both axes "
         "are logarithmic here; a line ends where its δ falls below 1e-5.",
         x=SHARES,
-        y=Axis(
-            "δ",
-            "probability",
-            is_log=True,
-            low=LEAST,
-            high=0.1,
-            ticks=(1e-5, 1e-4, 1e-3, 0.01, 0.1),
-        ),
+        y=Axis("δ", "probability", is_log=True, low=LEAST, high=0.1, ticks=(1e-5, 1e-4, 1e-3, 0.01, 0.1)),
         panels=tuple(panels),
         claims=_share_claims(),
     )
@@ -134,10 +123,7 @@ def against_share() -> Figure:
 
 def _share_claims() -> tuple[Claim, ...]:
     every = {(rate, m): equal_losses(rate, m) for rate in RATES for m in DRAWN}
-    ratios = {
-        rate: [every[rate, m]["Laplace"] / every[rate, m]["Gaussian"] for m in DRAWN]
-        for rate in RATES
-    }
+    ratios = {rate: [every[rate, m]["Laplace"] / every[rate, m]["Gaussian"] for m in DRAWN] for rate in RATES}
     return _together(every), _always_worse(ratios), _deteriorates(ratios)
 
 
@@ -257,9 +243,7 @@ def _conjecture(exact: list[float], proved: list[float], pure: list[float]) -> C
         "proved since, for every symmetric query of independent records. For counts the bound that "
         f"is proved is {number(min(shares))} to {number(max(shares))} of the conjectured one in "
         "this figure. In print the rate is λ = n/m; m/n is meant.",
-        Verdict.of(
-            all(found <= bound * ROUNDING <= said * ROUNDING**2 for found, bound, said in every)
-        ),
+        Verdict.of(all(found <= bound * ROUNDING <= said * ROUNDING**2 for found, bound, said in every)),
     )
 
 

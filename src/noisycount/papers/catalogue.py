@@ -8,8 +8,6 @@ from noisycount.papers.naldi2014 import PAPER as NALDI2014
 from noisycount.papers.naldi2015 import PAPER as NALDI2015
 from noisycount.papers.ours import PAPER as OURS
 
-__all__ = ["PAPERS", "chosen", "claims", "figure", "figures"]
-
 PAPERS: tuple[Paper, ...] = (NALDI2014, NALDI2015, BREUTIGAM, OURS)  # in the order of a page
 
 

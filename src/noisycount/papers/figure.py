@@ -15,21 +15,6 @@ from noisycount.charts.plot import Plot
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 
-__all__ = [
-    "ALIKE",
-    "CLEARLY",
-    "CLOSE",
-    "MUCH",
-    "NEARLY",
-    "SIMILAR",
-    "Claim",
-    "Figure",
-    "Paper",
-    "Verdict",
-    "number",
-    "percent",
-]
-
 
 class Verdict(StrEnum):
     """What a computation says about a claim: "holds", "holds in part" or "does not hold".

@@ -16,8 +16,6 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.validation import instance_of, whole_number
 
-__all__ = ["Simulated", "simulated"]
-
 _BLOCK = 1 << 17
 _EQUAL = 1e-11
 
@@ -139,12 +137,4 @@ def _summarised(runs: int, found: Reals, blocks: list[int]) -> Simulated:
     spread = float(squares.sum() + sizes @ (means - mean) ** 2) / (runs - 1)
     shares = [float(part.sum()) / runs for part in (improved, tied)]
     standard_errors = [math.sqrt(share * (1 - share) / runs) for share in shares]
-    return Simulated(
-        runs,
-        mean,
-        math.sqrt(spread / runs),
-        shares[0],
-        standard_errors[0],
-        shares[1],
-        standard_errors[1],
-    )
+    return Simulated(runs, mean, math.sqrt(spread / runs), shares[0], standard_errors[0], shares[1], standard_errors[1])

@@ -10,8 +10,6 @@ from noisycount.papers.figure import Claim, Paper, Verdict, number
 from noisycount.papers.naldi2014_errors import EPSILON, RATE, error
 from noisycount.papers.naldi2014_improvements import EVEN
 
-__all__ = ["PAPER"]
-
 PRINTED_WIDTHS = (91.6, 28.2)
 
 
@@ -19,16 +17,14 @@ def numbers() -> tuple[Claim, ...]:
     """Theorem 1, the two widths of section 3.2, and eq. (14)."""
     smallest, largest = out_of_range_bounds(100, Laplace.for_epsilon(EPSILON))
     bounds = {
-        size: (_printed_minimum(size), out_of_range_bounds(size, Laplace.for_epsilon(EPSILON))[0])
-        for size in (99, 100)
+        size: (_printed_minimum(size), out_of_range_bounds(size, Laplace.for_epsilon(EPSILON))[0]) for size in (99, 100)
     }
     count, noise = 2 * math.sqrt(10000 * RATE * (1 - RATE)), 2 * math.sqrt(2) / EPSILON
     raw = {epsilon: error("answer", 100, RATE, epsilon) for epsilon in (1.0, EPSILON)}
     return (
         Claim(
             "Theorem 1",
-            "The probability of an answer out of range is at most (1 + e^(−εn))/2, which may be "
-            "even larger than 50 %.",
+            "The probability of an answer out of range is at most (1 + e^(−εn))/2, which may be even larger than 50 %.",
             f"{number(largest, 7)} for n = 100 and ε = {EPSILON}, where the count is 0 or n.",
             Verdict.of(math.isclose(largest, (1 + math.exp(-EPSILON * 100)) / 2), largest > EVEN),
         ),
@@ -54,8 +50,7 @@ def numbers() -> tuple[Claim, ...]:
         Claim(
             "eq. (14)",
             "The average error of the answer is 1/ε.",
-            ", ".join(f"{number(each, 6)} at ε = {epsilon:g}" for epsilon, each in raw.items())
-            + ".",
+            ", ".join(f"{number(each, 6)} at ε = {epsilon:g}" for epsilon, each in raw.items()) + ".",
             Verdict.of(*(math.isclose(each * epsilon, 1) for epsilon, each in raw.items())),
         ),
     )

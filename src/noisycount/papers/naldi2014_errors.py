@@ -13,18 +13,6 @@ from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
 from noisycount.papers.figure import CLOSE, NEARLY, Claim, Figure, Verdict, number, percent
 
-__all__ = [
-    "EPSILON",
-    "EPSILONS",
-    "ESTIMATES",
-    "NOISE",
-    "PRIVACY",
-    "RATE",
-    "RATES",
-    "SIZES",
-    "error",
-]
-
 SIZES = (100, 1000)
 RATE, EPSILON = 0.3, 0.1
 EPSILONS = tuple(float(epsilon) for epsilon in np.geomspace(2, 0.05, 25))
@@ -85,18 +73,14 @@ def against_rate() -> Figure:
     """Fig. 5: the error against the rate."""
     panels = []
     for size in SIZES:
-        lines = [
-            Line(by, STYLES[by], RATES, tuple(error(by, size, rate, EPSILON) for rate in RATES))
-            for by in EVERY
-        ]
+        lines = [Line(by, STYLES[by], RATES, tuple(error(by, size, rate, EPSILON) for rate in RATES)) for by in EVERY]
         panels.append(Panel(f"n = {size:,}", tuple(lines)))
     return Figure(
         key="naldi2014.5",
         source="Naldi and D'Acquisto (2014)",
         number="Fig. 5",
         title="Predicate probability and average error",
-        caption=f"ε = {EPSILON}. Added: the posterior median, and the answer rounded to the "
-        "nearest count.",
+        caption=f"ε = {EPSILON}. Added: the posterior median, and the answer rounded to the nearest count.",
         x=Axis("predicate probability p", low=0.0, high=1.0),
         y=ERROR,
         panels=tuple(panels),
@@ -106,10 +90,7 @@ def against_rate() -> Figure:
 
 def _lines(size: int, places: tuple[float, ...]) -> tuple[Line, ...]:
     """The error of each estimate at each ε, over what the axis shows."""
-    lines = [
-        Line(by, STYLES[by], places, tuple(error(by, size, RATE, each) for each in EPSILONS))
-        for by in EVERY
-    ]
+    lines = [Line(by, STYLES[by], places, tuple(error(by, size, RATE, each) for each in EPSILONS)) for by in EVERY]
     ends = (places[0], places[-1])
     return (*lines, Line("", GUIDE, ends, (guess_error(size, RATE),) * 2))
 
@@ -130,15 +111,11 @@ def _noise_claims(size: int) -> tuple[Claim, ...]:
     limit = guess_error(size, RATE)
     shares = [found / raw[epsilon] for epsilon, found in mean.items()]
     better: tuple[Estimated, ...] = ("median", "rounded")
-    beaten = {
-        by: sum(error(by, size, RATE, epsilon) <= found for epsilon, found in mean.items())
-        for by in better
-    }
+    beaten = {by: sum(error(by, size, RATE, epsilon) <= found for epsilon, found in mean.items()) for by in better}
     return (
         Claim(
             "section 4.2",
-            "When the amount of noise is small, the performances of the two estimators are very "
-            "close.",
+            "When the amount of noise is small, the performances of the two estimators are very close.",
             f"at ε = {least:g} the error of the mean is {number(mean[least])}, {percent(gap)} "
             f"below the {number(raw[least])} of the answer; rounding the answer gives "
             f"{number(error('rounded', size, RATE, least))}, the median "
@@ -152,10 +129,7 @@ def _noise_claims(size: int) -> tuple[Claim, ...]:
             f"it stays below the {number(limit, 4)} of the best guess without an answer, and at "
             f"ε = {most:g} reaches {percent(mean[most] / limit)} of it, where the answer is off by "
             f"{number(raw[most])}.",
-            Verdict.of(
-                max(mean.values()) <= limit * (1 + 1e-9),
-                mean[most] > NEARLY * limit,
-            ),
+            Verdict.of(max(mean.values()) <= limit * (1 + 1e-9), mean[most] > NEARLY * limit),
         ),
         Claim(
             "section 4.2",
@@ -170,15 +144,11 @@ def _noise_claims(size: int) -> tuple[Claim, ...]:
 
 
 def _privacy_claims(size: int) -> tuple[Claim, ...]:
-    gains = [
-        1 - error("mean", size, RATE, epsilon) / error("answer", size, RATE, epsilon)
-        for epsilon in EPSILONS
-    ]
+    gains = [1 - error("mean", size, RATE, epsilon) / error("answer", size, RATE, epsilon) for epsilon in EPSILONS]
     shown = {epsilon: error("mean", size, RATE, epsilon) for epsilon in (1.0, EPSILON)}
     medians = {epsilon: error("median", size, RATE, epsilon) for epsilon in shown}
     words = "; ".join(
-        f"ε = {epsilon:g}: answer {number(1 / epsilon)}, mean {number(found, 5)}, median "
-        f"{number(medians[epsilon], 5)}"
+        f"ε = {epsilon:g}: answer {number(1 / epsilon)}, mean {number(found, 5)}, median {number(medians[epsilon], 5)}"
         for epsilon, found in shown.items()
     )
     return (

@@ -11,30 +11,13 @@ from noisycount.charts.theme import GUIDE, STYLES
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
 from noisycount.papers.figure import CLOSE, Claim, Figure, Verdict, number, percent
-from noisycount.papers.naldi2014_errors import (
-    EPSILON,
-    EPSILONS,
-    ESTIMATES,
-    NOISE,
-    PRIVACY,
-    RATE,
-    RATES,
-    SIZES,
-    error,
-)
-
-__all__ = ["EVEN"]
+from noisycount.papers.naldi2014_errors import EPSILON, EPSILONS, ESTIMATES, NOISE, PRIVACY, RATE, RATES, SIZES, error
 
 EVEN = 0.5  # as often better as worse
 
-CHANCE = Axis(
-    "closer than the answer", "probability", low=0.45, high=1.0, ticks=(0.5, 0.6, 0.7, 0.8, 0.9, 1)
-)
+CHANCE = Axis("closer than the answer", "probability", low=0.45, high=1.0, ticks=(0.5, 0.6, 0.7, 0.8, 0.9, 1))
 
-_ADDED = (
-    "Dashed: as often closer as not. Added: the posterior median, and the answer rounded to the "
-    "nearest count."
-)
+_ADDED = "Dashed: as often closer as not. Added: the posterior median, and the answer rounded to the nearest count."
 
 
 @cache
@@ -66,8 +49,7 @@ def against_privacy() -> Figure:
         source="Naldi and D'Acquisto (2014)",
         number="Fig. 7",
         title="How often is an estimate better? Privacy",
-        caption=f"p = {RATE}. {_ADDED} The axis of ε runs from much to little, and is logarithmic "
-        "here.",
+        caption=f"p = {RATE}. {_ADDED} The axis of ε runs from much to little, and is logarithmic here.",
         x=PRIVACY,
         y=CHANCE,
         panels=tuple(_panel(size, EPSILONS) for size in SIZES),
@@ -80,9 +62,7 @@ def against_rate() -> Figure:
     panels = []
     for size in SIZES:
         lines = [
-            Line(
-                by, STYLES[by], RATES, tuple(improvement(by, size, rate, EPSILON) for rate in RATES)
-            )
+            Line(by, STYLES[by], RATES, tuple(improvement(by, size, rate, EPSILON) for rate in RATES))
             for by in ESTIMATES
         ]
         guide = Line("", GUIDE, (0.0, 1.0), (EVEN, EVEN))
@@ -102,8 +82,7 @@ def against_rate() -> Figure:
 
 def _panel(size: int, places: tuple[float, ...]) -> Panel:
     lines = [
-        Line(by, STYLES[by], places, tuple(improvement(by, size, RATE, each) for each in EPSILONS))
-        for by in ESTIMATES
+        Line(by, STYLES[by], places, tuple(improvement(by, size, RATE, each) for each in EPSILONS)) for by in ESTIMATES
     ]
     return Panel(f"n = {size:,}", (*lines, Line("", GUIDE, (places[0], places[-1]), (EVEN, EVEN))))
 
@@ -115,11 +94,9 @@ def _noise_claims() -> tuple[Claim, ...]:
     return (
         Claim(
             "section 4.2",
-            "The Bayes estimator is always better than the naive one: closer in more than half of "
-            "the cases.",
+            "The Bayes estimator is always better than the naive one: closer in more than half of the cases.",
             "; ".join(
-                f"n = {size:,}: from {number(least[size], 5)} (at ε = {number(where[size])}) to "
-                f"{number(max(curve), 5)}"
+                f"n = {size:,}: from {number(least[size], 5)} (at ε = {number(where[size])}) to {number(max(curve), 5)}"
                 for size, curve in curves.items()
             )
             + f". The median at ε = 1: {number(improvement('median', SIZES[0], RATE, 1.0), 5)} "
@@ -146,9 +123,7 @@ def _noise_claims() -> tuple[Claim, ...]:
 def _privacy_claims() -> tuple[Claim, ...]:
     weak = [epsilon for epsilon in EPSILONS if epsilon > 1]
     pairs = [
-        (error("mean", size, RATE, epsilon), error("answer", size, RATE, epsilon))
-        for size in SIZES
-        for epsilon in weak
+        (error("mean", size, RATE, epsilon), error("answer", size, RATE, epsilon)) for size in SIZES for epsilon in weak
     ]
     apart = max(1 - mean / answer for mean, answer in pairs)
     often = max(improvement("mean", size, RATE, epsilon) for size in SIZES for epsilon in weak)
@@ -163,8 +138,7 @@ def _privacy_claims() -> tuple[Claim, ...]:
         ),
         Claim(
             "section 4.2",
-            "The two estimators have close performances just when ε is so high that the error is "
-            "very low under both.",
+            "The two estimators have close performances just when ε is so high that the error is very low under both.",
             f"for these ε the average errors differ by at most {percent(apart)}, but the mean is "
             f"closer with a probability of up to {number(often)}.",
             Verdict.of(apart < CLOSE, often - EVEN < CLOSE),

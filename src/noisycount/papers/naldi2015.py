@@ -16,8 +16,6 @@ from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.theme import LEVELS
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict, number
 
-__all__ = ["PAPER"]
-
 COUNT = 100  # c of Fig. 1
 EPSILONS = (0.02, 0.05, 0.1, 0.2)
 CONFIDENCES = tuple(float(p) for p in np.linspace(0.5, 0.99, 50))
@@ -53,10 +51,8 @@ def _example() -> Claim:
     printed = math.log(1 - 0.8) / (0.2 * COUNT)
     return Claim(
         "section 3",
-        "A count of 100 to within ±20 % with 80 % probability needs λ = ln(1 − 0.8)/(0.2·100) = "
-        "0.08.",
-        f"the printed formula gives {number(printed)}; with its minus sign, as in eq. (10), "
-        f"λ = {number(exact)}.",
+        "A count of 100 to within ±20 % with 80 % probability needs λ = ln(1 − 0.8)/(0.2·100) = 0.08.",
+        f"the printed formula gives {number(printed)}; with its minus sign, as in eq. (10), λ = {number(exact)}.",
         Verdict.of(round(exact, 2) == PRINTED, round(printed, 2) == PRINTED),
     )
 
@@ -64,8 +60,7 @@ def _example() -> Claim:
 def _wider() -> Claim:
     widths = [relative_error(COUNT, 0.8, epsilon) for epsilon in EPSILONS]
     shown = ", ".join(
-        f"{number(100 * width)} % (λ = {epsilon:g})"
-        for epsilon, width in zip(EPSILONS, widths, strict=True)
+        f"{number(100 * width)} % (λ = {epsilon:g})" for epsilon, width in zip(EPSILONS, widths, strict=True)
     )
     return Claim(
         "section 3",
@@ -106,8 +101,7 @@ def _falls(lines: list[Line]) -> Claim:
     return Claim(
         "section 3",
         "ε must decrease as the true value grows.",
-        "ε is −ln(1 − p)/(wc): ten times the count, a tenth of ε. From c = 10 to 1,000 it falls "
-        f"{shown}.",
+        f"ε is −ln(1 − p)/(wc): ten times the count, a tenth of ε. From c = 10 to 1,000 it falls {shown}.",
         Verdict.of(*(a > b for line in lines for a, b in pairwise(line.ys))),
     )
 
@@ -144,8 +138,7 @@ def numbers() -> tuple[Claim, ...]:
 PAPER = Paper(
     key="naldi2015",
     name="Naldi and D'Acquisto (2015)",
-    reference="Differential Privacy: An Estimation Theory-Based Method for Choosing Epsilon, "
-    "arXiv:1510.00917",
+    reference="Differential Privacy: An Estimation Theory-Based Method for Choosing Epsilon, arXiv:1510.00917",
     figures={"naldi2015.1": iso_epsilons, "naldi2015.2": against_count},
     claims=numbers,
 )

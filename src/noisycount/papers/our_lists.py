@@ -13,8 +13,6 @@ from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.populations.binomial import Binomial
 from noisycount.papers.figure import Claim, Figure, Verdict, number
 
-__all__ = ["overlap", "repeated", "rule"]
-
 EPSILON, SCALE, RATE = 0.1, 3, 0.1
 REPEATED_SIZE, SIZE = 1000, 400
 ANSWERS = tuple(2**power for power in range(9))
@@ -124,9 +122,7 @@ def _approximated(shared: float) -> float:
     count.
     """
     covariance = shared - RATE**2
-    spread = (SIZE - 1) * np.array(
-        [[RATE * (1 - RATE), covariance], [covariance, RATE * (1 - RATE)]]
-    )
+    spread = (SIZE - 1) * np.array([[RATE * (1 - RATE), covariance], [covariance, RATE * (1 - RATE)]])
     precision = np.linalg.inv(spread + SCALE**2 * np.eye(2))
     moves = np.array([(1, 0), (1, -1), *([(1, 1)] if shared > 0 else [])])
     distance = max(move @ precision @ move for move in moves)
@@ -173,10 +169,7 @@ def rule() -> Figure:
                 f"for a group of {GROUPS[0]} expected records the exact δ is {number(exact[0])}, "
                 f"for one of {GROUPS[-1]:g} it is {number(exact[-1])}; the rule says "
                 f"{number(ruled[0])} and {number(ruled[-1])}, the worst case {number(worst)}.",
-                Verdict.of(
-                    bool((np.array(ruled) >= np.array(exact) * (1 - 1e-9)).all()),
-                    max(ruled) <= worst,
-                ),
+                Verdict.of(bool((np.array(ruled) >= np.array(exact) * (1 - 1e-9)).all()), max(ruled) <= worst),
             ),
         ),
     )

@@ -19,8 +19,6 @@ from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import Subsample
 from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
 
-__all__ = ["knowledge", "price", "samples"]
-
 SIZE, DRAWN, EPSILON = 1000, 100, 0.01
 RATE, DEVIATION = 0.1, 0.04
 RATES = (0.5, 0.1, 0.01)
@@ -32,9 +30,7 @@ LEAST = 0.003
 ROUNDING = 1 + 1e-9  # of a privacy curve
 SAMPLES = tuple(int(m) for m in np.unique(np.geomspace(5, 999, 40).round()))
 
-KNOWN = tuple(
-    int(k) for k in np.unique([*np.linspace(0, 900, 19), 930, 950, 970, 980, 990, 995, 999])
-)
+KNOWN = tuple(int(k) for k in np.unique([*np.linspace(0, 900, 19), 930, 950, 970, 980, 990, 995, 999]))
 
 
 def samples() -> Figure:
@@ -112,14 +108,7 @@ def price() -> Figure:
             is_share=True,
             ticks=(0.0003, 0.001, 0.003, 0.01, 0.03),
         ),
-        y=Axis(
-            "δ",
-            "probability",
-            low=LEAST,
-            high=1.0,
-            is_log=True,
-            ticks=(0.003, 0.01, 0.03, 0.1, 0.3, 1),
-        ),
+        y=Axis("δ", "probability", low=LEAST, high=1.0, is_log=True, ticks=(0.003, 0.01, 0.03, 0.1, 0.3, 1)),
         panels=tuple(panels),
         claims=(_worse_in_general(law),),
     )
@@ -136,8 +125,7 @@ def _worse_in_general(law: Binomial) -> Claim:
     found = [ratio(deviation) for deviation in deviations]
     return Claim(
         "Breutigam and Reischuk, section 7",
-        "Given a maximal acceptable utility loss Laplace noise seems to perform worse than "
-        "Gaussian noise in general.",
+        "Given a maximal acceptable utility loss Laplace noise seems to perform worse than Gaussian noise in general.",
         f"over the errors of this figure, against the distribution only, its δ is "
         f"{number(min(found), 4)} to {number(max(found))} times that of Gaussian noise. But from a "
         f"standard error of {number(free)} records on its δ is 0, where that of Gaussian noise is "
@@ -165,9 +153,7 @@ def knowledge() -> Figure:
     """δ against the share of records that an adversary knows, at a known and an uncertain rate."""
     laws = {
         f"Rate {percent(RATE)}": Binomial(SIZE, RATE),
-        f"Rate {percent(RATE)} ± {percent(DEVIATION)}": BetaBinomial.from_rate(
-            SIZE, RATE, DEVIATION
-        ),
+        f"Rate {percent(RATE)} ± {percent(DEVIATION)}": BetaBinomial.from_rate(SIZE, RATE, DEVIATION),
     }
     mechanisms: dict[str, Mechanism] = {"Laplace": Laplace(SCALE), "Gaussian": Gaussian(SCALE)}
     panels = []
@@ -194,9 +180,7 @@ def knowledge() -> Figure:
 
 
 def _knowledge_claims(known: Panel, unsure: Panel) -> tuple[Claim, ...]:
-    rises = [
-        f"from {number(line.ys[0])} to {number(line.ys[-1])} ({line.name})" for line in known.lines
-    ]
+    rises = [f"from {number(line.ys[0])} to {number(line.ys[-1])} ({line.name})" for line in known.lines]
     turns = [
         f"from {number(line.ys[0])} to {number(min(line.ys))} at "
         f"{percent(line.xs[line.ys.index(min(line.ys))])} known, and up to "

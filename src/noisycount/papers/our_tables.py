@@ -20,16 +20,7 @@ from noisycount.charts.theme import (
     Style,
 )
 from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
-from noisycount.papers.simulation import (
-    EPSILONS,
-    RUNS,
-    Measured,
-    SimulatedErrors,
-    result,
-    results,
-)
-
-__all__ = ["coverage", "ranges", "tables"]
+from noisycount.papers.simulation import EPSILONS, RUNS, Measured, SimulatedErrors, result, results
 
 _SOURCE = "stated before it was simulated"
 
@@ -42,9 +33,7 @@ _SETTINGS = (
 _LEAST_COVERED = 0.93
 _MORE_IN_SUMS = 1.05
 
-_PRICE = Axis(
-    "ε of the whole table", is_log=True, low=EPSILONS[0], high=EPSILONS[-1], ticks=EPSILONS
-)
+_PRICE = Axis("ε of the whole table", is_log=True, low=EPSILONS[0], high=EPSILONS[-1], ticks=EPSILONS)
 
 _ENDS = EPSILONS[0], EPSILONS[-1]
 _GUIDE = Line("", GUIDE, _ENDS, (_LEAST_COVERED, _LEAST_COVERED))
@@ -75,11 +64,7 @@ def tables() -> Figure:
         x=_PRICE,
         y=Axis("error/error of the answer", low=0.0),
         panels=_panels(("clamped", "flat posterior", "projected", "tree"), _cells),
-        claims=(
-            _never_above(
-                "Cells are never further off than projected ones.", "projected", _cells, 1
-            ),
-        ),
+        claims=(_never_above("Cells are never further off than projected ones.", "projected", _cells, 1),),
     )
 
 
@@ -98,10 +83,7 @@ def ranges() -> Figure:
         panels=_panels(("independent", "flat posterior", "projected", "tree"), _sums),
         claims=(
             _never_above(
-                "Sums are never further off than those of answers by more than 5 %.",
-                "raw",
-                _sums,
-                _MORE_IN_SUMS,
+                "Sums are never further off than those of answers by more than 5 %.", "raw", _sums, _MORE_IN_SUMS
             ),
         ),
     )
@@ -153,11 +135,7 @@ def _panels(estimates: Iterable[str], part: Part) -> tuple[Panel, ...]:
             table[:1].upper() + table[1:],
             (
                 *(
-                    Line.through(
-                        name,
-                        STYLES[name],
-                        [(e, _over(table, e, name, "raw", part)) for e in EPSILONS],
-                    )
+                    Line.through(name, STYLES[name], [(e, _over(table, e, name, "raw", part)) for e in EPSILONS])
                     for name in estimates
                 ),
                 Line("", GUIDE, _ENDS, (1, 1)),
@@ -189,9 +167,7 @@ def _covered(answered: str, part: Part) -> list[Line]:
 def _never_above(says: str, other: str, part: Part, most: float) -> Claim:
     """A claim about the error of the tree over another's, over all tables and prices."""
     ratios = {
-        (table, epsilon): _over(table, epsilon, "tree", other, part)
-        for table in _names()
-        for epsilon in EPSILONS
+        (table, epsilon): _over(table, epsilon, "tree", other, part) for table in _names() for epsilon in EPSILONS
     }
     (table, epsilon), largest = max(ratios.items(), key=lambda item: item[1])
     above = sum(ratio > most for ratio in ratios.values())

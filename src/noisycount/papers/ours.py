@@ -11,11 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from noisycount.analysis.accuracy import chan_bound, failure_probability
-from noisycount.analysis.evaluation.evaluation import (
-    Estimated,
-    break_even_rates,
-    mean_absolute_error,
-)
+from noisycount.analysis.evaluation.evaluation import Estimated, break_even_rates, mean_absolute_error
 from noisycount.analysis.relative_error import epsilon_of_group
 from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.theme import DOTS, GUIDE, LONG, MIXED, SOLID, STYLES, Style
@@ -27,8 +23,6 @@ from noisycount.papers.figure import Claim, Figure, Paper, Verdict, number, perc
 from noisycount.papers.our_lists import overlap, repeated, rule
 from noisycount.papers.our_privacy import knowledge, price, samples
 from noisycount.papers.our_tables import coverage, ranges, tables
-
-__all__ = ["PAPER", "printed_bound"]
 
 BETAS = tuple(float(beta) for beta in np.geomspace(1e-3, 0.9, 45))
 NOISES = (2, 20)
@@ -48,10 +42,7 @@ def sums() -> Figure:
     """How often bounds of a sum of Laplace noises fail, over what they promise."""
     lines = [
         Line(
-            f"printed, {noises}",
-            STYLES["printed"].dashed(dash),
-            BETAS,
-            tuple(failures(noises, beta) for beta in BETAS),
+            f"printed, {noises}", STYLES["printed"].dashed(dash), BETAS, tuple(failures(noises, beta) for beta in BETAS)
         )
         for noises, dash in zip(NOISES, (SOLID, LONG), strict=True)
     ]
@@ -60,10 +51,7 @@ def sums() -> Figure:
             f"Chan et al., {noises}",
             STYLES["proved"].dashed(dash),
             BETAS,
-            tuple(
-                failure_probability(_total(noises), chan_bound([1] * noises, beta)) / beta
-                for beta in BETAS
-            ),
+            tuple(failure_probability(_total(noises), chan_bound([1] * noises, beta)) / beta for beta in BETAS),
         )
         for noises, dash in zip(NOISES, (MIXED, DOTS), strict=True)
     ]
@@ -163,12 +151,7 @@ def _panel(size: int) -> Panel:
         Line("answer", STYLES["answer"], ENDS, (1 / EPSILON,) * 2),
         _line("mean", STYLES["mean"], FINE, lambda rate: error(size, "mean", fixed, rate)),
         _line("median", STYLES["median"], FINE, lambda rate: error(size, "median", fixed, rate)),
-        _line(
-            UNSURE,
-            STYLES["mean"].dashed(DOTS),
-            COARSE,
-            lambda rate: error(size, "mean", uncertain, rate),
-        ),
+        _line(UNSURE, STYLES["mean"].dashed(DOTS), COARSE, lambda rate: error(size, "mean", uncertain, rate)),
         Line("", GUIDE, (RATE, RATE), (0.0, MOST)),
     )
     return Panel(f"n = {size:,}", lines)
@@ -191,8 +174,7 @@ def _claims_wrong_rate() -> tuple[Claim, ...]:
         Claim(
             "section 5",
             "The Bayesian approach provides a better estimate in all cases.",
-            f"with a wrong rate the mean is better than the answer only near the true "
-            f"{percent(RATE)}. {shown}.",
+            f"with a wrong rate the mean is better than the answer only near the true {percent(RATE)}. {shown}.",
             Verdict.of(*better),
         ),
     )

@@ -19,18 +19,6 @@ from noisycount.frozen import frozen
 from noisycount.papers.table_estimates import Estimate, Range, SimulatedRelease, estimates
 from noisycount.papers.true_tables import Counts, TrueTable, true_tables
 
-__all__ = [
-    "EPSILONS",
-    "RUNS",
-    "Measured",
-    "SimulatedErrors",
-    "csv_text",
-    "measured",
-    "result",
-    "results",
-    "simulated",
-]
-
 Reals = NDArray[np.float64]
 EPSILONS = (0.03, 0.1, 0.3, 1.0)  # prices of a whole table
 
@@ -152,9 +140,7 @@ def simulated(
                 done(f"{table.name}, {answered}, ε = {epsilon:g}")
 
 
-def measured(
-    table: TrueTable, answered: str, places: Sequence[int], epsilon: float, runs: int
-) -> list[Measured]:
+def measured(table: TrueTable, answered: str, places: Sequence[int], epsilon: float, runs: int) -> list[Measured]:
     """The errors of all estimates, over releases that the table, ε and their number determine."""
     found = defaultdict(list)
     for run in range(runs):
@@ -184,10 +170,7 @@ def _scores(table: TrueTable, estimate: Estimate) -> Reals:
         math.nan,
     )
     return np.array(
-        [
-            [np.abs(error).mean(), np.square(error).mean(), share]
-            for error, share in zip(errors, covered, strict=True)
-        ]
+        [[np.abs(error).mean(), np.square(error).mean(), share] for error, share in zip(errors, covered, strict=True)]
     )
 
 
@@ -195,9 +178,7 @@ def _covered(ranges: Sequence[Range], counts: Sequence[Counts]) -> float:
     """The share of the intervals that hold the count; nan without intervals."""
     if not ranges:
         return math.nan
-    held = [
-        (low <= true) & (true <= high) for (low, high), true in zip(ranges, counts, strict=True)
-    ]
+    held = [(low <= true) & (true <= high) for (low, high), true in zip(ranges, counts, strict=True)]
     return float(np.concatenate(held).mean())
 
 

@@ -22,8 +22,6 @@ from noisycount.model.tables.levels import Level
 from noisycount.model.tables.tree import Tree
 from noisycount.papers.true_tables import TrueTable, node_sums
 
-__all__ = ["Estimate", "Range", "SimulatedRelease", "estimates", "nearest_counts", "nearest_tree"]
-
 Reals = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 _PATIENCE = 10  # exchanges of many cells that may fail to lessen what is wrong
@@ -53,9 +51,7 @@ def nearest_counts(answers: Reals, total: float) -> Reals:
     return nearest
 
 
-def nearest_tree(
-    levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float], total: float
-) -> Reals:
+def nearest_tree(levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float], total: float) -> Reals:
     """The cells x ≥ 0, Σ x = total, that minimise Σ (answer − sum of cells)²/variance.
 
     Args:
@@ -111,9 +107,7 @@ def _normal_equations(
 def _stationary(normal: Reals, aim: Reals, total: float, is_free: Flags) -> tuple[Reals, Reals]:
     """The cells where those that are not free are 0, and the slopes at them."""
     free = np.flatnonzero(is_free)
-    solved = np.linalg.solve(
-        normal[np.ix_(free, free)], np.stack([aim[free], np.ones(free.size)], axis=1)
-    )
+    solved = np.linalg.solve(normal[np.ix_(free, free)], np.stack([aim[free], np.ones(free.size)], axis=1))
     multiplier = (solved[:, 0].sum() - total) / solved[:, 1].sum()
     cells = np.zeros(aim.size)
     cells[free] = solved[:, 0] - multiplier * solved[:, 1]
@@ -166,9 +160,7 @@ class SimulatedRelease:
     answers: tuple[Reals, ...] = field(repr=False)
 
     @classmethod
-    def drawn(
-        cls, table: TrueTable, epsilon: float, places: Sequence[int], generator: np.random.Generator
-    ) -> Self:
+    def drawn(cls, table: TrueTable, epsilon: float, places: Sequence[int], generator: np.random.Generator) -> Self:
         """A release at a price, ε of the whole table."""
         noise = DiscreteLaplace.for_epsilon(epsilon, len(places))
         answers = tuple(
@@ -191,8 +183,7 @@ class SimulatedRelease:
         """Each node's own answer, or the sum of few; the sum of the first cells from the fewest."""
         own = dict(zip(self.places, self.answers, strict=True))
         margins = tuple(
-            own[place] if place in own else self._below(place)
-            for place in range(1, len(self.table.levels) - 1)
+            own[place] if place in own else self._below(place) for place in range(1, len(self.table.levels) - 1)
         )
         return Estimate(self.answers[-1], margins, self._fewest())
 
@@ -273,7 +264,6 @@ def _of_means(release: SimulatedRelease, posterior: TablePosterior) -> Estimate:
 def _of_medians(release: SimulatedRelease, posterior: TablePosterior) -> Estimate:
     """Medians of cells and margins, which do not add up; sums of means."""
     *margins, cells = (
-        posterior.level(place).median.astype(np.float64)
-        for place in range(1, len(release.table.levels))
+        posterior.level(place).median.astype(np.float64) for place in range(1, len(release.table.levels))
     )
     return Estimate(cells, tuple(margins), np.cumsum(posterior.mean))

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level, range_levels
 
-__all__ = ["LAWS", "Counts", "TrueTable", "node_sums", "survey", "true_tables"]
-
 Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Shares = Callable[[np.random.Generator, int], Reals]
@@ -71,9 +69,7 @@ def node_sums(nodes: NDArray[np.integer], values: NDArray[Any], size: int) -> Re
 def _smooth(_: np.random.Generator, size: int) -> Reals:
     """Two hills on a plain."""
     places = np.linspace(0, 1, size)
-    hills = [
-        np.exp(-0.5 * ((places - mid) / width) ** 2) for mid, width in ((0.3, 0.05), (0.7, 0.1))
-    ]
+    hills = [np.exp(-0.5 * ((places - mid) / width) ** 2) for mid, width in ((0.3, 0.05), (0.7, 0.1))]
     return np.asarray(2 * hills[0] + hills[1] + 0.01, dtype=np.float64)
 
 

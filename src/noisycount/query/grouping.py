@@ -25,21 +25,6 @@ from noisycount.model.tables.levels import Codes, Level
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import INTEGERS, Kind
 
-__all__ = [
-    "MOST_CELLS",
-    "OUTSIDE",
-    "CellQuestion",
-    "Edges",
-    "Key",
-    "KeyCounts",
-    "KeyQuestion",
-    "KeySet",
-    "Part",
-    "Period",
-    "Plain",
-    "Span",
-]
-
 Key: TypeAlias = int | str | bool | date | None  # what stands for a group; None for missing values
 
 # The key of what belongs to no group: numbers below the first edge, and days that are infinite or
@@ -151,20 +136,15 @@ class Edges(Part):
             raise PredicateError(f"by gives edges to {self.column}: edges belong to numbers")
         if not 1 <= len(self.edges) <= _MOST_EDGES:
             raise PredicateError(
-                f"edges of {self.column.name} must be 1 to {_MOST_EDGES} numbers such as 0,18,65, "
-                f"got {len(self.edges)}"
+                f"edges of {self.column.name} must be 1 to {_MOST_EDGES} numbers such as 0,18,65, got {len(self.edges)}"
             )
         if not all(e in INTEGERS if type(e) is int else isfinite(e) for e in self.edges):
-            raise PredicateError(
-                f"edges of {self.column.name} must be finite numbers within 64 bits: 0,18,65"
-            )
+            raise PredicateError(f"edges of {self.column.name} must be finite numbers within 64 bits: 0,18,65")
         if self.column.kind is Kind.INTEGER and not all(type(e) is int for e in self.edges):
             raise PredicateError(f"edges of {self.column} must be whole numbers: 0,18,65")
         for low, high in pairwise(self.edges):
             if low >= high:
-                raise PredicateError(
-                    f"edges of {self.column.name} must rise, got {low} before {high}: sort them"
-                )
+                raise PredicateError(f"edges of {self.column.name} must rise, got {low} before {high}: sort them")
 
     @property
     def text(self) -> str:
@@ -242,9 +222,7 @@ class Period(Part):
 
     def __post_init__(self) -> None:
         if not self.column.kind.is_moment:
-            raise PredicateError(
-                f"by groups {self.column} by {self.span.name.lower()}: that belongs to dates"
-            )
+            raise PredicateError(f"by groups {self.column} by {self.span.name.lower()}: that belongs to dates")
 
     @property
     def text(self) -> str:
@@ -274,11 +252,7 @@ class Period(Part):
         year, place = divmod(int(key), self.span.value)  # type: ignore[arg-type]  # a number
         if self.span is Span.YEAR:
             return f"{year:04d}"
-        return (
-            f"{year:04d}-Q{place + 1}"
-            if self.span is Span.QUARTER
-            else f"{year:04d}-{place + 1:02d}"
-        )
+        return f"{year:04d}-Q{place + 1}" if self.span is Span.QUARTER else f"{year:04d}-{place + 1:02d}"
 
     def _number(self, year: int, place: int) -> int:
         return year * self.span.value + place
@@ -325,9 +299,7 @@ class KeySet:
 
     def key(self, cell: int) -> tuple[Key, ...]:
         """The keys of a cell."""
-        return tuple(
-            values[code] for values, code in zip(self.values, self.codes[cell], strict=True)
-        )
+        return tuple(values[code] for values, code in zip(self.values, self.codes[cell], strict=True))
 
 
 @frozen(eq=False, slots=False)

@@ -18,19 +18,6 @@ from noisycount.model.tables.levels import Label, TableLabels
 from noisycount.query.grouping import MOST_CELLS, Edges, Key, KeySet, Part
 from noisycount.query.schema import Kind
 
-__all__ = [
-    "Keys",
-    "Listed",
-    "Word",
-    "found_keys",
-    "in_one_order",
-    "key_set",
-    "labels_of",
-    "values_of",
-    "written_key",
-    "written_keys",
-]
-
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _RANGE = re.compile(r"(.+?)\.\.(.+)")
 
@@ -135,9 +122,7 @@ def rows_of_frame(keys: Any, parts: Sequence[Part]) -> list[tuple[object, ...]]:
     names = list(map(str, getattr(keys, "column_names", keys.columns)))
     wanted = [part.column.name for part in parts]
     if sorted(names) != sorted(wanted):
-        raise PredicateError(
-            f"keys have the columns {', '.join(names)[:80]}: give a table of {', '.join(wanted)}"
-        )
+        raise PredicateError(f"keys have the columns {', '.join(names)[:80]}: give a table of {', '.join(wanted)}")
     return list(zip(*(_values(keys[name]) for name in wanted), strict=True))
 
 
@@ -203,16 +188,13 @@ def _values_key_sets(part: Part, listed: Iterable[object] | None) -> tuple[Key, 
         return part.implied
     if listed is None or isinstance(listed, str | bytes):
         raise PredicateError(
-            f"keys of {part.text} are missing: list them, --keys {part.column.name}=a,b,c (in "
-            "Python keys=)"
+            f"keys of {part.text} are missing: list them, --keys {part.column.name}=a,b,c (in Python keys=)"
         )
     spelled: list[object] = []
     for key in listed:
         spelled.extend(_spelled(part, key))
         if isinstance(key, Word) and len(spelled) > MOST_CELLS:
-            raise PredicateError(
-                f"keys of {part.column.name} are more than {MOST_CELLS:,}: list fewer"
-            )
+            raise PredicateError(f"keys of {part.column.name} are more than {MOST_CELLS:,}: list fewer")
     values = [part.checked(key) for key in spelled]
     if values == [None] and part.implied is not None:
         return (*part.implied, None)
@@ -250,11 +232,7 @@ def _row(parts: Sequence[Part], key: object) -> Sequence[object]:
     return given
 
 
-def _coded(
-    parts: Sequence[Part],
-    rows: Sequence[Sequence[object]],
-    read: Callable[[Part, object], Key],
-) -> KeySet:
+def _coded(parts: Sequence[Part], rows: Sequence[Sequence[object]], read: Callable[[Part, object], Key]) -> KeySet:
     """Cells of which each different key is read once."""
     columns = list(zip(*rows, strict=True)) if rows else [() for _ in parts]
     values, codes = [], np.zeros((len(rows), len(parts)), dtype=np.int32)
@@ -262,10 +240,7 @@ def _coded(
         written = [(type(key), key) for key in column]
         places: dict[Key, int] = {}
         try:
-            of_key = {
-                each: places.setdefault(read(part, each[1]), len(places))
-                for each in dict.fromkeys(written)
-            }
+            of_key = {each: places.setdefault(read(part, each[1]), len(places)) for each in dict.fromkeys(written)}
         except TypeError:
             raise PredicateError(f"keys of {part.text} must be single values, not lists") from None
         codes[:, number] = [of_key[each] for each in written]
@@ -286,9 +261,7 @@ def _twice(whose: str, key: object) -> PredicateError:
 def _require_few(cells: int) -> None:
     """The refusal of a table that is too large."""
     if cells > MOST_CELLS:
-        raise PredicateError(
-            f"the table has {cells:,} cells, more than {MOST_CELLS:,}: list fewer keys"
-        )
+        raise PredicateError(f"the table has {cells:,} cells, more than {MOST_CELLS:,}: list fewer keys")
 
 
 def in_one_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
@@ -299,12 +272,9 @@ def in_one_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
     """
     ranks = [_ranks(values) for values in keys.values]
     values = tuple(
-        tuple(each[place] for place in np.argsort(rank))
-        for each, rank in zip(keys.values, ranks, strict=True)
+        tuple(each[place] for place in np.argsort(rank)) for each, rank in zip(keys.values, ranks, strict=True)
     )
-    codes = np.stack(
-        [rank[keys.codes[:, place]] for place, rank in enumerate(ranks)], axis=1
-    ).astype(np.int32)
+    codes = np.stack([rank[keys.codes[:, place]] for place, rank in enumerate(ranks)], axis=1).astype(np.int32)
     order = np.lexsort(codes.T[::-1])
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.arange(len(order))
@@ -355,10 +325,7 @@ def labels_of(keys: KeySet, *, is_hidden: bool = False) -> TableLabels:
     """What a reader sees of the keys of a table."""
     return TableLabels(
         tuple(part.column.name for part in keys.parts),
-        tuple(
-            tuple(part.label(key) for key in values)
-            for part, values in zip(keys.parts, keys.values, strict=True)
-        ),
+        tuple(tuple(part.label(key) for key in values) for part, values in zip(keys.parts, keys.values, strict=True)),
         keys.codes,
         is_hidden,
     )

@@ -32,8 +32,6 @@ from noisycount.query.predicate import (
 from noisycount.query.schema import Kind, Schema
 from noisycount.query.tokens import tokens
 
-__all__ = ["EXACT_INTEGERS", "Reading", "contradictions", "normal_form", "read"]
-
 # Reals hold every integer below it, so that no two of them become one number.
 EXACT_INTEGERS = 2**53
 
@@ -79,9 +77,7 @@ def _literal(column: Column, literal: Literal) -> Literal:
 
 def _positive(literal: Literal) -> Literal:
     """Zero without its sign, which no comparison sees."""
-    return (
-        replace(literal, value=0.0) if literal.kind is Kind.REAL and not literal.value else literal
-    )
+    return replace(literal, value=0.0) if literal.kind is Kind.REAL and not literal.value else literal
 
 
 _Connective: TypeAlias = type[And] | type[Or]

@@ -30,8 +30,6 @@ from noisycount.query.predicate import (
 from noisycount.query.schema import Kind, Schema, close_names
 from noisycount.query.tokens import COMMA, OPENING, VALUES, Sort, Token, require_bytes, tokens
 
-__all__ = ["parse"]
-
 
 def parse(text: str, schema: Mapping[str, Kind]) -> Predicate:
     """The typed tree of a predicate about columns of a schema.
@@ -175,12 +173,7 @@ def _about_decimals(found: Sequence[Token]) -> str:
     """How to write the decimals of a number that has a comma before them, if there is one."""
     for before, whole, comma, decimals in zip(found, found[1:], found[2:], found[3:], strict=False):
         numbers = whole.sort is decimals.sort is Sort.NUMBER
-        if (
-            numbers
-            and comma == COMMA
-            and before.sort not in VALUES
-            and before not in (OPENING, COMMA)
-        ):
+        if numbers and comma == COMMA and before.sort not in VALUES and before not in (OPENING, COMMA):
             return f", and decimals with a point: {whole.text.replace('.', '')}.{decimals.text}"
     return ""
 
@@ -267,9 +260,7 @@ class _TypedSyntax:
             case ("name", name):
                 return _resolved(name, self.schema, beside)
             case ("number" | "text", _):
-                raise PredicateError(
-                    "where has a literal before in, between, like or is: use a column"
-                )
+                raise PredicateError("where has a literal before in, between, like or is: use a column")
         raise _outside(node)
 
     def literal(self, node: Node) -> Literal:
@@ -289,14 +280,10 @@ class _TypedSyntax:
                     "and compare columns by = <> < <= > >="
                 )
             case ("null",):
-                raise PredicateError(
-                    "where compares with null, which nothing equals: write is null"
-                )
+                raise PredicateError("where compares with null, which nothing equals: write is null")
         raise _outside(node)
 
-    def beside(
-        self, column: Column, literals: Sequence[Literal], nodes: Iterable[Node]
-    ) -> tuple[Literal, ...]:
+    def beside(self, column: Column, literals: Sequence[Literal], nodes: Iterable[Node]) -> tuple[Literal, ...]:
         """What a column is compared with, of its kind where there is such a value.
 
         All are reals if one of them is. What does not fit stays as it is: the tree refuses it.
@@ -333,9 +320,7 @@ def _fitted(literal: Literal, kind: Kind) -> Literal:
     if kind.is_moment and (short := _SHORT_DATE.match(value)):
         year, month, day = short.groups()
         remedy = f"give month and day two digits each, '{year}-{month:0>2}-{day:0>2}'"
-    raise PredicateError(
-        f"where compares a {kind.value} with the text {shortened(value)}: {remedy}"
-    )
+    raise PredicateError(f"where compares a {kind.value} with the text {shortened(value)}: {remedy}")
 
 
 def _typed(name: str) -> str:
@@ -348,8 +333,7 @@ def _resolved(name: str, schema: Schema, beside: Kind) -> Column:
     same = [name] if name in names else [n for n in names if n.casefold() == name.casefold()]
     if len(same) > 1:
         raise PredicateError(
-            f"where names {shortened(name)}, which could be "
-            f"{' or '.join(map(_typed, same))}: write one of them exactly"
+            f"where names {shortened(name)}, which could be {' or '.join(map(_typed, same))}: write one of them exactly"
         )
     if not same and schema.unit is not None and name.casefold() == schema.unit.casefold():
         raise PredicateError(

@@ -12,35 +12,8 @@ from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
-__all__ = [
-    "KEYWORDS",
-    "SIMPLE_NAME",
-    "And",
-    "Column",
-    "Comparison",
-    "Constant",
-    "Flag",
-    "Literal",
-    "Membership",
-    "Missing",
-    "Not",
-    "Operator",
-    "Or",
-    "Pattern",
-    "Predicate",
-    "Range",
-    "canonical_text",
-    "columns",
-    "english",
-    "written_name",
-    "written_text",
-]
-
-
 # The words of the language, which are no names without quotes.
-KEYWORDS = frozenset(
-    ["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"],
-)
+KEYWORDS = frozenset(["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"])
 
 SIMPLE_NAME = re.compile(r"[^\W\d]\w*")
 
@@ -138,8 +111,7 @@ class Flag:
     def __post_init__(self) -> None:
         if self.column.kind is not Kind.BOOLEAN:
             raise PredicateError(
-                f"where has {self.column} where a predicate belongs: "
-                f"compare it with {self.column.kind.example}"
+                f"where has {self.column} where a predicate belongs: compare it with {self.column.kind.example}"
             )
 
 
@@ -159,9 +131,7 @@ class Comparison:
         _require_comparable(self.left, self.right)
         equality = self.operator in (Operator.EQUAL, Operator.NOT_EQUAL)
         if self.left.kind is Kind.BOOLEAN and not equality:
-            raise PredicateError(
-                f"where orders {self.left} by {self.operator.value}: use = or <> with true or false"
-            )
+            raise PredicateError(f"where orders {self.left} by {self.operator.value}: use = or <> with true or false")
 
 
 @frozen
@@ -190,8 +160,7 @@ class Membership:
         _require_no_flag(self.column, "in")
         if not self.choices:
             raise PredicateError(
-                f"where has an empty list after in for {self.column}: "
-                f"write {self.column.kind.example}"
+                f"where has an empty list after in for {self.column}: write {self.column.kind.example}"
             )
         for choice in self.choices:
             _require_comparable(self.column, choice)
@@ -248,9 +217,7 @@ class Or:
         _require_flat(self)
 
 
-Predicate: TypeAlias = (
-    Constant | Flag | Comparison | Range | Membership | Pattern | Missing | Not | And | Or
-)
+Predicate: TypeAlias = Constant | Flag | Comparison | Range | Membership | Pattern | Missing | Not | And | Or
 
 
 def columns(predicate: Predicate) -> Iterator[Column]:

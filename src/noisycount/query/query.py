@@ -14,20 +14,6 @@ from noisycount.query.key_sets import Keys, Listed, Word
 from noisycount.query.predicate import written_name
 from noisycount.validation import Exactly, exact_text, written, written_share
 
-__all__ = [
-    "NOISES",
-    "Item",
-    "Query",
-    "items",
-    "items_of",
-    "keys_of_column",
-    "margin_names",
-    "parse_confidence",
-    "parse_margins",
-    "parse_within",
-    "require_once",
-]
-
 # The kinds of noise that a table may have, by what one types for them.
 NOISES: Mapping[str, type[DiscreteNoise]] = {
     "laplace": DiscreteLaplace,
@@ -106,7 +92,7 @@ class Query:
             >>> sent = {"by": "town", "keys": {"town": ["Bern", None]}, "epsilon": "1/2"}
             >>> Query.from_json(sent).to_json()
             {'by': ['town'], 'keys': {'town': ['Bern', None]}, 'epsilon': '1/2', 'confidence': '95%'}
-        """  # noqa: E501 - a line of output
+        """
         wheres = _listed(said.get("where", []))
         return cls(
             wheres=wheres,
@@ -131,10 +117,7 @@ class Query:
         said = {
             "where": list(self.wheres) if self.is_list else next(iter(self.wheres), None),
             "by": [each.typed if isinstance(each, Item) else each for each in by],
-            "keys": {
-                name: [key.text if isinstance(key, Word) else key for key in of]
-                for name, of in keys.items()
-            },
+            "keys": {name: [key.text if isinstance(key, Word) else key for key in of] for name, of in keys.items()},
             "other": self.other,
             "margins": [self.margins] if isinstance(self.margins, str) else list(self.margins),
             "groups_per_unit": self.groups_per_unit,
@@ -291,16 +274,13 @@ def keys_of_column(text: str) -> tuple[str, Listed]:
 def _item(piece: str, whole: str) -> Item:
     match = _ITEM.fullmatch(piece)
     if match is None or not match[1].strip():
-        raise ValueError(
-            f"must name columns with commas between them, such as town,age:0,18,65, got {whole!r}"
-        )
+        raise ValueError(f"must name columns with commas between them, such as town,age:0,18,65, got {whole!r}")
     name, grouping = _unquoted(match[1]), (match[2] or "").strip()
     edges = grouping.split(",")
     if match[2] is None or grouping in _SPANS or all(map(_NUMBER.fullmatch, edges)):
         return Item(name, grouping)
     raise ValueError(
-        f"must have edges or month, quarter or year behind the colon, such as {name}:0,18,65, "
-        f"got {piece.strip()!r}"
+        f"must have edges or month, quarter or year behind the colon, such as {name}:0,18,65, got {piece.strip()!r}"
     )
 
 

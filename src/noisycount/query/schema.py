@@ -14,8 +14,6 @@ from typing import Any, ClassVar
 from noisycount.errors import PredicateError, SourceError
 from noisycount.frozen import frozen
 
-__all__ = ["INTEGERS", "ISO_ZONED", "KINDS", "ZONED", "Kind", "Schema", "Spelling", "close_names"]
-
 INTEGERS = range(-(2**63), 2**63)  # signed 64 bits: what every engine compares exactly
 _CELLS = range(-(2**63), 2**64)  # the widest columns of files: BIGINT and UBIGINT
 _LONGEST_KEY = 1000  # characters
@@ -171,13 +169,10 @@ class Real(Kind):
     options = frozenset({"decimal"})
     spellings = (
         Spelling(
-            rf"[+-]?({_WHOLE}([.][0-9]*)?|[1-9][0-9]{{0,2}}(,[0-9]{{3}})+[.][0-9]+|[.][0-9]+)"
-            + _EXPONENT,
-            "numbers",
+            rf"[+-]?({_WHOLE}([.][0-9]*)?|[1-9][0-9]{{0,2}}(,[0-9]{{3}})+[.][0-9]+|[.][0-9]+)" + _EXPONENT, "numbers"
         ),
         Spelling(
-            rf"[+-]?({_WHOLE}(,[0-9]*)?|[1-9][0-9]{{0,2}}([.][0-9]{{3}})+,[0-9]+|,[0-9]+)"
-            + _EXPONENT,
+            rf"[+-]?({_WHOLE}(,[0-9]*)?|[1-9][0-9]{{0,2}}([.][0-9]{{3}})+,[0-9]+|,[0-9]+)" + _EXPONENT,
             "numbers with a decimal comma",
             decimal=",",
         ),
@@ -251,9 +246,7 @@ class Date(_Moment):
     iso = _ISO_DATE
     spellings = (
         Spelling(_ISO_DATE, "dates of ISO 8601"),
-        Spelling(
-            f"{_DAY}[.]{_MONTH}[.]{_YEAR}", "dates with the day first", date_format="%d.%m.%Y"
-        ),
+        Spelling(f"{_DAY}[.]{_MONTH}[.]{_YEAR}", "dates with the day first", date_format="%d.%m.%Y"),
         Spelling(f"{_DAY}/{_MONTH}/{_YEAR}", "dates with the day first", date_format="%d/%m/%Y"),
         Spelling(f"{_MONTH}/{_DAY}/{_YEAR}", "dates with the month first", date_format="%m/%d/%Y"),
         Spelling(f"{_YEAR}/{_MONTH}/{_DAY}", "dates with the year first", date_format="%Y/%m/%d"),
@@ -300,10 +293,7 @@ Kind.INTEGER, Kind.REAL, Kind.TEXT = Integer(), Real(), Text()
 Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP = Boolean(), Date(), Timestamp()
 
 # Each kind by its name.
-KINDS = {
-    kind.value: kind
-    for kind in (Kind.INTEGER, Kind.REAL, Kind.TEXT, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP)
-}
+KINDS = {kind.value: kind for kind in (Kind.INTEGER, Kind.REAL, Kind.TEXT, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP)}
 
 LISTED_NAMES = 8
 
@@ -355,13 +345,9 @@ class Schema(Mapping[str, Kind]):
         names = [*self.kinds, *self.others]
         for argument, name in [("unit", unit), *(("columns", name) for name in columns or ())]:
             if name is not None and name not in names:
-                raise SourceError(
-                    f"{argument} names {name!r}, which is no column: use {close_names(name, names)}"
-                )
+                raise SourceError(f"{argument} names {name!r}, which is no column: use {close_names(name, names)}")
         if columns is not None and unit in columns:
-            raise SourceError(
-                f"columns must not name the unit column {unit!r}: leave it out of columns"
-            )
+            raise SourceError(f"columns must not name the unit column {unit!r}: leave it out of columns")
         chosen = set(names if columns is None else columns) - {unit}
         return Schema(
             {name: kind for name, kind in self.kinds.items() if name in chosen},
@@ -384,9 +370,7 @@ class Schema(Mapping[str, Kind]):
             )
 
 
-def close_names(
-    name: str, names: Sequence[str], written: Callable[[str], str] | None = None
-) -> str:
+def close_names(name: str, names: Sequence[str], written: Callable[[str], str] | None = None) -> str:
     """The names most like ``name``, or the first few where none is like it.
 
     Of many or long names only those nearest in their beginning and length are compared, and only
@@ -404,9 +388,7 @@ def close_names(
     by_start = {other[:COMPARED_CHARACTERS]: other for other in _nearest(name, names)}
     close = get_close_matches(name[:COMPARED_CHARACTERS], by_start)
     listed = [by_start[start] for start in close] or names[:LISTED_NAMES]
-    return (
-        ", ".join(_shown(each, written or repr) for each in listed) or "records that have columns"
-    )
+    return ", ".join(_shown(each, written or repr) for each in listed) or "records that have columns"
 
 
 def _nearest(name: str, names: Sequence[str]) -> Sequence[str]:

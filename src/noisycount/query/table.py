@@ -14,38 +14,12 @@ from numpy.typing import NDArray
 from noisycount.display.values import short
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
-from noisycount.model.tables.levels import (
-    OTHER,
-    TOTAL,
-    Label,
-    Level,
-    cell_level,
-    margin_levels,
-    range_levels,
-)
-from noisycount.query.grouping import (
-    CellQuestion,
-    Edges,
-    KeyQuestion,
-    KeySet,
-    Part,
-    Period,
-    Plain,
-    Span,
-)
+from noisycount.model.tables.levels import OTHER, TOTAL, Label, Level, cell_level, margin_levels, range_levels
+from noisycount.query.grouping import CellQuestion, Edges, KeyQuestion, KeySet, Part, Period, Plain, Span
 from noisycount.query.key_sets import in_one_order, written_keys
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns
 from noisycount.query.query import Item, Query
 from noisycount.query.schema import Kind, Schema, close_names
-
-__all__ = [
-    "MOST_PARTS",
-    "CanonicalTable",
-    "TableQuestion",
-    "margins_of",
-    "parts_of",
-    "query_of_stored",
-]
 
 MOST_PARTS = 8
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
@@ -54,9 +28,7 @@ _SPANS = {span.name.lower(): span for span in Span}
 Margins: TypeAlias = tuple[tuple[str, ...], ...]
 
 
-def parts_of(
-    by: str | Sequence[str | Item], schema: Mapping[str, Kind], unit: str | None
-) -> tuple[Part, ...]:
+def parts_of(by: str | Sequence[str | Item], schema: Mapping[str, Kind], unit: str | None) -> tuple[Part, ...]:
     """The parts of a table.
 
     Args:
@@ -110,9 +82,7 @@ def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> Part:
     if not colon:
         name = item
     if name == unit:
-        raise PredicateError(
-            f"by names {name!r}, the unit: a table would name persons; leave it out"
-        )
+        raise PredicateError(f"by names {name!r}, the unit: a table would name persons; leave it out")
     if name not in schema:
         type_ = schema.others.get(name) if isinstance(schema, Schema) else None
         why = "which is no column" if type_ is None else f"whose type {type_} no question can use"
@@ -162,9 +132,7 @@ class TableQuestion:
 
     def __post_init__(self) -> None:
         if self.most is not None and not (type(self.most) is int and self.most >= 1):
-            raise PredicateError(
-                f"groups_per_unit must be a whole number from 1, got {self.most!r}"
-            )
+            raise PredicateError(f"groups_per_unit must be a whole number from 1, got {self.most!r}")
         if self.keys is None and (self.has_other or self.is_cumulative or any(self.margins)):
             raise PredicateError(
                 "hidden keys have no other row, no ranges, and no margin but the total: list the "
@@ -172,8 +140,7 @@ class TableQuestion:
             )
         if self.is_cumulative and (len(self.parts) != 1 or self.margins or self.has_other):
             raise PredicateError(
-                "cumulative needs one column in order, without margins and without other: "
-                "group by that column alone"
+                "cumulative needs one column in order, without margins and without other: group by that column alone"
             )
         self._require_names()
 
@@ -201,9 +168,7 @@ class TableQuestion:
     def groups(self, unit: str | None) -> int | None:
         """In how many cells one unit can be; None: in all that there are."""
         if unit is None and self.most is not None:
-            raise PredicateError(
-                "groups_per_unit is for persons, and a row is in one group only: leave it out"
-            )
+            raise PredicateError("groups_per_unit is for persons, and a row is in one group only: leave it out")
         if unit is None:
             return 1
         if self.is_cumulative and self.most != 1:
@@ -244,12 +209,7 @@ class TableQuestion:
             places = np.append(places, len(keys))
         theirs = self._levels_of(keys)
         return CanonicalTable(
-            keys,
-            theirs,
-            [
-                _same_nodes(mine, other, places)
-                for mine, other in zip(self.levels(), theirs, strict=True)
-            ],
+            keys, theirs, [_same_nodes(mine, other, places) for mine, other in zip(self.levels(), theirs, strict=True)]
         )
 
     def facts(self, keys: KeySet | None) -> dict[str, Any]:
@@ -265,9 +225,7 @@ class TableQuestion:
 
     def cell_question(self, table: "CanonicalTable") -> CellQuestion:
         """What a source counts of it."""
-        return CellQuestion(
-            table.keys, self.where, table.levels, self.has_other, self.most, self._salt
-        )
+        return CellQuestion(table.keys, self.where, table.levels, self.has_other, self.most, self._salt)
 
     def key_question(self) -> KeyQuestion:
         """What a source counts of it where only the records know the keys."""
@@ -341,8 +299,7 @@ def margins_of(margins: str | Sequence[str | Sequence[str]], parts: Sequence[Par
 def _all_margins(names: Sequence[str]) -> Margins:
     """Every margin, the largest first, the total last."""
     every = [
-        tuple(name for place, name in enumerate(names) if chosen >> place & 1)
-        for chosen in range(2 ** len(names) - 1)
+        tuple(name for place, name in enumerate(names) if chosen >> place & 1) for chosen in range(2 ** len(names) - 1)
     ]
     return _in_order(every, names)
 
@@ -401,9 +358,7 @@ def query_of_stored(
     delta = delta or None
     if "questions" in table:
         listed = table["questions"]
-        return Query(
-            wheres=listed, is_list=True, epsilon=epsilon, delta=delta, confidence=confidence
-        )
+        return Query(wheres=listed, is_list=True, epsilon=epsilon, delta=delta, confidence=confidence)
     names = [name for margin in table["margins"] for name in margin]
     is_listed = table["keys"] is not None
     if (is_listed and "grid" not in table["keys"]) or {*"".join(names)} & {*",*"}:

@@ -10,8 +10,6 @@ from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query.predicate import KEYWORDS, SIMPLE_NAME
 
-__all__ = ["COMMA", "OPENING", "VALUES", "Sort", "Token", "require_bytes", "tokens"]
-
 MAXIMUM_BYTES = 4096  # a page of text: more than anybody writes by hand
 MAXIMUM_TOKENS = 500  # at most as many comparisons as a scan of a million records does in seconds
 MAXIMUM_DEPTH = 20  # so that parsing needs at most 600 frames of Python's 1,000
@@ -110,18 +108,14 @@ def tokens(text: str) -> list[Token]:
     if not found:
         raise PredicateError("where is empty: write a predicate such as age >= 30, or true for all")
     if len(found) > MAXIMUM_TOKENS:
-        raise PredicateError(
-            f"where has {len(found)} words and symbols, more than {MAXIMUM_TOKENS}: "
-            "ask less at once"
-        )
+        raise PredicateError(f"where has {len(found)} words and symbols, more than {MAXIMUM_TOKENS}: ask less at once")
     _require_depth(found)
     _require_neighbours(found)
     _require_commas_and_negations(found)
     characters = sum(len(second.text) for first, second in pairwise(found) if first == LIKE)
     if characters > MAXIMUM_PATTERNS:
         raise PredicateError(
-            f"where has {characters} characters after like, more than {MAXIMUM_PATTERNS}: "
-            "ask for shorter texts"
+            f"where has {characters} characters after like, more than {MAXIMUM_PATTERNS}: ask for shorter texts"
         )
     return found
 
@@ -135,9 +129,7 @@ def require_bytes(text: str) -> None:
     except UnicodeEncodeError:
         raise PredicateError("where is not valid Unicode: write it in UTF-8") from None
     if size > MAXIMUM_BYTES:
-        raise PredicateError(
-            f"where is {size} bytes long, more than {MAXIMUM_BYTES}: ask less at once"
-        )
+        raise PredicateError(f"where is {size} bytes long, more than {MAXIMUM_BYTES}: ask less at once")
 
 
 def _token(match: re.Match[str]) -> Token:
@@ -172,9 +164,7 @@ def _require_depth(found: Sequence[Token]) -> None:
         if not opened:
             raise PredicateError("where has ')' without '(' before it: balance the parentheses")
         if opened[-1] + prefixes > MAXIMUM_DEPTH:
-            raise PredicateError(
-                f"where nests more than {MAXIMUM_DEPTH} parentheses and nots: ask less at once"
-            )
+            raise PredicateError(f"where nests more than {MAXIMUM_DEPTH} parentheses and nots: ask less at once")
     if len(opened) > 1:
         raise PredicateError("where has '(' without ')' after it: balance the parentheses")
 
@@ -187,10 +177,7 @@ def _require_neighbours(found: Sequence[Token]) -> None:
         if first.sort is Sort.NAME and second == OPENING:
             fault = f"calls {before}: leave functions and casts out, compare the column itself"
         elif first.sort is Sort.NAME and second.sort is Sort.TEXT:
-            fault = (
-                f"has {before} before the text {after}: "
-                "write the text alone, or an operator between them"
-            )
+            fault = f"has {before} before the text {after}: write the text alone, or an operator between them"
         elif first.sort is second.sort is Sort.NUMBER:
             fault = (
                 f"has {after} after {before}: write one number, with one point, or a date in "
@@ -214,13 +201,11 @@ def _require_commas_and_negations(found: Sequence[Token]) -> None:
     for first, second in pairwise(found):
         if (second == COMMA and first in (OPENING, COMMA)) or (first, second) == (COMMA, CLOSING):
             raise PredicateError(
-                f"where has {second.text!r} after {first.text!r}: "
-                "write one comma between two literals, as in (1, 2)"
+                f"where has {second.text!r} after {first.text!r}: write one comma between two literals, as in (1, 2)"
             )
     for before, (first, second) in zip(found, pairwise(found[1:]), strict=False):
         follows = before.is_value or before == CLOSING
         if first == NOT and follows and second not in (IN, BETWEEN, LIKE):
             raise PredicateError(
-                f"where has not after {shortened(before.text)}: write is not null, or not before "
-                "the whole comparison"
+                f"where has not after {shortened(before.text)}: write is not null, or not before the whole comparison"
             )

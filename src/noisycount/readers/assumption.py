@@ -7,8 +7,6 @@ from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata import Strata
 from noisycount.validation import rate_within
 
-__all__ = ["Assumed", "Rate"]
-
 
 @frozen
 class Rate:
@@ -32,9 +30,7 @@ class Rate:
     def __post_init__(self) -> None:
         rate_within(self.mean, "rate")
         if self.deviation and self.mean in {0, 1}:
-            raise ValueError(
-                f"a rate of {percent(self.mean)} is certain, got ±{self.deviation!r}: leave ± out"
-            )
+            raise ValueError(f"a rate of {percent(self.mean)} is certain, got ±{self.deviation!r}: leave ± out")
         self.population(1)
 
     def __str__(self) -> str:

@@ -12,8 +12,6 @@ from noisycount.model.populations.strata import Strata
 from noisycount.query.schema import close_names
 from noisycount.readers.assumption import Assumed
 
-__all__ = ["RATES", "assumed_of_file", "check_columns", "check_rows"]
-
 RATES = "a rate between 0 and 1, such as 0.02 or 2%"  # what a cell of rates must be
 _MOST = 10**9  # the law of more records of several rates takes minutes and gigabytes
 
@@ -33,9 +31,7 @@ def assumed_of_file(path: Path, size: int | None) -> Assumed:
         check_rows(table, "rate", (rates >= 0) & (rates <= 1), RATES)
     total = int(sizes.sum())
     if not 0 < total <= _MOST:
-        raise SourceError(
-            f"the sizes in {str(path)!r} must add up to 1 to {_MOST:,} records, got {total:,}"
-        )
+        raise SourceError(f"the sizes in {str(path)!r} must add up to 1 to {_MOST:,} records, got {total:,}")
     if size is not None and size != total:
         raise NoisyCountError(
             f"--size {size} is not the {total} that the sizes in {str(path)!r} add up to: "

@@ -17,23 +17,6 @@ from noisycount.errors import NoisyCountError
 if TYPE_CHECKING:
     from noisycount.readers.assumption import Assumed, Rate
 
-__all__ = [
-    "Command",
-    "Parsed",
-    "analyst_names",
-    "assumed_of_options",
-    "completions",
-    "config_option",
-    "configuration_so_far",
-    "dataset_names",
-    "json_option",
-    "plot_option",
-    "population_options",
-    "source_names",
-    "table_option",
-    "unit_option",
-    "with_options",
-]
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -44,9 +27,7 @@ class Parsed(click.ParamType[Any]):
     def __init__(self, read: Callable[[str], object]) -> None:
         self.name, self.read = read.__name__.removeprefix("parse_"), read
 
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> object:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
         """The value of the text; what has a value already keeps it."""
         if not isinstance(value, str):
             return value
@@ -77,9 +58,7 @@ def config_option(command: Command) -> Command:
 
 def json_option(command: Command) -> Command:
     """The command with `--json`, which gives it a flag named `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help="One JSON object, for machines.")(
-        command
-    )
+    return click.option("--json", "as_json", is_flag=True, help="One JSON object, for machines.")(command)
 
 
 def plot_option(words: str) -> Callable[[Command], Command]:
@@ -115,9 +94,9 @@ def unit_option(command: Command) -> Command:
 
 def table_option(command: Command) -> Command:
     """The command with `--table`, which gives it a text named `table`."""
-    return click.option(
-        "--table", metavar="NAME", help="Which table, view or sheet, where a file has several."
-    )(command)
+    return click.option("--table", metavar="NAME", help="Which table, view or sheet, where a file has several.")(
+        command
+    )
 
 
 def population_options(command: Command) -> Command:
@@ -125,15 +104,12 @@ def population_options(command: Command) -> Command:
     from noisycount.readers.values import parse_rate, parse_size  # noqa: PLC0415  (loads NumPy)
 
     options = (
-        click.option(
-            "--size", type=Parsed(parse_size), metavar="N", help="How many records there are,"
-        ),
+        click.option("--size", type=Parsed(parse_size), metavar="N", help="How many records there are,"),
         click.option(
             "--rate",
             type=Parsed(parse_rate),
             metavar="P",
-            help="and the chance that each counts: 30%, or 30%±2% if it has that standard "
-            "deviation.",
+            help="and the chance that each counts: 30%, or 30%±2% if it has that standard deviation.",
         ),
         click.option(
             "--strata",
@@ -161,12 +137,9 @@ def assumed_of_options(
         return Assumed.of_size(size)
     if is_flat_allowed:
         raise click.UsageError(
-            "give either --size, and --rate if it is known, such as --size 5912 --rate 1.7%, or "
-            "--strata FILE"
+            "give either --size, and --rate if it is known, such as --size 5912 --rate 1.7%, or --strata FILE"
         )
-    raise click.UsageError(
-        "give either --size and --rate, such as --size 5912 --rate 1.7%, or --strata FILE"
-    )
+    raise click.UsageError("give either --size and --rate, such as --size 5912 --rate 1.7%, or --strata FILE")
 
 
 def source_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:

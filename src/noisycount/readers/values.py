@@ -14,40 +14,12 @@ from noisycount.ledger.entries import check_purpose
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.catalogue import NOISES, NoiseClass
 from noisycount.model.sampling.scales import check_range
-from noisycount.query.query import parse_confidence, parse_margins, parse_within
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.validation import LARGEST_WHOLE, exact_delta, exact_epsilon, written_share
 
 if TYPE_CHECKING:
     from noisycount.readers.assumption import Rate
 
-__all__ = [
-    "NOISE_KINDS",
-    "drop_thousands",
-    "noise_of",
-    "parse_answer",
-    "parse_budget",
-    "parse_columns",
-    "parse_confidence",
-    "parse_count",
-    "parse_delta",
-    "parse_epsilon",
-    "parse_error",
-    "parse_groups",
-    "parse_guess",
-    "parse_lifetime",
-    "parse_margins",
-    "parse_number",
-    "parse_purpose",
-    "parse_queries",
-    "parse_rate",
-    "parse_rho",
-    "parse_scale",
-    "parse_share",
-    "parse_size",
-    "parse_tick",
-    "parse_within",
-]
 
 _GROUPED = re.compile(r"[±+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 _LIFETIME = re.compile(r"([1-9][0-9]{0,5})([hdw])")
@@ -59,9 +31,7 @@ _SCALE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?(?:e[+-]?[0-9]{1,2})?)(?:/([
 _WHOLE = re.compile(r"-?[0-9]{1,300}")
 
 # The kinds of noise by what one types for them.
-NOISE_KINDS: dict[str, NoiseClass] = {
-    str(kind.name).lower().replace(" ", "-"): kind for kind in NOISES
-}
+NOISE_KINDS: dict[str, NoiseClass] = {str(kind.name).lower().replace(" ", "-"): kind for kind in NOISES}
 
 
 def parse_share(text: str) -> float:
@@ -229,7 +199,4 @@ def parse_lifetime(text: str) -> timedelta | None:
     lifetime = None if match is None else int(match[1]) * _LIFETIMES[match[2]]
     if lifetime is not None and lifetime <= _LONGEST:
         return lifetime
-    raise ValueError(
-        f"must be hours, days or weeks up to ten years, such as 12h, 90d or 6w, or never, got "
-        f"{text!r}"
-    )
+    raise ValueError(f"must be hours, days or weeks up to ten years, such as 12h, 90d or 6w, or never, got {text!r}")

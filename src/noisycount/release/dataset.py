@@ -13,15 +13,6 @@ from noisycount.ledger.budget import Budget, Loss, budget_of
 from noisycount.ledger.entries import Analyst, check_text
 from noisycount.validation import exact_text
 
-__all__ = [
-    "Dataset",
-    "LateDataset",
-    "RemainingBudget",
-    "affordable",
-    "left_words",
-    "next_words",
-]
-
 _MOST = 10**25  # more answers than any budget pays for: 1e6 over half the square of 1e-9
 _CHEAP = Fraction(1, 10**9)  # the least price
 

@@ -10,13 +10,7 @@ from typing import Any, TypeAlias, cast
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, Closing
 from noisycount.engines.interface import Source
-from noisycount.errors import (
-    LedgerError,
-    NoisyCountError,
-    PurposeError,
-    SourceError,
-    without_traceback,
-)
+from noisycount.errors import LedgerError, NoisyCountError, PurposeError, SourceError, without_traceback
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer, asks_for_table
@@ -34,8 +28,6 @@ from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release, TableRelease
 from noisycount.release.table_queries import plan_of
 from noisycount.validation import Exactly
-
-__all__ = ["Attach", "Desk"]
 
 # Gives what is written with a release, which is of the class that was asked for.
 Attach: TypeAlias = Callable[[Any], AttachedWrite]
@@ -157,14 +149,7 @@ class Desk(Shown, Closing):
                 could not be counted, and the debit stays.
             OverrunError: There was no answer when replies left the slot; a debit made stays.
         """
-        query = Query(
-            wheres=[where],
-            epsilon=epsilon,
-            within=within,
-            error=error,
-            guess=guess,
-            confidence=confidence,
-        )
+        query = Query(wheres=[where], epsilon=epsilon, within=within, error=error, guess=guess, confidence=confidence)
         return cast("Release", self.answer(query, key, purpose))
 
     def release_many(  # noqa: PLR0913 - each says something of its own
@@ -202,13 +187,7 @@ class Desk(Shown, Closing):
         (2020), Theorem 14; the ρ of (ε, δ) by Corollary 13.
         """
         query = Query(
-            wheres=wheres,
-            is_list=True,
-            epsilon=epsilon,
-            rho=rho,
-            delta=delta,
-            noise=noise,
-            confidence=confidence,
+            wheres=wheres, is_list=True, epsilon=epsilon, rho=rho, delta=delta, noise=noise, confidence=confidence
         )
         return cast("TableRelease", self.answer(query, key, purpose))
 
@@ -294,11 +273,7 @@ class Desk(Shown, Closing):
         return cast("TableRelease", self.answer(query, key, purpose))
 
     def answer(
-        self,
-        query: Query,
-        key: str | None = None,
-        purpose: str | None = None,
-        plan: QueryPlan | None = None,
+        self, query: Query, key: str | None = None, purpose: str | None = None, plan: QueryPlan | None = None
     ) -> Published:
         """What a question asks: a table, or of one question alone a count; as `release` tells.
 
@@ -337,9 +312,7 @@ class Desk(Shown, Closing):
         budget, own = self.dataset.budget, entry.analyst_spent
         return RemainingBudget.of(budget, entry.spent, self.analyst, own)
 
-    def _answer(
-        self, query: Query, key: str | None, purpose: str | None, plan: QueryPlan | None
-    ) -> Published:
+    def _answer(self, query: Query, key: str | None, purpose: str | None, plan: QueryPlan | None) -> Published:
         """The one answer to a question, drawn now or found in the ledger.
 
         A key is random where nobody names one, not the digest, which depends on the version: that
@@ -356,17 +329,9 @@ class Desk(Shown, Closing):
         if not self.ledger.has_answer(request, formers):
             source.prepare()
         key = secrets.token_hex(16) if key is None else key
-        entry, charged = self.ledger.reserve(
-            key, request, dataset.budget, self.analyst, formers, purpose=purpose
-        )
+        entry, charged = self.ledger.reserve(key, request, dataset.budget, self.analyst, formers, purpose=purpose)
         remains = self._remains_now if not charged else self._remains_of(entry)
-        told = partial(
-            plan.published,
-            charged=charged,
-            remains=remains,
-            source=source,
-            confidence=query.confidence,
-        )
+        told = partial(plan.published, charged=charged, remains=remains, source=source, confidence=query.confidence)
         return told(entry) if entry.answer is not None else self._stored(entry, plan, told)
 
     def _require_asked(self, forms: Forms) -> None:
@@ -381,9 +346,7 @@ class Desk(Shown, Closing):
                 f" owner of data set {self.dataset.told!r} wants to know; nothing was charged"
             )
 
-    def _stored(
-        self, entry: Entry, plan: QueryPlan, told: Callable[[Entry], Published]
-    ) -> Published:
+    def _stored(self, entry: Entry, plan: QueryPlan, told: Callable[[Entry], Published]) -> Published:
         """The entry with its stored answer, and what is left then.
 
         An answer that could not be stored goes no further: whoever asked could else collect one
@@ -397,17 +360,14 @@ class Desk(Shown, Closing):
             refusal = LedgerError(f"{error}; {_PAID}")
         except Exception:  # noqa: BLE001 - its text, whatever it is, could hold the answer
             refusal = LedgerError(
-                "the answer could not be stored, and why is withheld, as it may hold the answer;"
-                f" {_PAID}"
+                f"the answer could not be stored, and why is withheld, as it may hold the answer; {_PAID}"
             )
         except BaseException as interruption:
             without_traceback(interruption)
             raise
         raise refusal
 
-    def _enclosed(
-        self, entry: Entry, answer: int | TableAnswer, told: Callable[[Entry], Published]
-    ) -> Published:
+    def _enclosed(self, entry: Entry, answer: int | TableAnswer, told: Callable[[Entry], Published]) -> Published:
         """The same where nothing fails; its frame holds the answer, and no refusal may hold it."""
         answer, attached = _as_asked(entry, answer), None
         if self.attach is not None:

@@ -13,8 +13,6 @@ from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.tables.levels import Level, shares
 from noisycount.model.tables.threshold import surely_shown, threshold
 
-__all__ = ["LevelPlan", "TablePlan", "hidden_plan", "table_plan"]
-
 _SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose number is unknown
 
 
@@ -87,9 +85,7 @@ class TablePlan(Shown):
         answers = size if self.size is None else self.size
         if answers is None:
             raise ValueError("size is missing: only the records know how many keys there are")
-        return tuple(
-            error_within(level.mechanism, confidence, max(1, answers)) for level in self.levels
-        )
+        return tuple(error_within(level.mechanism, confidence, max(1, answers)) for level in self.levels)
 
     def _facts(self) -> dict[str, object]:
         """The price, the levels, and what is hidden."""
@@ -104,9 +100,7 @@ class TablePlan(Shown):
         }
 
 
-def table_plan(
-    levels: Sequence[Level], price: TablePrice, groups: int | None, *, is_replacement: bool
-) -> TablePlan:
+def table_plan(levels: Sequence[Level], price: TablePrice, groups: int | None, *, is_replacement: bool) -> TablePlan:
     """The plan of a table whose keys are known.
 
     Args:

@@ -31,24 +31,7 @@ from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.plan import LevelPlan, TablePlan
 from noisycount.release.results import Release, TableRelease
-from noisycount.validation import (
-    exact_epsilon,
-    exact_text,
-    fraction_of_one,
-    is_in_range,
-    written_share,
-)
-
-__all__ = [
-    "CountPlan",
-    "Forms",
-    "Published",
-    "QueryPlan",
-    "TableQueryPlan",
-    "count_price",
-    "noisy",
-    "unreadable_as_missing",
-]
+from noisycount.validation import exact_epsilon, exact_text, fraction_of_one, is_in_range, written_share
 
 Published: TypeAlias = Release | TableRelease
 
@@ -109,12 +92,7 @@ class QueryPlan(ABC):
         """What is told of counts as they are kept, and of their price."""
 
     def published(
-        self,
-        entry: Entry,
-        charged: Loss,
-        remains: RemainingBudget,
-        source: Source,
-        confidence: float,
+        self, entry: Entry, charged: Loss, remains: RemainingBudget, source: Source, confidence: float
     ) -> Published:
         """What a ledger keeps under an entry, as it is told."""
         told = {
@@ -274,9 +252,7 @@ class TableQueryPlan(QueryPlan):
     def drawn(self, source: Source) -> TableAnswer:
         """One noisy count for each node of each level."""
         counts = self._counts(source)
-        return TableAnswer.of(
-            [noisy(each, level) for each, level in zip(counts, self.noise.levels, strict=True)]
-        )
+        return TableAnswer.of([noisy(each, level) for each, level in zip(counts, self.noise.levels, strict=True)])
 
     def stored(self, entry: Entry) -> TableAnswer | None:
         """The counts: as many in each level as were asked, and with keys if need be."""
@@ -351,7 +327,5 @@ def _share(within: str | float | Fraction | None) -> Fraction:
     else:
         share = written_share(within) if isinstance(within, str) else None
     if share is None or not 0 < share <= 1:
-        raise ValueError(
-            f"within must be above 0 and at most 100%, such as '20%' or 0.2, got {within!r}"
-        )
+        raise ValueError(f"within must be above 0 and at most 100%, such as '20%' or 0.2, got {within!r}")
     return share

@@ -38,15 +38,6 @@ from noisycount.release.table_queries import plan_of
 if TYPE_CHECKING:
     from noisycount.engines.conformance.suite import Examination
 
-__all__ = [
-    "UTF",
-    "Records",
-    "checked_records",
-    "checked_table",
-    "desk_of_frame",
-    "examined_engine",
-]
-
 
 @frozen(repr=False)
 class Records(Shown, Closing):
@@ -98,9 +89,7 @@ class Records(Shown, Closing):
         return cls(name, source.describe(unit, catalog.known(name, stated)))
 
     @staticmethod
-    def account_of(
-        place: Path | str | ServedTable, stated: DatasetSettings, catalog: Catalog
-    ) -> str:
+    def account_of(place: Path | str | ServedTable, stated: DatasetSettings, catalog: Catalog) -> str:
         """The name of the data set that the records at a place belong to."""
         if isinstance(place, ServedTable):
             return catalog.name_of(stated, place.digest)
@@ -144,9 +133,7 @@ class Records(Shown, Closing):
         """How many of a ledger's entries are of this data set, and of another version of it."""
         versions = {None, self._source.version, *self._source.former_versions}
         return sum(
-            asked_part(entry, "version") not in versions
-            for entry in entries
-            if entry.request.dataset == self.name
+            asked_part(entry, "version") not in versions for entry in entries if entry.request.dataset == self.name
         )
 
     def plan(self, query: Query, *, is_replacement: bool) -> QueryPlan:
@@ -197,9 +184,7 @@ class Records(Shown, Closing):
         text, former = self._source.record.text, self._source.former
         newest = ledger.describe(self.name, text, None if former is None else former.text)
         if newest != text:
-            raise SourceError(
-                f"{self._source.shown} was written down otherwise at the same moment: ask again"
-            )
+            raise SourceError(f"{self._source.shown} was written down otherwise at the same moment: ask again")
 
     def check(self) -> Check:
         """What is in the records; see ``Source.check``."""
@@ -237,20 +222,13 @@ def desk_of_frame(
     unit = known.unit(stated.name or _SHOWN, stated.unit)
     source = frames().open(frame, unit=unit, columns=stated.columns)
     named = LateDataset(
-        lambda: _described(source, unit, stated, catalog, ledger),
-        paying.budget,
-        paying.size,
-        paying.needs_purpose,
+        lambda: _described(source, unit, stated, catalog, ledger), paying.budget, paying.size, paying.needs_purpose
     )
     return Desk(source, ledger, named)
 
 
 def _described(
-    source: CheckedSource,
-    unit: str | None,
-    stated: DatasetSettings,
-    catalog: Catalog,
-    ledger: Ledger,
+    source: CheckedSource, unit: str | None, stated: DatasetSettings, catalog: Catalog, ledger: Ledger
 ) -> str:
     """The name of a table in memory, once what it is is written down.
 
@@ -339,9 +317,7 @@ def checked_table(
         certificates: Those that its owner has of engines.
     """
     read = None if columns is None else [*columns, *([unit] if unit else [])]
-    with served(
-        table.place, columns=read, seconds=table.seconds, certificates=certificates
-    ) as source:
+    with served(table.place, columns=read, seconds=table.seconds, certificates=certificates) as source:
         whole = source.schema.entire
         whole.for_questions(unit, columns)
         check = source.check(unit)
@@ -354,9 +330,7 @@ def checked_table(
     return replace(check, columns=(*check.columns, *unread))
 
 
-def examined_engine(
-    place: ServerPlace | None, progress: Callable[[int, int], None] | None = None
-) -> "Examination":
+def examined_engine(place: ServerPlace | None, progress: Callable[[int, int], None] | None = None) -> "Examination":
     """What an engine says of made-up records, in tables that are gone afterwards.
 
     Args:

@@ -14,18 +14,7 @@ from noisycount.engines.memory import MemorySource
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.query.grouping import Edges, Key, KeySet, Part, Period
-from noisycount.query.predicate import (
-    And,
-    Column,
-    Comparison,
-    Literal,
-    Membership,
-    Not,
-    Or,
-    Pattern,
-    Predicate,
-    Range,
-)
+from noisycount.query.predicate import And, Column, Comparison, Literal, Membership, Not, Or, Pattern, Predicate, Range
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.query_plan import Published, QueryPlan, TableQueryPlan
@@ -34,12 +23,6 @@ from noisycount.release.table_queries import CellsPlan, HiddenKeysPlan
 if TYPE_CHECKING:
     from noisycount.engines.truth import Record
 
-__all__ = [
-    "MOST_UNITS",
-    "Rehearsal",
-    "made_up",
-    "rehearsed",
-]
 
 Examples = Mapping[str, list[object]]  # for the name of a column values of its kind
 
@@ -70,9 +53,7 @@ def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
             yield column, pattern.replace("%", "").replace("_", "a")
 
 
-def examples_of_keys(
-    parts: tuple[Part, ...], keys: KeySet | None
-) -> Iterator[tuple[Column, object]]:
+def examples_of_keys(parts: tuple[Part, ...], keys: KeySet | None) -> Iterator[tuple[Column, object]]:
     """The keys of a table as values of their columns.
 
     Args:
@@ -101,9 +82,7 @@ _START = date(2020, 1, 1)
 _DAYS, _AROUND = 2000, 60
 
 
-def made_up(
-    columns: Mapping[str, Kind], unit: str | None, examples: Examples, units: int
-) -> MemorySource:
+def made_up(columns: Mapping[str, Kind], unit: str | None, examples: Examples, units: int) -> MemorySource:
     """So many persons or rows; the same question always gets the same ones.
 
     Args:
@@ -121,9 +100,7 @@ def made_up(
     records: list[Record] = []
     for person in range(units):
         for _ in range(1 if unit is None else chance.choice(_ROWS)):
-            row = {
-                name: draw() if chance.random() > _MISSING else None for name, draw in draws.items()
-            }
+            row = {name: draw() if chance.random() > _MISSING else None for name, draw in draws.items()}
             records.append(row if unit is None else {unit: person, **row})
     schema = dict(columns) if unit is None else {unit: Kind.INTEGER, **columns}
     return MemorySource(records, schema, unit)
@@ -195,9 +172,7 @@ class Rehearsal:
     release: Published  # with noise; it is in no ledger
 
 
-def rehearsed(
-    query: Query, plan: QueryPlan, unit: str | None, size: int | None = None
-) -> Rehearsal:
+def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None = None) -> Rehearsal:
     """The counts of made-up units, with the noise that real ones would have.
 
     Args:

@@ -14,8 +14,6 @@ from typing import Generic, Self, TypeVar
 from noisycount.errors import OverrunError, without_traceback
 from noisycount.frozen import frozen
 
-__all__ = ["Outcome", "ReplyTick"]
-
 Result = TypeVar("Result")
 
 

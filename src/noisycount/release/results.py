@@ -24,8 +24,6 @@ from noisycount.release.dataset import RemainingBudget
 from noisycount.release.plan import TablePlan
 from noisycount.validation import exact_text
 
-__all__ = ["Release", "TableRelease"]
-
 Counts: TypeAlias = NDArray[np.int64]
 Estimates: TypeAlias = NDArray[np.float64]
 _NUMBERS = ("level", "answer", "error", "error_of_all")

@@ -21,17 +21,8 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.query.table import CanonicalTable, TableQuestion, margins_of, parts_of
 from noisycount.release.plan import TablePlan, hidden_plan, table_plan
-from noisycount.release.query_plan import (
-    CountPlan,
-    Forms,
-    QueryPlan,
-    TableQueryPlan,
-    count_price,
-    noisy,
-)
+from noisycount.release.query_plan import CountPlan, Forms, QueryPlan, TableQueryPlan, count_price, noisy
 from noisycount.validation import fraction_of_one
-
-__all__ = ["CellsPlan", "HiddenKeysPlan", "ListPlan", "plan_of"]
 
 MOST_QUESTIONS = 1000
 
@@ -116,9 +107,7 @@ class HiddenKeysPlan(_GroupedPlan):
             shown = np.flatnonzero(counts >= self.noise.threshold).tolist()
             found += [(batch.keys[place], int(counts[place])) for place in shown]
             if len(found) > MOST_CELLS:
-                raise SourceError(
-                    f"more than {MOST_CELLS:,} keys are shown: group by fewer columns"
-                )
+                raise SourceError(f"more than {MOST_CELLS:,} keys are shown: group by fewer columns")
         found.sort(key=lambda row: [(key is None, 0 if key is None else key) for key in row[0]])
         levels = [np.array([count for _, count in found], dtype=np.int64)]
         for level in others:
@@ -139,9 +128,7 @@ class HiddenKeysPlan(_GroupedPlan):
         }
 
 
-def _table_plan(
-    query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool
-) -> _GroupedPlan:
+def _table_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> _GroupedPlan:
     """A table by keys, with its noise."""
     assert query.by is not None  # noqa: S101 - `plan_of` knows
     fraction_of_one(query.confidence, "confidence")
@@ -162,13 +149,7 @@ def _table_plan(
         noise = table_plan(question.levels(), price, groups, is_replacement=is_replacement)
         return CellsPlan(question, noise)
     assert groups is not None  # noqa: S101 - refused by `groups`
-    noise = hidden_plan(
-        question.name,
-        price,
-        groups,
-        is_replacement=is_replacement,
-        has_total=bool(question.margins),
-    )
+    noise = hidden_plan(question.name, price, groups, is_replacement=is_replacement, has_total=bool(question.margins))
     return HiddenKeysPlan(question, noise)
 
 
@@ -240,18 +221,14 @@ def _list_plan(query: Query, schema: Mapping[str, Kind], *, is_replacement: bool
     wheres = query.wheres
     if isinstance(wheres, str) or not 1 <= len(wheres) <= MOST_QUESTIONS:
         count = 0 if isinstance(wheres, str) else len(wheres)
-        raise PredicateError(
-            f"wheres must be a list of 1 to {MOST_QUESTIONS:,} questions, got {count:,}"
-        )
+        raise PredicateError(f"wheres must be a list of 1 to {MOST_QUESTIONS:,} questions, got {count:,}")
     readings = [read(where, schema) for where in wheres]
     texts = tuple(canonical_text(reading.normal) for reading in readings)
     for text, where in zip(texts, wheres, strict=True):
         if texts.count(text) > 1:
             raise PredicateError(f"where asks {where[:80]!r} twice: ask each question once")
     price, level = _table_price(query, is_hidden=False), _level_of_questions(len(texts))
-    return ListPlan(
-        readings, texts, table_plan([level], price, None, is_replacement=is_replacement)
-    )
+    return ListPlan(readings, texts, table_plan([level], price, None, is_replacement=is_replacement))
 
 
 def _level_of_questions(number: int) -> Level:
@@ -260,14 +237,10 @@ def _level_of_questions(number: int) -> Level:
 
 
 def _table_price(query: Query, *, is_hidden: bool) -> TablePrice:
-    return TablePrice.of(
-        query.noise_class, query.epsilon, query.rho, query.delta, is_hidden=is_hidden
-    )
+    return TablePrice.of(query.noise_class, query.epsilon, query.rho, query.delta, is_hidden=is_hidden)
 
 
-def plan_of(
-    query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool
-) -> QueryPlan:
+def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> QueryPlan:
     """What a question means for records, with its noise.
 
     Args:

@@ -9,14 +9,8 @@ from noisycount.errors import NoisyCountError
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.readers.values import (
-    NOISE_KINDS,
-    noise_of,
-    parse_confidence,
-    parse_epsilon,
-    parse_rate,
-    parse_scale,
-)
+from noisycount.query.query import parse_confidence
+from noisycount.readers.values import NOISE_KINDS, noise_of, parse_epsilon, parse_rate, parse_scale
 from noisycount.service.auth import Asking
 from noisycount.service.document import REFINEMENT, RISKS, responses
 from noisycount.service.middleware import JsonRoute
@@ -27,19 +21,14 @@ if TYPE_CHECKING:
     from noisycount.tasks.refine.estimate import Refinement
     from noisycount.tasks.risk.risk import Risks
 
-__all__ = ["router"]
 
 KINDS = ", ".join(NOISE_KINDS)
 Noise = Annotated[str | None, Field(max_length=100, description=f"Or: a kind of noise, {KINDS},")]
 
-Scale = Annotated[
-    str | None, Field(max_length=100, description="and its scale in records: 10 or 20/3.")
-]
+Scale = Annotated[str | None, Field(max_length=100, description="and its scale in records: 10 or 20/3.")]
 
 
-def stated_noise(
-    member: str, price: str | None, noise: str | None, scale: str | None
-) -> AdditiveNoise | None:
+def stated_noise(member: str, price: str | None, noise: str | None, scale: str | None) -> AdditiveNoise | None:
     """The noise of a price, or of a kind and a scale; None: neither is stated, or more than one.
 
     Args:
@@ -87,18 +76,13 @@ class Refining(BaseModel):
         str | None,
         Field(
             max_length=100,
-            description="and the chance that each counts: 30%, or 30%±2%; left out: each count is"
-            " as likely.",
+            description="and the chance that each counts: 30%, or 30%±2%; left out: each count is as likely.",
         ),
     ] = None
-    epsilon: Annotated[
-        str | None, Field(max_length=100, description="The price of each answer of `count`.")
-    ] = None
+    epsilon: Annotated[str | None, Field(max_length=100, description="The price of each answer of `count`.")] = None
     noise: Noise = None
     scale: Scale = None
-    level: Annotated[str, Field(max_length=100, description="The probability of the interval.")] = (
-        "95%"
-    )
+    level: Annotated[str, Field(max_length=100, description="The probability of the interval.")] = "95%"
 
     def refinement(self) -> "Refinement":
         """The estimate."""
@@ -112,8 +96,7 @@ class Refining(BaseModel):
         noise = stated_noise("epsilon", self.epsilon, self.noise, self.scale)
         if noise is None:
             raise NoisyCountError(
-                'give either epsilon, or both noise and scale, such as {"noise": "gaussian",'
-                ' "scale": "10"}'
+                'give either epsilon, or both noise and scale, such as {"noise": "gaussian", "scale": "10"}'
             )
         return Refinement.of(self.answers, assumed, noise, level)
 
@@ -134,31 +117,17 @@ _REVEALING: dict[str, JsonValue] = {"size": 1000, "rate": "10%", "price": "0.15"
 class Revealing(BaseModel):
     """A count, how it is answered, and who knows what; the names are those of `risk`."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"example": _REVEALING}
-    )
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": _REVEALING})
 
     size: Annotated[_Records, Field(description="How many records there are,")]
-    rate: Annotated[
-        str, Field(max_length=100, description="and the chance that each counts: 30% or 30%±2%.")
-    ]
-    price: Annotated[
-        str | None, Field(max_length=100, description="The price of an answer of `count`.")
-    ] = None
+    rate: Annotated[str, Field(max_length=100, description="and the chance that each counts: 30% or 30%±2%.")]
+    price: Annotated[str | None, Field(max_length=100, description="The price of an answer of `count`.")] = None
     noise: Noise = None
     scale: Scale = None
-    sample: Annotated[
-        _Records | None, Field(description="Only so many records are drawn and counted.")
-    ] = None
-    known: Annotated[_Records | None, Field(description="An adversary knows so many records,")] = (
-        None
-    )
-    known_positives: Annotated[
-        int | None, Field(ge=0, le=_LARGEST, description="of which so many count.")
-    ] = None
-    epsilon: Annotated[
-        str | None, Field(max_length=100, description="The ε at which δ is told.")
-    ] = None
+    sample: Annotated[_Records | None, Field(description="Only so many records are drawn and counted.")] = None
+    known: Annotated[_Records | None, Field(description="An adversary knows so many records,")] = None
+    known_positives: Annotated[int | None, Field(ge=0, le=_LARGEST, description="of which so many count.")] = None
+    epsilon: Annotated[str | None, Field(max_length=100, description="The ε at which δ is told.")] = None
 
     def risks(self) -> "Risks":
         """What the answer reveals."""
@@ -166,9 +135,7 @@ class Revealing(BaseModel):
         from noisycount.tasks.risk.risk import Risks, RiskScenario  # noqa: PLC0415 - the same
 
         assumed = Assumed.of_rate(self.size, parsed("rate", parse_rate, self.rate))
-        setting = RiskScenario(
-            assumed, self._mechanism, self.sample, self.known, self.known_positives
-        )
+        setting = RiskScenario(assumed, self._mechanism, self.sample, self.known, self.known_positives)
         epsilon = None if self.epsilon is None else parsed("epsilon", parse_epsilon, self.epsilon)
         return Risks.of(setting, epsilon, lambda _: None)
 

@@ -15,19 +15,11 @@ from noisycount.service.auth import Auth
 from noisycount.service.document import members, responses
 from noisycount.service.errors import add_handlers
 from noisycount.service.log import Write, written
-from noisycount.service.middleware import (
-    BodyLimit,
-    ConcurrencyLimit,
-    LateRoutes,
-    Loading,
-    RequestLog,
-)
+from noisycount.service.middleware import BodyLimit, ConcurrencyLimit, LateRoutes, Loading, RequestLog
 from noisycount.service.pages.layout import router as static_files
 from noisycount.service.pages.layout import show_refusals_as_pages
 from noisycount.service.pages.login import router as login
 from noisycount.service.state import ServiceState
-
-__all__ = ["application", "late_routers"]
 
 _SPARE = 8  # threads for what does not wait
 health = APIRouter(tags=["health"])
@@ -92,7 +84,5 @@ def _add_late(made: FastAPI) -> None:
 async def _threads(made: FastAPI) -> AsyncIterator[None]:
     """A thread for each request that may be there at once, as most of them wait for a tick."""
     state: ServiceState = made.state.service
-    to_thread.current_default_thread_limiter().total_tokens = (
-        state.configuration.service.concurrency + _SPARE
-    )
+    to_thread.current_default_thread_limiter().total_tokens = state.configuration.service.concurrency + _SPARE
     yield

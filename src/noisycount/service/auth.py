@@ -14,38 +14,14 @@ from starlette.datastructures import FormData
 from noisycount.config.config import Config
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
-from noisycount.service.errors import (
-    ForbiddenError,
-    ForgedError,
-    UnauthenticatedError,
-    UncheckedError,
-)
+from noisycount.service.errors import ForbiddenError, ForgedError, UnauthenticatedError, UncheckedError
 from noisycount.service.keys import IssuedKey, Keyring, User
-from noisycount.service.sessions import (
-    SESSION,
-    Attempts,
-    LoginForm,
-    LoginSession,
-    Sessions,
-    cookie_of,
-    is_secure,
-)
+from noisycount.service.sessions import SESSION, Attempts, LoginForm, LoginSession, Sessions, cookie_of, is_secure
 from noisycount.service.state import State
 
 if TYPE_CHECKING:
     from noisycount.service.oidc import Tokens
 
-__all__ = [
-    "FIELD",
-    "Asking",
-    "Auth",
-    "Looking",
-    "auth_of",
-    "check_origin",
-    "field_of",
-    "owner_of",
-    "user_of",
-]
 
 _KEY = "nc_"  # how a key begins, and no token
 

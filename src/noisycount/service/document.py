@@ -7,20 +7,6 @@ from typing import Any
 
 from noisycount.service.errors import INTERNAL, MEDIA_TYPE, PROBLEMS, Problem
 
-__all__ = [
-    "BUDGETS",
-    "DATASET",
-    "DATASETS",
-    "FOUND",
-    "PLAN",
-    "REFINEMENT",
-    "REHEARSAL",
-    "RELEASE",
-    "RISKS",
-    "members",
-    "responses",
-]
-
 Shape = dict[str, Any]
 
 
@@ -52,9 +38,9 @@ def by_name(of: str) -> Shape:
     return {"type": "object", "additionalProperties": {"type": of}}
 
 
-_PROBLEM = members(
-    "type title:string status:integer detail:string", type={"type": "string", "format": "uri"}
-) | {"additionalProperties": False}
+_PROBLEM = members("type title:string status:integer detail:string", type={"type": "string", "format": "uri"}) | {
+    "additionalProperties": False
+}
 
 _ALWAYS = (400, 401, 404, 405, 408, 413, 422, 429, 500, 503)
 
@@ -71,8 +57,7 @@ def responses(
         also: Statuses of refusals that only this route and few others have.
     """
     told: dict[int | str, dict[str, Any]] = {
-        refused: _reply(refused, MEDIA_TYPE, _PROBLEM, _refusal(refused))
-        for refused in (*_ALWAYS, *also)
+        refused: _reply(refused, MEDIA_TYPE, _PROBLEM, _refusal(refused)) for refused in (*_ALWAYS, *also)
     }
     return {status: _reply(status, "application/json", shape, example)} | told
 
@@ -106,11 +91,7 @@ def documented(types: str, example: str, **shapes: Shape) -> tuple[Shape, Any]:
     return members(types, **shapes), loads(example)
 
 
-DATASETS = documented(
-    "datasets",
-    '{"datasets": [{"dataset": "survey"}]}',
-    datasets=listed(members("dataset:string")),
-)
+DATASETS = documented("datasets", '{"datasets": [{"dataset": "survey"}]}', datasets=listed(members("dataset:string")))
 
 DATASET = documented(
     f"dataset:string unit:string|null size:integer|null columns unreadable_as_missing {BUDGETS}"
@@ -121,7 +102,7 @@ DATASET = documented(
     "remaining": "0.95", "budget": "1", "dataset_remaining": "1.95", "dataset_budget": "2",
     "quota_remaining": "0.95", "quota": "1", "price": "0.15", "affordable": 6,
     "budget_words": "1.95 of 2 left, and of your own quota 0.95 of 1 left: at ε = 0.15 both pay for 6 such answers"
-    }""",  # noqa: E501 - one text
+    }""",
     columns=by_name("string"),
     unreadable_as_missing=listed("string"),
 )
@@ -142,8 +123,7 @@ PLAN = documented(
 )
 
 REHEARSAL = documented(
-    "rehearsal:boolean units:integer note:string where:string|null unit:string|null"
-    " confidence:number charged:string",
+    "rehearsal:boolean units:integer note:string where:string|null unit:string|null confidence:number charged:string",
     """{
     "rehearsal": true, "units": 5912,
     "note": "5,912 made-up persons with these columns: no record of the data set was read, nothing was charged, and the numbers say nothing about it",

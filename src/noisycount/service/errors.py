@@ -21,28 +21,6 @@ from noisycount.errors import (
 )
 from noisycount.frozen import frozen
 
-__all__ = [
-    "MEDIA_TYPE",
-    "BusyError",
-    "DepthError",
-    "DoubledError",
-    "ForbiddenError",
-    "ForgedError",
-    "InFlightError",
-    "LargeError",
-    "Problem",
-    "RateError",
-    "ServiceError",
-    "SlowError",
-    "StoppingError",
-    "UnauthenticatedError",
-    "UncheckedError",
-    "UnknownError",
-    "UnknownReleaseError",
-    "add_handlers",
-    "problem_reply",
-]
-
 
 class ServiceError(NoisyCountError):
     """A refusal that the command line never needs; each kind has one sentence."""
@@ -69,8 +47,7 @@ class InFlightError(ServiceError):
     """An idempotency key whose request is still worked on."""
 
     sentence = (
-        "the request of this Idempotency-Key is still worked on: ask again a little later, which"
-        " costs nothing more"
+        "the request of this Idempotency-Key is still worked on: ask again a little later, which costs nothing more"
     )
 
 
@@ -147,10 +124,7 @@ class ForbiddenError(ServiceError):
 class ForgedError(ServiceError):
     """A form that was not filled in on a page of this session."""
 
-    sentence = (
-        "the form is not one of this session, or too old: open its page again and send it from"
-        " there"
-    )
+    sentence = "the form is not one of this session, or too old: open its page again and send it from there"
 
 
 MEDIA_TYPE = "application/problem+json"
@@ -211,15 +185,9 @@ PROBLEMS: Mapping[type[Exception], Problem] = {  # each class before its parents
     PredicateError: Problem("question", 422, "Outside the question language"),
     BudgetError: Problem("budget", 403, "More than is left"),
     OverrunError: Problem("overrun", 504, "Not ready in time", again=True),
-    SourceError: Problem(
-        "records", 503, "The records cannot be counted", f"the records cannot be used: {_ASK_OWNER}"
-    ),
-    LedgerError: Problem(
-        "ledger", 503, "The ledger cannot be used", f"the ledger cannot be used: {_ASK_OWNER}"
-    ),
-    ConfigError: Problem(
-        "configuration", 503, "Not configured", f"the data set cannot be asked yet: {_ASK_OWNER}"
-    ),
+    SourceError: Problem("records", 503, "The records cannot be counted", f"the records cannot be used: {_ASK_OWNER}"),
+    LedgerError: Problem("ledger", 503, "The ledger cannot be used", f"the ledger cannot be used: {_ASK_OWNER}"),
+    ConfigError: Problem("configuration", 503, "Not configured", f"the data set cannot be asked yet: {_ASK_OWNER}"),
     NoisyCountError: Problem("request", 422, "Cannot be asked"),
     ClickException: Problem("request", 422, "Cannot be asked"),
     ValueError: Problem("request", 422, "Cannot be asked"),

@@ -24,8 +24,6 @@ from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import check_text
 
-__all__ = ["IssuedKey", "Key", "Keyring", "Role", "State", "User", "check_analyst", "granted"]
-
 _ID_BYTES = 6  # tells keys apart, and is no secret
 _SECRET_BYTES = 32  # 256 random bits: nobody guesses one
 _FORM = re.compile(rf"nc_([0-9a-f]{{{2 * _ID_BYTES}}})_([0-9a-f]{{{2 * _SECRET_BYTES}}})")
@@ -241,11 +239,7 @@ class Keyring:
         return keys
 
     def issue(
-        self,
-        name: str,
-        role: Role,
-        datasets: Sequence[str] | None,
-        lifetime: timedelta | None = None,
+        self, name: str, role: Role, datasets: Sequence[str] | None, lifetime: timedelta | None = None
     ) -> tuple[Key, IssuedKey]:
         """A new key, which only this reply has, and what is kept of it.
 
@@ -335,8 +329,7 @@ class Keyring:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             pass
         raise ConfigError(
-            f"{self.path} is damaged or of a later version: restore it from a copy, or remove it "
-            "and issue new keys"
+            f"{self.path} is damaged or of a later version: restore it from a copy, or remove it and issue new keys"
         )
 
 
@@ -347,9 +340,7 @@ def _content(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ConfigError(
-            f"{path} cannot be read ({error.strerror}): only the ledger's owner may"
-        ) from None
+        raise ConfigError(f"{path} cannot be read ({error.strerror}): only the ledger's owner may") from None
 
 
 def _seal(keys: Sequence[object], secret: bytes) -> str:
@@ -396,8 +387,7 @@ def granted(role: Role, datasets: Sequence[str], configuration: Config) -> tuple
     if role is Role.OWNER:
         if datasets:
             raise ConfigError(
-                f"--data-set {datasets[0]!r}: an owner sees every data set: leave --data-set out, "
-                "or say --role analyst"
+                f"--data-set {datasets[0]!r}: an owner sees every data set: leave --data-set out, or say --role analyst"
             )
         return None
     if not datasets:
@@ -405,7 +395,5 @@ def granted(role: Role, datasets: Sequence[str], configuration: Config) -> tuple
         raise ConfigError(f"--data-set is missing: name each that may be asked; known: {known}")
     for name in datasets:
         if name not in configuration.datasets:
-            raise ConfigError(
-                f"--data-set {name!r} is not configured: {suggestion(name, configuration.datasets)}"
-            )
+            raise ConfigError(f"--data-set {name!r} is not configured: {suggestion(name, configuration.datasets)}")
     return tuple(datasets)

@@ -19,8 +19,6 @@ from typing import Any
 from noisycount.service.errors import RateError
 from noisycount.service.state import RateLimiter
 
-__all__ = ["Lines", "Write", "faults_written", "line_of", "place_of", "written"]
-
 Write = Callable[[dict[str, Any]], None]
 
 
@@ -88,9 +86,7 @@ def faults_written(write: Write) -> Iterator[None]:
     handler, root = _FaultHandler(write), logging.getLogger()
     before = warnings.showwarning, threading.excepthook, sys.unraisablehook
 
-    def warned(
-        _: Warning | str, kind: type[Warning], file: str, line: int, *__: object, **___: object
-    ) -> None:
+    def warned(_: Warning | str, kind: type[Warning], file: str, line: int, *__: object, **___: object) -> None:
         write(_fault("warnings", kind, f"{Path(file).name}:{line}"))
 
     def failed(args: threading.ExceptHookArgs) -> None:

@@ -16,27 +16,8 @@ from starlette.responses import Response
 from starlette.routing import Match, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noisycount.service.errors import (
-    BusyError,
-    DepthError,
-    DoubledError,
-    LargeError,
-    SlowError,
-    problem_reply,
-)
+from noisycount.service.errors import BusyError, DepthError, DoubledError, LargeError, SlowError, problem_reply
 from noisycount.service.log import Write, place_of, written
-
-__all__ = [
-    "SINGLE",
-    "BodyLimit",
-    "ConcurrencyLimit",
-    "JsonRoute",
-    "LateRoutes",
-    "Loading",
-    "RequestLog",
-    "depth_of",
-    "exact_json",
-]
 
 
 class RequestLog:
@@ -104,9 +85,7 @@ class BodyLimit:
     than `patience` seconds to arrive is refused; who is slow keeps nobody else waiting.
     """
 
-    def __init__(
-        self, application: ASGIApp, most: int, depth: int, patience: float = _PATIENCE
-    ) -> None:
+    def __init__(self, application: ASGIApp, most: int, depth: int, patience: float = _PATIENCE) -> None:
         self.application, self.most, self.depth = application, most, depth
         self.patience = patience
 
@@ -254,10 +233,7 @@ def exact_json(content: bytes) -> Any:  # noqa: ANN401  (what came from outside 
     """
     try:
         return json.loads(
-            content.decode("utf-8"),
-            object_pairs_hook=_members,
-            parse_constant=_no_number,
-            parse_int=_whole,
+            content.decode("utf-8"), object_pairs_hook=_members, parse_constant=_no_number, parse_int=_whole
         )
     except RecursionError:
         raise ValueError("it is too deep") from None

@@ -30,8 +30,6 @@ from noisycount.frozen import frozen
 from noisycount.service.keys import Role, User, check_analyst, granted
 from noisycount.service.middleware import exact_json
 
-__all__ = ["IssuerKeys", "Tokens", "decoded", "fetched", "is_of_login", "json_object"]
-
 _LONGEST_TOKEN = 16_384  # characters
 _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
@@ -189,13 +187,7 @@ class _Staying(HTTPRedirectHandler):
     """Nobody is followed elsewhere: an owner named an address."""
 
     def redirect_request(  # noqa: PLR0913, PLR0917  (its signature)
-        self,
-        req: Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: Message,
-        newurl: str,
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> None:
         """No request."""
 

@@ -20,18 +20,9 @@ from noisycount.frozen import frozen
 from noisycount.ledger.replies import Reply
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.query.key_sets import Listed, Word
-from noisycount.query.query import Query
-from noisycount.readers.values import parse_confidence, parse_within
+from noisycount.query.query import NOISES, Query, parse_confidence, parse_within
 from noisycount.service.auth import Asking
-from noisycount.service.document import (
-    DATASET,
-    DATASETS,
-    FOUND,
-    PLAN,
-    REHEARSAL,
-    RELEASE,
-    responses,
-)
+from noisycount.service.document import DATASET, DATASETS, FOUND, PLAN, REHEARSAL, RELEASE, responses
 from noisycount.service.errors import UnknownReleaseError
 from noisycount.service.keys import User
 from noisycount.service.middleware import JsonRoute
@@ -40,10 +31,8 @@ from noisycount.tasks.answer import Answer, answer_at, preview_at
 from noisycount.tasks.answer_display import answer_object
 from noisycount.tasks.rehearsal import rehearsal_object, rehearsal_of
 from noisycount.tasks.show import View, budget_words, entry_object, offer_object
-from noisycount.tasks.table.options import NOISES, as_items, as_margins, check_query
+from noisycount.tasks.table.options import as_items, as_margins, check_query
 from noisycount.validation import exact_delta, exact_epsilon
-
-__all__ = ["Question", "Spend", "found", "owner_of_name", "parsed", "router"]
 
 Value = TypeVar("Value")
 Text = TypeVar("Text", str, list[str])
@@ -83,9 +72,7 @@ _Key = Annotated[str, Field(max_length=1000)] | int | bool | None
 class Question(BaseModel):
     """A count, several questions or a table, and its price; the names are those of `count`."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": _EXAMPLES}
-    )
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": _EXAMPLES})
 
     where: Annotated[
         _Text | Annotated[list[_Text], Field(max_length=10_000)],
@@ -107,25 +94,21 @@ class Question(BaseModel):
         _Text | Annotated[list[_Text], Field(max_length=16)],
         Field(description="A table: columns, such as town, age:0,18,65 or visit:month."),
     ] = Field(default=[])
-    keys: Annotated[
-        dict[str, list[_Key]], Field(max_length=16, description="The keys of columns of the table.")
-    ] = Field(default={})
+    keys: Annotated[dict[str, list[_Key]], Field(max_length=16, description="The keys of columns of the table.")] = (
+        Field(default={})
+    )
     other: Annotated[bool, Field(description="One more row for all other keys together.")] = False
-    margins: Annotated[
-        list[_Text], Field(max_length=64, description="Sums that are measured too, or all.")
-    ] = Field(default=[])
+    margins: Annotated[list[_Text], Field(max_length=64, description="Sums that are measured too, or all.")] = Field(
+        default=[]
+    )
     groups_per_unit: Annotated[
         int | None,
         Field(ge=1, le=2**53, description="In at most so many groups a person is counted."),
     ] = None
     cumulative: Annotated[bool, Field(description="Ranges are measured too.")] = False
-    noise: Annotated[
-        Literal["laplace", "gaussian"] | None, Field(description="Of a table; left out: laplace.")
-    ] = None
+    noise: Annotated[Literal["laplace", "gaussian"] | None, Field(description="Of a table; left out: laplace.")] = None
     rho: Annotated[_Price | None, Field(description="The price of Gaussian noise.")] = None
-    delta: Annotated[
-        _Price | None, Field(description="For hidden keys, or Gaussian noise with epsilon.")
-    ] = None
+    delta: Annotated[_Price | None, Field(description="For hidden keys, or Gaussian noise with epsilon.")] = None
     purpose: Annotated[
         str | None,
         Field(max_length=1000, description="What the answer is for; the ledger keeps it."),
@@ -217,8 +200,7 @@ class Spend:
             reply = state.ledger.replies.of(self.name) or self._made(state)
         if (reply.dataset, reply.request) != (self.dataset, self.question.digest):
             raise ReuseError(
-                "this Idempotency-Key was used for another request, which it names for ever: choose"
-                " another key"
+                "this Idempotency-Key was used for another request, which it names for ever: choose another key"
             )
         return reply
 
@@ -289,9 +271,7 @@ _JSON = "application/json"
 @router.get("/v1/datasets", tags=["data sets"], responses=responses(*DATASETS))
 def datasets(user: Asking, state: State) -> dict[str, Any]:
     """The data sets that you may see."""
-    return state.reply(
-        lambda: {"datasets": [{"dataset": each.name} for each in state.datasets(user)]}
-    )
+    return state.reply(lambda: {"datasets": [{"dataset": each.name} for each in state.datasets(user)]})
 
 
 @router.get("/v1/datasets/{name}", tags=["data sets"], responses=responses(*DATASET, also=[504]))
@@ -299,9 +279,7 @@ def dataset(
     name: Dataset,
     user: Asking,
     state: State,
-    epsilon: Annotated[
-        str, Parameter(max_length=100, description="ε of the answers that are to be paid for.")
-    ] = "0.1",
+    epsilon: Annotated[str, Parameter(max_length=100, description="ε of the answers that are to be paid for.")] = "0.1",
 ) -> dict[str, Any]:
     """What may be asked of a data set, and what is left of its budget for you."""
     price = exact_epsilon(epsilon)
@@ -325,16 +303,10 @@ def plan(name: Dataset, question: Question, user: Asking, state: State) -> dict[
     return state.reply(told)
 
 
-@router.post(
-    "/v1/datasets/{name}/rehearsal",
-    tags=["questions"],
-    responses=responses(*REHEARSAL, also=[504]),
-)
+@router.post("/v1/datasets/{name}/rehearsal", tags=["questions"], responses=responses(*REHEARSAL, also=[504]))
 def rehearsal(name: Dataset, question: Question, user: Asking, state: State) -> dict[str, Any]:
     """The same question on made-up records of the same columns; free."""
-    return state.reply(
-        lambda: rehearsal_object(rehearsal_of(state.counter(user, name), question.query()))
-    )
+    return state.reply(lambda: rehearsal_object(rehearsal_of(state.counter(user, name), question.query())))
 
 
 _Name = Annotated[
@@ -356,29 +328,18 @@ _Name = Annotated[
     response_class=Response,
     responses=responses(*RELEASE, status=201, also=[403, 409, 504]),
 )
-async def release(
-    name: Dataset, question: Question, user: Asking, state: State, key: _Name
-) -> Response:
+async def release(name: Dataset, question: Question, user: Asking, state: State, key: _Name) -> Response:
     """An answer: one count, several, or a table; charged before anything is counted."""
     spend = Spend(user, name, key.strip('"'), question)
     reply = await state.awaited(partial(spend.reply, state))
     return Response(reply.content, 201, {"Location": f"/v1/releases/{reply.name}"}, _JSON)
 
 
-@router.get(
-    "/v1/releases/{id}",
-    tags=["releases"],
-    response_class=Response,
-    responses=responses(*FOUND, also=[504]),
-)
+@router.get("/v1/releases/{id}", tags=["releases"], response_class=Response, responses=responses(*FOUND, also=[504]))
 def released(
     id: Annotated[  # noqa: A002 - what everybody calls it
         str,
-        Path(
-            max_length=200,
-            description="The `key` of a reply.",
-            examples=["ana:2026-11-22-poor-health"],
-        ),
+        Path(max_length=200, description="The `key` of a reply.", examples=["ana:2026-11-22-poor-health"]),
     ],
     user: Asking,
     state: State,

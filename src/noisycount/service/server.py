@@ -30,16 +30,6 @@ from noisycount.service.log import Lines, faults_written, written
 from noisycount.service.middleware import LateRoutes
 from noisycount.service.state import ServiceState
 
-__all__ = [
-    "Connection",
-    "accepted_at_once",
-    "demonstration",
-    "end_overdue",
-    "listening",
-    "most_connections",
-    "serve",
-]
-
 # Seconds that the head of a request may take to arrive, from the connection or the last reply.
 HEAD = 10.0
 UNREAD = 30.0  # seconds for which a client may read nothing of a reply that waits for it
@@ -217,14 +207,10 @@ def listening(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=_WAITING)
     except (OSError, OverflowError) as error:
         why = error.strerror if isinstance(error, OSError) else "there is no such port"
-        raise NoisyCountError(
-            f"--host {host!r} --port {port} cannot be used ({why}): name another"
-        ) from None
+        raise NoisyCountError(f"--host {host!r} --port {port} cannot be used ({why}): name another") from None
 
 
-def serve(
-    configuration: Config, place: socket.socket, ready: Callable[[], None], *, slots: bool
-) -> None:
+def serve(configuration: Config, place: socket.socket, ready: Callable[[], None], *, slots: bool) -> None:
     """Serve until a signal ends it; what was begun by then is done."""
     state = ServiceState.open(configuration, slots=slots)
     try:

@@ -14,24 +14,6 @@ from fastapi import Request, Response
 
 from noisycount.frozen import frozen
 
-__all__ = [
-    "FORM",
-    "IDLE",
-    "LASTS",
-    "LONGEST",
-    "MOST",
-    "SECONDS",
-    "SESSION",
-    "Attempts",
-    "LoginForm",
-    "LoginSession",
-    "Sessions",
-    "cookie_of",
-    "drop_cookie",
-    "is_secure",
-    "set_cookie",
-]
-
 MOST, SECONDS = 10, 60.0  # so many wrong keys may come from one place within so many seconds
 _PLACES = 10_000  # that are kept in mind, the latest
 _HOME_BITS = 64  # of an IPv6 address, of which one customer has all the rest
@@ -91,23 +73,14 @@ def cookie_of(request: Request, name: str) -> str | None:
 def set_cookie(request: Request, response: Response, name: str, said: str) -> None:
     """Let a browser say something with every request to this server, and tell it to no script."""
     response.set_cookie(
-        _full_name(request, name),
-        said,
-        path="/",
-        secure=is_secure(request),
-        httponly=True,
-        samesite="strict",
+        _full_name(request, name), said, path="/", secure=is_secure(request), httponly=True, samesite="strict"
     )
 
 
 def drop_cookie(request: Request, response: Response, name: str) -> None:
     """Let a browser forget a cookie."""
     response.delete_cookie(
-        _full_name(request, name),
-        path="/",
-        secure=is_secure(request),
-        httponly=True,
-        samesite="strict",
+        _full_name(request, name), path="/", secure=is_secure(request), httponly=True, samesite="strict"
     )
 
 

@@ -24,15 +24,6 @@ if TYPE_CHECKING:
     from noisycount.release.records import Records
     from noisycount.tasks.opening import DatasetSession
 
-__all__ = [
-    "Dataset",
-    "InFlight",
-    "OpenSources",
-    "RateLimiter",
-    "ServiceState",
-    "State",
-    "WorkQueue",
-]
 
 Result = TypeVar("Result")
 _MINUTE = 60.0
@@ -213,9 +204,7 @@ class ServiceState:
         known_head, service = configuration.known_head, configuration.service
         tick = ReplyTick(service.slot) if slots else None
         configuration.make_ledger_folder()
-        ledger = Ledger.open(
-            configuration.ledger_url, create=known_head is None, known_head=known_head
-        )
+        ledger = Ledger.open(configuration.ledger_url, create=known_head is None, known_head=known_head)
         return cls(
             configuration,
             ledger,
@@ -300,6 +289,4 @@ async def state_of(request: Request) -> ServiceState:
 
 State = Annotated[ServiceState, Depends(state_of)]
 
-Dataset = Annotated[
-    str, Path(max_length=200, description="The name of a data set.", examples=["survey"])
-]
+Dataset = Annotated[str, Path(max_length=200, description="The name of a data set.", examples=["survey"])]

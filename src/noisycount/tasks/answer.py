@@ -34,16 +34,6 @@ from noisycount.tasks.plan import Paying, planned
 from noisycount.tasks.question import impossible_hints, plan_at, require_possible
 from noisycount.validation import exact_text
 
-__all__ = [
-    "Answer",
-    "StoredCount",
-    "answer_at",
-    "answer_to",
-    "one_group_words",
-    "preview_at",
-    "preview_of",
-]
-
 _FAR = 2  # times as large as the count may be, or as small
 
 
@@ -259,12 +249,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
 
 
 def preview_of(
-    query: Query,
-    dataset: DatasetConfig,
-    configuration: Config,
-    analyst: Analyst,
-    *,
-    is_drawn: bool = False,
+    query: Query, dataset: DatasetConfig, configuration: Config, analyst: Analyst, *, is_drawn: bool = False
 ) -> Answer:
     """What an answer would cost and be like; nothing is charged or counted, no ledger is made."""
     with session_of(dataset, configuration) as session:
@@ -303,14 +288,11 @@ def _check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
     cells = plan.noise.levels[0].size if isinstance(plan, TableQueryPlan) else None
     if is_drawn and cells is not None and cells > MOST_ROWS:
         raise NoisyCountError(
-            f"--plot draws up to {MOST_ROWS} rows, and this table has {cells:,}: leave it out, or "
-            "list fewer keys"
+            f"--plot draws up to {MOST_ROWS} rows, and this table has {cells:,}: leave it out, or list fewer keys"
         )
 
 
-def _better_answer(
-    session: DatasetSession, plan: QueryPlan, analyst: Analyst
-) -> StoredCount | None:
+def _better_answer(session: DatasetSession, plan: QueryPlan, analyst: Analyst) -> StoredCount | None:
     """An analyst's answer to the same count at the largest ε above this one, if there is one."""
     if not isinstance(plan, CountPlan):
         return None
@@ -330,9 +312,7 @@ def _about_guess(answer: Answer) -> Iterator[str]:
     if not is_far and (guess <= high or answer.error <= within * high):
         return
     shown = plus_minus(guess).removeprefix("±")
-    told = (
-        f"the guess of {shown} was {'far off' if is_far else 'too large, and the goal is missed'}"
-    )
+    told = f"the guess of {shown} was {'far off' if is_far else 'too large, and the goal is missed'}"
     is_known = answer.count.answer > answer.error
     about = answer.count.answer if is_known else high
     if about < 1:
@@ -342,10 +322,7 @@ def _about_guess(answer: Answer) -> Iterator[str]:
     with suppress(NoisyCountError):  # no ledger keeps such a price
         price = planned(about, within, answer.confidence).epsilon
         only = "only " if price < answer.count.epsilon else ""
-        yield (
-            f"{told}: ±{percent(within)} of {signed(about)}{most} needs {only}"
-            f"ε = {exact_text(price)}"
-        )
+        yield (f"{told}: ±{percent(within)} of {signed(about)}{most} needs {only}ε = {exact_text(price)}")
 
 
 def _hints_of_table(plan: TablePlan, unit: str | None) -> Iterator[str]:
@@ -378,8 +355,7 @@ def one_group_words(plan: TablePlan) -> str:
         What follows a statement; empty where nothing is saved.
     """
     levels = [
-        Level(level.name, np.empty(0, np.int32), level.size or 0, np.empty((0, 0), np.int32))
-        for level in plan.levels
+        Level(level.name, np.empty(0, np.int32), level.size or 0, np.empty((0, 0), np.int32)) for level in plan.levels
     ]
     alone = table_plan(levels, plan.price, 1, is_replacement=plan.is_replacement)
     factors = {

@@ -17,19 +17,6 @@ from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.validation import exact_text
 
-__all__ = [
-    "NEIGHBOURS",
-    "ShownLevel",
-    "accepted",
-    "answer_object",
-    "count_facts",
-    "counted",
-    "left",
-    "level_objects",
-    "loss_object",
-    "shown_levels",
-]
-
 NEIGHBOURS = {
     NeighbourRelation.ADD_REMOVE: "adding or removing",
     NeighbourRelation.REPLACEMENT: "replacement",
@@ -273,9 +260,7 @@ def shown_levels(plan: TablePlan, confidence: float, counts: int | None = None) 
         counts: How many counts there are in all, where only the records knew.
     """
     is_known = plan.size is not None or counts is not None
-    together: Sequence[int | None] = (
-        plan.errors_of_all(confidence, counts) if is_known else [None] * len(plan.levels)
-    )
+    together: Sequence[int | None] = plan.errors_of_all(confidence, counts) if is_known else [None] * len(plan.levels)
     return [
         ShownLevel(
             name=level.name,

@@ -33,19 +33,6 @@ from noisycount.tasks.ledger import answer_words, asked_words, number_of
 from noisycount.tasks.opening import debits, existing_ledger, verification
 from noisycount.validation import state_at
 
-__all__ = [
-    "SHORTEST_KEY",
-    "answered_words",
-    "at_copy",
-    "backed_up",
-    "backup_object",
-    "backup_words",
-    "entry_under_key",
-    "old_answer",
-    "restoring",
-    "spent_of",
-]
-
 _MADE_AGAIN = {"access.lock", "contents.json"}  # by whoever needs them
 _OWNER_ALONE = 0o600
 
@@ -74,9 +61,7 @@ class Backup:
         return self.folder / self.ledger.name
 
 
-def backed_up(
-    configuration: Config, folder: Path, known_head: Head | None, *, with_copies: bool = False
-) -> Backup:
+def backed_up(configuration: Config, folder: Path, known_head: Head | None, *, with_copies: bool = False) -> Backup:
     """A copy of the ledger as it is at one moment, and of what lies beside it, read once more.
 
     It appears whole or not at all.
@@ -92,9 +77,7 @@ def backed_up(
         raise ConfigError(f"DIR {str(folder)!r} exists already: name a new folder")
     with existing_ledger(configuration, anchored=False) as existing:
         if existing is None:
-            raise LedgerError(
-                f"there is no ledger at {str(ledger)!r} yet; the first count makes it"
-            )
+            raise LedgerError(f"there is no ledger at {str(ledger)!r} yet; the first count makes it")
     with _whole(folder) as draft:
         _copy_ledger(configuration, ledger, draft / ledger.name)
         files = _copy_data(configuration.data_folder, draft, with_copies=with_copies)
@@ -156,9 +139,7 @@ def _whole(folder: Path) -> Iterator[Path]:
         _keep(folder.absolute().parent)
     except (OSError, sqlite3.Error) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise ConfigError(
-            f"DIR {str(folder)!r} cannot be written ({why}): name a new folder elsewhere"
-        ) from None
+        raise ConfigError(f"DIR {str(folder)!r} cannot be written ({why}): name a new folder elsewhere") from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -272,14 +253,10 @@ def old_answer(key: str, configuration: Config) -> OldAnswer:
     """The answer under a key of the ledger, or under the one key that begins so."""
     entry = entry_under_key(key, configuration, "--guess-from")
     if isinstance(entry.answer, TableAnswer) or asks_for_table(entry):
-        raise NoisyCountError(
-            f"--guess-from {key!r}: that is a table, and a guess is one count: give --guess instead"
-        )
+        raise NoisyCountError(f"--guess-from {key!r}: that is a table, and a guess is one count: give --guess instead")
     if entry.answer is None or entry.answer <= 0:
         answer = "there is no answer yet" if entry.answer is None else f"{entry.answer} is no guess"
-        raise NoisyCountError(
-            f"--guess-from {key!r}: {answer}, as a guess is above 0: give --guess instead"
-        )
+        raise NoisyCountError(f"--guess-from {key!r}: {answer}, as a guess is above 0: give --guess instead")
     return OldAnswer(entry.answer, answered_words(entry))
 
 
@@ -294,9 +271,7 @@ def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
             "`noisycount ledger show --json` lists the keys"
         )
     several = "the keys of several answers begin so" if found else "the ledger has no such key"
-    raise NoisyCountError(
-        f"{option} {key!r}: {several}; `noisycount ledger show --json` lists the keys"
-    )
+    raise NoisyCountError(f"{option} {key!r}: {several}; `noisycount ledger show --json` lists the keys")
 
 
 def answered_words(entry: Entry) -> str:
@@ -311,9 +286,7 @@ def answered_words(entry: Entry) -> str:
 def spent_of(name: str, configuration: Config) -> Loss:
     """What the answers about a data set have cost together."""
     dataset = configuration.dataset(name)
-    spent = [
-        entry.spent for entry in debits(configuration) if entry.request.dataset == dataset.account
-    ]
+    spent = [entry.spent for entry in debits(configuration) if entry.request.dataset == dataset.account]
     return spent[-1] if spent else Loss()
 
 

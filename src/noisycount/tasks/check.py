@@ -17,8 +17,6 @@ from noisycount.ledger.ledger import Ledger
 from noisycount.release.records import UTF, checked_records, checked_table
 from noisycount.tasks.opening import catalog_of, existing_ledger, records_of, statement_of
 
-__all__ = ["Inspection", "examined", "examined_place", "former_of"]
-
 _MANY = 20  # units: of fewer, most columns have another value for nearly each
 _HALF = 2
 
@@ -76,9 +74,7 @@ class Inspection:
         """The columns whose cells keep the data set from answering."""
         reasons = {None, "unreadable", "the unit"}
         return tuple(
-            column
-            for column in self.check.columns
-            if column.is_refused and self.why_unused(column) in reasons
+            column for column in self.check.columns if column.is_refused and self.why_unused(column) in reasons
         )
 
     @property
@@ -108,9 +104,7 @@ class Inspection:
         return tuple(
             column
             for column in self.check.columns
-            if column.distinct is not None
-            and column.distinct * _HALF > units
-            and self.why_unused(column) is None
+            if column.distinct is not None and column.distinct * _HALF > units and self.why_unused(column) is None
         )
 
     @property
@@ -174,22 +168,13 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
 def _check(dataset: DatasetConfig, kept: Certificates) -> Check:
     unit = None if dataset.unit == ROW else dataset.unit
     if isinstance(dataset.source, ServedTable):
-        return checked_table(
-            dataset.source, unit=unit, columns=dataset.columns, certificates=kept.all()
-        )
+        return checked_table(dataset.source, unit=unit, columns=dataset.columns, certificates=kept.all())
     return checked_records(
-        dataset.source,
-        unit=unit,
-        columns=dataset.columns,
-        table=dataset.table,
-        kinds=dataset.kinds,
-        form=dataset.form,
+        dataset.source, unit=unit, columns=dataset.columns, table=dataset.table, kinds=dataset.kinds, form=dataset.form
     )
 
 
-def _held_against(
-    dataset: DatasetConfig, written: DatasetRecord | None, kept: Certificates
-) -> tuple[Check, bool]:
+def _held_against(dataset: DatasetConfig, written: DatasetRecord | None, kept: Certificates) -> tuple[Check, bool]:
     """What is in the records, and whether their columns are others than were written down."""
     if written is None:
         return _check(dataset, kept), False
@@ -201,11 +186,7 @@ def _held_against(
     except SourceError:
         check = _check(dataset, kept)
     kinds = {column.name: column.kind for column in check.columns}
-    is_changed = any(
-        kinds.get(name) is not form.kind
-        for name, form in written.columns.items()
-        if name != written.unit
-    )
+    is_changed = any(kinds.get(name) is not form.kind for name, form in written.columns.items() if name != written.unit)
     columns = (_with_reason(column, dataset) for column in check.columns)
     return replace(check, columns=tuple(columns)), is_changed
 

@@ -14,22 +14,6 @@ from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
 from noisycount.tasks.init import mending
 
-__all__ = [
-    "FOR_OWNERS",
-    "column_header",
-    "column_rows",
-    "form_words",
-    "inspection_facts",
-    "inspection_object",
-    "mending_words",
-    "problems",
-    "unique_words",
-    "unit_words",
-    "value_header",
-    "value_rows",
-    "value_words",
-]
-
 
 def kind_words(column: ColumnCheck) -> str:
     """The kind of a column; what the file calls its values where there is none."""
@@ -82,10 +66,7 @@ def _values(form: ColumnForm) -> Iterator[str]:
         yield "unreadable missing"
 
 
-FOR_OWNERS = (
-    "This shows facts about the data, cells and true counts: it is for whoever owns them, and for "
-    "nobody else."
-)
+FOR_OWNERS = "This shows facts about the data, cells and true counts: it is for whoever owns them, and for nobody else."
 
 _SHOWN = 30  # characters of a cell
 
@@ -115,10 +96,7 @@ def inspection_facts(inspection: Inspection) -> Facts:
 def file_words(form: FileForm) -> str:
     """How texts were found in a file."""
     lines = f"{form.skip} line{'' if form.skip == 1 else 's'}" if form.skip else "no line"
-    return (
-        f"{form.encoding} texts between {toml_value(form.delimiter)}, "
-        f"{lines} before the names of the columns"
-    )
+    return f"{form.encoding} texts between {toml_value(form.delimiter)}, {lines} before the names of the columns"
 
 
 def column_header(inspection: Inspection) -> tuple[str, ...]:
@@ -171,10 +149,7 @@ def problems(inspection: Inspection) -> Iterator[str]:
             f" Look whether letters with accents are right{_such(inspection.check.letters)}."
         )
     if inspection.without_unit:
-        yield (
-            f"{unit_words(inspection)} cannot be counted for anybody: fill them in, or remove"
-            " those rows."
-        )
+        yield (f"{unit_words(inspection)} cannot be counted for anybody: fill them in, or remove those rows.")
     if (last := inspection.check.sparse_line) is not None:
         yield (
             f"{_line_word(inspection).capitalize()} {signed(last)}, the last one, is nearly empty: "
@@ -205,10 +180,7 @@ def _verdict(inspection: Inspection) -> str:
         return "No question is answered until that is mended."
     if inspection.is_said:
         return "Questions are answered, and the ledger keeps what these columns are."
-    return (
-        "Questions are answered once the first one says whose rows these are: --unit COLUMN, or "
-        "--unit row."
-    )
+    return "Questions are answered once the first one says whose rows these are: --unit COLUMN, or --unit row."
 
 
 def mending_words(inspection: Inspection) -> str:

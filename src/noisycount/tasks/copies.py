@@ -10,8 +10,6 @@ from noisycount.display.output import seen_from_here
 from noisycount.frozen import frozen
 from noisycount.tasks.opening import catalog_of, existing_ledger
 
-__all__ = ["COPY_HEADER", "Shelf", "copy_rows", "shelf_object", "shelf_words"]
-
 
 @frozen
 class Shelf:

@@ -22,17 +22,6 @@ from noisycount.tasks.plan import Plan, plan_object, planned
 from noisycount.tasks.refine.estimate import Refinement, refined, refinement_object
 from noisycount.validation import exact_text
 
-__all__ = [
-    "INTRODUCTION",
-    "NEXT",
-    "QUESTION",
-    "SIZE",
-    "Demonstration",
-    "demonstration_object",
-    "steps",
-    "write_survey",
-]
-
 
 def write_survey(file: Path) -> None:
     """Copy the survey to a new file."""
@@ -82,12 +71,8 @@ def _answer(plan: Plan, folder: Path) -> Answer:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise NoisyCountError(
-            f"--out {str(folder)!r} cannot be made ({error.strerror}): name another folder"
-        ) from None
-    survey = DatasetConfig(
-        name="rand_hie", source=survey_path(), unit="person", size=SIZE, budget=_BUDGET
-    )
+        raise NoisyCountError(f"--out {str(folder)!r} cannot be made ({error.strerror}): name another folder") from None
+    survey = DatasetConfig(name="rand_hie", source=survey_path(), unit="person", size=SIZE, budget=_BUDGET)
     configuration = Config(None, sqlite_url((folder / "ledger.db").absolute()), {})
     query = Query(wheres=[WHERE], epsilon=plan.epsilon, confidence=CONFIDENCE)
     return answer_to(query, survey, configuration)

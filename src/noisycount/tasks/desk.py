@@ -22,8 +22,6 @@ from noisycount.release.records import desk_of_frame
 from noisycount.tasks.opening import as_configured, records_of
 from noisycount.tasks.question import dataset_asked
 
-__all__ = ["DeskSettings"]
-
 
 @frozen
 class DeskSettings:

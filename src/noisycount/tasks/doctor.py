@@ -16,15 +16,6 @@ from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.release.records import examined_engine
 
-__all__ = [
-    "DIFFERENCE_HEADER",
-    "diagnosed",
-    "diagnosis_facts",
-    "diagnosis_object",
-    "difference_rows",
-    "verdict",
-]
-
 _NO_TABLE = "no-table"  # of an address that names none, as none is touched
 
 
@@ -38,9 +29,7 @@ class Diagnosis:
     file: Path | None  # where the certificate is kept; None: nowhere
 
 
-def diagnosed(
-    source: str, configuration: Config, progress: Callable[[int, int], None]
-) -> Diagnosis:
+def diagnosed(source: str, configuration: Config, progress: Callable[[int, int], None]) -> Diagnosis:
     """The test of an engine; a certificate is kept, and one that it had is withdrawn."""
     place = _place(source, configuration)
     kept = Certificates(configuration.data_folder)

@@ -8,15 +8,11 @@ from noisycount.display.output import Done, writing
 from noisycount.papers.figure import Figure
 from noisycount.tasks.figures import Section, page
 
-__all__ = ["FORMATS", "save_figures"]
-
 FORMATS = ("svg", "png", "csv", "json")
 _PAGE = "index.html"
 
 
-def save_figures(
-    sections: Sequence[Section], folder: Path, formats: Sequence[str], done: Done
-) -> list[Path]:
+def save_figures(sections: Sequence[Section], folder: Path, formats: Sequence[str], done: Done) -> list[Path]:
     """Write each figure in each format, and the page of all of them last: the files."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -13,16 +13,6 @@ from noisycount.frozen import frozen
 from noisycount.papers.catalogue import PAPERS
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict
 
-__all__ = [
-    "Section",
-    "computed",
-    "counted",
-    "figure_header",
-    "figure_rows",
-    "figures_object",
-    "page",
-]
-
 
 @frozen
 class Section:
@@ -85,9 +75,7 @@ def counted(verdicts: Sequence[Verdict]) -> str:
     }
     counts = Counter(verdicts)
     return ", ".join(
-        f"{counts[verdict]} {words[verdict][counts[verdict] != 1]}"
-        for verdict in Verdict
-        if counts[verdict]
+        f"{counts[verdict]} {words[verdict][counts[verdict] != 1]}" for verdict in Verdict if counts[verdict]
     )
 
 
@@ -115,9 +103,7 @@ def _counts(claims: Sequence[Claim]) -> list[str]:
     return [str(counts[verdict] or "") for verdict in _HEADS]
 
 
-def figures_object(
-    sections: Sequence[Section], page: Path, files: Sequence[Path]
-) -> dict[str, Any]:
+def figures_object(sections: Sequence[Section], page: Path, files: Sequence[Path]) -> dict[str, Any]:
     """The figures of each paper with their data and claims, its other claims, and the files."""
     return {
         "page": str(page),
@@ -174,9 +160,7 @@ def _header(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Iterato
     yield f"<p>Of {len(verdicts)} claims {counted(verdicts)}.</p>" if verdicts else ""
     yield '<nav aria-label="Figures"><ul>'
     for section in sections:
-        links = " ".join(
-            f'<a href="#{figure.key}">{_text(_short(figure))}</a>' for figure in section.figures
-        )
+        links = " ".join(f'<a href="#{figure.key}">{_text(_short(figure))}</a>' for figure in section.figures)
         yield f'<li><a href="#{section.paper.key}">{_text(section.paper.name)}</a> {links}</li>'
     yield "</ul></nav></header>"
 

@@ -13,8 +13,6 @@ from noisycount.frozen import frozen
 from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
 
-__all__ = ["Draft", "mending"]
-
 
 def mending(inspection: Inspection) -> list[str]:
     """What to write so that questions are answered; nothing where they are.

@@ -24,32 +24,6 @@ from noisycount.ledger.state import Verification
 from noisycount.release.dataset import left_words
 from noisycount.validation import exact_text, optional_text
 
-__all__ = [
-    "Account",
-    "absent_words",
-    "account_header",
-    "account_objects",
-    "account_rows",
-    "accounts_of_analysts",
-    "accounts_of_datasets",
-    "answer_object",
-    "answer_words",
-    "asked_object",
-    "asked_words",
-    "entry_header",
-    "entry_rows",
-    "intact_words",
-    "ledger_object",
-    "number_of",
-    "place_words",
-    "price_name",
-    "price_object",
-    "price_words",
-    "repeat_objects",
-    "rows_object",
-    "verification_object",
-]
-
 
 @frozen
 class Account:
@@ -113,8 +87,7 @@ def accounts_of_analysts(configuration: Config, entries: Sequence[Entry]) -> lis
     spent = {entry.analyst: entry.analyst_spent for entry in entries}
     configured = {name: each.budget for name, each in configuration.analysts.items()}
     return [
-        Account(name, configured.get(name), spent.get(name, Loss()))
-        for name in dict.fromkeys([*configured, *spent])
+        Account(name, configured.get(name), spent.get(name, Loss())) for name in dict.fromkeys([*configured, *spent])
     ]
 
 
@@ -313,9 +286,7 @@ def ledger_object(configuration: Config, entries: Sequence[Entry]) -> Object:
     }
 
 
-def verification_object(
-    configuration: Config, found: Verification | None, known_head: Head | None
-) -> Object:
+def verification_object(configuration: Config, found: Verification | None, known_head: Head | None) -> Object:
     """Whether every row is as it was written, as far as a head that was written down tells.
 
     Args:
@@ -384,10 +355,7 @@ def _entry_objects(entries: Sequence[Entry]) -> list[Object]:
 
 def repeat_objects(entry: Entry) -> list[Object]:
     """Who else asked for the same answer later, free of charge."""
-    return [
-        {"analyst": each.analyst, "made": each.made.isoformat(), "purpose": each.purpose}
-        for each in entry.repeats
-    ]
+    return [{"analyst": each.analyst, "made": each.made.isoformat(), "purpose": each.purpose} for each in entry.repeats]
 
 
 def _question(entry: Entry) -> str:

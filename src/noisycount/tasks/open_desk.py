@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from noisycount.ledger.budget import Written
     from noisycount.release.desk import Desk
 
-__all__ = ["open_desk"]
-
 
 def open_desk(  # noqa: PLR0913 - all that is said once of records
     source: Any,  # noqa: ANN401 - a table of any library

@@ -24,19 +24,6 @@ from noisycount.release.query_plan import CountPlan, Forms
 from noisycount.release.records import Records
 from noisycount.release.reply_tick import ReplyTick
 
-__all__ = [
-    "DatasetSession",
-    "Spent",
-    "as_configured",
-    "catalog_of",
-    "debits",
-    "existing_ledger",
-    "records_of",
-    "session_of",
-    "statement_of",
-    "verification",
-]
-
 
 def catalog_of(ledger: Ledger | None, configuration: Config, *, makes: bool = False) -> Catalog:
     """What was written down of data sets; where no ledger is or comes to be, no folder does."""
@@ -94,9 +81,7 @@ def verification(configuration: Config, known_head: Head | None) -> Verification
 
 
 @contextmanager
-def existing_ledger(
-    configuration: Config, *, anchored: bool = True, makes: bool = False
-) -> Iterator[Ledger | None]:
+def existing_ledger(configuration: Config, *, anchored: bool = True, makes: bool = False) -> Iterator[Ledger | None]:
     """The ledger; None where nothing was asked yet.
 
     Args:
@@ -123,9 +108,7 @@ def _is_there(place: Path) -> bool:
         return False
     except OSError as error:
         shown = repr(str(place))
-        raise LedgerError(
-            f"ledger {shown} cannot be opened ({error.strerror}): mend that"
-        ) from None
+        raise LedgerError(f"ledger {shown} cannot be opened ({error.strerror}): mend that") from None
     return True
 
 
@@ -172,9 +155,7 @@ class DatasetSession:
         entry = None if self.ledger is None else self.ledger.entry_of(*requests)
         return entry is not None and analyst.may_see(entry)
 
-    def desk(
-        self, analyst: Analyst, slot: ReplyTick | None = None, attach: Attach | None = None
-    ) -> Desk:
+    def desk(self, analyst: Analyst, slot: ReplyTick | None = None, attach: Attach | None = None) -> Desk:
         """The desk that charges an analyst's questions to an open ledger.
 
         Args:
@@ -200,9 +181,7 @@ class DatasetSession:
 
 
 @contextmanager
-def session_of(
-    dataset: DatasetConfig, configuration: Config, *, makes: bool = False
-) -> Iterator[DatasetSession]:
+def session_of(dataset: DatasetConfig, configuration: Config, *, makes: bool = False) -> Iterator[DatasetSession]:
     """The session of a data set; its records and its ledger are closed with it.
 
     Args:
@@ -238,9 +217,7 @@ class Spent:
     @property
     def remains(self) -> RemainingBudget:
         """What is left of both budgets."""
-        return RemainingBudget.of(
-            self.dataset.budget, self.of_dataset, self.analyst, self.of_analyst
-        )
+        return RemainingBudget.of(self.dataset.budget, self.of_dataset, self.analyst, self.of_analyst)
 
     def with_more(self, price: Loss) -> Self:
         """What was spent after one more answer."""

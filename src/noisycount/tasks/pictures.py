@@ -21,8 +21,6 @@ from noisycount.tasks.risk.risk import Risks
 from noisycount.tasks.table.forecast import TableForecast, shape_words
 from noisycount.validation import exact_text
 
-__all__ = ["save_forecast_plot", "save_plan_plot", "save_risk_plot"]
-
 
 def save_forecast_plot(told: TableForecast, file: Path) -> None:
     """The ± of each level as one picture, SVG or PNG by its ending."""
@@ -108,8 +106,7 @@ def _short(price: Fraction) -> str:
 def save_risk_plot(risks: Risks, file: Path, done: Done) -> None:
     """The picture of privacy curves as one file, SVG or PNG by its ending."""
     curves = [
-        NamedCurve(risk.adversary.name, risk.curve, risk.delta, f"δ = {at_most(risk.delta)}")
-        for risk in risks.risks
+        NamedCurve(risk.adversary.name, risk.curve, risk.delta, f"δ = {at_most(risk.delta)}") for risk in risks.risks
     ]
     words = f"ε = {approximately(risks.epsilon)}"
     view = PrivacyView.of(curves, float(risks.epsilon), words, done)

@@ -27,17 +27,6 @@ from noisycount.validation import exact_text, is_in_range, optional_text
 if TYPE_CHECKING:
     from noisycount.release.plan import TablePlan
 
-__all__ = [
-    "Paying",
-    "Plan",
-    "left_facts",
-    "left_object",
-    "plan_object",
-    "planned",
-    "planned_epsilon",
-    "planned_error",
-]
-
 
 @frozen
 class Paying:
@@ -90,10 +79,7 @@ def left_object(plans: Sequence["TablePlan"], paying: Paying | None) -> dict[str
     """The same as JSON; null where no data set is named, or where a table is not paid for."""
     if paying is None:
         return {"dataset": None, "left": None, "left_after": None}
-    after = [
-        exact_text(paying.left_after(plan.loss)) if paying.admits(plan.loss) else None
-        for plan in plans
-    ]
+    after = [exact_text(paying.left_after(plan.loss)) if paying.admits(plan.loss) else None for plan in plans]
     return {"dataset": paying.dataset, "left": exact_text(paying.left), "left_after": after}
 
 
@@ -182,35 +168,24 @@ def planned(guess: float, within: float, confidence: float, queries: int = 1) ->
     return _plan(error, confidence, queries, goal, within, guess)
 
 
-def planned_error(
-    error: Fraction, confidence: float, queries: int = 1, guess: float | None = None
-) -> Plan:
+def planned_error(error: Fraction, confidence: float, queries: int = 1, guess: float | None = None) -> Plan:
     """The plan for answers within ±error records with that confidence."""
     return _plan(error, confidence, queries, f"--error {float(error):g}", None, guess)
 
 
-def planned_epsilon(
-    epsilon: Fraction, confidence: float, queries: int = 1, guess: float | None = None
-) -> Plan:
+def planned_epsilon(epsilon: Fraction, confidence: float, queries: int = 1, guess: float | None = None) -> Plan:
     """What answers at that ε reach."""
     width = error_within(DiscreteLaplace.for_epsilon(epsilon), confidence, queries)
     return Plan(epsilon, width, confidence, queries, guess=guess)
 
 
 def _plan(  # noqa: PLR0913, PLR0917  (a goal and its words)
-    error: Fraction,
-    confidence: float,
-    queries: int,
-    goal: str,
-    within: float | None,
-    guess: float | None,
+    error: Fraction, confidence: float, queries: int, goal: str, within: float | None, guess: float | None
 ) -> Plan:
     """The plan for answers within ±error records, if a ledger keeps its price."""
     formula = epsilon_within(error, confidence, queries)
     if not is_in_range(formula):
-        raise NoisyCountError(
-            f"{goal} needs ε = {formula:.2g}, outside 1e-9 to 1e6: choose another goal"
-        )
+        raise NoisyCountError(f"{goal} needs ε = {formula:.2g}, outside 1e-9 to 1e6: choose another goal")
     return Plan(
         epsilon=readable_epsilon_within(error, confidence, queries),
         width=math.floor(error),

@@ -8,21 +8,11 @@ from collections import Counter
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 
-from noisycount.display.numbers import (
-    approximately,
-    at_most,
-    odds,
-    odds_sentence,
-    percent,
-    plus_minus,
-    signed,
-)
+from noisycount.display.numbers import approximately, at_most, odds, odds_sentence, percent, plus_minus, signed
 from noisycount.frozen import frozen
 from noisycount.release.dataset import next_words
 from noisycount.tasks.plan import Plan
 from noisycount.validation import exact_text
-
-__all__ = ["Dots", "goal_words", "plan_facts", "preview", "preview_heading"]
 
 _DOT = "●"
 _MOST_ROWS = 10
@@ -130,12 +120,7 @@ def _column_step(least: float) -> int:
 def _round_step(least: float) -> int:
     """The smallest of 1, 2, 5, 10, 20, 50, ... that is not less."""
     power = int(10.0 ** math.floor(math.log10(max(1.0, least))))
-    return next(
-        leading * size
-        for size in (power, 10 * power)
-        for leading in _LEADING
-        if leading * size >= least
-    )
+    return next(leading * size for size in (power, 10 * power) for leading in _LEADING if leading * size >= least)
 
 
 _MARGIN = 2
@@ -200,9 +185,7 @@ def _reached(plan: Plan) -> str:
     if plan.guess is not None and plan.within is None:
         share = f", {percent(_share(plan.width, plan.guess))} of about {_digits(plan.guess)},"
     several = f"all {plan.queries:,} answers " if plan.queries > 1 else ""
-    return (
-        f"{several}{plus_minus(plan.width)}{share} with {percent(_kept(plan.reached))} confidence"
-    )
+    return f"{several}{plus_minus(plan.width)}{share} with {percent(_kept(plan.reached))} confidence"
 
 
 def _negative(plan: Plan) -> str:
@@ -231,10 +214,7 @@ def _budget(plan: Plan) -> str:
     owner = paying.dataset
     if paying.budget.is_a_sum:
         return f"{left} is left of {owner}: it pays for {paid}{missing}"
-    return (
-        f"{next_words(paying.left)} of {owner} (budget {paying.budget.text}): it pays for "
-        f"{paid}{missing}"
-    )
+    return f"{next_words(paying.left)} of {owner} (budget {paying.budget.text}): it pays for {paid}{missing}"
 
 
 def _hint(plan: Plan) -> str:

@@ -28,21 +28,10 @@ from noisycount.release.table_queries import plan_of
 from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.plan import planned
 
-__all__ = [
-    "dataset_asked",
-    "impossible_hints",
-    "known_keys",
-    "plan_at",
-    "plan_in",
-    "require_possible",
-]
-
 _SHOWN = 3  # of the parts that no record can satisfy
 
 
-def dataset_asked(
-    configuration: Config, source: str, unit: str | None, option: str = "--unit"
-) -> DatasetConfig:
+def dataset_asked(configuration: Config, source: str, unit: str | None, option: str = "--unit") -> DatasetConfig:
     """The data set that SOURCE means, counted by the unit that the asker names."""
     dataset = configuration.dataset(source)
     if unit is None or unit == dataset.unit:
@@ -50,8 +39,7 @@ def dataset_asked(
     if not dataset.is_path:
         chosen = "counts rows" if dataset.unit == ROW else f"counts distinct {dataset.unit!r}"
         raise ConfigError(
-            f"{option} {unit!r}: data set {dataset.name!r} {chosen}, as its owner configured it; "
-            f"leave {option} out"
+            f"{option} {unit!r}: data set {dataset.name!r} {chosen}, as its owner configured it; leave {option} out"
         )
     return replace(dataset, unit=unit)
 
@@ -60,13 +48,9 @@ def plan_at(session: DatasetSession, query: Query, analyst: Analyst | None = Non
     """The plan of a question about open records, at the price that it needs."""
     dataset, records = session.dataset, session.records
     budgets = [dataset.budget, *filter(None, [analyst and analyst.budget])]
-    for_keys = min(
-        each.for_keys if isinstance(each, ApproximateBudget) else Fraction(0) for each in budgets
-    )
+    for_keys = min(each.for_keys if isinstance(each, ApproximateBudget) else Fraction(0) for each in budgets)
     is_replacement = neighbours_of_size(dataset.size) is NeighbourRelation.REPLACEMENT
-    return plan_in(
-        query, records.schema, records.unit, is_replacement=is_replacement, for_keys=for_keys
-    )
+    return plan_in(query, records.schema, records.unit, is_replacement=is_replacement, for_keys=for_keys)
 
 
 def plan_in(
@@ -120,8 +104,7 @@ def _row_price(query: Query, plan: TablePlan) -> Fraction:
     place = bisect_left(prices, True, key=is_kept)  # noqa: FBT003
     if place == len(prices):
         raise NoisyCountError(
-            f"--within {within:g} of --guess {guess:g} for each row needs a price above 1e6: choose"
-            " another goal"
+            f"--within {within:g} of --guess {guess:g} for each row needs a price above 1e6: choose another goal"
         )
     return prices[place]
 
@@ -145,9 +128,7 @@ def known_keys(query: Query) -> Any:  # noqa: ANN401 - as a query has them
     return {columns.get(name.lower(), name): keys for name, keys in query.keys.items()}
 
 
-def _check_groups(
-    query: Query, schema: Mapping[str, Kind], unit: str | None, for_keys: Fraction
-) -> None:
+def _check_groups(query: Query, schema: Mapping[str, Kind], unit: str | None, for_keys: Fraction) -> None:
     """The refusal of keys that nobody lists, or of which nobody knows how many a person has."""
     parts = parts_of(query.by or (), schema, unit)
     unknown = next((part for part in parts if part.implied is None), None)

@@ -12,8 +12,6 @@ from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.question import plan_at
 from noisycount.validation import exact_text
 
-__all__ = ["made_up_words", "rehearsal_object", "rehearsal_of", "rehearsal_words"]
-
 
 def rehearsal_of(session: DatasetSession, query: Query) -> Rehearsal:
     """The rehearsal of what was asked; no record is read, and nothing is charged."""

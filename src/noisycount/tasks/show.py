@@ -32,30 +32,9 @@ from noisycount.tasks.ledger import (
     price_object,
     price_words,
 )
-from noisycount.tasks.opening import (
-    DatasetSession,
-    Spent,
-    as_configured,
-    catalog_of,
-    existing_ledger,
-    records_of,
-)
+from noisycount.tasks.opening import DatasetSession, Spent, as_configured, catalog_of, existing_ledger, records_of
 from noisycount.tasks.refine.stored import rows_member
 from noisycount.validation import exact_text
-
-__all__ = [
-    "COLUMN_HEADER",
-    "View",
-    "budget_words",
-    "column_rows",
-    "entry_header",
-    "entry_object",
-    "entry_rows",
-    "offer_object",
-    "table_hint",
-    "view_facts",
-    "view_object",
-]
 
 _USUAL = Fraction(1, 10)
 
@@ -217,9 +196,7 @@ def offer_object(view: View) -> dict[str, Any]:
         "unit": view.unit,
         "size": dataset.size,
         "columns": {name: form.kind.value for name, form in view.columns.items()},
-        "unreadable_as_missing": [
-            name for name, form in view.columns.items() if form.accepts_unreadable
-        ],
+        "unreadable_as_missing": [name for name, form in view.columns.items() if form.accepts_unreadable],
         **view.remains.object,
         "price": exact_text(view.price),
         "affordable": view.affordable,

@@ -41,9 +41,7 @@ def test_continuous_noise_agrees_with_quadrature(by: str, case: str) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("by", BAYES)
 @pytest.mark.parametrize("assumed", [None, nc.Binomial(1000, 0.31)])
-def test_error_at_the_size_of_the_paper_is_that_of_refine(
-    by: str, assumed: nc.Population | None
-) -> None:
+def test_error_at_the_size_of_the_paper_is_that_of_refine(by: str, assumed: nc.Population | None) -> None:
     """N = 1000, ε = 0.1: the midpoint rule on a grid of 1/16 with the estimates of `refine`."""
     population, noise, steps = nc.Binomial(1000, 0.3), nc.Laplace(10), 16
     counts = np.arange(200, 401, dtype=np.float64)
@@ -107,9 +105,5 @@ def test_a_little_noise_more_makes_little_difference() -> None:
     """A sum with a noise that is far narrower is worth what the wide one is."""
     population = nc.Binomial(20, 0.3)
     for by in ESTIMATES:
-        sum_of_two = nc.mean_absolute_error(
-            population, nc.NoiseSum([nc.Laplace(3), nc.Laplace(1e-3)]), by
-        )
-        assert sum_of_two == pytest.approx(
-            nc.mean_absolute_error(population, nc.Laplace(3), by), rel=1e-5
-        )
+        sum_of_two = nc.mean_absolute_error(population, nc.NoiseSum([nc.Laplace(3), nc.Laplace(1e-3)]), by)
+        assert sum_of_two == pytest.approx(nc.mean_absolute_error(population, nc.Laplace(3), by), rel=1e-5)

@@ -10,14 +10,7 @@ from mpmath import mp, mpf
 import noisycount as nc
 from noisycount.analysis.evaluation.evaluation import ESTIMATES
 from tests.layers import examples
-from tests.oracles.evaluation import (
-    Density,
-    Oracle,
-    convolved,
-    discrete,
-    gaussian_density,
-    laplace_density,
-)
+from tests.oracles.evaluation import Density, Oracle, convolved, discrete, gaussian_density, laplace_density
 from tests.oracles.posterior import (
     Law,
     beta_binomial_law,
@@ -53,12 +46,8 @@ def close(found: float, exact: mpf) -> bool:
     return abs(found - exact) <= mpf("1e-10") * abs(exact) + mpf("1e-14")
 
 
-@pytest.mark.parametrize(
-    ("by", "error", "improvement"), [("mean", 0.98048, 0.51586), ("median", 0.93334, 0.64457)]
-)
-def test_median_is_better_than_the_mean_of_the_paper(
-    by: str, error: float, improvement: float
-) -> None:
+@pytest.mark.parametrize(("by", "error", "improvement"), [("mean", 0.98048, 0.51586), ("median", 0.93334, 0.64457)])
+def test_median_is_better_than_the_mean_of_the_paper(by: str, error: float, improvement: float) -> None:
     """Naldi and D'Acquisto's setting n = 100, p = 0.3, ε = 1."""
     population, noise = nc.Binomial(100, 0.3), nc.Laplace.for_epsilon(1)
     assert nc.mean_absolute_error(population, noise, by) == pytest.approx(error, abs=5e-6)
@@ -124,9 +113,7 @@ def test_sums_of_discrete_noises_agree_with_the_double_sum(
         assert all(map(close, found, exact)), (by, found, exact)
 
 
-@pytest.mark.parametrize(
-    "noise", [None, pytest.param(nc.DiscreteLaplace(1), marks=pytest.mark.thorough)]
-)
+@pytest.mark.parametrize("noise", [None, pytest.param(nc.DiscreteLaplace(1), marks=pytest.mark.thorough)])
 def test_samples_agree_with_the_double_sum(noise: nc.Mechanism | None) -> None:
     """The answer is scaled up to the database; estimates see the sample."""
     size, drawn, law = 7, 3, binomial_law(7, 0.4)
@@ -156,9 +143,7 @@ def test_samples_agree_with_the_double_sum(noise: nc.Mechanism | None) -> None:
                 parts = (chance * away, chance * (gain > 0 and not same), chance * same)
                 totals[by] = [a + b for a, b in zip(totals[by], parts, strict=True)]
     for by in ESTIMATES:
-        found = [
-            metric(nc.Binomial(size, 0.4), nc.Subsample(drawn, noise), by) for metric in METRICS
-        ]
+        found = [metric(nc.Binomial(size, 0.4), nc.Subsample(drawn, noise), by) for metric in METRICS]
         assert all(map(close, found, totals[by])), (by, found, totals[by])
 
 
@@ -193,9 +178,7 @@ def test_estimates_are_those_of_refine(by: str, size: int, rate: float | None) -
     size=st.integers(1, 60),
     rate=st.floats(0.01, 0.99),
     scale=st.floats(0.05, 200),
-    noise=st.sampled_from(
-        [nc.Laplace, nc.Gaussian, nc.DiscreteLaplace, nc.DiscreteGaussian],
-    ),
+    noise=st.sampled_from([nc.Laplace, nc.Gaussian, nc.DiscreteLaplace, nc.DiscreteGaussian]),
     believed=st.floats(0.01, 0.99),
 )
 def test_estimates_obey_the_laws_of_decisions(
@@ -221,9 +204,7 @@ def test_estimates_obey_the_laws_of_decisions(
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("by", BAYES)
-@pytest.mark.parametrize(
-    "noise", [nc.Laplace(3), nc.Gaussian(3), nc.DiscreteLaplace(3), nc.DiscreteGaussian(3)]
-)
+@pytest.mark.parametrize("noise", [nc.Laplace(3), nc.Gaussian(3), nc.DiscreteLaplace(3), nc.DiscreteGaussian(3)])
 def test_believing_the_truth_is_knowing_it(by: str, noise: nc.Mechanism) -> None:
     """An assumed population that is the true one, by name or as a table, changes nothing."""
     population = nc.Binomial(200, 0.3)
@@ -296,9 +277,7 @@ def test_refusals_name_what_is_wrong(arguments: tuple[object, ...], message: str
 
 @pytest.mark.parametrize("scale", [1e-4, 5e-4, 1e-3, 2e-3])
 @pytest.mark.parametrize("noise", [nc.DiscreteLaplace, nc.DiscreteGaussian])
-def test_noise_that_is_nearly_none_leaves_the_count(
-    noise: type[nc.DiscreteLaplace], scale: float
-) -> None:
+def test_noise_that_is_nearly_none_leaves_the_count(noise: type[nc.DiscreteLaplace], scale: float) -> None:
     """Errors keep their digits down to where they are 0 in a float."""
     population, mechanism, law = nc.Binomial(6, 0.3), noise(scale), binomial_law(6, 0.3)
     density = laplace_density if noise is nc.DiscreteLaplace else gaussian_density
@@ -350,9 +329,7 @@ def test_arguments_of_another_kind_are_named(arguments: tuple[object, ...], name
 
 
 @pytest.mark.parametrize("by", ESTIMATES)
-@pytest.mark.parametrize(
-    "noise", [nc.DiscreteLaplace, nc.DiscreteGaussian, nc.Laplace, nc.Gaussian]
-)
+@pytest.mark.parametrize("noise", [nc.DiscreteLaplace, nc.DiscreteGaussian, nc.Laplace, nc.Gaussian])
 def test_the_narrowest_noise_overflows_nowhere(by: str, noise: type) -> None:
     """No warning of numbers: tails are asked for at answers that are far, not at infinite ones."""
     population = nc.Binomial(1, 0.027)
@@ -367,9 +344,7 @@ def test_a_belief_in_other_counts_keeps_its_own_samples() -> None:
     Nearer it is at Y < 0, where it is 0, and at Y > 1, where it is 2.
     """
     population, noise = nc.Tabulated([0.0, 0.0, 1.0]), nc.DiscreteLaplace(1)
-    found = nc.improvement_probability(
-        population, nc.Subsample(1, noise), "mode", nc.Binomial(2, 0.318)
-    )
+    found = nc.improvement_probability(population, nc.Subsample(1, noise), "mode", nc.Binomial(2, 0.318))
     tails = (math.exp(-1) + math.exp(-2)) / (1 + math.exp(-1))
     assert found == pytest.approx(tails, abs=1e-12)
 

@@ -77,9 +77,7 @@ def drawn_answers(
     raise AssertionError(mechanism)
 
 
-def covered(
-    counts: Counts, answers: NDArray[np.float64], population: Population, mechanism: Mechanism
-) -> int:
+def covered(counts: Counts, answers: NDArray[np.float64], population: Population, mechanism: Mechanism) -> int:
     """How many intervals hold their count."""
     low = posterior_values(answers, population, mechanism, lambda told: told.interval(LEVEL)[0])
     high = posterior_values(answers, population, mechanism, lambda told: told.interval(LEVEL)[1])
@@ -89,9 +87,7 @@ def covered(
 @pytest.mark.few(0)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 @pytest.mark.parametrize("name", POPULATIONS)
-def test_intervals_cover_the_count_at_least_as_often_as_they_say(
-    name: str, mechanism: Mechanism
-) -> None:
+def test_intervals_cover_the_count_at_least_as_often_as_they_say(name: str, mechanism: Mechanism) -> None:
     """95 % of 20,000 counts; the smallest number allowed is a quantile of Bin(20000, 0.95)."""
     population, generator = POPULATIONS[name], np.random.default_rng()
     counts = drawn_counts(population, generator)
@@ -163,10 +159,7 @@ KERNELS = [
 @pytest.mark.parametrize("population", SMALL, ids=lambda population: type(population).__name__)
 @pytest.mark.parametrize(("mechanism", "answers", "kernel"), KERNELS, ids=case_name)
 def test_posteriors_averaged_over_answers_give_back_the_prior(
-    population: Population,
-    mechanism: Mechanism,
-    answers: range,
-    kernel: Callable[[int, int], Chances],
+    population: Population, mechanism: Mechanism, answers: range, kernel: Callable[[int, int], Chances]
 ) -> None:
     """Σ_y P[y]·P[k | y] = P[k] for every count k."""
     size = population.records

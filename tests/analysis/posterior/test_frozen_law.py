@@ -17,13 +17,9 @@ TOLD: dict[str, Callable[[], Posterior]] = {
     "table": lambda: nc.posterior(2, nc.Strata([3, 4, 5], [0.2, 0.5, 0.9]), nc.Gaussian(2)),
     "one count": lambda: nc.posterior(3, nc.Binomial(10, 0.3), nc.Exact()),
     "gaps": lambda: nc.posterior(1, nc.Tabulated([0.5, 0.0, 0.0, 0.5]), nc.Laplace(2)),
-    "certain but for what underflows": lambda: nc.posterior(
-        30.0, nc.Binomial(100, 0.3), nc.Laplace(0.001)
-    ),
+    "certain but for what underflows": lambda: nc.posterior(30.0, nc.Binomial(100, 0.3), nc.Laplace(0.001)),
     "subnormal": lambda: nc.posterior(2.5, nc.BetaBinomial(10, 1e-310, 5), nc.Laplace(1)),
-    "informed": lambda: nc.posterior(
-        40, nc.BetaBinomial(100, 3, 7).given(30, 9), nc.DiscreteLaplace(5)
-    ),
+    "informed": lambda: nc.posterior(40, nc.BetaBinomial(100, 3, 7).given(30, 9), nc.DiscreteLaplace(5)),
 }
 TOLD_BY_NAME = pytest.mark.parametrize("told", [made() for made in TOLD.values()], ids=TOLD)
 
@@ -106,9 +102,7 @@ def test_far_tails_keep_their_digits() -> None:
         count = middle + distance * 500_000
         assert float(told.sf(count)) == pytest.approx(tail, rel=1e-2)
         assert float(told.isf(float(told.sf(count)))) == count
-        assert float(told.cdf(2 * middle - count - 1)) == pytest.approx(
-            float(told.sf(count)), rel=1e-2
-        )
+        assert float(told.cdf(2 * middle - count - 1)) == pytest.approx(float(told.sf(count)), rel=1e-2)
     asked = middle + np.arange(-20, 20) * 10**5
     assert told.cdf(asked) == pytest.approx(stats.norm.cdf((asked - middle) / 5e5), abs=1e-5)
 
@@ -193,9 +187,6 @@ def posterior_weights(size: int, alpha: float, beta: float, answer: float) -> li
         return math.prod((ball(shape) + step for step in range(count)), start=arb(1))
 
     return [
-        math.comb(size, k)
-        * rising(alpha, k)
-        * rising(beta, size - k)
-        * (-abs(ball(answer) - k)).exp()
+        math.comb(size, k) * rising(alpha, k) * rising(beta, size - k) * (-abs(ball(answer) - k)).exp()
         for k in range(size + 1)
     ]

@@ -143,9 +143,7 @@ MECHANISMS = {"noise": noisy, "Exact": exact, "Subsample": sampled}
 @pytest.mark.parametrize("population", POPULATIONS)
 @examples(25)
 @given(data=st.data())
-def test_posteriors_equal_the_direct_sum(
-    population: str, mechanism: str, data: st.DataObject
-) -> None:
+def test_posteriors_equal_the_direct_sum(population: str, mechanism: str, data: st.DataObject) -> None:
     """Every estimate for every pair against the sum in 50 digits, answers far out included."""
     known, law = data.draw(POPULATIONS[population])
     noise, answer, likely = data.draw(MECHANISMS[mechanism](known.records))
@@ -176,9 +174,7 @@ def test_several_answers_multiply_their_likelihoods(population: str, data: st.Da
     """Answers of different mechanisms about one count, each with noise of its own."""
     known, law = data.draw(POPULATIONS[population])
     some = st.one_of(noisy(known.records), sampled(known.records))
-    mechanisms, answers, likelihoods = zip(
-        *data.draw(st.lists(some, min_size=2, max_size=3)), strict=True
-    )
+    mechanisms, answers, likelihoods = zip(*data.draw(st.lists(some, min_size=2, max_size=3)), strict=True)
     direct = law
     for likely in likelihoods:
         direct = reweighted(direct, likely)

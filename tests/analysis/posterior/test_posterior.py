@@ -52,9 +52,7 @@ def assert_exact(fast: Posterior, exact: Law) -> None:
 )
 @example(size=100, rate=0.5, scale=3.3, place="half", share=0.5)
 @example(size=1, rate=0.999, scale=0.01, place="half", share=0.0)
-def test_posteriors_equal_the_direct_sum(
-    size: int, rate: float, scale: float, place: str, share: float
-) -> None:
+def test_posteriors_equal_the_direct_sum(size: int, rate: float, scale: float, place: str, share: float) -> None:
     """Every estimate against eq. (11) summed in 50 digits, answers far out included."""
     answer = {
         "inside": share * size,
@@ -102,9 +100,7 @@ def tilted_mean(size: int, rate: float, answer: int, scale: float) -> mpf:
 @pytest.mark.parametrize("rate", [1e-12, 1e-3, 0.5, 1 - 1e-12])
 @pytest.mark.parametrize("scale", [0.03, 0.04, 1.0, 1e5, 1e9])
 @pytest.mark.parametrize("side", [-1, 1])
-def test_answers_a_thousand_scales_away_tilt_the_rate(
-    size: int, rate: float, scale: float, side: int
-) -> None:
+def test_answers_a_thousand_scales_away_tilt_the_rate(size: int, rate: float, scale: float, side: int) -> None:
     """Beyond the population the posterior is binomial with tilted odds: its mean in closed form."""
     answer = -1000 * scale if side < 0 else size + 1000 * scale
     told = posterior(answer, Binomial(size, rate), Laplace(scale))
@@ -138,9 +134,7 @@ def test_posteriors_averaged_over_answers_give_back_the_prior() -> None:
     tanh = math.tanh(1 / 3)
     average = 0.0
     for answer in range(-80, 93):
-        evidence = sum(
-            chance * tanh * math.exp(-abs(answer - k) / 1.5) for k, chance in enumerate(prior)
-        )
+        evidence = sum(chance * tanh * math.exp(-abs(answer - k) / 1.5) for k, chance in enumerate(prior))
         average = average + evidence * posterior(answer, population, noise).pmf(range(13))
     assert average == pytest.approx(prior, rel=1e-12)
 
@@ -209,21 +203,15 @@ NARROW = [2.0**-52, 3e-16, 1e-9, 1e-3]
 @pytest.mark.parametrize("scale", NARROW)
 @pytest.mark.parametrize("size", [2, 11, 10**4])
 @pytest.mark.parametrize("name", ["Gaussian", "Laplace"])
-def test_an_answer_half_way_leaves_what_was_known_before(
-    name: str, size: int, scale: float
-) -> None:
+def test_an_answer_half_way_leaves_what_was_known_before(name: str, size: int, scale: float) -> None:
     """Likelihoods of up to e^(−10^39) that are equal cancel, however narrow the noise."""
     likelihood = {"Gaussian": gaussian_likelihood, "Laplace": laplace_likelihood}[name]
     answer, rate = size // 2 + 0.5, 0.05
     noise = getattr(nc, name)(scale)
     exact = reweighted(binomial_law(size, rate), likelihood(answer, scale))
-    assert posterior(answer, Binomial(size, rate), noise).mean == pytest.approx(
-        float(exact.mean), rel=1e-12
-    )
+    assert posterior(answer, Binomial(size, rate), noise).mean == pytest.approx(float(exact.mean), rel=1e-12)
     exact = reweighted(beta_binomial_law(size, 1.5, 7), likelihood(answer, scale))
-    assert posterior(answer, nc.BetaBinomial(size, 1.5, 7), noise).mean == pytest.approx(
-        float(exact.mean), rel=1e-12
-    )
+    assert posterior(answer, nc.BetaBinomial(size, 1.5, 7), noise).mean == pytest.approx(float(exact.mean), rel=1e-12)
 
 
 @pytest.mark.parametrize("scale", NARROW)
@@ -264,8 +252,6 @@ def test_noise_that_all_but_excludes_a_sample_leaves_what_was_known(
     exact = reweighted(binomial_law(11, 0.05), sampled)
     told = posterior(answer, Binomial(11, 0.05), nc.Subsample(sample_size, noise))
     assert told.mean == pytest.approx(float(exact.mean), rel=1e-12)
-    both = posterior(
-        [answer, 0], Binomial(11, 0.05), [nc.Subsample(sample_size, noise), nc.Subsample(1)]
-    )
+    both = posterior([answer, 0], Binomial(11, 0.05), [nc.Subsample(sample_size, noise), nc.Subsample(1)])
     without = reweighted(exact, noisy_sample_likelihood(lambda found: arb(found == 0), 1, 11))
     assert both.mean == pytest.approx(float(without.mean), rel=1e-12)

@@ -60,9 +60,7 @@ def answers_about(population: Population, noise: Mechanism) -> Reals:
     return np.round(answers) if is_discrete else answers
 
 
-def assert_posteriors(
-    estimates: Reals, answers: Reals, population: Population, noise: Mechanism, by: Estimate
-) -> None:
+def assert_posteriors(estimates: Reals, answers: Reals, population: Population, noise: Mechanism, by: Estimate) -> None:
     """Each estimate is that of the answer's own posterior: equal, means as exact as a posterior."""
     for answer, estimate in zip(answers.tolist(), estimates.tolist(), strict=True):
         told = posterior(answer, population, noise)
@@ -78,9 +76,7 @@ def assert_posteriors(
 @pytest.mark.parametrize("by", ESTIMATES)
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 @pytest.mark.parametrize("population", POPULATIONS)
-def test_refine_is_the_posterior_of_each_answer(
-    population: str, noise: Mechanism, by: Estimate
-) -> None:
+def test_refine_is_the_posterior_of_each_answer(population: str, noise: Mechanism, by: Estimate) -> None:
     """In the bulk, far out, and where look-up cells end."""
     known = POPULATIONS[population]
     answers = answers_about(known, noise)
@@ -96,9 +92,7 @@ def test_refine_is_the_posterior_of_each_answer(
     ],
     ids=str,
 )
-def test_means_that_turn_sharply_are_those_of_each_answer(
-    population: Population, noise: Mechanism
-) -> None:
+def test_means_that_turn_sharply_are_those_of_each_answer(population: Population, noise: Mechanism) -> None:
     """Cells end where the prior loses its digits, polynomials where answers leave the counts."""
     answers = np.append(answers_about(population, noise), np.linspace(-1000, 1000, 60))
     estimates = refine(answers, population, noise)
@@ -143,9 +137,7 @@ def test_long_columns_about_large_counts_are_exact(
     spread = math.sqrt(law.variance) + float(noise.scale)
     answers = np.round(law.mean + spread * generator.standard_normal(4000))
     some = slice(None, None, 100)
-    assert_posteriors(
-        refine(answers, population, noise)[some], answers[some], population, noise, "mean"
-    )
+    assert_posteriors(refine(answers, population, noise)[some], answers[some], population, noise, "mean")
 
 
 @pytest.mark.parametrize("by", ESTIMATES)
@@ -203,13 +195,8 @@ def test_estimates_never_fall_as_the_answer_rises() -> None:
 def test_quantiles_of_many_answers_are_those_of_each(level: float) -> None:
     """Whole numbers that grow with the answer are found by bisection over the answers."""
     answers = np.linspace(-20, 130, 101)
-    found = posterior_values(
-        answers, Binomial(100, 0.3), Gaussian(9), lambda told: told.law.quantile(level)
-    )
-    expected = [
-        posterior(answer, Binomial(100, 0.3), Gaussian(9)).law.quantile(level)
-        for answer in answers.tolist()
-    ]
+    found = posterior_values(answers, Binomial(100, 0.3), Gaussian(9), lambda told: told.law.quantile(level))
+    expected = [posterior(answer, Binomial(100, 0.3), Gaussian(9)).law.quantile(level) for answer in answers.tolist()]
     assert found.tolist() == expected
 
 
@@ -217,9 +204,7 @@ def test_quantiles_of_many_answers_are_those_of_each(level: float) -> None:
 @pytest.mark.parametrize("by", ESTIMATES)
 def test_infinite_answers_are_refused(answers: list[float], by: Estimate) -> None:
     """No mechanism gives one."""
-    with pytest.raises(
-        ValueError, match=r"^answers must be finite, or nan where missing, got inf$"
-    ):
+    with pytest.raises(ValueError, match=r"^answers must be finite, or nan where missing, got inf$"):
         refine(answers, Binomial(10, 0.5), Laplace(2), by)
 
 
@@ -233,9 +218,7 @@ def test_a_broken_number_among_integers_is_refused(noise: Mechanism, by: Estimat
 
 @pytest.mark.parametrize("answers", [[3, 11], [-1, 3]])
 @pytest.mark.parametrize("noise", [Exact(), Subsample(10)])
-def test_an_answer_beyond_what_is_possible_is_refused(
-    answers: list[float], noise: Mechanism
-) -> None:
+def test_an_answer_beyond_what_is_possible_is_refused(answers: list[float], noise: Mechanism) -> None:
     """The smallest and the largest answer of a column must be possible."""
     with pytest.raises(ValueError, match=r"^answer must be .*, got (11|-1)(\.0)?$"):
         refine(answers, Binomial(10, 0.5), noise)
@@ -350,9 +333,7 @@ def test_a_population_states_whether_its_law_is_smooth() -> None:
     assert cells is not None
     assert known is not None
     assert cells.means(answers) == pytest.approx(known.means(answers), rel=1e-12)
-    told = [
-        posterior(answer, Binomial(100_000, 0.5), noise).mean for answer in answers[:3].tolist()
-    ]
+    told = [posterior(answer, Binomial(100_000, 0.5), noise).mean for answer in answers[:3].tolist()]
     assert known.means(answers)[:3] == pytest.approx(told, rel=1e-12)
     assert wide_cells(Strata([200_000], [0.5]), noise) is None
     assert wide_cells(BetaBinomial(200_000, 0.5, 0.5), noise) is None
@@ -367,12 +348,9 @@ def test_fractions_and_whole_numbers_are_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("population", "mechanism", "name"),
-    [(5, Laplace(1), "population"), (Binomial(5, 0.5), 3, "mechanism")],
+    ("population", "mechanism", "name"), [(5, Laplace(1), "population"), (Binomial(5, 0.5), 3, "mechanism")]
 )
-def test_arguments_of_another_kind_are_named(
-    population: object, mechanism: object, name: str
-) -> None:
+def test_arguments_of_another_kind_are_named(population: object, mechanism: object, name: str) -> None:
     """A number is neither a population nor a mechanism, even where no answer is present."""
     for answers in ([3.0], [math.nan]):
         with pytest.raises(ValueError, match=f"^{name} must be a {name.title()}, got "):

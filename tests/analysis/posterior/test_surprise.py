@@ -198,13 +198,9 @@ def test_refining_warns_once_of_all_answers_that_contradict() -> None:
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize(
-    "noise", [nc.Laplace(3), nc.DiscreteLaplace(0.3), nc.Gaussian(40)], ids=repr
-)
+@pytest.mark.parametrize("noise", [nc.Laplace(3), nc.DiscreteLaplace(0.3), nc.Gaussian(40)], ids=repr)
 @pytest.mark.parametrize("population", [HEALTH, nc.BetaBinomial(60, 0.3, 2)], ids=repr)
-def test_a_warning_is_there_where_the_surprise_is_small(
-    noise: nc.Mechanism, population: nc.Population
-) -> None:
+def test_a_warning_is_there_where_the_surprise_is_small(noise: nc.Mechanism, population: nc.Population) -> None:
     """What is quick to know passes over no answer whose surprise is below the threshold."""
     for answer in range(-40, 260, 7):
         told = posterior_of(answer, population, noise)
@@ -237,9 +233,7 @@ def test_a_large_sample_surprises_as_its_own_records_do(answer: float, sample: i
     ],
     ids=repr,
 )
-def test_what_is_quickly_found_expected_is_no_surprise(
-    population: Population, mechanism: Mechanism
-) -> None:
+def test_what_is_quickly_found_expected_is_no_surprise(population: Population, mechanism: Mechanism) -> None:
     """For every answer; and at least one answer is found so."""
     last = mechanism.sample_size if isinstance(mechanism, Subsample) else 40
     found = [y for y in range(last + 1) if is_expected(population, float(y), mechanism)]
@@ -345,11 +339,7 @@ def test_tables_drawn_from_their_prior_hardly_ever_warn() -> None:
         counts = [cells, [cells[:2].sum(), cells[2:].sum()]]
         leaves, halves = (np.array(part) + noise.draws(len(part), random) for part in counts)
         given = nc.table_posterior(
-            {1: halves, 2: leaves},
-            noise,
-            tree,
-            800 if place % 2 else None,
-            [nc.Splits(4), nc.Splits(2)],
+            {1: halves, 2: leaves}, noise, tree, 800 if place % 2 else None, [nc.Splits(4), nc.Splits(2)]
         )
         warned += given.warning is not None
     assert warned <= 1

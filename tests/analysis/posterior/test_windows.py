@@ -67,9 +67,7 @@ def test_a_window_tells_what_all_counts_tell(population: Population, noise: Mech
     assert windowed.variance == pytest.approx(whole.variance, rel=1e-9)
     assert (windowed.mode, windowed.support) == (whole.mode, whole.support)
     levels = (1e-12, 0.025, 0.5, 0.975, 1 - 1e-12)
-    assert [windowed.quantile(level) for level in levels] == [
-        whole.quantile(level) for level in levels
-    ]
+    assert [windowed.quantile(level) for level in levels] == [whole.quantile(level) for level in levels]
     counts = np.array([0, 500, 790.5, 796, 900, SIZE, SIZE + 1])
     for one, other in ((windowed, whole), (windowed.mirrored, whole.mirrored)):
         side = math.copysign(1, one.mean)
@@ -116,9 +114,7 @@ def test_answers_that_contradict_what_was_known_are_summed_over_all_counts() -> 
 def test_a_billion_records_take_a_window_too() -> None:
     """A flat prior and two answers of one normal law: the mean lies between them."""
     size = 10**9
-    told = posterior(
-        [2 * 10**8, 2 * 10**8 + 9], BetaBinomial(size, 1, 1), [DiscreteGaussian(9)] * 2
-    )
+    told = posterior([2 * 10**8, 2 * 10**8 + 9], BetaBinomial(size, 1, 1), [DiscreteGaussian(9)] * 2)
     assert isinstance(told.law, WindowedLaw)
     assert told.mean == pytest.approx(2 * 10**8 + 4.5, abs=1e-9)
     assert told.variance == pytest.approx(81 / 2, rel=1e-9)
@@ -133,18 +129,13 @@ def test_an_exact_answer_beside_a_noisy_one_leaves_one_count() -> None:
 @pytest.mark.few(5)
 @pytest.mark.parametrize("population", POPULATIONS[:3], ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("noise", [*NOISES, Laplace(2000)], ids=lambda one: type(one).__name__)
-def test_surprise_near_the_answer_is_that_of_a_table(
-    population: Population, noise: Mechanism
-) -> None:
+def test_surprise_near_the_answer_is_that_of_a_table(population: Population, noise: Mechanism) -> None:
     """P[Y <= y] and P[Y >= y] summed over all counts, one by one."""
     table = Tabulated(np.exp(population.law().log_pmf(np.arange(SIZE + 1))))
     counts, prior = np.arange(SIZE + 1, dtype=np.float64), population.law()
     for answer in (-20, 700):
         sums = [
-            float(
-                table.law().pmf(counts)
-                @ np.exp(noise.tail(answer, SIZE, upper=upper).log_values(counts))
-            )
+            float(table.law().pmf(counts) @ np.exp(noise.tail(answer, SIZE, upper=upper).log_values(counts)))
             for upper in (False, True)
         ]
         expected = min(1.0, 2 * min(sums))

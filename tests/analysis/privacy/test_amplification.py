@@ -52,9 +52,7 @@ def sampled_deltas(size: int, drawn: int, rate: float, epsilon: float) -> tuple[
 @pytest.mark.parametrize(("size", "drawn"), [(2, 1), (5, 2), (12, 11), (30, 7)])
 @pytest.mark.parametrize("rate", [0.001, 0.3, 0.5, 0.98])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0])
-def test_the_sum_over_counts_is_the_sum_over_databases(
-    size: int, drawn: int, rate: float, epsilon: float
-) -> None:
+def test_the_sum_over_counts_is_the_sum_over_databases(size: int, drawn: int, rate: float, epsilon: float) -> None:
     """What the grids compare with is right: to 1e-12 of the hypergeometric mixture in 50 digits."""
     fast = subsampled_deltas(size, drawn, rate, np.array(epsilon))
     for ours, exact in zip(fast, sampled_deltas(size, drawn, rate, epsilon), strict=True):
@@ -84,9 +82,7 @@ def test_the_bound_as_it_is_printed_is_never_below_the_curve(size: int, drawn: i
 @pytest.mark.parametrize(("size", "drawn"), [(2, 1), (10, 10), (40, 3), (1000, 100), (10**9, 30)])
 @pytest.mark.parametrize("rate", [1e-9, 0.01, 0.5, 0.9, 1 - 2**-53])
 @pytest.mark.parametrize("epsilon", [0.0, 1e-12, 0.01, 1.0, 30.0, 700.0])
-def test_the_bound_is_what_theorem_2_says(
-    size: int, drawn: int, rate: float, epsilon: float
-) -> None:
+def test_the_bound_is_what_theorem_2_says(size: int, drawn: int, rate: float, epsilon: float) -> None:
     """λ(1 − (1 − β)π)·δ₊,m(ε), and 1 − π in the other direction, in 50 digits."""
     fraction, target = mpf(drawn) / size, mp.exp(mpf(epsilon))
     growth = 1 + (target - 1) / fraction
@@ -101,9 +97,7 @@ def test_the_bound_is_what_theorem_2_says(
 @pytest.mark.parametrize(("size", "drawn"), [(2, 1), (10, 9), (60, 12), (10**6, 80)])
 @pytest.mark.parametrize("rate", [0.004, 0.3, 0.5, 0.97])
 @pytest.mark.parametrize("epsilon", [0.0, 1e-3, 0.03, 0.3, 2.0])
-def test_the_exact_value_is_what_theorem_3_says(
-    size: int, drawn: int, rate: float, epsilon: float
-) -> None:
+def test_the_exact_value_is_what_theorem_3_says(size: int, drawn: int, rate: float, epsilon: float) -> None:
     """λ·u·δ₊,m(ln(v/u)), or 0, by the independent sum."""
     fraction, target = mpf(drawn) / size, mp.exp(mpf(epsilon))
     rise = (target - 1) / fraction
@@ -119,15 +113,11 @@ def test_the_exact_value_is_what_theorem_3_says(
 @pytest.mark.few(20)
 @pytest.mark.parametrize(("size", "drawn"), SIZES)
 @pytest.mark.parametrize("rate", RATES)
-def test_the_bound_lies_between_the_sample_and_the_conjecture(
-    size: int, drawn: int, rate: float
-) -> None:
+def test_the_bound_lies_between_the_sample_and_the_conjecture(size: int, drawn: int, rate: float) -> None:
     """δ of `Subsample` <= the bound <= λ·δ of `Exact` on the sample's size, by the curves."""
     bound = nc.amplified_delta(size, drawn, rate, EPSILONS)
     larger = np.log1p(np.expm1(EPSILONS) * size / drawn)
-    conjectured = (
-        drawn / size * nc.privacy_curve(nc.Exact(), nc.Binomial(drawn, rate)).delta(larger)
-    )
+    conjectured = drawn / size * nc.privacy_curve(nc.Exact(), nc.Binomial(drawn, rate)).delta(larger)
     exact = nc.privacy_curve(nc.Subsample(drawn), nc.Binomial(size, rate)).delta(EPSILONS)
     assert (exact <= bound * (1 + NUMERICS) + 1e-300).all()
     assert (bound <= conjectured * (1 + NUMERICS) + 1e-300).all()
@@ -144,9 +134,7 @@ def test_noise_on_a_sample_is_noise_on_the_count_of_its_size(
 ) -> None:
     """Theorem 3 by two curves: a sample with noise, and the noise on as many records."""
     epsilons = np.array([0.0, 0.001, 0.01, 0.02])
-    sample = nc.privacy_curve(nc.Subsample(drawn, noise), nc.Binomial(size, rate)).directions(
-        epsilons
-    )
+    sample = nc.privacy_curve(nc.Subsample(drawn, noise), nc.Binomial(size, rate)).directions(epsilons)
     whole = nc.privacy_curve(noise or nc.Exact(), nc.Binomial(drawn, rate))
     rise = np.expm1(epsilons) * size / drawn
     for side, share in enumerate((rate, 1 - rate)):
@@ -168,9 +156,7 @@ Query = Callable[[tuple[int, ...]], object]
 QUERIES: list[Query] = [sum, max, lambda values: tuple(sorted(values)), lambda v: sorted(v)[1]]
 
 
-def databases(
-    chances: dict[int, Fraction], first: int, size: int
-) -> Iterator[tuple[tuple[int, ...], Fraction]]:
+def databases(chances: dict[int, Fraction], first: int, size: int) -> Iterator[tuple[tuple[int, ...], Fraction]]:
     """Each database of `size` records, the first of them known, and its probability."""
     for others in product(chances, repeat=size - 1):
         yield (first, *others), math.prod((chances[one] for one in others), start=Fraction(1))
@@ -187,10 +173,7 @@ def law_of(pairs: Iterable[tuple[object, Fraction]]) -> dict[object, Fraction]:
 def delta_of(laws: list[dict[object, Fraction]], growth: Fraction) -> Fraction:
     """The largest hockey-stick divergence between two of the laws."""
     return max(
-        sum(
-            (max(Fraction(0), chance - growth * q.get(a, 0)) for a, chance in p.items()),
-            Fraction(0),
-        )
+        sum((max(Fraction(0), chance - growth * q.get(a, 0)) for a, chance in p.items()), Fraction(0))
         for p, q in product(laws, repeat=2)
     )
 
@@ -198,9 +181,7 @@ def delta_of(laws: list[dict[object, Fraction]], growth: Fraction) -> Fraction:
 @pytest.mark.parametrize("query", QUERIES, ids=["sum", "largest", "table", "second"])
 @pytest.mark.parametrize("drawn", [2, 3, 4])
 @pytest.mark.parametrize("growth", [Fraction(1), Fraction(21, 20), Fraction(3, 2), Fraction(4)])
-def test_the_conjecture_holds_for_other_symmetric_queries(
-    query: Query, drawn: int, growth: Fraction
-) -> None:
+def test_the_conjecture_holds_for_other_symmetric_queries(query: Query, drawn: int, growth: Fraction) -> None:
     """Records of three values, every database and every sample, in exact rationals (Theorem 1)."""
     size, chances = 4, {0: Fraction(1, 2), 1: Fraction(1, 3), 5: Fraction(1, 6)}
     fraction = Fraction(drawn, size)

@@ -34,26 +34,18 @@ def exactly(_: np.random.Generator, counts: NDArray[np.int64]) -> Answers:
 
 SETTINGS = {
     "exact": Setting(nc.Exact(), 200, 0.05, 0.05, exactly),
-    "gaussian": Setting(
-        nc.Gaussian(1.0), 200, 0.05, 0.05, lambda r, k: k + r.standard_normal(k.size)
-    ),
-    "laplace": Setting(
-        nc.Laplace(2.0), 100, 0.05, 0.1, lambda r, k: k + r.laplace(scale=2.0, size=k.size)
-    ),
+    "gaussian": Setting(nc.Gaussian(1.0), 200, 0.05, 0.05, lambda r, k: k + r.standard_normal(k.size)),
+    "laplace": Setting(nc.Laplace(2.0), 100, 0.05, 0.1, lambda r, k: k + r.laplace(scale=2.0, size=k.size)),
     "discrete laplace": Setting(
         nc.DiscreteLaplace(2),
         100,
         0.05,
         0.1,
         lambda r, k: (
-            k
-            + r.geometric(1 - np.exp(-0.5), k.size)
-            - r.geometric(1 - np.exp(-0.5), k.size).astype(np.float64)
+            k + r.geometric(1 - np.exp(-0.5), k.size) - r.geometric(1 - np.exp(-0.5), k.size).astype(np.float64)
         ),
     ),
-    "sample": Setting(
-        nc.Subsample(20), 40, 0.1, 0.05, lambda r, k: r.hypergeometric(k, 40 - k, 20).astype(float)
-    ),
+    "sample": Setting(nc.Subsample(20), 40, 0.1, 0.05, lambda r, k: r.hypergeometric(k, 40 - k, 20).astype(float)),
     "noisy sample": Setting(
         nc.Subsample(20, nc.Gaussian(0.5)),
         40,
@@ -118,11 +110,7 @@ def test_an_audit_accepts_delta_and_rejects_nine_tenths_of_it(name: str) -> None
 def test_bounds_hold_their_level() -> None:
     """The lower bound p of h hits has P[at least h hits | p] = 1e-6."""
     low, high = bounds(40, 1000)
-    above = mp.fsum(
-        mp.binomial(1000, k) * mpf(low) ** k * (1 - mpf(low)) ** (1000 - k) for k in range(40, 1001)
-    )
-    below = mp.fsum(
-        mp.binomial(1000, k) * mpf(high) ** k * (1 - mpf(high)) ** (1000 - k) for k in range(41)
-    )
+    above = mp.fsum(mp.binomial(1000, k) * mpf(low) ** k * (1 - mpf(low)) ** (1000 - k) for k in range(40, 1001))
+    below = mp.fsum(mp.binomial(1000, k) * mpf(high) ** k * (1 - mpf(high)) ** (1000 - k) for k in range(41))
     assert float(above) == pytest.approx(1e-6, rel=1e-6)
     assert float(below) == pytest.approx(1e-6, rel=1e-6)

@@ -17,13 +17,7 @@ from noisycount.analysis.privacy.workload import Workload
 from noisycount.analysis.privacy.workload_answers import WorkloadAnswers
 from tests.layers import case_name
 from tests.oracles.drawn import interval, laplace, moved_ratios
-from tests.oracles.pairs import (
-    Pair,
-    beta_binomial_pairs,
-    binomial_pairs,
-    known_pairs,
-    tabulated_pairs,
-)
+from tests.oracles.pairs import Pair, beta_binomial_pairs, binomial_pairs, known_pairs, tabulated_pairs
 from tests.oracles.several import of_pair
 
 SIZE, RATE, SCALE, EPSILON = 1000, 0.1, 3.0, 0.01
@@ -87,9 +81,7 @@ def exact(pairs: Sequence[Pair], mechanisms: Sequence[nc.Mechanism], epsilon: fl
 @pytest.mark.parametrize("noises", [*CLOSE, *MIXED], ids=case_name)
 @pytest.mark.parametrize("people", POPULATIONS)
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.5])
-def test_discrete_answers_are_those_of_all_databases(
-    people: str, noises: str, epsilon: float
-) -> None:
+def test_discrete_answers_are_those_of_all_databases(people: str, noises: str, epsilon: float) -> None:
     """Both directions, within brackets that are narrow where noises are of one kind.
 
     With Laplace noise at ε = 0 both sides of the threshold often weigh the same: there the grid of
@@ -121,16 +113,11 @@ def test_dense_answers_are_integrals_over_all_answers(people: str, noises: str) 
 
 def test_answers_with_gaussian_noise_tell_what_their_mean_tells() -> None:
     """At q = 1, 16 and 256 as the issue has it, which is δ₊; in the end what the count tells."""
-    found = [
-        nc.privacy_curve([nc.Gaussian(3)] * q, THOUSAND).directions(OF_SEVERAL)[0]
-        for q in (1, 16, 256)
-    ]
+    found = [nc.privacy_curve([nc.Gaussian(3)] * q, THOUSAND).directions(OF_SEVERAL)[0] for q in (1, 16, 256)]
     assert [round(one, 4) for one in found] == [0.0083, 0.0094, 0.0095]
     whole = nc.privacy_curve(nc.Exact(), THOUSAND).directions(OF_SEVERAL)[0]
     assert found[-1] < whole == pytest.approx(found[-1], rel=2e-4)
-    assert nc.privacy_curve([nc.Gaussian(3)] * 256).delta(OF_SEVERAL) == pytest.approx(
-        0.992, abs=5e-4
-    )
+    assert nc.privacy_curve([nc.Gaussian(3)] * 256).delta(OF_SEVERAL) == pytest.approx(0.992, abs=5e-4)
 
 
 @pytest.mark.parametrize("noise", [nc.Laplace(3), nc.DiscreteLaplace(3), nc.DiscreteGaussian(3)])
@@ -144,9 +131,7 @@ def test_one_answer_of_a_list_has_the_curve_of_one(noise: nc.Mechanism) -> None:
 def test_more_answers_never_tell_less(noise: Callable[[float], nc.Mechanism]) -> None:
     """Up to what the count itself tells, in bounds that are close."""
     curves = [nc.privacy_curve([noise(3.0)] * q, THOUSAND) for q in (1, 2, 5, 20)]
-    bounds = [
-        curve.bracket(OF_SEVERAL) for curve in [*curves, nc.privacy_curve(nc.Exact(), THOUSAND)]
-    ]
+    bounds = [curve.bracket(OF_SEVERAL) for curve in [*curves, nc.privacy_curve(nc.Exact(), THOUSAND)]]
     for (low, high), (lower, upper) in pairwise(bounds):
         assert low < upper
         assert high < lower
@@ -157,10 +142,7 @@ def test_more_answers_never_tell_less(noise: Callable[[float], nc.Mechanism]) ->
 def test_less_noise_never_tells_less(answers: int) -> None:
     """Whatever the kind."""
     for noise in (nc.Laplace, nc.DiscreteLaplace, nc.DiscreteGaussian):
-        bounds = [
-            nc.privacy_curve([noise(scale)] * answers, THOUSAND).bracket(OF_SEVERAL)
-            for scale in (4.0, 2.0, 1.0)
-        ]
+        bounds = [nc.privacy_curve([noise(scale)] * answers, THOUSAND).bracket(OF_SEVERAL) for scale in (4.0, 2.0, 1.0)]
         assert all(one[1] < other[0] for one, other in pairwise(bounds))
 
 
@@ -187,8 +169,7 @@ def test_very_many_answers_have_close_bounds(noise: nc.Mechanism, answers: int) 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    "population",
-    [nc.Binomial(10**9, 0.3), nc.BetaBinomial(10**6, 3, 7), nc.Strata([50, 50], [0.1, 0.4])],
+    "population", [nc.Binomial(10**9, 0.3), nc.BetaBinomial(10**6, 3, 7), nc.Strata([50, 50], [0.1, 0.4])]
 )
 def test_answers_about_other_populations_have_close_bounds(population: nc.Population) -> None:
     """Wide ones, dependent ones, and records of several kinds, with narrow and with wide noise."""
@@ -203,15 +184,11 @@ def test_mixed_noises_have_true_bounds_beyond_three_answers() -> None:
     """At least each kind alone, at most the count; and none beside all others known."""
     mixed = [nc.DiscreteLaplace(3), nc.DiscreteLaplace(5), nc.Gaussian(3), nc.DiscreteGaussian(3)]
     lower, upper = nc.privacy_curve(mixed, THOUSAND).bracket(OF_SEVERAL)
-    assert upper == pytest.approx(
-        nc.privacy_curve(nc.Exact(), THOUSAND).delta(OF_SEVERAL), rel=1e-9
-    )
+    assert upper == pytest.approx(nc.privacy_curve(nc.Exact(), THOUSAND).delta(OF_SEVERAL), rel=1e-9)
     for noise in mixed:
         assert nc.privacy_curve(noise, THOUSAND).delta(OF_SEVERAL) < lower * (1 + 1e-9)
     for known in (None, nc.Known(10)):
-        with pytest.raises(
-            ValueError, match=r"^mechanism must be at most 3 noises where .* got 4:"
-        ):
+        with pytest.raises(ValueError, match=r"^mechanism must be at most 3 noises where .* got 4:"):
             nc.privacy_curve(mixed, known)
 
 
@@ -288,9 +265,7 @@ WIDE = [
 @pytest.mark.few(6)
 @pytest.mark.parametrize("width", [0.05, 0.2, 0.9])
 @pytest.mark.parametrize("grid", range(len(WIDE)))
-def test_clusters_bound_what_lists_of_values_have(
-    grid: int, width: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_clusters_bound_what_lists_of_values_have(grid: int, width: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """At ε = 0, where both sides often weigh the same, and beyond; closer if they are narrower."""
     people, one = WIDE[grid][0], replace(WIDE[grid][1], width=width)
     for epsilon in (0.0, 0.2):
@@ -299,9 +274,7 @@ def test_clusters_bound_what_lists_of_values_have(
         true = one.hidden(found)
         monkeypatch.setattr(chain, "_MOST_PATHS", 0)
         bounds, only = one.hidden(found), one.hidden(found, with_most=False)
-        for window, (least, most), (exact, _), (low, _) in zip(
-            found, bounds, true, only, strict=True
-        ):
+        for window, (least, most), (exact, _), (low, _) in zip(found, bounds, true, only, strict=True):
             assert least <= exact * (1 + 1e-12)
             assert exact <= most * (1 + 1e-12)
             assert low == pytest.approx(least, rel=1e-12)
@@ -326,16 +299,12 @@ def test_noise_that_hides_nothing_leaves_the_count(answers: int) -> None:
     """Of a scale whose inverse has no exponential, and of one at which it is next to 0."""
     whole = nc.privacy_curve(nc.Exact(), nc.Binomial(100, 0.1)).delta(0.1)
     for scale in (3e-4, 0.01):
-        lower, upper = nc.privacy_curve([nc.Laplace(scale)] * answers, PEOPLE["hundred"]).bracket(
-            0.1
-        )
+        lower, upper = nc.privacy_curve([nc.Laplace(scale)] * answers, PEOPLE["hundred"]).bracket(0.1)
         assert (1 - 1e-6) * whole < lower <= upper <= whole * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
-    "noise",
-    [nc.Laplace(3), nc.DiscreteLaplace(3), nc.Laplace(20), nc.DiscreteLaplace(20)],
-    ids=case_name,
+    "noise", [nc.Laplace(3), nc.DiscreteLaplace(3), nc.Laplace(20), nc.DiscreteLaplace(20)], ids=case_name
 )
 @pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.1])

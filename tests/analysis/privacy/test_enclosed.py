@@ -20,21 +20,15 @@ def tabulated(*table: float) -> Outsider:
 
 HARD = [
     Setting(nc.Laplace(1.9868), Outsider(nc.BetaBinomial(5, 2, 5)), 0.7777647371557362),
-    Setting(
-        nc.Subsample(20, nc.Laplace(1)), Outsider(nc.BetaBinomial(20, 1, 1)), 3.5074668645433147
-    ),
-    Setting(
-        nc.Subsample(1, nc.Laplace(1.4732)), Outsider(nc.Strata([7], [0.204])), 0.11210691923601002
-    ),
+    Setting(nc.Subsample(20, nc.Laplace(1)), Outsider(nc.BetaBinomial(20, 1, 1)), 3.5074668645433147),
+    Setting(nc.Subsample(1, nc.Laplace(1.4732)), Outsider(nc.Strata([7], [0.204])), 0.11210691923601002),
     Setting(nc.Subsample(3, nc.Laplace(2.545)), Outsider(nc.Binomial(5, 0.3)), 0.2413879619028705),
     Setting(nc.Subsample(1, nc.Laplace(3)), tabulated(0, 0, 1e-12, 0, 1 - 1e-12), 0.1),
     Setting(nc.Subsample(1, nc.Laplace(0.14)), tabulated(0, 0, 1e-17, 0, 1.0), 0.1),
     Setting(nc.Subsample(1), tabulated(0, 0, 1e-17, 0, 1.0), 0.0),
     Setting(nc.DiscreteLaplace(1), Outsider(nc.BetaBinomial(4, 1e13, 1)), 1.0),
     Setting(nc.Exact(), Outsider(nc.BetaBinomial(1, 25.5, 819.8)), 0.5),
-    Setting(
-        nc.Laplace(0.2125), Outsider(nc.BetaBinomial(5, 0.013145, 0.243404)), 10.414301537538387
-    ),
+    Setting(nc.Laplace(0.2125), Outsider(nc.BetaBinomial(5, 0.013145, 0.243404)), 10.414301537538387),
 ]
 
 
@@ -77,9 +71,7 @@ LOST = {
         nc.Gaussian(0.0728), Outsider(nc.Strata([2], [1.7273e-205])), 471.48338233442416
     ),
     "a far count that e^ε brings near": Setting(
-        nc.DiscreteLaplace(Fraction(35184372088832, 7152398380902953)),
-        tabulated(*WITH_GAPS),
-        409.08305667960553,
+        nc.DiscreteLaplace(Fraction(35184372088832, 7152398380902953)), tabulated(*WITH_GAPS), 409.08305667960553
     ),
     "a price that is reached": Setting(
         nc.DiscreteLaplace(0.0693), Outsider(nc.Binomial(1, 0.9999999999999667)), 0.0118593080429687
@@ -95,9 +87,7 @@ def test_brackets_hold_delta_where_digits_were_lost(name: str) -> None:
     """And are narrow there."""
     assert not LOST[name].fault
     setting = LOST[name]
-    lower, upper = nc.privacy_curve(setting.mechanism, setting.outsider.told).bracket(
-        setting.epsilon
-    )
+    lower, upper = nc.privacy_curve(setting.mechanism, setting.outsider.told).bracket(setting.epsilon)
     assert upper - lower <= 1e-8 * upper
 
 

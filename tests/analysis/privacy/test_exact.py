@@ -106,36 +106,25 @@ def test_every_mechanism_is_exact_on_small_databases(name: str) -> None:
 def test_sums_of_unlike_noises_are_exact(mechanism: nc.NoiseSum, reach: int, name: str) -> None:
     """Where a closed form or a convolution tells the law of the sum."""
     population, pairs = SMALL[name]
-    assert_exact(
-        nc.privacy_curve(mechanism, population),
-        mechanism,
-        pairs(),
-        [0.0, 0.05, 0.3],
-        sum_reach=reach,
-    )
+    assert_exact(nc.privacy_curve(mechanism, population), mechanism, pairs(), [0.0, 0.05, 0.3], sum_reach=reach)
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    "name",
-    ["ten", "uncertain rate", "uncertain, three known", "groups", "gaps", "any others known"],
+    "name", ["ten", "uncertain rate", "uncertain, three known", "groups", "gaps", "any others known"]
 )
 def test_samples_are_exact_on_small_databases(name: str) -> None:
     """By the hypergeometric law at every count, with and without noise on top."""
     population, pairs = SMALL[name]
     for mechanism in SAMPLES:
-        assert_exact(
-            nc.privacy_curve(mechanism, population), mechanism, pairs(), [0.0, 0.01, 0.3, 2.0]
-        )
+        assert_exact(nc.privacy_curve(mechanism, population), mechanism, pairs(), [0.0, 0.01, 0.3, 2.0])
 
 
 @pytest.mark.few(5)
 @pytest.mark.parametrize("mechanism", [m for m in ALL_MECHANISMS if not isinstance(m, nc.Exact)])
 def test_the_worst_case_is_that_of_two_neighbouring_counts(mechanism: nc.Mechanism) -> None:
     """Differential privacy: everything but one record is known."""
-    assert_exact(
-        nc.privacy_curve(mechanism), mechanism, known_pairs(2, 0), [0.0, 1e-9, 0.01, 0.3, 1.0, 5.0]
-    )
+    assert_exact(nc.privacy_curve(mechanism), mechanism, known_pairs(2, 0), [0.0, 1e-9, 0.01, 0.3, 1.0, 5.0])
 
 
 def test_without_noise_the_worst_case_tells_everything() -> None:
@@ -169,12 +158,7 @@ def test_without_noise_the_worst_case_tells_everything() -> None:
 def test_tiny_and_huge_scales_are_exact(mechanism: nc.Mechanism) -> None:
     """From noise that changes nothing to noise that drowns the count."""
     epsilons = [0.0, 1e-16, 1e-13, 1e-6, 0.001, 0.5]
-    assert_exact(
-        nc.privacy_curve(mechanism, nc.Binomial(40, 0.2)),
-        mechanism,
-        binomial_pairs(40, 0.2),
-        epsilons,
-    )
+    assert_exact(nc.privacy_curve(mechanism, nc.Binomial(40, 0.2)), mechanism, binomial_pairs(40, 0.2), epsilons)
     assert_exact(nc.privacy_curve(mechanism), mechanism, known_pairs(2, 0), epsilons)
 
 
@@ -185,13 +169,9 @@ def test_rates_near_0_and_1_are_exact(rate: float) -> None:
     pairs = binomial_pairs(100, rate)
     mechanisms = [nc.Exact(), nc.Laplace(3.0), nc.Gaussian(2.0), nc.DiscreteLaplace(3)]
     for mechanism in mechanisms:
-        assert_exact(
-            nc.privacy_curve(mechanism, nc.Binomial(100, rate)), mechanism, pairs, [0.0, 0.01, 0.3]
-        )
+        assert_exact(nc.privacy_curve(mechanism, nc.Binomial(100, rate)), mechanism, pairs, [0.0, 0.01, 0.3])
     for mechanism in (nc.Subsample(10), nc.Subsample(10, nc.Laplace(3.0))):
-        assert_exact(
-            nc.privacy_curve(mechanism, nc.Binomial(100, rate)), mechanism, pairs, [0.0, 0.01, 0.3]
-        )
+        assert_exact(nc.privacy_curve(mechanism, nc.Binomial(100, rate)), mechanism, pairs, [0.0, 0.01, 0.3])
 
 
 @pytest.mark.few(1)
@@ -266,10 +246,7 @@ def test_laplace_curves_are_exact_up_to_their_bound_and_0_beyond(
     ids=case_name,
 )
 def test_deep_deltas_are_exact_to_1e_50_and_bracketed_below(
-    mechanism: nc.Mechanism,
-    population: nc.Population | None,
-    pairs: Pairs,
-    epsilons: Sequence[float],
+    mechanism: nc.Mechanism, population: nc.Population | None, pairs: Pairs, epsilons: Sequence[float]
 ) -> None:
     """Down to 1e-250 and beyond what a float can hold."""
     told = nc.Exact() if isinstance(mechanism, nc.Subsample) else mechanism
@@ -283,9 +260,7 @@ def test_deltas_without_noise_are_exact_however_small() -> None:
 
 
 @pytest.mark.parametrize(("scale", "epsilon"), [(0.1, 50.0), (Fraction(1, 10), 50.0), (0.25, 8.0)])
-def test_at_a_jump_of_discrete_ratios_the_answer_there_adds_nothing(
-    scale: float | Fraction, epsilon: float
-) -> None:
+def test_at_a_jump_of_discrete_ratios_the_answer_there_adds_nothing(scale: float | Fraction, epsilon: float) -> None:
     """Its ratio is e^ε up to rounding, which leaves the bracket an absolute width of 1e-12."""
     noise = nc.DiscreteGaussian(scale)
     curve = nc.privacy_curve(noise)

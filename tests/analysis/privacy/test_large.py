@@ -7,13 +7,7 @@ from mpmath import erfc, exp, log, mp, mpf, sqrt
 import noisycount as nc
 from tests.analysis.privacy.checks import assert_exact
 from tests.layers import case_name
-from tests.oracles.pairs import (
-    Pair,
-    beta_binomial_pairs,
-    binomial_pairs,
-    binomial_sample_pairs,
-    tabulated_pairs,
-)
+from tests.oracles.pairs import Pair, beta_binomial_pairs, binomial_pairs, binomial_sample_pairs, tabulated_pairs
 
 Pairs = Callable[[], list[Pair]]
 Setting = tuple[nc.Mechanism, nc.Binomial, Pairs, Sequence[float]]
@@ -213,22 +207,14 @@ def laplace_and_gaussian(scale: float) -> tuple[nc.NoiseSum, Law]:
         u = z / b
         return exp(mpf(1) / 2 - u) * beyond(1 - u), exp(mpf(1) / 2 + u) * beyond(1 + u)
 
-    law = Law(
-        lambda z: sum(parts(z)) / (2 * b),
-        lambda z: beyond(z / b) + parts(z)[0] / 2 - parts(z)[1] / 2,
-        60 * b,
-    )
+    law = Law(lambda z: sum(parts(z)) / (2 * b), lambda z: beyond(z / b) + parts(z)[0] / 2 - parts(z)[1] / 2, 60 * b)
     return nc.NoiseSum([nc.Laplace(scale), nc.Gaussian(scale)]), law
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("scale", [3.0, 1e3, 1e7, 1e9])
-@pytest.mark.parametrize(
-    "made", [twice_discrete_laplace, twice_laplace, two_laplaces, laplace_and_gaussian]
-)
-def test_the_worst_case_of_a_wide_sum_is_exact(
-    made: Callable[[float], tuple[nc.NoiseSum, Law]], scale: float
-) -> None:
+@pytest.mark.parametrize("made", [twice_discrete_laplace, twice_laplace, two_laplaces, laplace_and_gaussian])
+def test_the_worst_case_of_a_wide_sum_is_exact(made: Callable[[float], tuple[nc.NoiseSum, Law]], scale: float) -> None:
     """δ to 1e-10, in a bracket of 1e-8, up to a twentieth below the ε at which it ends."""
     with mp.workdps(60):
         noise, law = made(scale)

@@ -25,9 +25,7 @@ def test_a_list_of_large_groups_has_its_exact_curve() -> None:
 
 
 @pytest.mark.few(0)
-@pytest.mark.parametrize(
-    "atoms", [nc.Atoms.nested(200, [0.05, 0.1]), nc.Atoms(200, [0.995, 0.005], [{0, 1}, {0}])]
-)
+@pytest.mark.parametrize("atoms", [nc.Atoms.nested(200, [0.05, 0.1]), nc.Atoms(200, [0.995, 0.005], [{0, 1}, {0}])])
 def test_arrays_give_arrays(atoms: nc.Atoms) -> None:
     """Each ε has what it has alone, in the shape of the argument, as in `PrivacyCurve.delta`."""
     risk = nc.list_risk([nc.Gaussian(3)] * 2, atoms)
@@ -48,9 +46,7 @@ def test_everybody_but_one_pays_the_worst_case() -> None:
 
 
 @pytest.mark.parametrize(
-    "mechanism",
-    [nc.Gaussian(3), nc.Exact(), pytest.param(nc.DiscreteLaplace(2), marks=pytest.mark.thorough)],
-    ids=str,
+    "mechanism", [nc.Gaussian(3), nc.Exact(), pytest.param(nc.DiscreteLaplace(2), marks=pytest.mark.thorough)], ids=str
 )
 def test_delta_never_falls_as_the_list_grows(mechanism: nc.Gaussian) -> None:
     """Whatever is asked next, of three questions, the last of which parts off a small group."""
@@ -84,9 +80,7 @@ def test_an_adaptive_strategy_stays_below_the_adaptive_bound() -> None:
     """
     size, rates, noise, epsilon = 4, (0.25, 0.25, 0.5), nc.DiscreteLaplace(1.5), 0.5
     starts = np.arange(-40.0, 45.0)
-    kernel = np.array(
-        [noise.errors.between(starts - count, np.ones_like(starts)) for count in range(size + 1)]
-    )
+    kernel = np.array([noise.errors.between(starts - count, np.ones_like(starts)) for count in range(size + 1)])
     gains = np.array([_gains(rates, kernel, which, epsilon) for which in (0, 1)])
     fixed = gains.sum(axis=2).max(axis=1)
     led = gains.max(axis=0).sum(axis=1).max()
@@ -100,10 +94,7 @@ def test_an_adaptive_strategy_stays_below_the_adaptive_bound() -> None:
 
 
 def _gains(
-    rates: Sequence[float],
-    kernel: np.ndarray[tuple[int, int], np.dtype[np.float64]],
-    which: int,
-    epsilon: float,
+    rates: Sequence[float], kernel: np.ndarray[tuple[int, int], np.dtype[np.float64]], which: int, epsilon: float
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """δ of each move, one part for each first answer.
 

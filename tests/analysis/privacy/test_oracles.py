@@ -24,11 +24,7 @@ from tests.oracles.pairs import (
     sampled,
     tabulated_pairs,
 )
-from tests.oracles.privacy import (
-    delta_by_quadrature,
-    delta_over_all_answers,
-    directions,
-)
+from tests.oracles.privacy import delta_by_quadrature, delta_over_all_answers, directions
 
 Table = NDArray[np.float64]
 GAPS = [0.25, 0.0, 0.5, 0.0, 0.25, 0.0, 0.0]
@@ -42,19 +38,13 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "noise", [nc.DiscreteLaplace(2), nc.DiscreteGaussian(2), nc.DiscreteGaussian(0.25)], ids=str
-)
+@pytest.mark.parametrize("noise", [nc.DiscreteLaplace(2), nc.DiscreteGaussian(2), nc.DiscreteGaussian(0.25)], ids=str)
 @pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.4])
-def test_one_threshold_gives_the_sum_over_all_integer_answers(
-    kind: str, noise: nc.Mechanism, epsilon: float
-) -> None:
+def test_one_threshold_gives_the_sum_over_all_integer_answers(kind: str, noise: nc.Mechanism, epsilon: float) -> None:
     """The oracle's threshold loses nothing: the sum of max(0, P₊ − e^ε·P₋) assumes none."""
     (pair,) = KINDS[kind]
     for one, other in zip(
-        directions(noise, [pair], epsilon),
-        delta_over_all_answers(noise, pair, epsilon, 300),
-        strict=True,
+        directions(noise, [pair], epsilon), delta_over_all_answers(noise, pair, epsilon, 300), strict=True
     ):
         assert abs(one - other) <= mpf("1e-50")
 
@@ -75,25 +65,17 @@ def test_one_threshold_gives_the_sum_over_all_integer_answers(
 def test_one_threshold_gives_the_integral_over_all_answers(kind: str, noise: nc.Mechanism) -> None:
     """As far as numerical integration of max(0, f₊ − e^ε·f₋) goes."""
     (pair,) = KINDS[kind]
-    for one, other in zip(
-        directions(noise, [pair], 0.05), delta_by_quadrature(noise, pair, 0.05, 60), strict=True
-    ):
+    for one, other in zip(directions(noise, [pair], 0.05), delta_by_quadrature(noise, pair, 0.05, 60), strict=True):
         assert float(one) == pytest.approx(other, abs=1e-5)
 
 
 @pytest.mark.parametrize(("size", "rate", "drawn"), [(30, 0.2, 7), (12, 0.999, 11), (9, 1e-9, 9)])
-def test_a_sample_of_independent_records_is_a_mixture_of_two_binomial_laws(
-    size: int, rate: float, drawn: int
-) -> None:
+def test_a_sample_of_independent_records_is_a_mixture_of_two_binomial_laws(size: int, rate: float, drawn: int) -> None:
     """λ·(1 + Bin(m−1, p)) + (1−λ)·Bin(m, p), as the hypergeometric law has it."""
     (mixed,) = binomial_sample_pairs(size, rate, drawn)
     counted = sampled(binomial_pairs(size, rate)[0], drawn)
     with mp.workdps(80):
-        for one, other in zip(
-            [*mixed.positive, *mixed.negative],
-            [*counted.positive, *counted.negative],
-            strict=True,
-        ):
+        for one, other in zip([*mixed.positive, *mixed.negative], [*counted.positive, *counted.negative], strict=True):
             assert abs(one - other) <= mpf("1e-75")
 
 

@@ -99,9 +99,7 @@ def test_the_printed_theorem_claims_a_fraction_of_the_true_delta() -> None:
 
 
 @pytest.mark.parametrize(("rate", "epsilon"), [(0.1, 0.9), (0.5, 0.3), (0.9, 0.2)])
-def test_a_clamped_threshold_sums_a_negative_term_where_no_answer_reaches_epsilon(
-    rate: float, epsilon: float
-) -> None:
+def test_a_clamped_threshold_sums_a_negative_term_where_no_answer_reaches_epsilon(rate: float, epsilon: float) -> None:
     """From ε = ln(1 + λ/((1−λ)π)) on δ₊ is 0, but min{λ/π, ...}·nπ = m keeps the last answer.
 
     δ₋ is 0 from ln(1 + λ/((1−λ)(1−π))) on, but max{0, ...} keeps the answer 0.
@@ -109,9 +107,7 @@ def test_a_clamped_threshold_sums_a_negative_term_where_no_answer_reaches_epsilo
     size, drawn = 100, 10
     share = drawn / size
     clamped = theorem((size, drawn, rate, epsilon), drawn, 0)
-    sides = zip(
-        clamped, curve(size, drawn, rate).directions(epsilon), (rate, 1 - rate), strict=True
-    )
+    sides = zip(clamped, curve(size, drawn, rate).directions(epsilon), (rate, 1 - rate), strict=True)
     ends = []
     for kept, true, part in sides:
         ends.append(epsilon > math.log(1 + share / ((1 - share) * part)))
@@ -155,12 +151,8 @@ def test_the_normal_approximation_of_lemma_6_is_off_where_few_records_are_positi
     assert errors == pytest.approx([plus, minus], rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "scale", "factor"), [(0.3, 1.0, 1.288), (1.0, 3.0, 15.32), (1.0, 1.0, 21.74)]
-)
-def test_the_normal_approximation_of_lemma_6_promises_too_much(
-    epsilon: float, scale: float, factor: float
-) -> None:
+@pytest.mark.parametrize(("epsilon", "scale", "factor"), [(0.3, 1.0, 1.288), (1.0, 3.0, 15.32), (1.0, 1.0, 21.74)])
+def test_the_normal_approximation_of_lemma_6_promises_too_much(epsilon: float, scale: float, factor: float) -> None:
     """10 of 1,000 records are expected to be positive: the true δ is so many times as large."""
     claimed = normal_approximation(1000, 0.01, scale, epsilon)
     true = nc.privacy_curve(nc.Gaussian(scale), nc.Binomial(1000, 0.01)).delta(epsilon)
@@ -168,9 +160,7 @@ def test_the_normal_approximation_of_lemma_6_promises_too_much(
 
 
 @pytest.mark.parametrize(("rate", "ratio"), [(0.5, 2.1), (0.1, 1.45), (0.01, 1.05)])
-def test_strong_noise_leaves_little_to_the_population_for_a_rare_property(
-    rate: float, ratio: float
-) -> None:
+def test_strong_noise_leaves_little_to_the_population_for_a_rare_property(rate: float, ratio: float) -> None:
     """Gaussian noise of ten records, n = 1000, ε = 0.01: δ of the worst case over the outsider's.
 
     Breutigam and Reischuk, section 5, print "significantly larger than 1" for all three.

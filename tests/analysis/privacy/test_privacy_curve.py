@@ -105,9 +105,7 @@ def test_a_delta_of_0_needs_the_bound_of_laplace_noise() -> None:
     ],
     ids=str,
 )
-def test_arrays_give_what_their_elements_give(
-    mechanism: nc.Mechanism, population: nc.Population | None
-) -> None:
+def test_arrays_give_what_their_elements_give(mechanism: nc.Mechanism, population: nc.Population | None) -> None:
     """In the same shape; numbers give floats."""
     curve = nc.privacy_curve(mechanism, population)
     epsilons = np.array([[0.3, 0.0, 0.01], [2.0, 0.1, 1e-6]])
@@ -200,12 +198,8 @@ def test_an_outsider_can_see_more_of_an_uncertain_rate_than_the_worst_case() -> 
         assert outsider.delta(epsilon) > 1.5 * worst.delta(epsilon)
 
 
-@pytest.mark.parametrize(
-    "noise", [nc.Laplace(10.0), nc.Gaussian(10.0), nc.DiscreteGaussian(10)], ids=str
-)
-def test_every_noise_for_one_record_is_too_little_for_records_that_follow_it(
-    noise: nc.Mechanism,
-) -> None:
+@pytest.mark.parametrize("noise", [nc.Laplace(10.0), nc.Gaussian(10.0), nc.DiscreteGaussian(10)], ids=str)
+def test_every_noise_for_one_record_is_too_little_for_records_that_follow_it(noise: nc.Mechanism) -> None:
     """Whatever its law: a record moves three."""
     outsider, worst = nc.privacy_curve(noise, SURVEY), nc.privacy_curve(noise)
     for epsilon in (0.0, 0.05, 0.09):
@@ -324,9 +318,7 @@ def test_epsilon_is_safe_where_curves_are_flat(
     ],
     ids=str,
 )
-def test_what_is_left_to_1_is_enclosed(
-    mechanism: nc.Mechanism, outsider: Outsider, epsilon: float
-) -> None:
+def test_what_is_left_to_1_is_enclosed(mechanism: nc.Mechanism, outsider: Outsider, epsilon: float) -> None:
     """Where a δ above 1/2 is asked for, it is kept, and no ε below the bracket would do."""
     curve = nc.privacy_curve(mechanism, outsider.told)
     goal = curve.delta(epsilon)
@@ -383,9 +375,7 @@ def test_an_epsilon_of_hundreds_is_the_price_of_narrow_laplace_noise(
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scale", [2.0**-52, 3e-16, 1e-10, 1e-3])
 @pytest.mark.parametrize("noise", [nc.DiscreteGaussian, nc.DiscreteLaplace])
-def test_noise_that_is_next_to_none_hides_nothing(
-    noise: Callable[[float], nc.Mechanism], scale: float
-) -> None:
+def test_noise_that_is_next_to_none_hides_nothing(noise: Callable[[float], nc.Mechanism], scale: float) -> None:
     """Two counts half way from an answer have one density, and yet it is not flat."""
     curve = nc.privacy_curve(noise(scale))
     assert curve.bracket(600.0)[0] > 1 - 1e-15

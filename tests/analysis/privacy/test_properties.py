@@ -36,9 +36,7 @@ tables = (
 )
 populations = st.one_of(binomials, strata, beta_binomials, tables)
 continuous = st.one_of(st.builds(nc.Laplace, SCALES), st.builds(nc.Gaussian, SCALES))
-discrete = st.one_of(
-    st.builds(nc.DiscreteLaplace, FRACTIONS), st.builds(nc.DiscreteGaussian, FRACTIONS)
-)
+discrete = st.one_of(st.builds(nc.DiscreteLaplace, FRACTIONS), st.builds(nc.DiscreteGaussian, FRACTIONS))
 noises = st.one_of(continuous, discrete)
 
 
@@ -51,9 +49,7 @@ def sampled(draw: st.DrawFn) -> tuple[nc.Subsample, nc.Population]:
 
 
 settings_of_all = st.one_of(
-    st.tuples(st.just(nc.Exact()), populations),
-    st.tuples(noises, st.one_of(st.none(), populations)),
-    sampled(),
+    st.tuples(st.just(nc.Exact()), populations), st.tuples(noises, st.one_of(st.none(), populations)), sampled()
 )
 
 
@@ -83,10 +79,7 @@ def test_delta_falls_in_epsilon(
     epsilon=EPSILONS,
 )
 def test_delta_falls_in_the_scale_of_laplace_and_gaussian_noise(
-    law: type[nc.Laplace],
-    scales: tuple[Fraction, Fraction],
-    population: nc.Population | None,
-    epsilon: float,
+    law: type[nc.Laplace], scales: tuple[Fraction, Fraction], population: nc.Population | None, epsilon: float
 ) -> None:
     """The wider law is the narrower one plus independent noise.
 
@@ -143,9 +136,7 @@ def post_processed(noise: nc.Mechanism, pair: Pair, epsilon: float) -> tuple[arb
 
 @FEW
 @given(noise=noises, size=st.integers(1, 8), rate=RATES, epsilon=EPSILONS)
-def test_rounding_and_clamping_never_raise_delta(
-    noise: nc.Mechanism, size: int, rate: float, epsilon: float
-) -> None:
+def test_rounding_and_clamping_never_raise_delta(noise: nc.Mechanism, size: int, rate: float, epsilon: float) -> None:
     """Post-processing, summed cell by cell."""
     (pair,) = binomial_pairs(size, rate)
     after = tuple(float(side) for side in post_processed(noise, pair, epsilon))
@@ -181,12 +172,7 @@ def test_rates_and_their_complements_mirror_plus_and_minus(
 
 
 @FEW
-@given(
-    size=SIZES,
-    shapes=st.tuples(st.floats(0.1, 50), st.floats(0.1, 50)),
-    noise=noises,
-    epsilon=EPSILONS,
-)
+@given(size=SIZES, shapes=st.tuples(st.floats(0.1, 50), st.floats(0.1, 50)), noise=noises, epsilon=EPSILONS)
 def test_swapped_shapes_of_an_uncertain_rate_mirror_plus_and_minus(
     size: int, shapes: tuple[float, float], noise: nc.Mechanism, epsilon: float
 ) -> None:
@@ -210,9 +196,7 @@ def test_at_0_both_directions_are_the_total_variation_distance(
 
 @FEW
 @given(size=SIZES, rate=RATES, drawn=st.floats(0, 1))
-def test_at_0_a_sample_has_half_the_sum_of_differences(
-    size: int, rate: float, drawn: float
-) -> None:
+def test_at_0_a_sample_has_half_the_sum_of_differences(size: int, rate: float, drawn: float) -> None:
     """½·Σ |P₊ − P₋| over the answers, all records being drawn or some."""
     sample = max(1, round(drawn * size))
     (pair,) = binomial_pairs(size, rate)
@@ -239,8 +223,7 @@ def test_whoever_knows_more_independent_records_never_sees_a_smaller_delta(
     population = nc.Binomial(size, rate)
     more = population.given(known, round(shares[1] * known))
     outsider, informed, worst = (
-        nc.privacy_curve(noise, who).directions(epsilon)
-        for who in (population, more, nc.Known(size))
+        nc.privacy_curve(noise, who).directions(epsilon) for who in (population, more, nc.Known(size))
     )
     assert never_more(outsider, informed)
     assert never_more(informed, worst)
@@ -263,9 +246,7 @@ def test_whoever_knows_more_records_of_groups_never_sees_a_smaller_delta(
         known[0] -= 1
     population = nc.Strata(sizes, rates)
     more = population.given(known, [k // 2 for k in known])
-    outsider, informed, worst = (
-        nc.privacy_curve(noise, who).directions(epsilon) for who in (population, more, None)
-    )
+    outsider, informed, worst = (nc.privacy_curve(noise, who).directions(epsilon) for who in (population, more, None))
     assert never_more(outsider, informed)
     assert never_more(informed, worst)
 

@@ -54,12 +54,7 @@ def brute_force(
     return found
 
 
-def _law(
-    drawings: Sequence[Sequence[Iterable[int]]],
-    size: int,
-    questions: Sequence[frozenset[int]],
-    atom: int,
-) -> Law:
+def _law(drawings: Sequence[Sequence[Iterable[int]]], size: int, questions: Sequence[frozenset[int]], atom: int) -> Law:
     """The law of the counts if the first record is in an atom."""
     law: Counter[tuple[int, ...]] = Counter()
     for others in product(range(len(RATES)), repeat=size - 1):
@@ -144,10 +139,7 @@ def test_the_adaptive_bound_is_never_below(noise: nc.Gaussian | None) -> None:
     for epsilon in (0.01, 0.2):
         told = nc.parts_curve(parts, atoms, adaptive=True).bracket(epsilon)
         assert nc.parts_curve(parts, atoms).bracket(epsilon)[0] <= told[1]
-        alone = [
-            nc.privacy_curve(noise or nc.Exact(), nc.Binomial(100, rate)).delta(epsilon)
-            for rate in (0.1, 0.3)
-        ]
+        alone = [nc.privacy_curve(noise or nc.Exact(), nc.Binomial(100, rate)).delta(epsilon) for rate in (0.1, 0.3)]
         assert told[1] == pytest.approx(sum(alone) / 2, rel=1e-9)
 
 
@@ -249,8 +241,7 @@ def test_equal_samples_are_counted_alike() -> None:
     atoms = nc.Atoms.nested(1000, [0.2, 0.5])
     sample = nc.Subsample(10, nc.DiscreteGaussian(4))
     deltas = [
-        nc.samples_curve([sample] * number, atoms, [{0}, {0, 1}] * (number // 2)).delta(0.1)
-        for number in (2, 20, 100)
+        nc.samples_curve([sample] * number, atoms, [{0}, {0, 1}] * (number // 2)).delta(0.1) for number in (2, 20, 100)
     ]
     assert deltas == sorted(deltas)
 
@@ -304,9 +295,7 @@ def test_small_samples_of_tables_are_exact(name: str, drawn: int) -> None:
 
 @pytest.mark.parametrize("drawn", [1, 40, 299])
 @pytest.mark.parametrize(("known", "positives"), [(20, 5), (299, 100)])
-def test_samples_are_exact_for_somebody_who_holds_records(
-    drawn: int, known: int, positives: int
-) -> None:
+def test_samples_are_exact_for_somebody_who_holds_records(drawn: int, known: int, positives: int) -> None:
     """From one record drawn to all but one."""
     cases: list[tuple[nc.Population, list[Pair]]] = [
         (
@@ -325,12 +314,9 @@ def test_samples_are_exact_for_somebody_who_holds_records(
 
 
 @pytest.mark.parametrize(
-    ("size", "rate", "drawn"),
-    [(10**6, 1e-300, 1), (10**9, 1e-250, 7), (100, 1e-210, 99), (10**6, 1 - 2**-53, 10)],
+    ("size", "rate", "drawn"), [(10**6, 1e-300, 1), (10**9, 1e-250, 7), (100, 1e-210, 99), (10**6, 1 - 2**-53, 10)]
 )
-def test_samples_of_records_that_are_all_but_certain_are_exact(
-    size: int, rate: float, drawn: int
-) -> None:
+def test_samples_of_records_that_are_all_but_certain_are_exact(size: int, rate: float, drawn: int) -> None:
     """δ(0) is the share that is drawn."""
     curve = nc.privacy_curve(nc.Subsample(drawn), nc.Binomial(size, rate))
     pairs = binomial_sample_pairs(size, rate, drawn)

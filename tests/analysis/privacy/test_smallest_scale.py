@@ -13,12 +13,8 @@ from tests.layers import examples
 ENOUGH = 1e-9
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta"), [(0.01, 1e-5), (0.5, 1e-6), (1.0, 1e-9), (3.0, 1e-12)]
-)
-def test_the_worst_case_of_gaussian_noise_is_the_analytic_gaussian_mechanism(
-    epsilon: float, delta: float
-) -> None:
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-5), (0.5, 1e-6), (1.0, 1e-9), (3.0, 1e-12)])
+def test_the_worst_case_of_gaussian_noise_is_the_analytic_gaussian_mechanism(epsilon: float, delta: float) -> None:
     """As dp-accounting calibrates it."""
     theirs = privacy_loss_mechanism.GaussianPrivacyLoss.from_privacy_guarantee(
         common.DifferentialPrivacyParameters(epsilon, delta)
@@ -98,8 +94,7 @@ def test_the_first_scale_of_discrete_gaussian_noise_is_found_between_its_jumps(
 def test_the_dips_of_discrete_gaussian_noise_fall(epsilon: float) -> None:
     """δ at the scales where the threshold jumps: a search among them finds the first."""
     dips = [
-        nc.privacy_curve(nc.DiscreteGaussian(math.sqrt((place + 0.5) / epsilon))).delta(epsilon)
-        for place in range(60)
+        nc.privacy_curve(nc.DiscreteGaussian(math.sqrt((place + 0.5) / epsilon))).delta(epsilon) for place in range(60)
     ]
     assert all(one * (1 + 1e-6) > other for one, other in pairwise(dips) if other > 1e-40)
 
@@ -153,9 +148,7 @@ def test_an_array_of_epsilon_gives_an_array_of_scales() -> None:
 
 
 @given(epsilon=st.floats(1e-9, 700), prior=st.floats(1e-9, 1 - 1e-9))
-def test_beliefs_move_by_at_most_epsilon_on_the_log_odds_scale(
-    epsilon: float, prior: float
-) -> None:
+def test_beliefs_move_by_at_most_epsilon_on_the_log_odds_scale(epsilon: float, prior: float) -> None:
     """The odds change by the factor e^±ε."""
     low, high = nc.belief_bounds(epsilon, prior)
     assert low <= prior <= high

@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 
 import noisycount as nc
 from noisycount.analysis.privacy.bounds import Bounded
-from noisycount.analysis.privacy.disjoint_cells import (
-    Cell,
-    CellMove,
-    TableAnswers,
-    told_most,
-    worst_moves,
-)
+from noisycount.analysis.privacy.disjoint_cells import Cell, CellMove, TableAnswers, told_most, worst_moves
 from noisycount.model.noises.additive import SymmetricNoise
 from tests.oracles.databases import answered_delta, exact_table_delta
 
@@ -58,9 +52,7 @@ def test_the_noiseless_table_is_exact(size: int, rates: Sequence[Fraction]) -> N
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: type(noise).__name__)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("rest", [False, True])
-def test_the_bracket_of_a_noisy_table_holds_the_truth(
-    noise: SymmetricNoise, size: int, *, rest: bool
-) -> None:
+def test_the_bracket_of_a_noisy_table_holds_the_truth(noise: SymmetricNoise, size: int, *, rest: bool) -> None:
     """So it does with all cells answered, and with what is left of the records not asked for."""
     asked = range(len(HALVES) - rest)
     answers = _answers(noise)
@@ -88,9 +80,7 @@ class _Answers:
 
 
 @pytest.mark.parametrize("mechanism", [nc.Exact(), nc.Gaussian(2), nc.DiscreteLaplace(2)], ids=str)
-def test_two_cells_that_hold_all_records_are_one_count(
-    mechanism: nc.Exact | SymmetricNoise,
-) -> None:
+def test_two_cells_that_hold_all_records_are_one_count(mechanism: nc.Exact | SymmetricNoise) -> None:
     """With both answered it is one count that is answered twice, with one of them once."""
     both, one = [Cell(0.25, mechanism), Cell(0.75, mechanism)], Cell(0.75, None)
     once = nc.privacy_curve(mechanism, nc.Binomial(50, 0.25)).bracket(0.1)

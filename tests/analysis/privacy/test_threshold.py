@@ -13,14 +13,8 @@ from noisycount.analysis.privacy.threshold import Search, extrapolated, first_wh
 from tests.layers import case_name
 
 
-@given(
-    place=st.floats(-1e6, 1e6),
-    guess=st.floats(-1e6, 1e6),
-    steepness=st.floats(1e-3, 1e3),
-)
-def test_roots_of_curves_that_flatten_are_found(
-    place: float, guess: float, steepness: float
-) -> None:
+@given(place=st.floats(-1e6, 1e6), guess=st.floats(-1e6, 1e6), steepness=st.floats(1e-3, 1e3))
+def test_roots_of_curves_that_flatten_are_found(place: float, guess: float, steepness: float) -> None:
     """Tanh is 1 to all digits not far from its root."""
     found = root(lambda x: math.tanh((x - place) * steepness), Search(guess, 1.0))
     assert found.answer == pytest.approx(place, abs=1e-10 / steepness + 1e-9)
@@ -107,9 +101,7 @@ CURVES: list[Callable[[], nc.PrivacyCurve]] = [
     lambda: nc.privacy_curve([nc.DiscreteLaplace(3)] * 3),
     lambda: nc.privacy_curve([nc.DiscreteGaussian(3)] * 3, RECORDS),
     lambda: nc.privacy_curve([nc.Laplace(3)] * 2, nc.BetaBinomial(50, 2, 3)),
-    lambda: nc.privacy_curve(
-        [nc.DiscreteLaplace(3), nc.Gaussian(2)], nc.Strata([50, 9], [0.2, 0.4])
-    ),
+    lambda: nc.privacy_curve([nc.DiscreteLaplace(3), nc.Gaussian(2)], nc.Strata([50, 9], [0.2, 0.4])),
     lambda: nc.privacy_curve([nc.Exact()] * 2, TWO),
     lambda: nc.privacy_curve([nc.DiscreteLaplace(1)] * 2, TWO),
     lambda: nc.privacy_curve(nc.Gaussian(3), CELLS),
@@ -164,9 +156,7 @@ def test_no_risk_rises(population: nc.Atoms) -> None:
     ids=case_name,
 )
 def test_answers_never_tell_more_than_their_price(
-    population: nc.Binomial | nc.Atoms | None,
-    questions: list[set[int]] | None,
-    noise: nc.Mechanism,
+    population: nc.Binomial | nc.Atoms | None, questions: list[set[int]] | None, noise: nc.Mechanism
 ) -> None:
     """Two answers at ε = 1/3 have δ(2/3) = 0, and at most (e^(2/3) − e^ε)/(1 + e^(2/3)) before."""
     curve = nc.privacy_curve([noise] * 2, population, questions)

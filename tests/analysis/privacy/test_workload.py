@@ -8,12 +8,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.analysis.privacy import lattice
-from noisycount.analysis.privacy.workload import (
-    BoundedWorkload,
-    Workload,
-    moves_of_two,
-    reduced_workload,
-)
+from noisycount.analysis.privacy.workload import BoundedWorkload, Workload, moves_of_two, reduced_workload
 from noisycount.analysis.privacy.workload_answers import (
     IndependentAnswers,
     WorkloadAnswers,
@@ -83,9 +78,7 @@ def test_two_dense_answers_are_integrals(people: str, noises: str) -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("people", THREE)
-@pytest.mark.parametrize(
-    "noise", [nc.DiscreteLaplace(THIRD), nc.DiscreteGaussian(HALF), nc.Exact()]
-)
+@pytest.mark.parametrize("noise", [nc.DiscreteLaplace(THIRD), nc.DiscreteGaussian(HALF), nc.Exact()])
 def test_three_questions_are_those_of_all_databases(people: str, noise: nc.Mechanism) -> None:
     """Both directions; a table without noise tells the larger one for both."""
     true = of_atoms(THREE[people], [noise] * 3, 0.2)
@@ -172,9 +165,7 @@ def test_more_questions_never_tell_less() -> None:
         nc.DiscreteGaussian,
     ],
 )
-def test_less_noise_and_more_knowledge_never_tell_less(
-    noise: Callable[[float], nc.Mechanism],
-) -> None:
+def test_less_noise_and_more_knowledge_never_tell_less(noise: Callable[[float], nc.Mechanism]) -> None:
     """Known records leave fewer that hide one."""
     atoms = nc.Atoms.nested(200, [0.2, 0.3])
     assert growing([nc.privacy_curve(noise(scale), atoms) for scale in (4.0, 2.0, 1.0)])
@@ -210,18 +201,14 @@ def test_a_list_of_one_question_is_a_count() -> None:
         assert found == pytest.approx(delta, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    "make", [nc.Atoms.independent, nc.Atoms.disjoint, nc.Atoms.nested], ids=case_name
-)
+@pytest.mark.parametrize("make", [nc.Atoms.independent, nc.Atoms.disjoint, nc.Atoms.nested], ids=case_name)
 @pytest.mark.few(2)
 @pytest.mark.parametrize("noise", [nc.DiscreteGaussian(2), nc.DiscreteLaplace(1), nc.Gaussian(2)])
 def test_bounds_contain_what_is_exact(make: Callable[..., nc.Atoms], noise: nc.Mechanism) -> None:
     """Those of longer lists, for a list that can be had as a whole, in both directions."""
     atoms = make(80, [0.1, 0.2])
     told = reduced_workload(atoms, atoms.questions, [noise] * 2)
-    bounds = BoundedWorkload(workload_answers(told.of([0])), moves_of_two(told)).directions(
-        [0.0, 0.5]
-    )
+    bounds = BoundedWorkload(workload_answers(told.of([0])), moves_of_two(told)).directions([0.0, 0.5])
     true = workload_answers(told).directions([0.0, 0.5])
     for bounded, exact in zip(bounds, true, strict=True):
         for a, b in zip(bounded, exact, strict=True):
@@ -293,9 +280,7 @@ def listed(size: int, rates: Sequence[float], noises: Sequence[nc.Mechanism]) ->
 @pytest.mark.parametrize("noises", DISCRETE, ids=case_name)
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("epsilon", [0.0, 1.5])
-def test_independent_answers_are_those_of_all_databases(
-    size: int, noises: str, epsilon: float
-) -> None:
+def test_independent_answers_are_those_of_all_databases(size: int, noises: str, epsilon: float) -> None:
     """Both directions, in brackets of 1e-6."""
     told = listed(size, RATES, DISCRETE[noises])
     assert is_independent(told)
@@ -307,15 +292,11 @@ def test_independent_answers_are_those_of_all_databases(
 
 
 @pytest.mark.few(0)
-@pytest.mark.parametrize(
-    "noise", [nc.Gaussian(1.5), nc.Laplace(1.5), nc.DiscreteGaussian(1.5)], ids=case_name
-)
+@pytest.mark.parametrize("noise", [nc.Gaussian(1.5), nc.Laplace(1.5), nc.DiscreteGaussian(1.5)], ids=case_name)
 def test_sums_of_log_ratios_and_a_transform_agree(noise: nc.Mechanism) -> None:
     """Of three answers about 30 records; the sums are closer for noise with a density."""
     told = listed(30, RATES, [noise] * 3)
-    sums, whole = (
-        way.directions([0.0, 0.3]) for way in (IndependentAnswers(told), WorkloadAnswers(told))
-    )
+    sums, whole = (way.directions([0.0, 0.3]) for way in (IndependentAnswers(told), WorkloadAnswers(told)))
     for ours, theirs in zip(sums, whole, strict=True):
         for one, other in zip(ours, theirs, strict=True):
             assert one.lower <= other.upper
@@ -324,9 +305,7 @@ def test_sums_of_log_ratios_and_a_transform_agree(noise: nc.Mechanism) -> None:
 
 
 @pytest.mark.few(0)
-@pytest.mark.parametrize(
-    "noise", [nc.DiscreteGaussian(5), nc.Gaussian(5), nc.Laplace(5)], ids=case_name
-)
+@pytest.mark.parametrize("noise", [nc.DiscreteGaussian(5), nc.Gaussian(5), nc.Laplace(5)], ids=case_name)
 def test_three_questions_about_many_records_have_close_brackets(noise: nc.Mechanism) -> None:
     """Three of 10,000 records."""
     atoms = nc.Atoms.independent(10_000, [0.1, 0.2, 0.3])

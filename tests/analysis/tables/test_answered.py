@@ -36,10 +36,7 @@ def test_levels_and_nodes_have_answers_of_their_own() -> None:
     answers = {-1: [1, 2, 3, 4], 1: [3, 8], ("1",): [2, 5], (1, 1): below(9), (): 10, ("2", "A"): 4}
     laws = {2: NOISE, 1: DiscreteGaussian(2), ("1",): [NOISE, Laplace(1)], 0: Exact()}
     found = answered(answers, laws, TREE, 10)
-    told = {
-        (one.level, repr(one.mechanism), tuple(one.nodes.tolist()), tuple(one.answers.tolist()))
-        for one in found
-    }
+    told = {(one.level, repr(one.mechanism), tuple(one.nodes.tolist()), tuple(one.answers.tolist())) for one in found}
     assert told == {
         (2, repr(NOISE), (0, 1, 2, 3), (1, 2, 3, 4)),
         (2, repr(NOISE), (2,), (4,)),
@@ -98,9 +95,7 @@ def test_numbers_of_every_kind_are_read() -> None:
         ({0: [7]}, Exact(), 8, "the total is at least 8 and at most 7"),
     ],
 )
-def test_bad_input_is_refused_in_one_line(
-    answers: object, mechanism: Mechanism, total: int, message: str
-) -> None:
+def test_bad_input_is_refused_in_one_line(answers: object, mechanism: Mechanism, total: int, message: str) -> None:
     """Shapes, numbers, mechanisms and tables that cannot be are named with their values."""
     with pytest.raises(ValueError, match=message) as refused:
         table_posterior(answers, mechanism, TREE, total)

@@ -21,10 +21,7 @@ def test_a_sum_across_a_tree_has_the_mean_of_its_cells(seed: int) -> None:
     generator = np.random.default_rng(seed)
     noises = {2: DiscreteLaplace(3.7), 1: DiscreteLaplace(6.73), 0: DiscreteLaplace(12.3)}
     exact = {2: COUNTS.ravel(), 1: COUNTS.sum(axis=1), 0: COUNTS.sum(keepdims=True)[0]}
-    answers = {
-        level: exact[level] + noise.draws(exact[level].size, generator)
-        for level, noise in noises.items()
-    }
+    answers = {level: exact[level] + noise.draws(exact[level].size, generator) for level, noise in noises.items()}
     told = table_posterior(answers, noises, tree=TREE)
     found = told.sum(range(3, 16, 4))
     assert found.mean == pytest.approx(told.mean[3::4].sum(), abs=1e-6 * found.std)
@@ -87,13 +84,9 @@ def test_sums_in_random_trees_are_those_of_all_tables(seed: int) -> None:
 @flat_sums
 def test_a_sum_is_not_the_noise_of_a_transform() -> None:
     """Where a product of generating functions is e^−270 of its largest at the likely counts."""
-    free = table_posterior(
-        [7, 7, 7], DiscreteLaplace(1.5), Tree.flat(3), prior=Splits.multinomial([1, 1, 1])
-    )
+    free = table_posterior([7, 7, 7], DiscreteLaplace(1.5), Tree.flat(3), prior=Splits.multinomial([1, 1, 1]))
     rates = Splits.multinomial([1.094, 0.146, 0.897])
-    whole = table_posterior(
-        [20.0, 1.0, 78.0], DiscreteLaplace(10.0), Tree.binary(3), total=78, prior=rates
-    )
+    whole = table_posterior([20.0, 1.0, 78.0], DiscreteLaplace(10.0), Tree.binary(3), total=78, prior=rates)
     assert free.sum([0, 1]).mean == pytest.approx(13.86516042868810, rel=1e-12)
     assert free.mean[:2].sum() == pytest.approx(13.86516042868810, rel=1e-12)
     assert whole.sum([1, 2]).mean == pytest.approx(41.46731521870194, rel=1e-12)

@@ -4,17 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisycount import (
-    Binomial,
-    DiscreteLaplace,
-    Exact,
-    Gaussian,
-    Splits,
-    Tree,
-    below,
-    posterior,
-    table_posterior,
-)
+from noisycount import Binomial, DiscreteLaplace, Exact, Gaussian, Splits, Tree, below, posterior, table_posterior
 from noisycount.analysis.tables.given_sums import drawn_summands
 from tests.oracles.chi_square import assert_drawn
 
@@ -43,7 +33,7 @@ def test_tables_keep_the_total_and_exact_margins() -> None:
     told[3], told[7] = below(12), np.nan
     found = table_posterior(
         {1: margins, 2: told}, [DiscreteLaplace(1), Exact(), DiscreteLaplace(4)], tree,
-        int(truth.sum()),
+        int(truth.sum())
     )  # fmt: skip
     drawn = found.draws(300, random_state=1)
     assert drawn.dtype == np.int64

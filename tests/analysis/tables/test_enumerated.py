@@ -67,14 +67,10 @@ class Case:
 
     def posterior(self) -> Any:  # noqa: ANN401
         """What is judged."""
-        return table_posterior(
-            self.answers, self.mechanism, self.oracle.tree, self.total, self.prior
-        )
+        return table_posterior(self.answers, self.mechanism, self.oracle.tree, self.total, self.prior)
 
 
-def random_prior(
-    random: np.random.Generator, tree: Tree
-) -> tuple[Splits | list[Splits], tuple[Division, ...]]:
+def random_prior(random: np.random.Generator, tree: Tree) -> tuple[Splits | list[Splits], tuple[Division, ...]]:
     """Concentrations of cells, or of each level, as Splits and as fractions."""
     if random.random() < 0.5:
         weights = [Fraction(int(n), 8) for n in random.integers(1, 30, tree.cells)]
@@ -129,9 +125,7 @@ def _choice(random: np.random.Generator, noises: list[Mechanism]) -> Mechanism:
     return noises[int(random.integers(len(noises)))]
 
 
-def _told(
-    random: np.random.Generator, level: int, position: int, count: int, noise: Mechanism
-) -> Told:
+def _told(random: np.random.Generator, level: int, position: int, count: int, noise: Mechanism) -> Told:
     """An answer that a count can have had, sometimes suppressed."""
     if isinstance(noise, Exact):
         answer = float(count)
@@ -165,9 +159,7 @@ def test_every_node_has_its_exact_law(seed: int) -> None:
         for position in range(size):
             law = oracle.law([position], level)
             check_law(found.node((level, position)), law)
-            assert abs(whole.mean[position] - float(law.mean)) <= 1e-10 * (
-                1 + float(law.variance) ** 0.5
-            )
+            assert abs(whole.mean[position] - float(law.mean)) <= 1e-10 * (1 + float(law.variance) ** 0.5)
             assert whole.median[position] == law.quantile(0.5)
             assert whole.low[position] == law.quantile(0.025)
             assert whole.high[position] == law.quantile(0.975)
@@ -194,9 +186,7 @@ def test_sums_of_cells_have_their_exact_law(seed: int) -> None:
 def test_two_cells_of_known_rates_are_a_binomial_count(noise: Mechanism, rate: float) -> None:
     """A tree of two levels with `Multinomial` rates equals `posterior` with `Binomial`."""
     one = posterior(41, Binomial(120, rate), noise)
-    table = table_posterior(
-        [41, np.nan], noise, total=120, prior=Splits.multinomial([rate, 1 - rate])
-    )
+    table = table_posterior([41, np.nan], noise, total=120, prior=Splits.multinomial([rate, 1 - rate]))
     cell, other = table.node((1, 0)), table.node((1, 1))
     assert abs(cell.mean - one.mean) <= 1e-10 * one.std
     assert abs(other.mean - (120 - one.mean)) <= 1e-10 * one.std
@@ -216,9 +206,7 @@ def test_two_cells_of_known_rates_are_a_binomial_count(noise: Mechanism, rate: f
     ],
     ids=repr,
 )
-def test_learned_cells_are_given_their_total(
-    told: list[int], noise: Mechanism, total: int | Population
-) -> None:
+def test_learned_cells_are_given_their_total(told: list[int], noise: Mechanism, total: int | Population) -> None:
     """Without a stated prior: the law of the total times that of the cells given their sum."""
     largest = total if isinstance(total, int) else 14
     tables = np.array([one for one in product(range(largest + 1), repeat=3) if sum(one) <= largest])
@@ -265,10 +253,7 @@ APART = [
     EnumeratedTables(
         Tree.flat(4),
         (Division(ONES * 4),),
-        tuple(
-            Told(1, cell, answer, DiscreteLaplace(scale))
-            for cell, answer in enumerate([5.0, -2.0, 2.0, 5.0])
-        ),
+        tuple(Told(1, cell, answer, DiscreteLaplace(scale)) for cell, answer in enumerate([5.0, -2.0, 2.0, 5.0])),
         5,
     )
     for scale in (0.01, 0.02)
@@ -284,10 +269,7 @@ APART = [
         (Division(ONES * 4),),
         (
             Told(0, 0, 3.0, DiscreteLaplace(0.01)),
-            *(
-                Told(1, cell, answer, DiscreteGaussian(0.01))
-                for cell, answer in enumerate([0.0, 3.0, 2.0, 3.0])
-            ),
+            *(Told(1, cell, answer, DiscreteGaussian(0.01)) for cell, answer in enumerate([0.0, 3.0, 2.0, 3.0])),
         ),
         (0, 14),
     ),

@@ -3,17 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from noisycount import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Exact,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    NoiseSum,
-    Tree,
-    below,
-)
+from noisycount import DiscreteGaussian, DiscreteLaplace, Exact, Gaussian, Laplace, Mechanism, NoiseSum, Tree, below
 from noisycount.analysis.tables.answers import answered
 from noisycount.analysis.tables.cell_solution import CellSolution, smooth_estimates
 from noisycount.analysis.tables.independent_cells import IndependentCells
@@ -112,10 +102,7 @@ def test_counts_may_be_large() -> None:
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize(
-    "noise",
-    [Laplace(1), Laplace(8), Gaussian(5), NoiseSum([Laplace(4), Gaussian(3)])],
-)
+@pytest.mark.parametrize("noise", [Laplace(1), Laplace(8), Gaussian(5), NoiseSum([Laplace(4), Gaussian(3)])])
 def test_very_many_answers_are_interpolated(noise: AdditiveNoise) -> None:
     """Each cell's estimates are those that it has alone."""
     random = np.random.default_rng(1)

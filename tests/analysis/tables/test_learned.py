@@ -18,8 +18,7 @@ def drawn(shares: Reals, records: int, tree: Tree, seed: int) -> tuple[Reals, di
     cells = random.multinomial(records, shares / shares.sum()).astype(np.float64)
     levels = range(1, tree.depth)
     answers = {
-        level: np.bincount(tree.levels[level], cells) + NOISE.draws(tree.sizes[level], random)
-        for level in levels
+        level: np.bincount(tree.levels[level], cells) + NOISE.draws(tree.sizes[level], random) for level in levels
     }
     return cells, answers
 
@@ -67,7 +66,6 @@ def test_a_mean_of_cells_is_told_in_digits() -> None:
 def test_answers_far_below_zero_leave_the_others_alone(total: int | None) -> None:
     """No count is negative, so none is weighed: its likelihood beside that of 0 is no double."""
     far, near = (
-        table_posterior([26.0, low, 24.0], DiscreteGaussian(1.0), Tree.flat(3), total=total)
-        for low in (-982.0, -20.0)
+        table_posterior([26.0, low, 24.0], DiscreteGaussian(1.0), Tree.flat(3), total=total) for low in (-982.0, -20.0)
     )
     assert far.mean == pytest.approx(near.mean, abs=1e-3)

@@ -1,15 +1,7 @@
 import numpy as np
 import pytest
 
-from noisycount import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Exact,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    NoiseSum,
-)
+from noisycount import DiscreteGaussian, DiscreteLaplace, Exact, Gaussian, Laplace, Mechanism, NoiseSum
 from noisycount.analysis.tables.answers import LevelAnswers
 
 NOISES = [
@@ -48,9 +40,7 @@ def test_suppressed_answers_have_the_mass_below(noise: Mechanism) -> None:
     found = np.exp(level(noise, suppressed=True).log_likelihood(slice(None), counts[None]))
     for row, answer in zip(found, VALUES, strict=True):
         above = noise.tail(answer, 100, upper=True)
-        whole = [
-            np.exp(above.log_value(count)) + low for count, low in zip(counts, row, strict=True)
-        ]
+        whole = [np.exp(above.log_value(count)) + low for count, low in zip(counts, row, strict=True)]
         assert np.allclose(whole, 1, atol=1e-11)
 
 
@@ -63,9 +53,7 @@ def test_reach_leaves_nothing_out(noise: Mechanism, *, suppressed: bool) -> None
     logs = answers.log_likelihood(slice(None), counts[None])
     low, high = answers.reach()
     outside = (counts < low[:, None]) | (counts > high[:, None])
-    assert (
-        logs[outside] < np.broadcast_to(logs.max(axis=1)[:, None] - 42, logs.shape)[outside]
-    ).all()
+    assert (logs[outside] < np.broadcast_to(logs.max(axis=1)[:, None] - 42, logs.shape)[outside]).all()
     assert high.max() < 57 + 45 * 4
 
 

@@ -95,9 +95,7 @@ def test_answers_of_wide_noise_may_lie_far_apart() -> None:
     logs = -abs(first + second - 50) - abs(first - 1e5) - abs(second - 5)
     weights = np.exp(logs - logs.max()) / (first + second + 1)
     weights /= weights.sum()
-    assert found.mean == pytest.approx(
-        [float((weights * first).sum()), float((weights * second).sum())], rel=1e-9
-    )
+    assert found.mean == pytest.approx([float((weights * first).sum()), float((weights * second).sum())], rel=1e-9)
     assert found.rounding < 1e-9
 
 
@@ -160,8 +158,6 @@ def test_a_law_that_ends_within_a_record_ends_in_its_window() -> None:
     answers = random.integers(0, 50, 200) + random.uniform(-0.4, 0.4, 200)
     total = int(np.rint(answers).clip(0).sum()) + 70
     started = time.process_time()
-    found = nc.table_posterior(
-        answers, nc.Laplace(1e-4), nc.Tree.binary(200), total=total, prior=nc.Splits(1)
-    )
+    found = nc.table_posterior(answers, nc.Laplace(1e-4), nc.Tree.binary(200), total=total, prior=nc.Splits(1))
     assert found.rounding < 1e-10
     assert time.process_time() - started < 10

@@ -36,9 +36,7 @@ def test_sensitivity_is_that_of_the_table_solved_again() -> None:
         (160, Splits.multinomial([2, 1, 1, 6, 1]), "known rates have no concentration"),
     ],
 )
-def test_what_has_no_concentration_says_so(
-    total: int | None, prior: Splits | None, words: str
-) -> None:
+def test_what_has_no_concentration_says_so(total: int | None, prior: Splits | None, words: str) -> None:
     """Nothing is varied under a law of a cell or known rates."""
     found = table_posterior(ANSWERS, NOISE, total=total, prior=prior).sensitivity
     assert (found.moves, found.words) == ((), words)

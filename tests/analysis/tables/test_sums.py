@@ -44,9 +44,7 @@ def test_the_law_of_a_sum_is_that_of_positive_terms(case: tuple[int, int, int, i
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_left_to_each_summand_is_within_the_stated_rounding(
-    case: tuple[int, int, int, int, float],
-) -> None:
+def test_what_is_left_to_each_summand_is_within_the_stated_rounding(case: tuple[int, int, int, int, float]) -> None:
     """The stated bound holds at every place, and is small where the outside meets the sum."""
     weights = peaked(case)
     fast, exact = FastSum(weights), PositiveSum(weights)

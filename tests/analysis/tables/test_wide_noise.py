@@ -7,16 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from noisycount import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    Tree,
-    below,
-    table_posterior,
-)
+from noisycount import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Mechanism, Tree, below, table_posterior
 from noisycount.analysis.tables import cell_solution, independent_cells, wide_laws
 from noisycount.analysis.tables.answers import answered
 from noisycount.analysis.tables.cell_solution import CellSolution
@@ -54,18 +45,14 @@ def test_wide_cells_are_those_of_all_counts(
     for cell, law in enumerate(laws):
         other_law = wide.cells.law_of(cell)
         for count in (0, 1, 20, 1000, 30_000):
-            assert other_law.probability(0, count) == pytest.approx(
-                law.probability(0, count), abs=1e-11
-            )
+            assert other_law.probability(0, count) == pytest.approx(law.probability(0, count), abs=1e-11)
     drawn = wide.draws(20_000, np.random.default_rng(1))
     error = (drawn.mean(axis=0) - plain.estimates.mean) / plain.estimates.std
     assert np.abs(error * math.sqrt(20_000)).max() < 5
 
 
 @pytest.mark.parametrize("answers", [[below(2.0), 20.7, 1500.0, 700.0], [-500.0, 100.0]])
-def test_wide_sums_are_those_of_all_counts(
-    answers: Sequence[object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wide_sums_are_those_of_all_counts(answers: Sequence[object], monkeypatch: pytest.MonkeyPatch) -> None:
     """On every h-th count a sum has the probabilities that it has on all, the atom at 0 as well."""
     told = solution(answers, Laplace(1000))
     exact = told.law(0, 0)
@@ -77,9 +64,7 @@ def test_wide_sums_are_those_of_all_counts(
     assert found.deviation == pytest.approx(exact.deviation, rel=1e-6)
 
 
-def test_sums_by_transforms_are_those_by_characteristic_functions(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_sums_by_transforms_are_those_by_characteristic_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways to add cells up give one law."""
     told = solution([2.5, 20.7, 60.0], Laplace(40))
     monkeypatch.setattr(cell_solution, "_WIDEST", 1e9)
@@ -115,9 +100,7 @@ def test_packs_are_near_to_records(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=["flat", "binary"],
 )
-def test_wide_noise_takes_seconds(
-    answers: Sequence[object], mechanism: Mechanism, tree: Tree
-) -> None:
+def test_wide_noise_takes_seconds(answers: Sequence[object], mechanism: Mechanism, tree: Tree) -> None:
     """What took 14 s, and minutes, takes less than 10 s of processor time."""
     start = time.process_time()
     told = table_posterior(answers, mechanism, tree)

@@ -5,16 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from noisycount import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    Splits,
-    Tree,
-    table_posterior,
-)
+from noisycount import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Mechanism, Splits, Tree, table_posterior
 from noisycount.analysis.tables import passes, tree_solution
 from noisycount.analysis.tables.split import Dirichlet, Split, zone_targets
 
@@ -30,9 +21,7 @@ def test_zones_share_the_counts_of_a_node(zones: int) -> None:
     lows = np.zeros((1, children), dtype=np.int64)
     middle = random.uniform(20, 80, (1, children, 1))
     logs = -np.abs(np.arange(width) - middle) / 60
-    division = Dirichlet(
-        np.array([0.5, 200.0])[None, :, None], np.array([[3.0, 1200.0]]), np.log([0.4, 0.6])
-    )
+    division = Dirichlet(np.array([0.5, 200.0])[None, :, None], np.array([[3.0, 1200.0]]), np.log([0.4, 0.6]))
     middle_of_law, spread = np.array([260.0]), np.array([60.0])
     exact = Split(lows, logs, division, middle_of_law[:, None], is_positive=True)
     counts = np.arange(exact.messages.shape[1])

@@ -17,8 +17,6 @@ class MemoryBench:
         self.engine = engine
         self.identity = Identity("python", "3", "code points")
 
-    def source(
-        self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
-    ) -> MemorySource:
+    def source(self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None) -> MemorySource:
         """The records, each one a mapping."""
         return self.engine(records, schema, unit)

@@ -17,16 +17,7 @@ from numpy.typing import NDArray
 
 from noisycount.engines.memory import MemorySource, cell_counts, key_counts
 from noisycount.engines.truth import Record, truth
-from noisycount.query.grouping import (
-    CellQuestion,
-    Edges,
-    Key,
-    KeyCounts,
-    KeyQuestion,
-    Part,
-    Period,
-    Plain,
-)
+from noisycount.query.grouping import CellQuestion, Edges, Key, KeyCounts, KeyQuestion, Part, Period, Plain
 from noisycount.query.predicate import (
     And,
     Comparison,
@@ -189,9 +180,7 @@ class LikeCountsUnits(Engine):
     """One character beyond the first plane is two."""
 
     def like(self, text: str, pattern: str) -> bool:
-        texts = [
-            re.sub("[\U00010000-\U0010ffff]", "\ue000\ue001", each) for each in (text, pattern)
-        ]
+        texts = [re.sub("[\U00010000-\U0010ffff]", "\ue000\ue001", each) for each in (text, pattern)]
         return super().like(*texts)
 
 
@@ -236,9 +225,7 @@ class OrdersByUnits(Engine):
     def test(self, test: Predicate, record: Record) -> bool | None:
         is_text = isinstance(test, Comparison) and isinstance(record[test.left.name], str)
         if is_text and isinstance(test.right, Literal):
-            one, other = (
-                str(v).encode("utf-16-be") for v in (record[test.left.name], test.right.value)
-            )
+            one, other = (str(v).encode("utf-16-be") for v in (record[test.left.name], test.right.value))
             return ORDERS[test.operator](one, other)
         return truth(test, record)
 
@@ -468,9 +455,7 @@ class KeysTwice(Engine):
 class CountsNobody(Engine):
     """Records of nobody are left out in silence."""
 
-    def __init__(
-        self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
-    ) -> None:
+    def __init__(self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None) -> None:
         kept = [each for each in records if unit is None or each.get(unit) is not None]
         super().__init__(kept, schema, unit)
 

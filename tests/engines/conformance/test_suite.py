@@ -36,11 +36,7 @@ def test_hash_is_the_same_in_another_process() -> None:
     )
     settings = {"PYTHONHASHSEED": "7", "TZ": "Pacific/Apia", "LC_ALL": "C", "PYTHONUTF8": "0"}
     told = subprocess.run(  # noqa: S603 - this Python
-        [sys.executable, "-c", code],
-        env=os.environ | settings,
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", code], env=os.environ | settings, capture_output=True, text=True, check=True
     )
     assert told.stdout.strip() == suite_hash()
 
@@ -116,9 +112,7 @@ class Narrow(MemorySource):
 
     __slots__ = ()
 
-    def __init__(
-        self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None
-    ) -> None:
+    def __init__(self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None) -> None:
         super().__init__(records, schema, unit)
         if "👍" in repr(records):
             raise SourceError("no emoji here")
@@ -129,9 +123,7 @@ class Plain(MemorySource):
 
     __slots__ = ()
 
-    def __init__(
-        self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None
-    ) -> None:
+    def __init__(self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None) -> None:
         super().__init__(records, schema, unit)
         if "é" in repr(records):
             raise SourceError("no accents here")

@@ -25,8 +25,7 @@ def _number(text: str, form: ColumnForm) -> str | None:
     """The digits of a number with a decimal point and without marks between groups of three."""
     point, group = (".", ",") if form.decimal == "." else (",", ".")
     found = re.fullmatch(
-        rf"([+-]?)([0-9{re.escape(group)}]*)((?:{re.escape(point)}[0-9]*)?)((?:[eE][+-]?[0-9]+)?)",
-        text,
+        rf"([+-]?)([0-9{re.escape(group)}]*)((?:{re.escape(point)}[0-9]*)?)((?:[eE][+-]?[0-9]+)?)", text
     )
     if found is None:
         return None

@@ -136,12 +136,9 @@ def test_one_more_record_moves_a_count_by_one_at_most_and_no_refusal(
     for unit, records in ((None, new[:1]), ("person", new)):
         with TemporaryDirectory() as folder:
             without, with_new = (
-                File(Path(folder, "x.csv"), lines, unit, quoting)
-                for lines in (others, [*others, *records])
+                File(Path(folder, "x.csv"), lines, unit, quoting) for lines in (others, [*others, *records])
             )
-            check_neighbours(
-                without.replies(questions, accepted), with_new.replies(questions, accepted)
-            )
+            check_neighbours(without.replies(questions, accepted), with_new.replies(questions, accepted))
             assert with_new.replies(questions, kinds) in (
                 None,
                 with_new.replies(questions, accepted),

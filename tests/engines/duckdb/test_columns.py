@@ -93,9 +93,7 @@ def test_csv_becomes_typed_where_that_is_sure(csv: Path, tmp_path: Path) -> None
 def test_types_are_those_of_all_cells(tmp_path: Path) -> None:
     """Whole numbers, truth values and dates get their types; what only looks like it does not."""
     path, out = tmp_path / "types.csv", tmp_path / "out.parquet"
-    path.write_text(
-        "whole,truth,day,noday,empty\n1,true,2020-02-29,2020-02-30,\n,,,,\n-2,false,1999-01-01,,\n"
-    )
+    path.write_text("whole,truth,day,noday,empty\n1,true,2020-02-29,2020-02-30,\n,,,,\n-2,false,1999-01-01,,\n")
     with PublicTable.open(path) as table:
         table.save(out, {"mean": np.ones(3)}, np.zeros(3, dtype=bool))
     types = [str(type_) for type_ in duckdb.read_parquet(str(out)).types]
@@ -144,9 +142,7 @@ def test_a_text_is_refused_by_its_row(tmp_path: Path, cell: str) -> None:
     path.write_text(f"id,answer\n1,3\n2,\n3,{cell}\n4,{cell}\n")
     with PublicTable.open(path) as table:
         message = refusal(lambda: table.numbers("answer"))
-    assert re.search(
-        r"row 3 below the names in '.*answers.csv' .* column 'answer' a number", message
-    )
+    assert re.search(r"row 3 below the names in '.*answers.csv' .* column 'answer' a number", message)
 
 
 @pytest.mark.parametrize("value", ["DATE '2020-01-01'", "true", f"'{CANARY}'", "[1]"])
@@ -167,9 +163,7 @@ def test_a_column_of_no_numbers_is_refused(tmp_path: Path, value: str) -> None:
         ("latin.csv", b"id,answer\n1,\xff\n", "is not in utf-8: state its encoding"),
     ],
 )
-def test_a_broken_file_is_refused(
-    tmp_path: Path, name: str, content: bytes | None, remedy: str
-) -> None:
+def test_a_broken_file_is_refused(tmp_path: Path, name: str, content: bytes | None, remedy: str) -> None:
     """Missing, of another format, or damaged: one line with a remedy."""
     if content is not None:
         (tmp_path / name).write_bytes(content)

@@ -38,9 +38,7 @@ def without_nan(records: list[Mapping[str, object]]) -> list[dict[str, object]]:
 
 @given(RECORDS, st.integers(0, 12))
 @examples(25)
-def test_the_same_records_have_the_same_version_in_every_library(
-    records: list[Mapping[str, object]], cut: int
-) -> None:
+def test_the_same_records_have_the_same_version_in_every_library(records: list[Mapping[str, object]], cut: int) -> None:
     """In however many parts they are, and in whichever order their columns stand."""
     known = without_nan(records)
     table = arrow_table(known, SCHEMA)
@@ -58,9 +56,7 @@ def test_the_same_records_have_the_same_version_in_every_library(
 @pytest.mark.thorough
 @given(RECORDS)
 @examples(15)
-def test_records_that_were_saved_and_read_again_have_the_same_version(
-    records: list[Mapping[str, object]],
-) -> None:
+def test_records_that_were_saved_and_read_again_have_the_same_version(records: list[Mapping[str, object]]) -> None:
     """Through Parquet, written and read by any library; with categories, too."""
     table = arrow_table(without_nan(records), SCHEMA)
     categories = pl.DataFrame(table).cast({pl.String: pl.Categorical})
@@ -94,9 +90,7 @@ def test_every_changed_cell_changes_the_version(data: st.DataObject) -> None:
     assume(not (isinstance(cell, float) and isinstance(old, float) and math.isnan(cell + old)))
     changed = [*records]
     changed[number] = {**records[number], name: cell}
-    old_version, new_version = (
-        version(arrow_table(each, DIRTY_SCHEMA)) for each in (records, changed)
-    )
+    old_version, new_version = (version(arrow_table(each, DIRTY_SCHEMA)) for each in (records, changed))
     assert old_version != new_version
 
 
@@ -210,8 +204,7 @@ def test_many_records_are_hashed_as_few_are(rows: int) -> None:
     """Over the ends of what DuckDB hands over at once, with missing cells on both sides."""
     cells = [None if n % 5 == 0 else n for n in range(rows)]
     frame = pl.DataFrame(
-        {"a": cells, "b": [None if n is None else str(n) for n in cells]},
-        schema={"a": pl.Int64, "b": pl.String},
+        {"a": cells, "b": [None if n is None else str(n) for n in cells]}, schema={"a": pl.Int64, "b": pl.String}
     ).with_columns(c=pl.col("a") % 2 == 0)
     parts = pl.concat([frame[: rows // 3], frame[rows // 3 :]], rechunk=False)
     assert version(frame) == version(parts) == version(frame.to_arrow())

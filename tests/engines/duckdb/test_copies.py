@@ -59,9 +59,7 @@ def counted(source: DuckDBSource) -> list[int]:
 
 @pytest.mark.parametrize("unit", [None, "person"])
 @pytest.mark.parametrize("columns", [None, ["age", "cost", "born", "smoker", "seen", "note"]])
-def test_a_copy_counts_as_its_original_does(
-    texts: Path, unit: str | None, columns: list[str] | None
-) -> None:
+def test_a_copy_counts_as_its_original_does(texts: Path, unit: str | None, columns: list[str] | None) -> None:
     """The columns, their kinds, the unit, and every count are the same."""
     copy = copy_of(texts, unit)
     with (
@@ -96,9 +94,7 @@ def test_what_is_not_copied_is_counted_all_the_same(texts: Path) -> None:
     assert [*taken.iterdir()] == []
 
 
-def test_a_copy_that_fills_the_disk_is_removed(
-    texts: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_that_fills_the_disk_is_removed(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half a copy would be private records that nobody reads."""
 
     def full(_: int) -> None:

@@ -48,10 +48,7 @@ def refusal(frame: Frame, **options: object) -> str:
 @given(RECORDS, st.lists(PREDICATES, min_size=1, max_size=6), st.sampled_from([None, "person"]))
 @examples(60)
 def test_frames_count_as_the_reference_does(
-    library: str,
-    records: list[Mapping[str, object]],
-    predicates: list[Predicate],
-    unit: str | None,
+    library: str, records: list[Mapping[str, object]], predicates: list[Predicate], unit: str | None
 ) -> None:
     """Random predicates over dirty records count the same in a frame of each library."""
     questions = [*predicates, *map(Not, predicates)]
@@ -65,9 +62,7 @@ def test_frames_count_as_the_reference_does(
 
 @given(RECORDS, st.lists(PREDICATES, min_size=1, max_size=6))
 @examples(25)
-def test_categories_count_as_their_texts_do(
-    records: list[Mapping[str, object]], predicates: list[Predicate]
-) -> None:
+def test_categories_count_as_their_texts_do(records: list[Mapping[str, object]], predicates: list[Predicate]) -> None:
     """Categories of pandas and Polars, and dictionaries, are compared in the order of texts."""
     texts = [name for name, kind in DIRTY_SCHEMA.items() if kind is Kind.TEXT]
     plain = FRAMES["pandas"](records, DIRTY_SCHEMA)
@@ -122,9 +117,7 @@ def without_nan(record: Mapping[str, object]) -> dict[str, object]:
     ],
     ids=lambda case: str(case.type) if isinstance(case, pa.Array) else "",
 )
-def test_types_of_arrow_count_as_what_they_stand_for(
-    values: pa.Array, question: str, expected: int
-) -> None:
+def test_types_of_arrow_count_as_what_they_stand_for(values: pa.Array, question: str, expected: int) -> None:
     """Of each type that a question can use, in one part and in several."""
     table = pa.table({"x": values})
     parts = pa.concat_tables([table[:1], table[1:1], table[1:]])

@@ -53,9 +53,7 @@ def lines(objects: list[dict[str, object]]) -> bytes:
     return "".join(f"{json.dumps(each)}\n" for each in objects).encode()
 
 
-@pytest.mark.parametrize(
-    "name", ["x.jsonl", "x.NDJSON", "x.jsonl.gz", "x.ndjson.gz", "a*'[x].jsonl"]
-)
+@pytest.mark.parametrize("name", ["x.jsonl", "x.NDJSON", "x.jsonl.gz", "x.ndjson.gz", "a*'[x].jsonl"])
 def test_values_are_typed_as_they_are_written(tmp_path: Path, name: str) -> None:
     """A key of the last object alone is a column; a text of digits stays a text."""
     path = tmp_path / name
@@ -101,9 +99,7 @@ def test_texts_can_be_stated_to_be_numbers(tmp_path: Path) -> None:
         (b"{}\n", "no columns: give it some"),
     ],
 )
-def test_what_is_no_object_is_refused_by_its_line(
-    tmp_path: Path, content: bytes, words: str
-) -> None:
+def test_what_is_no_object_is_refused_by_its_line(tmp_path: Path, content: bytes, words: str) -> None:
     """In our own words, for its owner."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(content)
@@ -118,7 +114,5 @@ def test_what_says_nothing_of_json_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(lines(OBJECTS))
     for form in (FileForm(skip=1), FileForm(delimiter=";"), FileForm(encoding="cp1252")):
-        with pytest.raises(
-            SourceError, match=r"says nothing of .*, as JSON files are: leave it out"
-        ):
+        with pytest.raises(SourceError, match=r"says nothing of .*, as JSON files are: leave it out"):
             DuckDBSource.open(path, form=form)

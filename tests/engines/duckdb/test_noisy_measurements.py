@@ -3,11 +3,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from noisycount.engines.duckdb.public import (
-    has_measurements,
-    measured_places,
-    measurements,
-)
+from noisycount.engines.duckdb.public import has_measurements, measured_places, measurements
 from noisycount.errors import SourceError
 
 ROWS = """

@@ -28,10 +28,7 @@ def folder(tmp_path: Path) -> Path:
     """A folder of files whose columns stand in another order, or lack in one of them."""
     place = tmp_path / "it's [a] folder"
     write(place / "1.parquet", "SELECT 1 AS person, unnest([31, 32, 20]) AS age, 'it''s' AS note")
-    write(
-        place / "below" / "2.PQ",
-        "SELECT 'x' AS note, unnest([2.5, 7.5]) AS cost, 31 AS age, 2 AS person",
-    )
+    write(place / "below" / "2.PQ", "SELECT 'x' AS note, unnest([2.5, 7.5]) AS cost, 31 AS age, 2 AS person")
     return place
 
 

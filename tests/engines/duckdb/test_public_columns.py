@@ -15,9 +15,7 @@ ROWS = [
     (None, None, None, None),
     ("null", 0, None, None),
 ]
-COLUMNS = PublicColumns(
-    dict(zip(["to'wn", "answer", "poor", "none"], map(list, zip(*ROWS, strict=True)), strict=True))
-)
+COLUMNS = PublicColumns(dict(zip(["to'wn", "answer", "poor", "none"], map(list, zip(*ROWS, strict=True)), strict=True)))
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])

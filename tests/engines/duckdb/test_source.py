@@ -20,9 +20,7 @@ from tests.sources import database, write_parquet, writing
 
 CANARY = "canary-7c1"
 SLOW = " or ".join(f"note like '%_{letter}%_b%'" for letter in "cdefghijklmnopqrst")
-NUMBER_TYPES = (
-    "TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE DECIMAL(9,3)"
-)
+NUMBER_TYPES = "TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE DECIMAL(9,3)"
 PATHS = 'it\'s|say "x"|a b|a*b|*|a?b|[!a]|a[x]b|c]|d[|year=1|%20|~x|{a,b}|a;b|s3:|é'
 
 
@@ -67,9 +65,7 @@ def any_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         write_parquet(path, records, {"person": Kind.INTEGER, "age": Kind.INTEGER})
     else:
         with database(path) as connection:
-            connection.execute(
-                "CREATE TABLE t AS FROM (VALUES (1, 31), (2, 29), (2, 31)) t(person, age)"
-            )
+            connection.execute("CREATE TABLE t AS FROM (VALUES (1, 31), (2, 29), (2, 31)) t(person, age)")
     return path
 
 
@@ -197,13 +193,9 @@ def test_nanoseconds_are_cut_off(tmp_path: Path, suffix: str, cell: str, questio
         (f"STRUCT(x ENUM('{CANARY}'))", "struct"),
     ],
 )
-def test_column_of_another_type_is_refused_by_name_and_type(
-    tmp_path: Path, type_: str, name: str
-) -> None:
+def test_column_of_another_type_is_refused_by_name_and_type(tmp_path: Path, type_: str, name: str) -> None:
     """Such a column may lie in the file, or be the unit, but no question can use it."""
-    path = write_database(
-        tmp_path, f"CREATE TABLE t (x {type_}, y INTEGER)", "INSERT INTO t VALUES (NULL, 1)"
-    )
+    path = write_database(tmp_path, f"CREATE TABLE t (x {type_}, y INTEGER)", "INSERT INTO t VALUES (NULL, 1)")
     with DuckDBSource.open(path) as source:
         assert dict(source.schema) == {"y": Kind.INTEGER}
         with pytest.raises(Exception, match=f"'x', whose type {name} ") as caught:
@@ -271,9 +263,7 @@ def test_csv_reads_as_its_header_says(tmp_path: Path, text: str, expected: dict[
         f"a,b\n1,{CANARY}\n".encode() * 9999 + b"1,Jos\xe9\n",
     ],
 )
-def test_csv_that_does_not_parse_is_refused_without_a_cell(
-    tmp_path: Path, content: str | bytes
-) -> None:
+def test_csv_that_does_not_parse_is_refused_without_a_cell(tmp_path: Path, content: str | bytes) -> None:
     """A ragged, unquoted or binary file is refused as a whole, in our own words."""
     with pytest.raises(SourceError, match=r"cannot be read as CSV: (line|what follows)") as caught:
         DuckDBSource.open(write_csv(tmp_path, content))
@@ -290,9 +280,7 @@ def test_table_of_a_duckdb_file_must_be_named_among_several(tmp_path: Path) -> N
         connection.execute("CREATE VIEW seen AS SELECT age + 1 AS next FROM ages")
         connection.execute("CREATE SCHEMA s")
         connection.execute('CREATE TABLE s."a ""b" AS SELECT 32 AS age')
-    with pytest.raises(
-        SourceError, match="table must name a table of the file, got None: use 'ages'"
-    ):
+    with pytest.raises(SourceError, match="table must name a table of the file, got None: use 'ages'"):
         DuckDBSource.open(path)
     with pytest.raises(SourceError, match="got 'age': use 'ages'"):
         DuckDBSource.open(path, table="age")
@@ -343,10 +331,7 @@ def test_two_sources_of_one_duckdb_file_count_side_by_side(tmp_path: Path) -> No
 
 
 @pytest.mark.few(12)
-@pytest.mark.parametrize(
-    "name",
-    PATHS.split("|"),
-)
+@pytest.mark.parametrize("name", PATHS.split("|"))
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".duckdb"])
 def test_path_is_taken_literally(tmp_path: Path, name: str, suffix: str) -> None:
     """Quotes, spaces and patterns in a path are characters, though other files would match them."""
@@ -369,9 +354,7 @@ def test_path_is_taken_literally(tmp_path: Path, name: str, suffix: str) -> None
         ]
 
 
-def test_relative_path_and_link_are_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_relative_path_and_link_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path counts from the working directory, and a link stands for its target."""
     write_parquet(tmp_path / "blob", [{"age": 31}], {"age": Kind.INTEGER})
     (tmp_path / "link.parquet").symlink_to(tmp_path / "blob")
@@ -435,9 +418,9 @@ def test_missing_unit_in_the_last_of_many_row_groups_is_found(tmp_path: Path) ->
     """One record without a person refuses the file, wherever it lies."""
     path = tmp_path / "x.parquet"
     with writing().cursor() as connection:
-        connection.sql(
-            "SELECT CASE WHEN i < 9999 THEN i END AS person FROM range(10000) t(i)"
-        ).write_parquet(str(path), row_group_size=2048)
+        connection.sql("SELECT CASE WHEN i < 9999 THEN i END AS person FROM range(10000) t(i)").write_parquet(
+            str(path), row_group_size=2048
+        )
     with pytest.raises(SourceError, match="has missing values"):
         DuckDBSource.open(path, unit="person")
 
@@ -675,9 +658,7 @@ def test_a_csv_file_larger_than_memory_is_refused_and_spills_nothing(
 
 
 @pytest.mark.parametrize("text", ["town\nZürich\nGenf\n", "town\nZürich\r\nGenf\n"])
-def test_texts_that_are_written_anew_touch_no_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_texts_that_are_written_anew_touch_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """They pass through a pipe: a copy could stay after a kill."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     path = write_csv(tmp_path, text.encode("cp1252"))

@@ -14,16 +14,7 @@ import pytest
 from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import SourceError
-from noisycount.query.grouping import (
-    CellQuestion,
-    Edges,
-    Key,
-    KeyQuestion,
-    Part,
-    Period,
-    Plain,
-    Span,
-)
+from noisycount.query.grouping import CellQuestion, Edges, Key, KeyQuestion, Part, Period, Plain, Span
 from noisycount.query.parser import parse
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind
@@ -106,10 +97,7 @@ MOMENTS = ["DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_NS", "TIMESTAMPTZ"]
 
 
 @pytest.mark.few(6)
-@pytest.mark.parametrize(
-    "type_",
-    [*UNITS, *MOMENTS, "TIME", "HUGEINT", "UUID", "INTERVAL"],
-)
+@pytest.mark.parametrize("type_", [*UNITS, *MOMENTS, "TIME", "HUGEINT", "UUID", "INTERVAL"])
 def test_a_unit_of_any_type_is_left_in_so_many_cells(tmp_path: Path, type_: str) -> None:
     """What cannot be hashed as a value is hashed as a text of its own; nothing fails."""
     path = tmp_path / "records.duckdb"

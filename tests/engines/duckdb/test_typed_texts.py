@@ -80,13 +80,8 @@ EXTREMES = [
 ]
 CELLS = st.one_of(
     st.sampled_from(EXTREMES),
-    st.from_regex(
-        r"[+-]?[0-9]{0,4}[.,]?[0-9]{0,4}[.,]?[0-9]{0,3}([eE][+-]?[0-9]{1,3})?", fullmatch=True
-    ),
-    st.from_regex(
-        "[0-9]{1,2}[./][0-9]{1,2}[./]([1-9][0-9]{3}|[0-9]{2})( [0-9]{1,2}:[0-9]{2})?",
-        fullmatch=True,
-    ),
+    st.from_regex(r"[+-]?[0-9]{0,4}[.,]?[0-9]{0,4}[.,]?[0-9]{0,3}([eE][+-]?[0-9]{1,3})?", fullmatch=True),
+    st.from_regex("[0-9]{1,2}[./][0-9]{1,2}[./]([1-9][0-9]{3}|[0-9]{2})( [0-9]{1,2}:[0-9]{2})?", fullmatch=True),
     st.datetimes().map(str),
     st.dates().map(str),
     st.text(st.characters(codec="ascii", exclude_characters="\0"), max_size=6),
@@ -100,9 +95,7 @@ def checked(
     """The values of a table of rows of texts, of these forms or of guessed ones, and its check."""
     names = tuple(forms or [f"c{number}" for number in range(len(cells[0]))])
     with database() as connection:
-        columns = ", ".join(
-            f"nullif(unnest(?::VARCHAR[]), '') AS {quoted_name(name)}" for name in names
-        )
+        columns = ", ".join(f"nullif(unnest(?::VARCHAR[]), '') AS {quoted_name(name)}" for name in names)
         lists = [list(column) for column in zip(*cells, strict=True)]
         connection.execute(f"CREATE TABLE loaded AS SELECT {columns}", lists)
         table = TextTable(connection, names)
@@ -132,9 +125,7 @@ def check_cells(cells: list[str]) -> None:
         for cell, value, (_, meant) in zip(cells, values, expected, strict=True):
             assert repr(value) == repr(meant), (cell, form)  # nan, -0.0
         assert column.missing == sum(not given for given, _ in expected)
-        unreadable = sorted(
-            {cell for cell, (g, v) in zip(cells, expected, strict=True) if g and v is None}
-        )
+        unreadable = sorted({cell for cell, (g, v) in zip(cells, expected, strict=True) if g and v is None})
         assert column.unreadable == sum(g and v is None for g, v in expected)
         assert column.examples == tuple(unreadable[:3])
 
@@ -186,10 +177,7 @@ def test_words_for_missing_values_are_found_wherever_they_are(columns: int) -> N
 def test_all_columns_are_checked(number: int) -> None:
     """However many there are."""
     rows, found = checked(
-        [[str(n) for n in range(number)], ["x"] * number],
-        {f"c{n}": ColumnForm(Kind.INTEGER) for n in range(number)},
+        [[str(n) for n in range(number)], ["x"] * number], {f"c{n}": ColumnForm(Kind.INTEGER) for n in range(number)}
     )
     assert rows == [tuple(range(number)), (None,) * number]
-    assert [(column.name, column.unreadable) for column in found] == [
-        (f"c{n}", 1) for n in range(number)
-    ]
+    assert [(column.name, column.unreadable) for column in found] == [(f"c{n}", 1) for n in range(number)]

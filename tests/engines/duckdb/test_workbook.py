@@ -97,9 +97,7 @@ def test_one_of_several_sheets_must_be_named(tmp_path: Path) -> None:
         ([["t"], ["a", "A"], [1, 2]], "row 2 of .* has one name for columns 1 and 2, in"),
     ],
 )
-def test_a_sheet_without_names_is_refused(
-    tmp_path: Path, rows: list[list[object]], words: str
-) -> None:
+def test_a_sheet_without_names_is_refused(tmp_path: Path, rows: list[list[object]], words: str) -> None:
     """In one line that says where."""
     path = write_workbook(tmp_path / "x.xlsx", {"a": rows})
     with pytest.raises(SourceError, match=words):
@@ -121,9 +119,7 @@ def test_what_is_no_workbook_is_refused(tmp_path: Path, content: bytes) -> None:
         DuckDBSource.open(path)
 
 
-def test_the_extra_is_named_where_it_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_extra_is_named_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With what installs it."""
     path = write_workbook(tmp_path / "x.xlsx", {"a": ROWS})
     monkeypatch.setitem(sys.modules, "python_calamine", None)
@@ -134,7 +130,5 @@ def test_the_extra_is_named_where_it_is_missing(
 def test_what_says_nothing_of_a_workbook_is_refused(tmp_path: Path) -> None:
     """Its texts have no encoding and no delimiter of their own."""
     path = write_workbook(tmp_path / "x.xlsx", {"a": ROWS})
-    with pytest.raises(
-        SourceError, match=r"delimiter says nothing of .*, as Excel files are: leave it"
-    ):
+    with pytest.raises(SourceError, match=r"delimiter says nothing of .*, as Excel files are: leave it"):
         DuckDBSource.open(path, form=FileForm(delimiter=";"))

@@ -12,8 +12,7 @@ _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationship
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _EPOCH = datetime(1899, 12, 30)  # noqa: DTZ001 - cells have no zone
 _STYLES = (  # 0: numbers, 1: dates, 2: times
-    f"<styleSheet {_MAIN}><cellXfs>"
-    '<xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/></cellXfs></styleSheet>'
+    f'<styleSheet {_MAIN}><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/></cellXfs></styleSheet>'
 )
 
 
@@ -21,17 +20,13 @@ def write_workbook(path: Path, sheets: Mapping[str, Sequence[Sequence[object]]])
     """A workbook of rows of texts, numbers, truth values, dates and times; None: an empty cell."""
     numbers = range(1, len(sheets) + 1)
     overrides = "".join(
-        f'<Override PartName="/xl/worksheets/sheet{n}.xml" ContentType="{_TYPES}.worksheet+xml"/>'
-        for n in numbers
+        f'<Override PartName="/xl/worksheets/sheet{n}.xml" ContentType="{_TYPES}.worksheet+xml"/>' for n in numbers
     )
     listed = "".join(
-        f'<sheet name="{escape(name)}" sheetId="{n}" r:id="rId{n}"/>'
-        for n, name in zip(numbers, sheets, strict=True)
+        f'<sheet name="{escape(name)}" sheetId="{n}" r:id="rId{n}"/>' for n, name in zip(numbers, sheets, strict=True)
     )
     relations = "".join(
-        f'<Relationship Id="rId{n}" Type="{_RELATIONS}/worksheet" '
-        f'Target="worksheets/sheet{n}.xml"/>'
-        for n in numbers
+        f'<Relationship Id="rId{n}" Type="{_RELATIONS}/worksheet" Target="worksheets/sheet{n}.xml"/>' for n in numbers
     )
     styles = f'<Relationship Id="rId0" Type="{_RELATIONS}/styles" Target="styles.xml"/>'
     parts = {
@@ -46,9 +41,7 @@ def write_workbook(path: Path, sheets: Mapping[str, Sequence[Sequence[object]]])
             f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
             f'Type="{_RELATIONS}/officeDocument" Target="xl/workbook.xml"/></Relationships>'
         ),
-        "xl/workbook.xml": (
-            f'<workbook {_MAIN} xmlns:r="{_RELATIONS}"><sheets>{listed}</sheets></workbook>'
-        ),
+        "xl/workbook.xml": (f'<workbook {_MAIN} xmlns:r="{_RELATIONS}"><sheets>{listed}</sheets></workbook>'),
         "xl/_rels/workbook.xml.rels": (
             f'<Relationships xmlns="{_PACKAGE}/relationships">{styles}{relations}</Relationships>'
         ),
@@ -56,9 +49,7 @@ def write_workbook(path: Path, sheets: Mapping[str, Sequence[Sequence[object]]])
     }
     for n, rows in zip(numbers, sheets.values(), strict=True):
         data = "".join(map(_row, range(1, len(rows) + 1), rows))
-        parts[f"xl/worksheets/sheet{n}.xml"] = (
-            f"<worksheet {_MAIN}><sheetData>{data}</sheetData></worksheet>"
-        )
+        parts[f"xl/worksheets/sheet{n}.xml"] = f"<worksheet {_MAIN}><sheetData>{data}</sheetData></worksheet>"
     with ZipFile(path, "w") as file:
         for name, text in parts.items():
             file.writestr(name, f'<?xml version="1.0" encoding="UTF-8"?>{text}')

@@ -23,9 +23,7 @@ def test_a_server_of_connect_passes_the_suite(spark_connect: ConnectServer) -> N
     assert (found.differences, found.unheld) == ((), ())
 
 
-def test_files_are_counted_where_the_server_reads_them(
-    spark_connect: ConnectServer, tmp_path: Path
-) -> None:
+def test_files_are_counted_where_the_server_reads_them(spark_connect: ConnectServer, tmp_path: Path) -> None:
     """Its sessions are ours alone, and end with the records."""
     pq.write_table(pa.table({"who": [1, 1, 2], "age": [20, 40, 30]}), tmp_path / "a.parquet")
     place = ServerPlace.read(f"{spark_connect.url}#{tmp_path}")
@@ -44,9 +42,7 @@ def test_a_server_that_does_not_answer_is_named() -> None:
         served(ServerPlace.read(f"sc://127.0.0.1:{free_port()}#visits"))
 
 
-def test_a_server_that_ends_is_no_longer_counted(
-    spark_connect: ConnectServer, tmp_path: Path
-) -> None:
+def test_a_server_that_ends_is_no_longer_counted(spark_connect: ConnectServer, tmp_path: Path) -> None:
     """The last test of this file: it kills the server."""
     pq.write_table(pa.table({"age": [20, 40, 30]}), tmp_path / "a.parquet")
     with served(ServerPlace.read(f"{spark_connect.url}#{tmp_path}")) as source:

@@ -167,9 +167,7 @@ def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch
         served(ServerPlace.read(f"spark://127.0.0.1:{free_port()}#visits"))
 
 
-def test_without_a_java_one_line_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_a_java_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Neither on the machine nor as a package."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -203,9 +201,7 @@ def test_a_process_prints_and_leaves_nothing_of_spark(
     )
     count, refusal = told.stdout.splitlines()
     assert (count, told.stderr) == ("[2]", "")
-    assert refusal.endswith(
-        "cannot be counted: check that its files are whole, and that the cluster has memory"
-    )
+    assert refusal.endswith("cannot be counted: check that its files are whole, and that the cluster has memory")
     assert not list(here.iterdir())
 
 

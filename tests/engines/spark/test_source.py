@@ -34,9 +34,7 @@ def counted(source: SparkSource, *questions: str) -> list[int]:
 
 
 @pytest.mark.parametrize("unit", [None, pytest.param("person", marks=pytest.mark.thorough)])
-def test_predicates_and_tables_count_as_the_reference_does(
-    spark_url: str, unit: str | None
-) -> None:
+def test_predicates_and_tables_count_as_the_reference_does(spark_url: str, unit: str | None) -> None:
     """Every question of the contract, tables with listed and hidden keys, by rows and persons."""
     bench = SparkBench(spark_url)
     parts = (Plain(Column("health", Kind.TEXT)), Plain(Column("smoker", Kind.BOOLEAN)))
@@ -50,9 +48,7 @@ def test_predicates_and_tables_count_as_the_reference_does(
         bench.source(SURVEY, SURVEY_SCHEMA, unit) as source,
         MemorySource(SURVEY, SURVEY_SCHEMA, unit) as reference,
     ):
-        asked = [
-            parse(text, reference.schema) for text in COUNTS if unit is None or "person" not in text
-        ]
+        asked = [parse(text, reference.schema) for text in COUNTS if unit is None or "person" not in text]
         assert source.count(asked) == reference.count(asked)
         for most in (None, 1):
             listed = CellQuestion(keys, asked[0], levels, has_other=True, most=most, salt="salt")

@@ -52,11 +52,7 @@ def test_texts_compare_by_code_points_whatever_their_type(
 ) -> None:
     """Collations do not decide, blanks at the end only of what has none; times are texts."""
     catalogue.sql(MADE.replace("  gone void, span interval day to second,", ""))
-    catalogue.sql(
-        FILLED.replace(" NULL, INTERVAL '1' DAY,", "").replace(
-            "NULL, NULL, NULL, NULL, 2", "NULL, NULL, 2"
-        )
-    )
+    catalogue.sql(FILLED.replace(" NULL, INTERVAL '1' DAY,", "").replace("NULL, NULL, NULL, NULL, 2", "NULL, NULL, 2"))
     with SparkSource.open(ServerPlace.read(f"{spark_url}#noisy_types")) as source:
         assert dict(source.schema.others) == {"pair": "struct"}
         asked = {

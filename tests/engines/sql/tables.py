@@ -45,15 +45,10 @@ def made_by(server: Server, columns: str, *rows: str, before: str = "") -> str:
     return name
 
 
-def table_of(
-    server: Server, records: Sequence[Mapping[str, object]], schema: Mapping[str, Kind]
-) -> ServerPlace:
+def table_of(server: Server, records: Sequence[Mapping[str, object]], schema: Mapping[str, Kind]) -> ServerPlace:
     """The place of a new table with some records."""
     name = f"records_{next(NUMBERS)}"
-    columns = [
-        sql.SQL("{} {}").format(sql.Identifier(column), sql.SQL(TYPES[kind]))
-        for column, kind in schema.items()
-    ]
+    columns = [sql.SQL("{} {}").format(sql.Identifier(column), sql.SQL(TYPES[kind])) for column, kind in schema.items()]
     with server.shell("postgres") as shell:
         made = sql.SQL("CREATE TABLE {} ({})")
         shell.execute(made.format(sql.Identifier(name), sql.SQL(", ").join(columns)))
@@ -62,10 +57,7 @@ def table_of(
 
 
 def filled_table(
-    shell: psycopg.Connection,
-    name: str,
-    records: Sequence[Mapping[str, object]],
-    schema: Mapping[str, Kind],
+    shell: psycopg.Connection, name: str, records: Sequence[Mapping[str, object]], schema: Mapping[str, Kind]
 ) -> None:
     """Write records to a table."""
     copying = sql.SQL("COPY {} FROM STDIN").format(sql.Identifier(name))

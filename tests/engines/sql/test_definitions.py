@@ -22,10 +22,7 @@ USUAL = (
     "1, 'Bern', '30', 'a', 'x', 31, 1, 2.5, 1.5, '2026-01-01 10:00', '2026-01-01 10:00', "
     "'1995-05-05', true, '00000000-0000-0000-0000-000000000000'"
 )
-ODD = (
-    "2, 'Chur', 'n/a', '', '', 2147483647, 32767, 'NaN', 'NaN', 'infinity', '-infinity', "
-    "'infinity', NULL, NULL"
-)
+ODD = "2, 'Chur', 'n/a', '', '', 2147483647, 32767, 'NaN', 'NaN', 'infinity', '-infinity', 'infinity', NULL, NULL"
 CERTAIN = (
     "SELECT * FROM {}",
     "SELECT person AS who, town AS place, 1 AS one, 'x' AS word, NULL::text AS nothing FROM {}",
@@ -149,9 +146,7 @@ def test_what_cannot_fail_is_counted(postgresql: Server, query: str) -> None:
 @pytest.mark.few(8)
 @pytest.mark.parametrize("query", UNCERTAIN)
 @pytest.mark.parametrize("rows", [(), (USUAL,), (USUAL, ODD)], ids=["none", "usual", "odd"])
-def test_a_view_whose_records_might_fail_is_refused(
-    postgresql: Server, query: str, rows: tuple[str, ...]
-) -> None:
+def test_a_view_whose_records_might_fail_is_refused(postgresql: Server, query: str, rows: tuple[str, ...]) -> None:
     """By its definition: there may be such a record, or none at all; in views of it too."""
     view = viewed(postgresql, query, *rows)
     words = f"'{view}' is a view that does more than choose, join and compare columns.*: name a"
@@ -303,9 +298,7 @@ def test_a_policy_of_rows_only_compares(postgresql: Server, policy: str, is_sure
         ("SELECT person, age FROM {} WHERE w::int > 0", "is a view that does more than choose"),
     ],
 )
-def test_a_view_that_begins_to_compute_is_refused(
-    postgresql: Server, then: str, words: str
-) -> None:
+def test_a_view_that_begins_to_compute_is_refused(postgresql: Server, then: str, words: str) -> None:
     """Before the next debit, by `prepare`, and in the transaction of a count."""
     table = made_by(postgresql, COLUMNS, USUAL, ODD)
     with postgresql.shell("postgres") as shell:

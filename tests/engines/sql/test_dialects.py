@@ -41,10 +41,7 @@ SCHEMA = {
     "seen": Kind.TIMESTAMP,
 }
 FORMS = {"cost": Form.DECIMAL, "town": Form.CAST, "seen": Form.ZONED}
-COLUMNS = tuple(
-    FoundColumn(name, kind.value, kind, FORMS.get(name, Form.PLAIN))
-    for name, kind in SCHEMA.items()
-)
+COLUMNS = tuple(FoundColumn(name, kind.value, kind, FORMS.get(name, Form.PLAIN)) for name, kind in SCHEMA.items())
 COMPILERS = {
     "postgresql": postgresql.psycopg.dialect,
     "mssql": mssql.dialect,
@@ -84,9 +81,7 @@ def compiled(name: str, statement: ClauseElement) -> str:
 
 def counted(name: str) -> ClauseElement:
     """The counts of all questions."""
-    return count_statement(
-        [parse(text, SCHEMA) for text in QUESTIONS], records(name, has_persons=False)
-    )
+    return count_statement([parse(text, SCHEMA) for text in QUESTIONS], records(name, has_persons=False))
 
 
 def statements(name: str, *, has_persons: bool) -> Sequence[ClauseElement]:
@@ -142,11 +137,7 @@ def test_persons_stay_in_the_groups_of_the_smallest_hashes(most: int) -> None:
         tag = hashed(hashed("canary").hex() + f"{len(town)}:{town}").hex()
         return hashed(tag + str(person))[::-1]
 
-    kept = Counter(
-        town
-        for person in range(300)
-        for town in sorted(towns, key=lambda town: place(town, person))[:most]
-    )
+    kept = Counter(town for person in range(300) for town in sorted(towns, key=lambda town: place(town, person))[:most])
     parts, visits = parts_of(["town"], SCHEMA, None), records("sqlite", has_persons=True)
     hidden = KeyQuestion(parts, None, most, "canary")
     listed = CellQuestion(grid(parts, [towns]), None, (identity(4),), most=most, salt="canary")

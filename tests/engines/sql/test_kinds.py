@@ -152,8 +152,7 @@ def require_part(server: Server, part: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("type_", "part"),
-    [("text COLLATE no_case", ICU), ("short", ICU), ("citext", CITEXT), ("text", "SELECT 1")],
+    ("type_", "part"), [("text COLLATE no_case", ICU), ("short", ICU), ("citext", CITEXT), ("text", "SELECT 1")]
 )
 def test_no_collation_of_the_server_decides(postgresql: Server, type_: str, part: str) -> None:
     """Neither one without case and accents, nor one of a domain, nor a type of its own."""
@@ -170,9 +169,7 @@ def test_no_collation_of_the_server_decides(postgresql: Server, type_: str, part
             2,
             0,
         ]
-        assert keys(source, "x") == dict.fromkeys(
-            [("bern",), ("Bern",), ("BÉRN",), ("Zug",), (None,)], 1
-        )
+        assert keys(source, "x") == dict.fromkeys([("bern",), ("Bern",), ("BÉRN",), ("Zug",), (None,)], 1)
 
 
 def test_persons_differ_where_their_texts_do(postgresql: Server) -> None:
@@ -210,12 +207,11 @@ def test_moments_are_read_in_utc(postgresql: Server) -> None:
             "'2020-12-31 23:30:00-05'",
         ]
         with opened(postgresql, "timestamptz", *cells) as source:
-            assert counted(
-                source,
-                "x = '2020-11-01 05:30:00'",
-                "x = '2020-11-01 06:30:00'",
-                "x >= '2021-01-01'",
-            ) == [1, 1, 1]
+            assert counted(source, "x = '2020-11-01 05:30:00'", "x = '2020-11-01 06:30:00'", "x >= '2021-01-01'") == [
+                1,
+                1,
+                1,
+            ]
             assert keys(source, "x:year") == {(2020,): 2, (2021,): 1, (None,): 1}
     finally:
         with postgresql.shell("postgres") as shell:
@@ -256,15 +252,9 @@ def test_enumerations_and_domains_are_what_they_are_made_of(postgresql: Server) 
         ("uuid", (f"'{'a' * 32}'", f"'{'A' * 32}'", f"'{'b' * 32}'"), 2),
     ],
 )
-def test_units_may_be_of_these_types(
-    postgresql: Server, type_: str, cells: tuple[str, ...], persons: int
-) -> None:
+def test_units_may_be_of_these_types(postgresql: Server, type_: str, cells: tuple[str, ...], persons: int) -> None:
     """A UUID is one, however it was written."""
-    table = made_by(
-        postgresql,
-        f"who {type_}, age int",
-        *(f"{cell}, 1" for cell in cells),
-    )
+    table = made_by(postgresql, f"who {type_}, age int", *(f"{cell}, 1" for cell in cells))
     with SqlSource.open(place_of(postgresql, table), unit="who", columns=None) as source:
         assert counted(source, "age = 1", "age = 2") == [persons, 0]
 

@@ -15,16 +15,7 @@ from noisycount.engines.sql.source import SqlSource
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyQuestion
 from noisycount.query.parser import parse
-from noisycount.query.predicate import (
-    Column,
-    Comparison,
-    Literal,
-    Membership,
-    Not,
-    Operator,
-    Pattern,
-    Range,
-)
+from noisycount.query.predicate import Column, Comparison, Literal, Membership, Not, Operator, Pattern, Range
 from noisycount.query.schema import Kind
 from noisycount.query.table import parts_of
 from tests.engines.sql.tables import made_by, place_of, table_of
@@ -67,9 +58,7 @@ def test_any_name_is_only_a_name(postgresql: Server) -> None:
         ("select", "100%", "select.100%25"),
     ],
 )
-def test_tables_are_found_by_their_names_as_they_are(
-    postgresql: Server, schema: str, name: str, written: str
-) -> None:
+def test_tables_are_found_by_their_names_as_they_are(postgresql: Server, schema: str, name: str, written: str) -> None:
     """Of a schema too, in quotes where dots are part of a name; another case is another table."""
     table = sql.SQL("{}.{}").format(sql.Identifier(schema), sql.Identifier(name))
     with postgresql.shell("postgres") as shell:
@@ -119,11 +108,7 @@ def test_functions_of_others_are_not_called(postgresql: Server) -> None:
 
 def test_views_parts_and_made_columns_are_counted(postgresql: Server) -> None:
     """A view is what it shows, a partitioned table all its parts, a made column its values."""
-    base = made_by(
-        postgresql,
-        "age int, twice int GENERATED ALWAYS AS (age * 2) STORED, gone int",
-        *("1", "2", "3"),
-    )
+    base = made_by(postgresql, "age int, twice int GENERATED ALWAYS AS (age * 2) STORED, gone int", *("1", "2", "3"))
     parted = f"{base}_parted"
     with postgresql.shell("postgres") as shell:
         for statement in (
@@ -166,9 +151,7 @@ def test_an_account_needs_only_the_columns_of_questions(postgresql: Server) -> N
     """And the unit: others may be kept from it, and then no question can use them."""
     table = made_by(postgresql, "who int, age int, secret text", "1, 31, 'canary-a9'")
     with postgresql.shell("postgres") as shell:
-        shell.execute(
-            f"CREATE ROLE narrow LOGIN; GRANT SELECT (who, age) ON {table} TO narrow".encode()
-        )
+        shell.execute(f"CREATE ROLE narrow LOGIN; GRANT SELECT (who, age) ON {table} TO narrow".encode())
     place = place_of(postgresql, table, "narrow")
     with SqlSource.open(place, unit="who", columns=["age"]) as source:
         assert counted(source, "age = 31") == [1]
@@ -177,9 +160,7 @@ def test_an_account_needs_only_the_columns_of_questions(postgresql: Server) -> N
 
 def test_a_source_says_what_it_is(postgresql: Server) -> None:
     """Its identity, its forms, its version, which follows kinds and not the records."""
-    table = made_by(
-        postgresql, "who text, age int, scan bytea", "'ann', 31, NULL", "'bob', NULL, ''"
-    )
+    table = made_by(postgresql, "who text, age int, scan bytea", "'ann', 31, NULL", "'bob', NULL, ''")
     place = place_of(postgresql, table)
     with opened(place, "who") as source:
         version = source.version
@@ -233,9 +214,7 @@ def test_missing_units_are_refused(postgresql: Server, uses_indexes: bool) -> No
             lambda: source.count_cells(cells),
         ):
             require_refused(ask, "records of no unit are there since the opening")
-    require_refused(
-        lambda: opened(place_of(postgresql, table), "who"), "'who' has missing values, and a record"
-    )
+    require_refused(lambda: opened(place_of(postgresql, table), "who"), "'who' has missing values, and a record")
 
 
 def test_a_unit_that_cannot_be_missing_is_not_looked_for(postgresql: Server) -> None:
@@ -243,8 +222,7 @@ def test_a_unit_that_cannot_be_missing_is_not_looked_for(postgresql: Server) -> 
     table = made_by(postgresql, "who int PRIMARY KEY, age int", "1, 31")
     with opened(place_of(postgresql, table), "who"), postgresql.shell("postgres") as shell:
         asked = shell.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%IS NULL%' AND pid <> "
-            "pg_backend_pid()"
+            "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%IS NULL%' AND pid <> pg_backend_pid()"
         ).fetchone()
         assert asked == (0,)
 
@@ -270,9 +248,7 @@ def test_a_server_that_is_not_there_is_told_in_one_line(postgresql: Server) -> N
         f"postgresql+psycopg://owner:canary@/no_such_database?host={postgresql.folder}",
     ]
     for address in addresses:
-        require_refused(
-            lambda at=address: opened(ServerPlace.read(f"{at}#visits")), "cannot be reached"
-        )
+        require_refused(lambda at=address: opened(ServerPlace.read(f"{at}#visits")), "cannot be reached")
 
 
 @pytest.mark.parametrize(
@@ -286,16 +262,11 @@ def test_a_server_that_is_not_there_is_told_in_one_line(postgresql: Server) -> N
         ("REVOKE USAGE ON SCHEMA public FROM public", "may not be read by this account"),
     ],
 )
-def test_what_changed_since_the_opening_is_refused(
-    postgresql: Server, change: str, words: str
-) -> None:
+def test_what_changed_since_the_opening_is_refused(postgresql: Server, change: str, words: str) -> None:
     """Before the debit by `prepare`, and after it by the count, which nothing can slip between."""
     name = postgresql.database()
     with postgresql.shell(name) as shell:
-        shell.execute(
-            "DO $$ BEGIN CREATE ROLE reader LOGIN; "
-            "EXCEPTION WHEN duplicate_object THEN NULL; END $$"
-        )
+        shell.execute("DO $$ BEGIN CREATE ROLE reader LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
         shell.execute("CREATE TABLE visits AS SELECT 31 AS age, 'canary' AS note")
         shell.execute("GRANT SELECT ON visits TO reader")
         place = ServerPlace.read(f"{postgresql.url(name, 'reader')}#visits")
@@ -331,9 +302,7 @@ def test_a_closed_source_gives_up_its_counts(postgresql: Server) -> None:
     with postgresql.shell("postgres") as shell:
         shell.execute(slow.encode())
         source = opened(place_of(postgresql, f"{table}_slow"))
-        thread = threading.Thread(
-            target=require_refused, args=(lambda: counted(source, "note = ''"), "")
-        )
+        thread = threading.Thread(target=require_refused, args=(lambda: counted(source, "note = ''"), ""))
         thread.start()
         sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
         while shell.execute(sleeping).fetchone() == (0,):
@@ -426,16 +395,12 @@ def test_a_server_that_ends_in_the_middle_is_told(postgresql: Server) -> None:
 
 
 @pytest.mark.usefixtures("unguarded")
-def test_no_server_errors_reach_the_log(
-    postgresql: Server, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_server_errors_reach_the_log(postgresql: Server, caplog: pytest.LogCaptureFixture) -> None:
     """Neither a driver nor a pool writes down what the server said."""
     table = made_by(postgresql, "note text", "'canary'")
     broken = f"CREATE VIEW {table}_bad AS SELECT note::int AS age FROM {table}"
     with postgresql.shell("postgres") as shell:
         shell.execute(broken.encode())
     with opened(place_of(postgresql, f"{table}_bad")) as source:
-        require_refused(
-            lambda: counted(source, "age = 1"), "could not be counted, and why is withheld"
-        )
+        require_refused(lambda: counted(source, "age = 1"), "could not be counted, and why is withheld")
     assert caplog.text == ""

@@ -51,15 +51,12 @@ def test_four_thousand_edges_part_numbers_as_few_do(postgresql: Server) -> None:
 
 @pytest.mark.parametrize("cells", [20_000, pytest.param(1_000_000, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("unit", [None, "who"])
-def test_a_table_may_have_a_million_listed_cells(
-    postgresql: Server, cells: int, unit: str | None
-) -> None:
+def test_a_table_may_have_a_million_listed_cells(postgresql: Server, cells: int, unit: str | None) -> None:
     """All combinations and single ones, of which each is bound: a statement has few values."""
     schema = {"who": Kind.INTEGER, "town": Kind.TEXT, "age": Kind.INTEGER}
     towns = [f"t{number}" for number in range(cells // 100)]
     records = [
-        {"who": number % 7, "town": towns[number * 31 % len(towns)], "age": number % 101}
-        for number in range(500)
+        {"who": number % 7, "town": towns[number * 31 % len(towns)], "age": number % 101} for number in range(500)
     ]
     parts = [Plain(Column("town", Kind.TEXT)), Plain(Column("age", Kind.INTEGER))]
     keys = grid(parts, [towns, range(100)])
@@ -138,10 +135,7 @@ def test_a_server_of_another_kind_counts_the_same(
     uses_indexes: bool,  # noqa: FBT001 - a case
 ) -> None:
     """What is asked of servers that nobody has here is not only compiled: one of them runs."""
-    dated = [
-        {**row, "born": None if row["born"] is None else date.fromisoformat(str(row["born"]))}
-        for row in RECORDS
-    ]
+    dated = [{**row, "born": None if row["born"] is None else date.fromisoformat(str(row["born"]))} for row in RECORDS]
     place = ServerPlace(f"sqlite:///{clinic}", "visits", "sqlite://clinic#visits")
     with (
         MemorySource(dated, SCHEMA, unit) as reference,
@@ -158,7 +152,5 @@ def test_a_server_of_another_kind_counts_the_same(
         assert found_keys(source, hidden) == found_keys(reference, hidden)
         keys = grid(parts_of(["town", "age:31"], SCHEMA, None), [["Bern", "", None], [0]])
         cells = CellQuestion(keys, where, (identity(4), total(4)), has_other=True)
-        for given, expected in zip(
-            source.count_cells(cells), reference.count_cells(cells), strict=True
-        ):
+        for given, expected in zip(source.count_cells(cells), reference.count_cells(cells), strict=True):
             assert given.tolist() == expected.tolist()

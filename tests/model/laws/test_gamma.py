@@ -26,9 +26,7 @@ def test_log_gamma_differences_keep_their_digits(point: float, share: float) -> 
 
 
 @given(size=st.integers(1, 10**12), rate=RATES, data=st.data())
-def test_expansions_match_the_definition_in_fifty_digits(
-    size: int, rate: float, data: st.DataObject
-) -> None:
+def test_expansions_match_the_definition_in_fifty_digits(size: int, rate: float, data: st.DataObject) -> None:
     """Ln P[c + d] − ln P[c] near the mode of a binomial of any size."""
     mean = size * rate
     spread = math.sqrt(mean * (1 - rate)) + 1
@@ -79,13 +77,9 @@ def test_a_rate_outside_the_unit_interval_is_refused(rate: object) -> None:
         nc.Binomial(10, rate)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "shapes", [(5e-324, 1.0), (1e-320, 1e-300), (1.0, 5e-324), (1e300, 1e-310)]
-)
+@pytest.mark.parametrize("shapes", [(5e-324, 1.0), (1e-320, 1e-300), (1.0, 5e-324), (1e300, 1e-310)])
 @pytest.mark.parametrize("size", [1, 2, 20])
-def test_shapes_whose_inverse_is_no_double_have_a_law(
-    shapes: tuple[float, float], size: int
-) -> None:
+def test_shapes_whose_inverse_is_no_double_have_a_law(shapes: tuple[float, float], size: int) -> None:
     """Where 1/shape overflows logarithms are taken apart: no warning, and the digits are there."""
     law, exact = nc.BetaBinomial(size, *shapes).law(), beta_binomial_law(size, *shapes)
     logs = [float((weight / exact.total).log()) for weight in exact.weights]
@@ -93,9 +87,7 @@ def test_shapes_whose_inverse_is_no_double_have_a_law(
 
 
 @pytest.mark.parametrize("shapes", [(1e-308, 2.0), (2.0, 1e-308), (1e308, 1e308), (3.0, 7.0)])
-def test_unlike_pairs_are_there_though_a_quotient_of_shapes_is_none(
-    shapes: tuple[float, float],
-) -> None:
+def test_unlike_pairs_are_there_though_a_quotient_of_shapes_is_none(shapes: tuple[float, float]) -> None:
     """E[K(n − K)] = n(n − 1)·αβ/((α + β)(α + β + 1))."""
     alpha, beta = map(arb, shapes)
     exact = 380 * alpha * beta / ((alpha + beta) * (alpha + beta + 1))

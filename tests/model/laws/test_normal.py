@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from noisycount.model.laws.normal import (
-    erfcx,
-    log_two_sided,
-    normal_tail,
-    two_sided_quantile,
-)
+from noisycount.model.laws.normal import erfcx, log_two_sided, normal_tail, two_sided_quantile
 
 UNITS = 8 * 2.0**-53
 """Relative: a few units in the last place."""

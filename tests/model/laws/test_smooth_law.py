@@ -53,9 +53,7 @@ def assert_sums(blocks: Blocks, low: int, high: int, log_weight: LogWeight) -> N
     """Mass, mean and variance of the blocks against the sum term by term in 50 digits."""
     logs = log_weight(np.arange(low, high + 1, dtype=np.float64)).tolist()
     exact = Law(low, [mp.exp(mpf(value)) for value in logs])
-    assert math.log(blocks.mass) + blocks.peak == pytest.approx(
-        float(mp.log(exact.total)), rel=1e-14, abs=2e-14
-    )
+    assert math.log(blocks.mass) + blocks.peak == pytest.approx(float(mp.log(exact.total)), rel=1e-14, abs=2e-14)
     assert blocks.mean == pytest.approx(float(exact.mean), rel=1e-12, abs=1e-12)
     assert blocks.variance == pytest.approx(float(exact.variance), rel=1e-11, abs=1e-30)
 
@@ -145,9 +143,7 @@ def test_a_steep_weight_is_asked_for_at_few_points(slope: float) -> None:
     assert sum(asked) < 50_000
 
 
-@pytest.mark.parametrize(
-    ("size", "rate"), [(30, 0.3), (1000, 0.1), (10**6, 0.5), (10**6, 1e-6), (10**12, 0.2)]
-)
+@pytest.mark.parametrize(("size", "rate"), [(30, 0.3), (1000, 0.1), (10**6, 0.5), (10**6, 1e-6), (10**12, 0.2)])
 @pytest.mark.parametrize("kink", [-2.0, 0.0, 3.0])
 def test_sums_that_bend_in_a_fine_place_are_exact(size: int, rate: float, kink: float) -> None:
     """E|K − k| from the mesh and from the tails of the law on each side of k."""
@@ -156,11 +152,7 @@ def test_sums_that_bend_in_a_fine_place_are_exact(size: int, rate: float, kink: 
     place = float(round(kink * deviation))
     support = float(law.support[0] - law.centre), float(law.support[1] - law.centre)
     mesh = mesh_points(
-        law.log_weight,
-        (-14 * deviation, 14 * deviation),
-        support,
-        [(place, place)],
-        max(24.0, deviation),
+        law.log_weight, (-14 * deviation, 14 * deviation), support, [(place, place)], max(24.0, deviation)
     )
     weights = mesh.weights / np.exp(law.log_mass)
     above = law.probability(law.centre + place + 1, size)
@@ -239,8 +231,7 @@ NOISES: list[Callable[[], nc.NoiseSum]] = [
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize(
-    "prior",
-    [nc.Binomial(10**15, 0.3), nc.BetaBinomial(10**15, 3, 7), nc.BetaBinomial(10**15, 0.3, 0.7)],
+    "prior", [nc.Binomial(10**15, 0.3), nc.BetaBinomial(10**15, 3, 7), nc.BetaBinomial(10**15, 0.3, 0.7)]
 )
 def test_a_mode_among_very_many_counts_takes_few_steps(
     prior: nc.Binomial | nc.BetaBinomial, noise: Callable[[], nc.NoiseSum]
@@ -258,9 +249,7 @@ def test_a_mode_among_very_many_counts_takes_few_steps(
     answer=st.integers(-5, 65),
     scale=st.sampled_from([0.2, 1.0, 7.0]),
 )
-def test_the_mode_is_the_smallest_largest(
-    size: int, rate: float, answer: int, scale: float
-) -> None:
+def test_the_mode_is_the_smallest_largest(size: int, rate: float, answer: int, scale: float) -> None:
     """Against all counts, compared exactly."""
     prior = nc.Binomial(size, rate)
     product = Product((prior, nc.DiscreteLaplace(Fraction(scale)).likelihood(answer, size)))

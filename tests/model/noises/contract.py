@@ -125,8 +125,7 @@ class NoiseContract:
         population, prior = nc.Binomial(6, RATE), binomial(6, RATE)
         for answer in (-3.0, 40.0):
             sides = [
-                sum(p * case.definition.tail(side * (answer - k)) for k, p in enumerate(prior))
-                for side in (1, -1)
+                sum(p * case.definition.tail(side * (answer - k)) for k, p in enumerate(prior)) for side in (1, -1)
             ]
             found = nc.posterior(answer, population, case.noise).surprise
             assert found == pytest.approx(2 * min(sides), rel=1e-9)
@@ -142,9 +141,7 @@ class NoiseContract:
     def test_the_answer_alone_is_told_by_its_noise(self, case: NoiseCase) -> None:
         """The posterior of a sample is a sum over what may have been drawn."""
         population, prior = nc.Binomial(5, RATE), binomial(5, RATE)
-        pairs = np.array(
-            [[math.comb(k, s) * math.comb(5 - k, 2 - s) for s in range(3)] for k in range(6)]
-        )
+        pairs = np.array([[math.comb(k, s) * math.comb(5 - k, 2 - s) for s in range(3)] for k in range(6)])
         for answer in (-1.0, 2.0):
             weights = prior * (pairs @ case.definition.density(answer - np.arange(3)))
             mean = (weights @ np.arange(6)) / weights.sum()
@@ -168,9 +165,7 @@ class NoiseContract:
     def test_answers_out_of_range_are_as_likely_as_the_tails_tell(self, case: NoiseCase) -> None:
         """Below 0 and above the size, the least and the most of all counts."""
         gap = 1 if case.noise.is_discrete else 0
-        exact = [
-            case.definition.tail(k + gap) + case.definition.tail(9 - k + gap) for k in range(10)
-        ]
+        exact = [case.definition.tail(k + gap) + case.definition.tail(9 - k + gap) for k in range(10)]
         found = [nc.out_of_range_probability(k, 9, case.noise) for k in range(10)]
         assert found == pytest.approx(exact, rel=1e-10)
         bounds = nc.out_of_range_bounds(9, case.noise)
@@ -197,9 +192,7 @@ class NoiseContract:
                 noise.likelihood(0.5, 10)
 
     @pytest.mark.parametrize("population", [None, nc.Binomial(SIZE, RATE)], ids=str)
-    def test_privacy_curves_are_exact(
-        self, case: NoiseCase, population: nc.Binomial | None
-    ) -> None:
+    def test_privacy_curves_are_exact(self, case: NoiseCase, population: nc.Binomial | None) -> None:
         """The worst case and somebody who knows the law, or a refusal by name."""
         if not case.noise.is_log_concave:
             with pytest.raises(ValueError, match="log-concave density for a privacy curve"):
@@ -210,8 +203,7 @@ class NoiseContract:
         plus, minus = np.append(0.0, others), np.append(others, 0.0)
         for epsilon in (0.0, 0.1, 0.4):
             exact = max(
-                delta(case.definition, plus, minus, epsilon),
-                delta(case.definition, minus[::-1], plus[::-1], epsilon),
+                delta(case.definition, plus, minus, epsilon), delta(case.definition, minus[::-1], plus[::-1], epsilon)
             )
             assert curve.delta(epsilon) == pytest.approx(exact, rel=1e-9, abs=1e-14)
             lower, upper = curve.bracket(epsilon)

@@ -33,9 +33,7 @@ REACHES = {"laplace": 50.0, "gaussian": 16.0}
 def defined(kind: type[AdditiveNoise], scale: float) -> NoiseCase:
     """A noise of the package beside the shape that its name tells."""
     *words, shape = str(kind.name).lower().split()
-    return NoiseCase(
-        kind(scale), Definition(SHAPES[shape](scale), scale, bool(words), REACHES[shape])
-    )
+    return NoiseCase(kind(scale), Definition(SHAPES[shape](scale), scale, bool(words), REACHES[shape]))
 
 
 def two_laplace(wide: float, narrow: float) -> Shape:
@@ -53,13 +51,8 @@ class TestSums(NoiseContract):
     """Two noises that are added have the convolution of their laws."""
 
     cases = [  # noqa: RUF012  (read only)
-        NoiseCase(
-            nc.NoiseSum([nc.Laplace(2.0), nc.Laplace(0.75)]), Definition(two_laplace(2, 0.75), 2.0)
-        ),
-        NoiseCase(
-            nc.NoiseSum([nc.Gaussian(0.75), nc.Gaussian(1.0)]),
-            Definition(gaussian(1.25), 1.25, reach=16.0),
-        ),
+        NoiseCase(nc.NoiseSum([nc.Laplace(2.0), nc.Laplace(0.75)]), Definition(two_laplace(2, 0.75), 2.0)),
+        NoiseCase(nc.NoiseSum([nc.Gaussian(0.75), nc.Gaussian(1.0)]), Definition(gaussian(1.25), 1.25, reach=16.0)),
     ]
 
 
@@ -84,9 +77,7 @@ def masses_and_tails(noise: nc.Mechanism, last: int) -> tuple[list[mpf], list[mp
     scale = mpf(noise.scale.numerator) / noise.scale.denominator
     far = last + math.ceil(60 * float(noise.scale)) + 2
     square = isinstance(noise, nc.DiscreteGaussian)
-    weights = [
-        mp.exp(-((z / scale) ** 2) / 2 if square else -abs(z) / scale) for z in range(-far, far + 1)
-    ]
+    weights = [mp.exp(-((z / scale) ** 2) / 2 if square else -abs(z) / scale) for z in range(-far, far + 1)]
     whole, tail, tails = mp.fsum(weights), mpf(0), {}
     for z in range(far, -last - 1, -1):
         tail += weights[z + far]
@@ -132,9 +123,7 @@ def exceedance(noise: nc.Mechanism, error: arb) -> arb:
 @pytest.mark.few(2)
 @pytest.mark.parametrize("noise", [*LAPLACES, *GAUSSIANS], ids=str)
 @pytest.mark.parametrize("width", [1e-9, 0.1, 0.99, 1.5, 40.0])
-def test_tails_and_masses_of_continuous_noise_are_closed_forms(
-    noise: nc.Mechanism, width: float
-) -> None:
+def test_tails_and_masses_of_continuous_noise_are_closed_forms(noise: nc.Mechanism, width: float) -> None:
     """Also of masses that are differences of nearly equal tails: the reference keeps 350 digits."""
     law = noise.errors
     units = np.linspace(-36, 36, 73)
@@ -142,16 +131,12 @@ def test_tails_and_masses_of_continuous_noise_are_closed_forms(
     with ctx.workdps(350):
         exact = [exceedance(noise, arb(error)) for error in low.tolist()]
         ends = [arb(error) + arb(wide) for error, wide in zip(low, widths, strict=True)]
-        masses = [
-            certified(tail - exceedance(noise, end)) for tail, end in zip(exact, ends, strict=True)
-        ]
+        masses = [certified(tail - exceedance(noise, end)) for tail, end in zip(exact, ends, strict=True)]
     assert not faults(law.exceedance(low), [certified(tail) for tail in exact])
     assert not faults(law.between(low, widths), masses)
 
 
-@pytest.mark.parametrize(
-    "noise", [*LAPLACES, *GAUSSIANS, *DISCRETE_LAPLACES, *DISCRETE_GAUSSIANS], ids=str
-)
+@pytest.mark.parametrize("noise", [*LAPLACES, *GAUSSIANS, *DISCRETE_LAPLACES, *DISCRETE_GAUSSIANS], ids=str)
 def test_changes_of_the_logarithm_do_not_cancel(noise: nc.Mechanism) -> None:
     """Between errors that are near each other and far from 0."""
     law = noise.errors
@@ -179,9 +164,7 @@ def test_sums_of_noises_agree_with_their_scalar_tails() -> None:
     exact = [math.exp(noise.log_exceedance(error)) for error in errors.tolist()]
     assert noise.errors.exceedance(errors) == pytest.approx(exact, rel=1e-12)
     masses = noise.errors.between(errors, np.full_like(errors, 2.0))
-    assert masses[10:31] == pytest.approx(
-        [exact[k] - exact[k + 2] for k in range(10, 31)], rel=1e-9
-    )
+    assert masses[10:31] == pytest.approx([exact[k] - exact[k + 2] for k in range(10, 31)], rel=1e-9)
     assert noise.errors.steepest == Fraction(1, 2)
     assert nc.NoiseSum([nc.Laplace(3.0)]).errors == nc.Laplace(3.0).errors
     assert nc.NoiseSum([nc.Gaussian(3.0), nc.Gaussian(4.0)]).errors == nc.Gaussian(5.0).errors

@@ -92,10 +92,7 @@ def test_both_references_of_the_discrete_tail_agree() -> None:
 
 
 @pytest.mark.parametrize("reach", [0.001, 0.7, 2, 6, 15, 37])
-@pytest.mark.parametrize(
-    "scale",
-    [*SMALL_SCALES, *map(Fraction, (99, 1000, 10**9, 2**52)), AWKWARD],
-)
+@pytest.mark.parametrize("scale", [*SMALL_SCALES, *map(Fraction, (99, 1000, 10**9, 2**52)), AWKWARD])
 def test_discrete_tails_equal_the_definition(scale: Fraction, reach: float) -> None:
     """P[|Z| >= alpha] to 1e-11, also at non-integer alpha."""
     alpha = max(1, math.ceil(reach * float(scale)))
@@ -106,9 +103,7 @@ def test_discrete_tails_equal_the_definition(scale: Fraction, reach: float) -> N
         assert noise.log_tail(alpha - 0.5) == noise.log_tail(alpha)
 
 
-@pytest.mark.parametrize(
-    "noise", [nc.Gaussian(2.0), nc.DiscreteGaussian(2), nc.DiscreteGaussian(2**52)]
-)
+@pytest.mark.parametrize("noise", [nc.Gaussian(2.0), nc.DiscreteGaussian(2), nc.DiscreteGaussian(2**52)])
 def test_tails_are_probabilities_at_the_ends(noise: nc.Gaussian | nc.DiscreteGaussian) -> None:
     """Every error is at least a non-positive alpha, and none is near the largest float."""
     assert noise.log_tail(-3) == 0
@@ -159,9 +154,7 @@ def test_wide_variances_are_the_squared_scale() -> None:
 @pytest.mark.parametrize("scale", [Fraction(1, 100), Fraction(7, 3), Fraction(10**9)])
 @pytest.mark.parametrize("answer", [-12345.678, 0.0, 41.5, 1e15])
 @pytest.mark.parametrize("centre", [0, 40, 10**12])
-def test_expansion_is_the_change_of_the_logarithm(
-    scale: Fraction, answer: float, centre: int
-) -> None:
+def test_expansion_is_the_change_of_the_logarithm(scale: Fraction, answer: float, centre: int) -> None:
     """slope·d + bend(d) is ln f(c + d) − ln f(c), each part to full precision."""
     expansion = GaussianLikelihood(answer, scale).expansion(centre)
     offsets = np.array([-1000.0, -1.0, 0.0, 1.0, 17.0, 1e6])
@@ -237,9 +230,7 @@ def test_releases_have_the_law_around_the_count(noise: nc.Gaussian | nc.Discrete
     errors = np.array(answers) - 50.0
     assert all(type(answer) is (float if type(noise) is nc.Gaussian else int) for answer in answers)
     assert abs(errors.mean()) < 5 * 10 / math.sqrt(errors.size)
-    assert abs((errors**2).mean() - noise.variance) < 5 * noise.variance * math.sqrt(
-        2 / errors.size
-    )
+    assert abs((errors**2).mean() - noise.variance) < 5 * noise.variance * math.sqrt(2 / errors.size)
 
 
 @pytest.mark.parametrize("scale", [2, 5, 20])

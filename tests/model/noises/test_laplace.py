@@ -34,9 +34,7 @@ def test_discrete_tails_equal_the_definition(scale: Fraction, alpha: float) -> N
     """P[|Z| >= alpha] with non-integer and non-positive alpha, in 50 digits."""
     x = mp.exp(-mpf(scale.denominator) / scale.numerator)
     exact = mpf(1) if alpha <= 0 else 2 * x ** math.ceil(alpha) / (1 + x)
-    assert nc.DiscreteLaplace(scale).log_tail(alpha) == pytest.approx(
-        float(mp.log(exact)), rel=1e-13
-    )
+    assert nc.DiscreteLaplace(scale).log_tail(alpha) == pytest.approx(float(mp.log(exact)), rel=1e-13)
 
 
 def test_releases_are_integers_around_the_count() -> None:
@@ -75,9 +73,7 @@ def test_samples_are_the_noise_alone() -> None:
 
 
 @pytest.mark.parametrize("law", [nc.Laplace, nc.Gaussian, nc.DiscreteLaplace, nc.DiscreteGaussian])
-def test_a_scale_of_numpy_integers_is_one_of_python(
-    law: Callable[[Fraction], nc.Mechanism],
-) -> None:
+def test_a_scale_of_numpy_integers_is_one_of_python(law: Callable[[Fraction], nc.Mechanism]) -> None:
     """The products of a sampler would overflow without a word."""
     scale = Fraction(np.int64(999_999_999_999), np.int64(1_000_003))
     assert law(scale) == law(Fraction(999_999_999_999, 1_000_003))

@@ -18,9 +18,7 @@ def test_a_narrow_law_is_even_at_its_steps() -> None:
     assert likelihood.log_step(3) == -likelihood.log_step(17) > 0
 
 
-@pytest.mark.parametrize(
-    "noises", [DISCRETE[0], DISCRETE[6], [nc.Laplace(2.0), nc.Gaussian(3.0)]], ids=str
-)
+@pytest.mark.parametrize("noises", [DISCRETE[0], DISCRETE[6], [nc.Laplace(2.0), nc.Gaussian(3.0)]], ids=str)
 def test_factors_are_differences_of_the_law(noises: list[nc.Mechanism]) -> None:
     """The expansions and steps of the likelihood and of both tails, around any count."""
     noise = nc.NoiseSum(noises)
@@ -44,17 +42,14 @@ def test_factors_are_differences_of_the_law(noises: list[nc.Mechanism]) -> None:
 def brute_posterior(noises: list[nc.Mechanism], answer: int) -> tuple[mpf, mpf]:
     """The posterior mean and variance of Bin(60, 0.4) by a direct sum."""
     reach, size, rate = 300, 60, mpf(0.4)
-    first, second = (
-        [law(mpf(k)) for k in range(-2 * reach, 2 * reach + 1)] for law in map(density, noises)
-    )
+    first, second = ([law(mpf(k)) for k in range(-2 * reach, 2 * reach + 1)] for law in map(density, noises))
 
     def convolution(error: int) -> mpf:
         places = range(-reach, reach + 1)
         return mp.fsum(first[2 * reach + k] * second[2 * reach + error - k] for k in places)
 
     weights = [
-        mp.binomial(size, k) * rate**k * (1 - rate) ** (size - k) * convolution(answer - k)
-        for k in range(size + 1)
+        mp.binomial(size, k) * rate**k * (1 - rate) ** (size - k) * convolution(answer - k) for k in range(size + 1)
     ]
     total = mp.fsum(weights)
     mean = mp.fsum(k * weight for k, weight in enumerate(weights)) / total
@@ -101,9 +96,7 @@ def test_wide_posteriors_need_few_points(noises: list[nc.Mechanism], answer: flo
     weights = np.exp(logs - logs.max())
     mean = (weights @ (counts - 300_000)) / weights.sum() + 300_000
     assert told.mean == pytest.approx(mean, abs=1e-8)
-    assert told.variance == pytest.approx(
-        (weights @ (counts - mean) ** 2) / weights.sum(), rel=1e-9
-    )
+    assert told.variance == pytest.approx((weights @ (counts - mean) ** 2) / weights.sum(), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -134,8 +127,7 @@ def test_wide_discrete_gaussian_noises_are_one_gaussian_noise() -> None:
     assert isinstance(likelihood, GaussianLikelihood)
     assert float(likelihood.scale) == 5
     assert not isinstance(
-        nc.NoiseSum([nc.DiscreteGaussian(1), nc.DiscreteGaussian(4)]).likelihood(0, 9),
-        GaussianLikelihood,
+        nc.NoiseSum([nc.DiscreteGaussian(1), nc.DiscreteGaussian(4)]).likelihood(0, 9), GaussianLikelihood
     )
 
 
@@ -158,9 +150,7 @@ def test_gaussian_noises_are_one_gaussian_noise() -> None:
 def test_sums_of_sums_are_flat() -> None:
     """The noises of a sum stand in its place."""
     inner = nc.NoiseSum([nc.Laplace(1.0), nc.Gaussian(2.0)])
-    assert nc.NoiseSum([nc.Laplace(3.0), inner]) == nc.NoiseSum(
-        [nc.Laplace(3.0), nc.Laplace(1.0), nc.Gaussian(2.0)]
-    )
+    assert nc.NoiseSum([nc.Laplace(3.0), inner]) == nc.NoiseSum([nc.Laplace(3.0), nc.Laplace(1.0), nc.Gaussian(2.0)])
 
 
 def test_variances_add_up() -> None:

@@ -135,8 +135,6 @@ def test_a_posterior_with_two_peaks_is_summed_around_both() -> None:
     size, rate, answer = 4000, 0.25, 2000.0
     told = nc.posterior(answer, nc.Binomial(size, rate), Student(0.05))
     counts = np.arange(size + 1.0)
-    logs = nc.Binomial(size, rate).law().log_pmf(counts) - 2 * np.log1p(
-        ((answer - counts) / 0.05) ** 2 / 3
-    )
+    logs = nc.Binomial(size, rate).law().log_pmf(counts) - 2 * np.log1p(((answer - counts) / 0.05) ** 2 / 3)
     weights = np.exp(logs - logs.max())
     assert told.mean == pytest.approx(float(weights @ counts / weights.sum()), rel=1e-10)

@@ -51,9 +51,7 @@ def test_many_different_laplace_noises_have_the_sum_of_their_residues() -> None:
     errors = [0.0, 1.0, 30.0, 500.0, 1500.0]
     with mp.workdps(300):
         squares = [mpf(scale) ** 2 for scale in scales]
-        weights = [
-            mp.fprod(one / (one - other) for other in squares if other != one) for one in squares
-        ]
+        weights = [mp.fprod(one / (one - other) for other in squares if other != one) for one in squares]
         exact = [
             mp.log(
                 mp.fsum(
@@ -94,9 +92,7 @@ def test_wide_discrete_noises_are_smooth_between_the_integers(scale: int) -> Non
     noise = nc.NoiseSum([nc.DiscreteLaplace(scale)] * 2)
     b = mpf(scale)
     errors = [0.0, 0.5, 1.0, 2.25, 10.75, 0.3 * scale, 7.7 * scale, 1000.0 * scale]
-    exact = [
-        mp.log(mp.tanh(1 / (2 * b)) ** 2 * (mpf(x) + mp.coth(1 / b))) - mpf(x) / b for x in errors
-    ]
+    exact = [mp.log(mp.tanh(1 / (2 * b)) ** 2 * (mpf(x) + mp.coth(1 / b))) - mpf(x) / b for x in errors]
     assert_close([noise.log_density(error) for error in errors], exact)
 
 
@@ -135,9 +131,7 @@ def test_the_tail_of_discrete_noise_is_that_of_the_next_integer() -> None:
     assert noise.log_tail(4.2) == noise.log_tail(5)
 
 
-SCALES = st.one_of(
-    st.floats(0.01, 1e9), st.floats(-2, 9).map(lambda digits: 10.0**digits), st.just(7.0)
-)
+SCALES = st.one_of(st.floats(0.01, 1e9), st.floats(-2, 9).map(lambda digits: 10.0**digits), st.just(7.0))
 CONTINUOUS = st.sampled_from([nc.Laplace, nc.Gaussian])
 ON_INTEGERS = st.sampled_from([nc.DiscreteLaplace, nc.DiscreteGaussian])
 
@@ -198,9 +192,7 @@ def masses(laplace: Sequence[float], gaussian: Sequence[float], reach: int) -> l
 
 
 @pytest.mark.parametrize(("laplace", "gaussian"), LAWS)
-def test_masses_and_tails_are_those_of_the_convolution(
-    laplace: tuple[float, ...], gaussian: tuple[float, ...]
-) -> None:
+def test_masses_and_tails_are_those_of_the_convolution(laplace: tuple[float, ...], gaussian: tuple[float, ...]) -> None:
     """Each to 1e-13 of itself, down to e^−20."""
     table = SumLaw(laplace, gaussian, is_discrete=True).table
     assert table is not None
@@ -215,9 +207,7 @@ def test_masses_and_tails_are_those_of_the_convolution(
 
 
 @pytest.mark.parametrize(("laplace", "gaussian"), [*LAWS, ((7.0, 7.0), ()), ((), (64.0, 3.0))])
-def test_the_table_goes_on_as_the_integrals_do(
-    laplace: tuple[float, ...], gaussian: tuple[float, ...]
-) -> None:
+def test_the_table_goes_on_as_the_integrals_do(laplace: tuple[float, ...], gaussian: tuple[float, ...]) -> None:
     """What the table tells and what the contour tells agree to 1e-11 at every integer."""
     law = SumLaw(laplace, gaussian, is_discrete=True)
     table = law.table
@@ -249,15 +239,8 @@ def test_the_mass_within_two_laplace_noises_has_its_closed_form(ratio: float) ->
     b, c = mpf(1), mpf(ratio)
     for reach in TRANSFORM_REACHES:
         x = mpf(reach)
-        outside = (
-            (1 + x / 2) * mp.exp(-x)
-            if b == c
-            else (mp.exp(-x) - c**2 * mp.exp(-x / c)) / (1 - c**2)
-        )
-        assert abs(
-            nc.NoiseSum([nc.Laplace(1.0), nc.Laplace(ratio)]).log_within(reach)
-            - mp.log(1 - outside)
-        ) < (CLOSE)
+        outside = (1 + x / 2) * mp.exp(-x) if b == c else (mp.exp(-x) - c**2 * mp.exp(-x / c)) / (1 - c**2)
+        assert abs(nc.NoiseSum([nc.Laplace(1.0), nc.Laplace(ratio)]).log_within(reach) - mp.log(1 - outside)) < (CLOSE)
 
 
 @pytest.mark.few(0)
@@ -292,9 +275,7 @@ def test_the_mass_within_wide_discrete_noises_has_its_closed_form(scale: int) ->
     for alpha in (1, 2, 1000, scale // 1000, scale, 30 * scale):
         outside = mp.tanh(1 / (2 * b)) ** 2 * fall**alpha / (1 - fall)
         outside *= alpha + mp.coth(1 / b) + fall / (1 - fall)
-        assert abs(
-            nc.NoiseSum([nc.DiscreteLaplace(scale)] * 2).log_within(alpha) - mp.log1p(-2 * outside)
-        ) < (CLOSE)
+        assert abs(nc.NoiseSum([nc.DiscreteLaplace(scale)] * 2).log_within(alpha) - mp.log1p(-2 * outside)) < (CLOSE)
 
 
 @pytest.mark.few(0)

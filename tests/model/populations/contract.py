@@ -125,9 +125,7 @@ class PopulationContract:
                 exact = Law(pair.first, weights)
                 expected = [float(exact.pmf(count)) for count in range(size + 1)]
                 assert side.size == size
-                assert side.law().pmf(range(size + 1)) == pytest.approx(
-                    expected, rel=1e-11, abs=1e-300
-                )
+                assert side.law().pmf(range(size + 1)) == pytest.approx(expected, rel=1e-11, abs=1e-300)
 
     @pytest.mark.parametrize("mechanism", [nc.Exact(), *NOISES], ids=named)
     def test_privacy_curve_is_exact(self, case: PopulationCase, mechanism: nc.Mechanism) -> None:
@@ -136,9 +134,7 @@ class PopulationContract:
         assert_exact_curve(curve, mechanism, case.pairs, [0.0, 0.1, 0.7, 2.0])
 
     @pytest.mark.parametrize("noise", [None, *NOISES], ids=named)
-    def test_privacy_curve_of_a_sample_is_exact(
-        self, case: PopulationCase, noise: nc.Mechanism | None
-    ) -> None:
+    def test_privacy_curve_of_a_sample_is_exact(self, case: PopulationCase, noise: nc.Mechanism | None) -> None:
         """Also where the record may not be drawn."""
         mechanism = nc.Subsample(2, noise)
         curve = nc.privacy_curve(mechanism, case.population)
@@ -147,9 +143,7 @@ class PopulationContract:
     @pytest.mark.few(12)
     @pytest.mark.parametrize("by", ESTIMATES)
     @pytest.mark.parametrize("noise", NOISES[2:], ids=named)
-    def test_errors_under_discrete_noise_are_exact(
-        self, case: PopulationCase, noise: nc.Mechanism, by: str
-    ) -> None:
+    def test_errors_under_discrete_noise_are_exact(self, case: PopulationCase, noise: nc.Mechanism, by: str) -> None:
         """The error, the improvement and the tie, over all counts and answers."""
         density = midpoints(noise)
         oracle = Oracle(case.law, case.law, density, by, case.population.size)
@@ -161,9 +155,7 @@ class PopulationContract:
 
     @pytest.mark.few(4)
     @pytest.mark.parametrize(("noise", "by"), [(NOISES[0], "mean"), (NOISES[1], "median")], ids=str)
-    def test_errors_under_continuous_noise_are_exact(
-        self, case: PopulationCase, noise: nc.Mechanism, by: str
-    ) -> None:
+    def test_errors_under_continuous_noise_are_exact(self, case: PopulationCase, noise: nc.Mechanism, by: str) -> None:
         """The error by a Riemann sum over answers, which of a smooth tail misses little."""
         density, step = midpoints(noise), mpf(1) / 8
         oracle = Oracle(case.law, case.law, density, by, case.population.size)

@@ -3,13 +3,7 @@ import pytest
 import noisycount as nc
 from tests.model.populations.contract import PopulationCase, PopulationContract
 from tests.oracles.balls import ball
-from tests.oracles.pairs import (
-    beta_binomial_pairs,
-    binomial_pairs,
-    exchangeable,
-    strata_pairs,
-    tabulated_pairs,
-)
+from tests.oracles.pairs import beta_binomial_pairs, binomial_pairs, exchangeable, strata_pairs, tabulated_pairs
 from tests.oracles.posterior import Law, beta_binomial_law, binomial_law, strata_law
 
 TABLE = [0.125, 0.0, 0.25, 0.0625, 0.5, 0.0625]
@@ -25,17 +19,9 @@ PUBLIC = [value for name in nc.__all__ if isinstance(value := getattr(nc, name),
 POPULATIONS = [one for one in PUBLIC if issubclass(one, nc.Population) and one is not nc.Population]
 CASES = [
     PopulationCase(nc.Binomial(6, 0.3), binomial_law(6, 0.3), binomial_pairs(6, 0.3)),
-    PopulationCase(
-        nc.BetaBinomial(6, 0.7, 2.5),
-        beta_binomial_law(6, 0.7, 2.5),
-        beta_binomial_pairs(6, 0.7, 2.5),
-    ),
+    PopulationCase(nc.BetaBinomial(6, 0.7, 2.5), beta_binomial_law(6, 0.7, 2.5), beta_binomial_pairs(6, 0.7, 2.5)),
     PopulationCase(nc.Tabulated(TABLE), Law(0, list(map(ball, TABLE))), tabulated_pairs(TABLE)),
-    PopulationCase(
-        nc.Strata(*GROUPS),
-        strata_law(*GROUPS),
-        [strata_pairs(*GROUPS)[group] for group in (0, 1)],
-    ),
+    PopulationCase(nc.Strata(*GROUPS), strata_law(*GROUPS), [strata_pairs(*GROUPS)[group] for group in (0, 1)]),
     PopulationCase(
         nc.Binomial(7, 0.3).given(3, 2),
         informed(binomial_law(4, 0.3), 2),

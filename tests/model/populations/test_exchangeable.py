@@ -64,9 +64,7 @@ def test_narrow_noise_on_large_beta_binomials_is_exact(
 @pytest.mark.few(2)
 @pytest.mark.parametrize("shapes", [(1e-6, 1e-6), (0.5, 0.01), (3.7, 1e6), (1e6, 1e6)])
 @pytest.mark.parametrize("scale", [20.0, 3e3])
-def test_wide_noise_on_beta_binomials_weighs_all_counts(
-    shapes: tuple[float, float], scale: float
-) -> None:
+def test_wide_noise_on_beta_binomials_weighs_all_counts(shapes: tuple[float, float], scale: float) -> None:
     """Two peaks at the ends and one at the answer may matter at once: summed in 50 digits."""
     size, answer = 8000, 2345.6
     law = beta_binomial_law(size, *shapes)
@@ -97,9 +95,7 @@ def test_neighbours_weigh_counts_by_their_records(population: nc.Population, law
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("population", "law"), EXCHANGEABLE)
 @given(data=st.data())
-def test_known_records_follow_bayes_theorem(
-    population: nc.Population, law: Law, data: st.DataObject
-) -> None:
+def test_known_records_follow_bayes_theorem(population: nc.Population, law: Law, data: st.DataObject) -> None:
     """`given` weighs each count by the hypergeometric probability of what is known."""
     known = data.draw(st.integers(0, population.records))
     positives = data.draw(st.integers(0, known))
@@ -141,9 +137,7 @@ def test_the_worst_adversary_tries_every_count() -> None:
     assert len(pairs) == 3
 
 
-@pytest.mark.parametrize(
-    "population", [nc.Binomial(9, 0.0), nc.Binomial(9, 1.0), nc.Tabulated([1, 0, 0])]
-)
+@pytest.mark.parametrize("population", [nc.Binomial(9, 0.0), nc.Binomial(9, 1.0), nc.Tabulated([1, 0, 0])])
 def test_a_certain_property_has_no_neighbours(population: nc.Population) -> None:
     """If no record, or every one, satisfies it, none can be the other way."""
     with pytest.raises(ValueError, match=r"^population must leave the property uncertain, got "):
@@ -152,9 +146,7 @@ def test_a_certain_property_has_no_neighbours(population: nc.Population) -> None
 
 def test_known_has_no_law_of_the_count() -> None:
     """It assumes nothing about the last record, and the refusal says what to use."""
-    with pytest.raises(
-        ValueError, match=r"^population must give the count a law, .*: use Binomial"
-    ):
+    with pytest.raises(ValueError, match=r"^population must give the count a law, .*: use Binomial"):
         nc.posterior(5, nc.Known(10, 4), nc.Laplace(2))
     with pytest.raises(ValueError, match=r"^known must be 0 for Known"):
         nc.Known(10, 4).given(1, 1)

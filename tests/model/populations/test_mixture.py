@@ -44,16 +44,11 @@ class Broken(TwoRates):
 def mixed_law(size: int, low: float, high: float, share: float) -> Law:
     """The same law in 50 digits."""
     first, second = binomial_law(size, low).weights, binomial_law(size, high).weights
-    return Law(
-        0, [(1 - ball(share)) * a + ball(share) * b for a, b in zip(first, second, strict=True)]
-    )
+    return Law(0, [(1 - ball(share)) * a + ball(share) * b for a, b in zip(first, second, strict=True)])
 
 
 PARAMETERS = [(6, 0.15, 0.8, 0.3), (9, 1e-3, 0.5, 0.01)]
-CASES = [
-    PopulationCase(TwoRates(*some), mixed_law(*some), [exchangeable(mixed_law(*some))])
-    for some in PARAMETERS
-]
+CASES = [PopulationCase(TwoRates(*some), mixed_law(*some), [exchangeable(mixed_law(*some))]) for some in PARAMETERS]
 
 
 class TestMixture(PopulationContract):
@@ -66,9 +61,7 @@ def test_a_wide_mixture_is_served() -> None:
     """Two peaks far apart: the noise tells which, and the curve is that of dependent records."""
     population = TwoRates(2000, 0.2, 0.6, 0.5)
     told = nc.posterior(1150.0, population, nc.Laplace(30))
-    assert told.mean == pytest.approx(
-        nc.posterior(1150.0, nc.Binomial(2000, 0.6), nc.Laplace(30)).mean
-    )
+    assert told.mean == pytest.approx(nc.posterior(1150.0, nc.Binomial(2000, 0.6), nc.Laplace(30)).mean)
     curve = nc.privacy_curve(nc.Laplace(30), population)
     lower, upper = curve.bracket(0.1)
     assert 0.1 < lower <= upper < 1

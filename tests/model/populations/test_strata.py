@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from mpmath import binomial, log, mp, mpf
 
 import noisycount as nc
-from noisycount.model.populations.binomial_sums import (
-    Kinds,
-    deep_sum_of_binomials,
-    sum_of_binomials,
-)
+from noisycount.model.populations.binomial_sums import Kinds, deep_sum_of_binomials, sum_of_binomials
 from tests.layers import examples
 from tests.oracles.posterior import (
     Law,
@@ -247,6 +243,4 @@ def test_probabilities_keep_their_digits_to_the_ends(sizes: list[int], rates: li
     assert logs[0] < -690 or first == 0
     assert logs[-1] < -690 or last == sum(sizes)
     for place in np.linspace(0, logs.size - 1, 25).astype(int).tolist():
-        assert logs[place] == pytest.approx(
-            float(exact_logs(sizes, rates, first + place)), rel=2e-14, abs=1e-12
-        )
+        assert logs[place] == pytest.approx(float(exact_logs(sizes, rates, first + place)), rel=2e-14, abs=1e-12)

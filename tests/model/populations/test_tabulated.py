@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 import noisycount as nc
-from tests.oracles.posterior import (
-    Law,
-    assert_exact,
-    gaussian_likelihood,
-    laplace_likelihood,
-    reweighted,
-)
+from tests.oracles.posterior import Law, assert_exact, gaussian_likelihood, laplace_likelihood, reweighted
 
 
 @given(weights=st.lists(st.integers(0, 10**15), min_size=1, max_size=50).filter(any))

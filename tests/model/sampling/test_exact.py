@@ -82,14 +82,10 @@ def laplace_mass(value: int, scale: Fraction, unit: int) -> Polynomial:
 def gaussian_mass(value: int, scale: Fraction, unit: int) -> Polynomial:
     """P[the first try gives the value]: e^(−z²/(2·scale²)) times what does not depend on z."""
     square = (value * scale.denominator) ** 2 + scale.numerator**2
-    return laplace_mass(0, scale, unit) * Polynomial.power(
-        square * unit // (2 * scale.numerator**2)
-    )
+    return laplace_mass(0, scale, unit) * Polynomial.power(square * unit // (2 * scale.numerator**2))
 
 
-def assert_equal_rationals(
-    masses: dict[object, Polynomial], mass: Callable[[int], Polynomial], reach: int
-) -> None:
+def assert_equal_rationals(masses: dict[object, Polynomial], mass: Callable[[int], Polynomial], reach: int) -> None:
     """Each outcome within reach, both signs, has exactly the stated polynomial."""
     for value in range(-reach, reach + 1):
         assert masses[value] == mass(value)
@@ -106,9 +102,7 @@ def test_single_laplace_draws_are_exact(scale: Fraction) -> None:
     """Every path of up to four whole units, as polynomials in e^(−1/n)."""
     unit = scale.numerator
     masses = first_tries(lambda script: discrete_laplace(scale, script), unit, longest=8)
-    assert_equal_rationals(
-        masses, lambda value: laplace_mass(value, scale, unit), max(1, reach_of(scale, 4))
-    )
+    assert_equal_rationals(masses, lambda value: laplace_mass(value, scale, unit), max(1, reach_of(scale, 4)))
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -116,9 +110,7 @@ def test_bulk_laplace_draws_are_exact(scale: Fraction, in_bulk: Callable[..., Dr
     """The same polynomials as one by one."""
     unit = scale.numerator
     masses = first_tries(in_bulk(_laplace, scale), unit, longest=8)
-    assert_equal_rationals(
-        masses, lambda value: laplace_mass(value, scale, unit), max(1, reach_of(scale, 4))
-    )
+    assert_equal_rationals(masses, lambda value: laplace_mass(value, scale, unit), max(1, reach_of(scale, 4)))
 
 
 @pytest.mark.usefixtures("_scripted")
@@ -127,9 +119,7 @@ def test_single_gaussian_draws_are_exact(scale: Fraction) -> None:
     """Every path of up to three whole units, as polynomials in e^(−1/(2n²))."""
     unit = 2 * scale.numerator**2
     masses = first_tries(lambda script: discrete_gaussian(scale, script), unit, longest=8)
-    assert_equal_rationals(
-        masses, lambda value: gaussian_mass(value, scale, unit), max(1, reach_of(scale, 3))
-    )
+    assert_equal_rationals(masses, lambda value: gaussian_mass(value, scale, unit), max(1, reach_of(scale, 3)))
 
 
 @pytest.mark.few(0)
@@ -138,9 +128,7 @@ def test_bulk_gaussian_draws_are_exact(scale: Fraction, in_bulk: Callable[..., D
     """The same polynomials as one by one."""
     unit = 2 * scale.numerator**2
     masses = first_tries(in_bulk(_gaussian, scale), unit, longest=16)
-    assert_equal_rationals(
-        masses, lambda value: gaussian_mass(value, scale, unit), max(1, reach_of(scale, 3))
-    )
+    assert_equal_rationals(masses, lambda value: gaussian_mass(value, scale, unit), max(1, reach_of(scale, 3)))
 
 
 @pytest.mark.usefixtures("_scripted")
@@ -174,9 +162,7 @@ class Stopping:
 
 
 @pytest.mark.parametrize(("part", "units"), [(1, 1), (1, 3), (2, 3), (4, 5)])
-def test_bulk_exponentials_are_exact_as_rationals(
-    part: int, units: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bulk_exponentials_are_exact_as_rationals(part: int, units: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """P[stops at trial k] is γ^(k−1)/(k−1)! − γ^k/k!, whose odd terms add up to e^−γ."""
     power, factorial = Fraction(1), 1
     for fails_at in range(1, 12):
@@ -190,9 +176,7 @@ def test_bulk_exponentials_are_exact_as_rationals(
 
 
 @pytest.mark.parametrize(("part", "units"), [(1, 1), (1, 3), (2, 3), (4, 5)])
-def test_bulk_half_squares_are_exact_as_rationals(
-    part: int, units: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bulk_half_squares_are_exact_as_rationals(part: int, units: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with γ = (part/units)²/2: a trial succeeds where both of its comparisons do."""
     gamma = Fraction(part * part, 2 * units * units)
     for fails_at in range(1, 8):
@@ -244,20 +228,15 @@ def test_wide_bulk_integers_are_uniform(bound: int) -> None:
         assert fair.tolist() == [value < bound for value in values.tolist()]
 
 
-@pytest.mark.parametrize(
-    ("scale", "power"), [(0.75, -41), (1.0, -40), (10.0, -37), (1024.0, -30), (2.0**40, 0)]
-)
-def test_the_grid_of_continuous_answers_is_a_power_of_2_of_the_scale_alone(
-    scale: float, power: int
-) -> None:
+@pytest.mark.parametrize(("scale", "power"), [(0.75, -41), (1.0, -40), (10.0, -37), (1024.0, -30), (2.0**40, 0)])
+def test_the_grid_of_continuous_answers_is_a_power_of_2_of_the_scale_alone(scale: float, power: int) -> None:
     """2^(⌊log2 scale⌋ − 40), and never wider than a record."""
     assert public_grid(scale) == Fraction(2) ** power
     assert public_grid(scale * 2.0**50) == 1
 
 
 @pytest.mark.parametrize(
-    "scale",
-    [Fraction(2**60 + 1, 1025), Fraction(10**17 + 1, 70), Fraction(12345678901234567, 2**60)],
+    "scale", [Fraction(2**60 + 1, 1025), Fraction(10**17 + 1, 70), Fraction(12345678901234567, 2**60)]
 )
 def test_a_scale_of_large_terms_is_rounded_up(scale: Fraction) -> None:
     """More noise than was asked for costs no privacy; by less than one part in 2^51."""
@@ -282,9 +261,7 @@ def test_both_ends_of_the_range_of_scales_are_scales(noise: type[nc.Laplace]) ->
             noise(scale)
 
 
-@pytest.mark.parametrize(
-    "value", ["0.1", "1/10", " .1 ", "1e-1", Decimal("0.1"), 0.1, Fraction(1, 10)]
-)
+@pytest.mark.parametrize("value", ["0.1", "1/10", " .1 ", "1e-1", Decimal("0.1"), 0.1, Fraction(1, 10)])
 def test_a_price_may_be_written_in_any_way(value: str | float | Decimal | Fraction) -> None:
     """A text, a decimal, a float as it shows, or a rational: one tenth."""
     assert price_as_written(value, "epsilon") == Fraction(1, 10)

@@ -133,9 +133,7 @@ def scripted_below(monkeypatch: pytest.MonkeyPatch) -> Callable[[Script], None]:
     """Makes the bulk integers of one lane choices of a script."""
 
     def use(script: Script) -> None:
-        monkeypatch.setattr(
-            many, "_below", lambda bound, _size, _entropy: Lane(script.below(bound))
-        )
+        monkeypatch.setattr(many, "_below", lambda bound, _size, _entropy: Lane(script.below(bound)))
 
     return use
 
@@ -146,9 +144,7 @@ def no_entropy(size: int) -> bytes:
 
 
 @pytest.mark.parametrize(("part", "units"), [(0, 1), (0, 3), (1, 2), (2, 3), (1, 5)])
-def test_bulk_half_squares_are_exact(
-    scripted_below: Callable[[Script], None], part: int, units: int
-) -> None:
+def test_bulk_half_squares_are_exact(scripted_below: Callable[[Script], None], part: int, units: int) -> None:
     """The enumerated mass is e^(−(part/units)²/2)."""
 
     def draw(script: Script) -> bool:
@@ -160,9 +156,7 @@ def test_bulk_half_squares_are_exact(
 
 
 @pytest.mark.parametrize(("part", "units", "power"), [(1, 2, 0), (1, 2, 1), (1, 2, 4), (2, 3, 2)])
-def test_bulk_powers_are_exact(
-    scripted_below: Callable[[Script], None], part: int, units: int, power: int
-) -> None:
+def test_bulk_powers_are_exact(scripted_below: Callable[[Script], None], part: int, units: int, power: int) -> None:
     """The enumerated mass is e^(−power·part/units)."""
 
     def draw(script: Script) -> bool:
@@ -213,10 +207,7 @@ def test_bulk_draws_of_the_smallest_scale_are_zero() -> None:
 
 def test_bulk_draws_come_from_the_entropy_that_is_given() -> None:
     """The same bytes give the same draws: no other randomness takes part."""
-    first, again = (
-        discrete_gaussian_array(Fraction(7, 3), 1000, np.random.default_rng(7).bytes)
-        for _ in range(2)
-    )
+    first, again = (discrete_gaussian_array(Fraction(7, 3), 1000, np.random.default_rng(7).bytes) for _ in range(2))
     assert np.array_equal(first, again)
 
 

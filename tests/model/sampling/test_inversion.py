@@ -81,9 +81,7 @@ def test_edges_take_as_many_digits_as_they_need(law: Law, monkeypatch: pytest.Mo
     assert law.edges(31) == edges
 
 
-@pytest.mark.parametrize(
-    "power", [Fraction(0), Fraction(1, 10**9), Fraction(1, 3), Fraction(1), Fraction(700, 3)]
-)
+@pytest.mark.parametrize("power", [Fraction(0), Fraction(1, 10**9), Fraction(1, 3), Fraction(1), Fraction(700, 3)])
 def test_an_exponential_lies_between_its_bounds(power: Fraction) -> None:
     """They are two units apart at most."""
     low, high = exponential(power, 200)

@@ -15,22 +15,11 @@ from mpmath import mp, mpf
 
 import noisycount as nc
 from noisycount.model.sampling import scalar as sampler
-from noisycount.model.sampling.scalar import (
-    RandomIntegers,
-    bernoulli_exp,
-    discrete_laplace,
-    rounded_laplace,
-)
+from noisycount.model.sampling.scalar import RandomIntegers, bernoulli_exp, discrete_laplace, rounded_laplace
 from noisycount.model.sampling.scales import public_grid
 from noisycount.model.sampling.vectors import _below_by_product, discrete_laplace_array
 from tests.oracles.chi_square import chi_square_p_value
-from tests.oracles.enumeration import (
-    Script,
-    ScriptOfIntegers,
-    bracket,
-    enumerated,
-    scripted_exponential,
-)
+from tests.oracles.enumeration import Script, ScriptOfIntegers, bracket, enumerated, scripted_exponential
 
 SCALES = [
     Fraction(1, 2),
@@ -102,9 +91,7 @@ def test_bernoulli_exp_is_exact_as_rationals(gamma: Fraction) -> None:
 def test_bernoulli_exp_splits_off_whole_units(gamma: Fraction) -> None:
     """A γ above 1 is the chance of no comparison: all integers are drawn, and the mass is e^−γ."""
     masses, undecided = enumerated(
-        lambda integers: bernoulli_exp(gamma.numerator, gamma.denominator, integers),
-        ScriptOfIntegers,
-        1e-5,
+        lambda integers: bernoulli_exp(gamma.numerator, gamma.denominator, integers), ScriptOfIntegers, 1e-5
     )
     assert undecided < Fraction(1, 100)
     low, high = bracket(masses[True], undecided)
@@ -118,9 +105,7 @@ SMALL_SCALES = [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2)]
 @pytest.mark.parametrize("scale", SMALL_SCALES)
 def test_small_scales_agree_with_the_enumerated_random_bits(scale: Fraction) -> None:
     """Every probability lies between the decided mass and the decided plus the undecided mass."""
-    masses, undecided = enumerated(
-        lambda integers: discrete_laplace(scale, integers), ScriptOfIntegers, 1e-5
-    )
+    masses, undecided = enumerated(lambda integers: discrete_laplace(scale, integers), ScriptOfIntegers, 1e-5)
     assert undecided < Fraction(1, 4)
     for value in range(-6, 7):
         low, high = bracket(masses[value], undecided)
@@ -139,9 +124,7 @@ def _scripted_exponentials(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("scale", [*SMALL_SCALES, Fraction(7, 3), Fraction(5)])
 def test_small_scales_are_exact_by_enumerating_every_choice(scale: Fraction) -> None:
     """The decided mass reaches each probability and never exceeds it."""
-    masses, undecided = enumerated(
-        lambda integers: discrete_laplace(scale, integers), ScriptOfIntegers, 2e-6
-    )
+    masses, undecided = enumerated(lambda integers: discrete_laplace(scale, integers), ScriptOfIntegers, 2e-6)
     assert undecided < Fraction(1, 20)
     for value in range(-8, 9):
         low, high = bracket(masses[value], undecided)
@@ -151,9 +134,7 @@ def test_small_scales_are_exact_by_enumerating_every_choice(scale: Fraction) -> 
 @pytest.mark.usefixtures("_scripted_exponentials")
 def test_rounded_laplace_is_exact_by_enumerating_every_choice() -> None:
     """P[|Z| >= j] = e^(−(j − 1/2)/scale) within the undecided mass."""
-    masses, undecided = enumerated(
-        lambda integers: rounded_laplace(Fraction(3, 2), integers), ScriptOfIntegers, 1e-5
-    )
+    masses, undecided = enumerated(lambda integers: rounded_laplace(Fraction(3, 2), integers), ScriptOfIntegers, 1e-5)
     assert undecided < Fraction(1, 200)
     for size in range(1, 8):
         tail = sum((m for value, m in masses.items() if abs(value) >= size), Fraction(0))
@@ -164,9 +145,7 @@ def test_rounded_laplace_is_exact_by_enumerating_every_choice() -> None:
 @pytest.mark.usefixtures("_scripted_exponentials")
 def test_enumeration_refuses_a_scale_a_hundredth_off() -> None:
     """The bracket of the enumeration is narrow enough to refuse a scale that is 1 % off."""
-    masses, undecided = enumerated(
-        lambda integers: discrete_laplace(Fraction(1, 2), integers), ScriptOfIntegers, 1e-5
-    )
+    masses, undecided = enumerated(lambda integers: discrete_laplace(Fraction(1, 2), integers), ScriptOfIntegers, 1e-5)
     low, high = bracket(masses[0], undecided)
     assert not low <= probability(0, Fraction(101, 200)) <= high
 

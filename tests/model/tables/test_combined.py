@@ -18,9 +18,7 @@ def grid(*sizes: int) -> np.ndarray:
     return np.indices(sizes).reshape(len(sizes), -1).T.astype(np.int32)
 
 
-def with_margins(
-    codes: np.ndarray, margins: list[tuple[str, ...]], *, has_other: bool = False
-) -> Levels:
+def with_margins(codes: np.ndarray, margins: list[tuple[str, ...]], *, has_other: bool = False) -> Levels:
     """A table and its margins."""
     names = NAMES[: codes.shape[1]]
     return (
@@ -68,8 +66,7 @@ def test_estimates_are_those_of_least_squares(levels: Levels, seed: int) -> None
     """By dense matrices, for margins that nest or cross, for cells that lack, and other."""
     answers, variances = drawn(levels, seed)
     told = sum(
-        matrix(level).T @ answer / variance
-        for level, answer, variance in zip(levels, answers, variances, strict=True)
+        matrix(level).T @ answer / variance for level, answer, variance in zip(levels, answers, variances, strict=True)
     )
     cells = covariance(levels, variances) @ told
     found = combined(levels, answers, variances)
@@ -136,18 +133,13 @@ def test_the_error_of_2048_prefix_sums_is_an_eighth() -> None:
 
 @pytest.mark.few(0)
 @pytest.mark.parametrize(
-    "levels",
-    [with_ranges(10**6), with_margins(grid(100, 100, 100), MARGINS)],
-    ids=["ranges", "margins"],
+    "levels", [with_ranges(10**6), with_margins(grid(100, 100, 100), MARGINS)], ids=["ranges", "margins"]
 )
 def test_a_million_cells_are_combined(levels: Levels) -> None:
     """They fit each other, and the noise of the cells shrinks as it should."""
     generator = np.random.default_rng(14)
     true = generator.poisson(30, 10**6)
-    answers = [
-        np.bincount(level.of_cell, true, level.size) + generator.normal(0, 3, level.size)
-        for level in levels
-    ]
+    answers = [np.bincount(level.of_cell, true, level.size) + generator.normal(0, 3, level.size) for level in levels]
     found = combined(levels, answers, [9.0] * len(levels))
     for level, estimate in zip(levels, found, strict=True):
         sums = np.bincount(level.of_cell, found[0], level.size)

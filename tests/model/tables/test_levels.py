@@ -3,15 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.model.tables.levels import (
-    TOTAL,
-    Codes,
-    Level,
-    cell_level,
-    margin_levels,
-    range_bounds,
-    range_levels,
-)
+from noisycount.model.tables.levels import TOTAL, Codes, Level, cell_level, margin_levels, range_bounds, range_levels
 
 NAMES = ("town", "sex", "age")
 
@@ -24,9 +16,7 @@ def cells(draw: st.DrawFn) -> Codes:
 
 
 @given(codes=cells(), margin=st.sets(st.sampled_from(NAMES), max_size=2), has_other=st.booleans())
-def test_a_margin_has_a_node_for_each_combination_in_order(
-    *, codes: Codes, margin: set[str], has_other: bool
-) -> None:
+def test_a_margin_has_a_node_for_each_combination_in_order(*, codes: Codes, margin: set[str], has_other: bool) -> None:
     """Each cell lies in the node of its own keys; nodes are sorted by the places of their keys."""
     kept = [part for part, name in enumerate(NAMES) if name in margin]
     (level,) = margin_levels(codes, NAMES, [tuple(margin)], has_other=has_other)

@@ -31,14 +31,11 @@ def marginal(sizes: tuple[int, ...], margin: Margin) -> np.ndarray:
     return matrix
 
 
-def combined_errors(
-    sizes: tuple[int, ...], margins: list[Margin], precisions: dict[Margin, float]
-) -> list[float]:
+def combined_errors(sizes: tuple[int, ...], margins: list[Margin], precisions: dict[Margin, float]) -> list[float]:
     """The root mean squared errors of margins by generalised least squares, dense, at cost 1."""
     cost = sum(precisions.values())
     told = sum(
-        precision / cost * (marginal(sizes, one).T @ marginal(sizes, one))
-        for one, precision in precisions.items()
+        precision / cost * (marginal(sizes, one).T @ marginal(sizes, one)) for one, precision in precisions.items()
     )
     covariance = np.linalg.pinv(told)
     return [
@@ -48,12 +45,9 @@ def combined_errors(
 
 
 @pytest.mark.parametrize(
-    ("sizes", "kept"),
-    [((5,), [(0,), ()]), ((4, 3), [(0, 1), (0,), ()]), ((3, 2, 4), [(0, 1, 2), (0, 1), (2,), ()])],
+    ("sizes", "kept"), [((5,), [(0,), ()]), ((4, 3), [(0, 1), (0,), ()]), ((3, 2, 4), [(0, 1, 2), (0, 1), (2,), ()])]
 )
-def test_whole_margins_with_those_precisions_are_as_good(
-    sizes: tuple[int, ...], kept: list[tuple[int, ...]]
-) -> None:
+def test_whole_margins_with_those_precisions_are_as_good(sizes: tuple[int, ...], kept: list[tuple[int, ...]]) -> None:
     """By dense least squares: the errors of every margin are those of the residual plan."""
     margins = [frozenset(margin) for margin in kept]
     precisions = residual_precisions(sizes, margins)

@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 
 from noisycount import DiscreteGaussian, DiscreteLaplace
 from noisycount.model.noises.additive import DiscreteNoise
-from noisycount.model.tables.combined import (
-    Margin,
-    lattice,
-    margin_errors,
-    prefix_errors,
-    residual_errors,
-    rows,
-)
+from noisycount.model.tables.combined import Margin, lattice, margin_errors, prefix_errors, residual_errors, rows
 from noisycount.model.tables.levels import Level, cell_level, margin_levels, range_levels, shares
 
 NOISES = [DiscreteLaplace, DiscreteGaussian]
@@ -30,12 +23,9 @@ def keyed(size: int) -> Level:
 
 
 @given(
-    st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 50)), min_size=1, max_size=300),
-    st.sampled_from(NOISES),
+    st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 50)), min_size=1, max_size=300), st.sampled_from(NOISES)
 )
-def test_shares_are_readable_positive_and_sum_to_one(
-    rows: list[tuple[int, int]], noise: type[DiscreteNoise]
-) -> None:
+def test_shares_are_readable_positive_and_sum_to_one(rows: list[tuple[int, int]], noise: type[DiscreteNoise]) -> None:
     """Whatever the levels are: multiples of 1/1000, or finer where there are many."""
     found = shares([keyed(size) for size, _ in rows], [moves for _, moves in rows], noise)
     assert sum(found) == 1
@@ -103,12 +93,9 @@ def test_combined_rows_are_near_the_least_error_that_there_is() -> None:
     for sizes, margins in some_tables(14):
         counts = np.array([rows(sizes, margin) for margin in margins])
         found = shares([keyed(int(count)) for count in counts], [1] * counts.size, DiscreteGaussian)
-        told = dict(
-            zip(margins, (float(s) / n for s, n in zip(found, counts, strict=True)), strict=True)
-        )
+        told = dict(zip(margins, (float(s) / n for s, n in zip(found, counts, strict=True)), strict=True))
         precisions = {
-            one: math.fsum(each for margin, each in told.items() if margin >= one)
-            for one in lattice(margins)
+            one: math.fsum(each for margin, each in told.items() if margin >= one) for one in lattice(margins)
         }
         ours, least = (
             math.sqrt(counts @ np.square(list(errors.values())))
@@ -133,8 +120,7 @@ def test_shares_of_ranges_are_near_the_best_for_sums_up_to_a_cell(height: int) -
     levels = (cell_level(np.zeros((cells, 1), dtype=np.int32), ["age"]), *range_levels(cells))
     ours = np.array(shares(levels, [1] * len(levels), DiscreteGaussian), dtype=np.float64)
     found, least = (
-        math.sqrt(np.mean(np.square(prefix_errors(cells, (parts.sum() / parts).tolist()))))
-        for parts in (ours, best)
+        math.sqrt(np.mean(np.square(prefix_errors(cells, (parts.sum() / parts).tolist())))) for parts in (ours, best)
     )
     assert least <= found <= 1.003 * least
     for moved in (0.9 * best + 0.1 * ours, best * np.linspace(0.95, 1.05, best.size)):

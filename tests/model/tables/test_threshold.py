@@ -38,10 +38,7 @@ GROUPS = [1, 3, 1000]
 def gaussian_tails(scale: Fraction) -> list[mpf]:
     """P[Z >= z] for z = 0, 1, ... by summation."""
     reach = math.ceil(25 * scale) + 3
-    masses = [
-        mp.exp(-mpf(z * z) / (2 * mpf(scale.numerator) ** 2) * scale.denominator**2)
-        for z in range(reach)
-    ]
+    masses = [mp.exp(-mpf(z * z) / (2 * mpf(scale.numerator) ** 2) * scale.denominator**2) for z in range(reach)]
     whole = 2 * mp.fsum(masses) - 1
     sums, tails = mpf(0), []
     for mass in reversed(masses):
@@ -83,9 +80,7 @@ def test_the_threshold_is_the_smallest(noise: DiscreteNoise, delta: Fraction, gr
 
 @pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
-def test_the_delta_of_a_threshold_is_never_below_the_truth(
-    noise: DiscreteNoise, groups: int
-) -> None:
+def test_the_delta_of_a_threshold_is_never_below_the_truth(noise: DiscreteNoise, groups: int) -> None:
     """And above it by less than 2e-10 of it."""
     scale = float(noise.scale)
     for place in {1, 2, 3, *(1 + math.ceil(scale * times) for times in (0.5, 1, 3, 10))}:
@@ -97,9 +92,7 @@ def test_the_delta_of_a_threshold_is_never_below_the_truth(
 
 @pytest.mark.parametrize("confidence", [0.1, 0.5, 0.95, 0.999])
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
-def test_the_count_that_surely_appears_is_the_smallest(
-    noise: DiscreteNoise, confidence: float
-) -> None:
+def test_the_count_that_surely_appears_is_the_smallest(noise: DiscreteNoise, confidence: float) -> None:
     """It reaches the threshold with the confidence, and one less does not."""
     place = threshold(noise, Fraction(1, 10**6), 1)
     count = surely_shown(noise, place, confidence)
@@ -110,11 +103,7 @@ def test_the_count_that_surely_appears_is_the_smallest(
 def test_a_strict_tail_is_too_small() -> None:
     """P[Z > T − 1], as some peers have it, understates δ by e^(1/scale): T is one too low."""
     noise, delta = DiscreteLaplace(1), Fraction(1, 10**6)
-    strict = next(
-        place
-        for place in range(1, 99)
-        if tail(noise, place) <= mpf(delta.numerator) / delta.denominator
-    )
+    strict = next(place for place in range(1, 99) if tail(noise, place) <= mpf(delta.numerator) / delta.denominator)
     right = threshold(noise, delta, 1)
     assert strict == right - 1
     assert chance(noise, strict, 1) > delta
@@ -132,9 +121,7 @@ def outcomes(noise: DiscreteNoise, counts: list[int], place: int) -> np.ndarray:
         one = np.zeros(REACH + 1)
         one[0] = 1
         if count:
-            shown = np.array(
-                [float(tail(noise, z - count)) for z in range(place, place + REACH + 1)]
-            )
+            shown = np.array([float(tail(noise, z - count)) for z in range(place, place + REACH + 1)])
             one[1:] = shown[:-1] - shown[1:]
             one[0] = 1 - shown[0]
         law = np.multiply.outer(law, one).ravel()
@@ -159,9 +146,7 @@ def moves(groups: int, *, replaced: bool) -> list[tuple[list[int], list[int]]]:
 @pytest.mark.parametrize("replaced", [False, True])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("place", [1, 2, 5])
-def test_no_unit_shows_more_than_epsilon_and_delta(
-    place: int, groups: int, *, replaced: bool
-) -> None:
+def test_no_unit_shows_more_than_epsilon_and_delta(place: int, groups: int, *, replaced: bool) -> None:
     """The exact joint laws of all that is shown, for every move; a key of one's own reaches δ."""
     noise = DiscreteLaplace(Fraction(3, 2))
     epsilon = (2 if replaced else 1) * groups / float(noise.scale)

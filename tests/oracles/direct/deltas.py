@@ -33,9 +33,7 @@ def discrete_delta(pair: tuple[Reals, Reals], epsilon: float) -> float:
     """δ of an answer that is a count."""
     plus, minus = pair
     up = math.exp(epsilon)
-    return float(
-        max(np.maximum(0, plus - up * minus).sum(), np.maximum(0, minus - up * plus).sum())
-    )
+    return float(max(np.maximum(0, plus - up * minus).sum(), np.maximum(0, minus - up * plus).sum()))
 
 
 def density(kind: str, errors: Reals) -> Reals:
@@ -45,9 +43,7 @@ def density(kind: str, errors: Reals) -> Reals:
     return np.exp(-errors * errors / 2) / math.sqrt(2 * math.pi)
 
 
-def noisy_delta(
-    pair: tuple[Reals, Reals], kind: str, scale: float, epsilon: float = 0.01, step: float = 0.05
-) -> float:
+def noisy_delta(pair: tuple[Reals, Reals], kind: str, scale: float, epsilon: float = 0.01, step: float = 0.05) -> float:
     """δ of a count with "Laplace" or "Gaussian" noise, from the densities at cells' middles."""
     plus, minus = pair
     shown = np.flatnonzero(plus + minus > 1e-16)
@@ -58,12 +54,7 @@ def noisy_delta(
         both += np.outer([plus[count], minus[count]], density(kind, (answers - count) / scale))
     both /= scale
     up, width = math.exp(epsilon), answers[1] - answers[0]
-    return float(
-        width
-        * max(
-            np.maximum(0, both[0] - up * both[1]).sum(), np.maximum(0, both[1] - up * both[0]).sum()
-        )
-    )
+    return float(width * max(np.maximum(0, both[0] - up * both[1]).sum(), np.maximum(0, both[1] - up * both[0]).sum()))
 
 
 def known_delta(kind: str, scale: float, epsilon: float = 0.01) -> float:

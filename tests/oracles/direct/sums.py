@@ -7,9 +7,7 @@ from scipy.stats import binom
 Reals = NDArray[np.float64]
 
 
-def metrics(
-    size: int, rate: float, epsilon: float, by: str, assumed: Reals | None = None
-) -> tuple[float, float]:
+def metrics(size: int, rate: float, epsilon: float, by: str, assumed: Reals | None = None) -> tuple[float, float]:
     """The average error, eq. (12), and the probability of a smaller error, eq. (13).
 
     The law of count and answer is summed over all counts and the middles of narrow cells of
@@ -34,9 +32,7 @@ def metrics(
     return error, improved
 
 
-def estimates(
-    answers: Reals, weights: Reals, counts: NDArray[np.int64], by: str, size: int
-) -> Reals:
+def estimates(answers: Reals, weights: Reals, counts: NDArray[np.int64], by: str, size: int) -> Reals:
     """What is estimated from each answer, eq. (11) for the mean."""
     if by == "answer":
         return answers

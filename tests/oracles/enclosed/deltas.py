@@ -46,9 +46,7 @@ def _delta(mechanism: nc.Mechanism, outsider: Outsider, epsilon: float) -> arb:
     return best
 
 
-def told_pairs(
-    mechanism: nc.Mechanism, outsider: Outsider
-) -> tuple[nc.Mechanism | None, list[EnclosedPair]]:
+def told_pairs(mechanism: nc.Mechanism, outsider: Outsider) -> tuple[nc.Mechanism | None, list[EnclosedPair]]:
     """The noise, and the laws of what it is added to; None: there is no noise."""
     pairs, noise = outsider.pairs(), mechanism
     if isinstance(mechanism, nc.Subsample):
@@ -179,9 +177,7 @@ def _gaussian(scale: arb) -> tuple[Callable[[arb], arb], Callable[[arb], arb]]:
     )
 
 
-def _laplace_and_gaussian(
-    rate: arb, variance: arb
-) -> tuple[Callable[[arb], arb], Callable[[arb], arb]]:
+def _laplace_and_gaussian(rate: arb, variance: arb) -> tuple[Callable[[arb], arb], Callable[[arb], arb]]:
     """The density and the tail of Laplace noise, with Gaussian noise of that variance added."""
     if variance == 0:
         return (
@@ -226,9 +222,7 @@ def _beyond_threshold(weights: list[arb], law: ContinuousLaw) -> arb:
     if difference(high) <= 0:
         return arb(0)
     if not difference(high) > 0:
-        return arb(0).union(
-            sum((w * law.exceedance(high - k) for k, w in enumerate(weights)), arb(0))
-        )
+        return arb(0).union(sum((w * law.exceedance(high - k) for k, w in enumerate(weights)), arb(0)))
     for _ in range(STEPS):
         middle = ((low + high) / 2).mid()
         at_middle = difference(middle)

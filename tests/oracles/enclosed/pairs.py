@@ -101,12 +101,7 @@ def sampled(pair: EnclosedPair, records: int, sample_size: int) -> EnclosedPair:
             count = pair.first + place
             low, high = max(0, sample_size - records + count), min(count, sample_size)
             for s in range(low, high + 1):
-                law[s] += (
-                    weight
-                    * arb.bin_uiui(count, s)
-                    * arb.bin_uiui(records - count, sample_size - s)
-                    / ways
-                )
+                law[s] += weight * arb.bin_uiui(count, s) * arb.bin_uiui(records - count, sample_size - s) / ways
         laws.append(law)
     return EnclosedPair(0, *laws)
 

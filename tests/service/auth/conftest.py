@@ -69,10 +69,7 @@ def served(here: Path) -> Iterator[Served]:
     try:
         made = application(state)
         auth = replace(
-            Auth.of(configuration),
-            sessions=Sessions(clock),
-            attempts=Attempts(clock),
-            login_form=LoginForm(clock),
+            Auth.of(configuration), sessions=Sessions(clock), attempts=Attempts(clock), login_form=LoginForm(clock)
         )
         made.state.auth = auth
         add_probes(made)

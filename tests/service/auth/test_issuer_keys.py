@@ -85,9 +85,7 @@ def test_a_key_that_the_issuer_took_back_is_not_taken(web: Web, clock: Clock) ->
 
 
 @pytest.mark.parametrize("failure", [OSError("down"), b"", b"[]", b'{"keys": 1}', b'{"keys": []}'])
-def test_an_issuer_that_fails_is_trusted_for_a_day(
-    web: Web, clock: Clock, failure: bytes | Exception
-) -> None:
+def test_an_issuer_that_fails_is_trusted_for_a_day(web: Web, clock: Clock, failure: bytes | Exception) -> None:
     """Its keys stay as they are for so long; then no token can be checked, and none is taken."""
     keys = IssuerKeys(config_of(ADDRESS), web, clock)
     assert keys.key("k1") is not None

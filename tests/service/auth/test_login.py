@@ -304,9 +304,7 @@ def test_a_form_from_elsewhere_is_refused(served: Served, headers: dict[str, str
     assert is_forged(client.post("/v1/probe", data=fields, headers=headers))
 
 
-@pytest.mark.parametrize(
-    "headers", [FROM_HERE, {"Origin": "null", "Sec-Fetch-Site": "same-origin"}]
-)
+@pytest.mark.parametrize("headers", [FROM_HERE, {"Origin": "null", "Sec-Fetch-Site": "same-origin"}])
 def test_a_form_from_here_is_taken(served: Served, headers: dict[str, str]) -> None:
     """As browsers say it, whatever a page tells them of its address."""
     client = log_in(served, served.key())

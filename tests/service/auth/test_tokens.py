@@ -101,9 +101,7 @@ def test_every_family_of_keys_is_taken(tokens: Tokens, issuer: Issuer, number: i
     ],
     ids=lambda changed: str(changed)[:60],
 )
-def test_a_token_for_others_lets_nobody_in(
-    tokens: Tokens, issuer: Issuer, changed: dict[str, Any]
-) -> None:
+def test_a_token_for_others_lets_nobody_in(tokens: Tokens, issuer: Issuer, changed: dict[str, Any]) -> None:
     """Another audience or issuer, over, not begun, from the future, of an unknown subject."""
     assert tokens.user(issuer.token(**changed)) is None
 
@@ -116,18 +114,14 @@ def test_clocks_may_differ_by_half_a_minute(tokens: Tokens, issuer: Issuer) -> N
 
 @pytest.mark.parametrize("name", ["none", "None", "NONE", "nOnE", ""])
 @pytest.mark.parametrize("signature", ["", "AAAA"])
-def test_an_unsigned_token_lets_nobody_in(
-    tokens: Tokens, issuer: Issuer, name: str, signature: str
-) -> None:
+def test_an_unsigned_token_lets_nobody_in(tokens: Tokens, issuer: Issuer, name: str, signature: str) -> None:
     """`alg: none`, in every case of its letters, with and without something for a signature."""
     head = {"alg": name, "typ": "JWT", "kid": "k1"}
     assert tokens.user(f"{written(head)}.{written(issuer.claims())}.{signature}") is None
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
-def test_a_public_key_is_no_shared_secret(
-    tokens: Tokens, issuer: Issuer, here: Path, algorithm: str
-) -> None:
+def test_a_public_key_is_no_shared_secret(tokens: Tokens, issuer: Issuer, here: Path, algorithm: str) -> None:
     """A token signed by HMAC with any form of the public key as the secret is refused."""
     key = issuer_key()
     secrets = [
@@ -143,9 +137,7 @@ def test_a_public_key_is_no_shared_secret(
         assert tokens.user(f"{body}.{encoded(made)}") is None
 
 
-def test_a_shared_secret_among_the_keys_is_none_of_them(
-    tokens: Tokens, issuer: Issuer, here: Path
-) -> None:
+def test_a_shared_secret_among_the_keys_is_none_of_them(tokens: Tokens, issuer: Issuer, here: Path) -> None:
     """Where a key set holds one, a token signed with it is refused still."""
     secret = OctKey.generate_key(256, {"kid": "shared"})
     said = json.loads(key_set(issuer_key()))
@@ -184,18 +176,14 @@ def test_an_unknown_key_lets_nobody_in(tokens: Tokens, issuer: Issuer, kid: obje
         assert tokens.user(token) is None
 
 
-def test_a_token_of_one_key_may_leave_its_id_out(
-    tokens: Tokens, issuer: Issuer, here: Path
-) -> None:
+def test_a_token_of_one_key_may_leave_its_id_out(tokens: Tokens, issuer: Issuer, here: Path) -> None:
     """Where the issuer has one key there is nothing to tell apart."""
     (here / "keys.json").write_bytes(key_set(issuer_key()))
     token = jwt.encode({"alg": "RS256"}, issuer.claims(), issuer_key(), ["RS256"])
     assert tokens.user(token) is not None
 
 
-def test_an_algorithm_that_was_not_chosen_is_refused(
-    configured_tokens: Configured, issuer: Issuer
-) -> None:
+def test_an_algorithm_that_was_not_chosen_is_refused(configured_tokens: Configured, issuer: Issuer) -> None:
     """The owner's list holds, though the key could do more."""
     tokens = configured_tokens(('keys = "keys.json"', 'keys = "keys.json"\nalgorithms = ["ES256"]'))
     assert tokens.user(issuer.token()) is None
@@ -236,9 +224,7 @@ def test_a_changed_token_lets_nobody_in(tokens: Tokens, issuer: Issuer, part: in
     ],
     ids=str,
 )
-def test_a_token_for_something_else_lets_nobody_in(
-    tokens: Tokens, issuer: Issuer, head: dict[str, Any]
-) -> None:
+def test_a_token_for_something_else_lets_nobody_in(tokens: Tokens, issuer: Issuer, head: dict[str, Any]) -> None:
     """A notice of a logout is no login, and what must be understood and is not is refused."""
     usual = {"alg": "RS256", "kid": "k1"} | head
     assert tokens.user(signed(json.dumps(usual), json.dumps(issuer.claims()))) is None
@@ -271,17 +257,13 @@ CONFUSING: dict[str, tuple[str | bytes, str | bytes]] = {
 
 
 @pytest.mark.parametrize("case", CONFUSING)
-def test_what_two_readers_could_take_for_two_things_lets_nobody_in(
-    tokens: Tokens, case: str
-) -> None:
+def test_what_two_readers_could_take_for_two_things_lets_nobody_in(tokens: Tokens, case: str) -> None:
     """A member that is said twice, what is no JSON, another encoding, a token in a token."""
     assert tokens.user(signed(HEAD, CLAIMS)) is not None
     assert tokens.user(signed(*CONFUSING[case])) is None
 
 
-def test_an_address_that_nobody_verified_is_nobodys(
-    configured_tokens: Configured, issuer: Issuer
-) -> None:
+def test_an_address_that_nobody_verified_is_nobodys(configured_tokens: Configured, issuer: Issuer) -> None:
     """Where an issuer says so itself: anybody may have written it down there."""
     tokens = configured_tokens(
         ('audience = "noisycount"', 'audience = "noisycount"\nclaim = "email"'),
@@ -304,10 +286,7 @@ def test_no_text_makes_it_stumble(text: str) -> None:
         st.sampled_from(["alg", "kid", "typ", "crit", "b64", "x5c", "jwk"]),
         st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.lists(st.text()),
     ),
-    claims=st.none()
-    | st.integers()
-    | st.lists(st.integers())
-    | st.dictionaries(st.text(), st.none()),
+    claims=st.none() | st.integers() | st.lists(st.integers()) | st.dictionaries(st.text(), st.none()),
 )
 def test_no_header_makes_it_stumble(head: dict[str, Any], claims: object) -> None:
     """Whatever parts a token has, of whatever types."""
@@ -330,9 +309,7 @@ def test_a_token_of_any_length_is_refused_soon(tokens: Tokens, issuer: Issuer) -
         ('role = "owner"', 'role = "owner"\ndatasets = ["survey"]', "an owner sees every data set"),
     ],
 )
-def test_who_may_come_is_checked_at_the_start(
-    configured_tokens: Configured, old: str, new: str, told: str
-) -> None:
+def test_who_may_come_is_checked_at_the_start(configured_tokens: Configured, old: str, new: str, told: str) -> None:
     """A name without a budget, an unknown data set: the service does not begin."""
     with pytest.raises(ConfigError) as refused:
         configured_tokens((old, new))
@@ -347,9 +324,7 @@ def test_without_a_configuration_there_are_no_tokens(here: Path) -> None:
 
 def _stumbling() -> Tokens:
     """Tokens whose keys are asked for by whatever header there is."""
-    config = OidcConfig(
-        ISSUER, "noisycount", "https://login.example.org/keys", ("RS256",), "sub", {}
-    )
+    config = OidcConfig(ISSUER, "noisycount", "https://login.example.org/keys", ("RS256",), "sub", {})
     keys = IssuerKeys(config, lambda _: key_set(issuer_key(), *other_keys()))
     return Tokens(config, {}, keys, now=lambda: NOW)
 
@@ -378,9 +353,7 @@ def test_what_is_no_object_is_no_part(text: str) -> None:
         json_object(text.encode())
 
 
-@pytest.mark.parametrize(
-    "algorithm", ["none", "HS256", "ES256", "rs256", "", None, 1, True, ["RS256"], {"RS256": 1}]
-)
+@pytest.mark.parametrize("algorithm", ["none", "HS256", "ES256", "rs256", "", None, 1, True, ["RS256"], {"RS256": 1}])
 def test_only_an_algorithm_of_the_owner_is_taken(algorithm: object) -> None:
     """Before a library sees the token: no other, no secret, none at all."""
     assert is_of_login({"alg": "RS256"}, ("RS256",))

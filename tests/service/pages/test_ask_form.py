@@ -8,14 +8,7 @@ from noisycount.query.parser import parse
 from noisycount.query.query import Item
 from noisycount.query.schema import Kind
 from noisycount.service.pages.calls import calls_of
-from noisycount.service.pages.form import (
-    AskForm,
-    Condition,
-    FormError,
-    Price,
-    operators_of,
-    where_of,
-)
+from noisycount.service.pages.form import AskForm, Condition, FormError, Price, operators_of, where_of
 from noisycount.service.pages.picture import bar_picture, dots_picture
 from noisycount.service.questions import Question
 from noisycount.tasks.plan import planned_epsilon
@@ -149,7 +142,7 @@ def test_table_is_what_programs_send() -> None:
         ([("group", "age"), ("split", ""), ("keys", "'a"), *GOAL], "keys-0"),
         ([("group", "age"), ("split", "1"), ("keys", ""), ("groups_per_unit", "0"), *GOAL],
          "groups_per_unit"),
-    ],
+    ]
 )  # fmt: skip
 def test_fault_names_its_field(fields: Sequence[tuple[str, str]], field: str) -> None:
     """Whoever errs is led to the field that is meant."""

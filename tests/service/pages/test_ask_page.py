@@ -71,9 +71,7 @@ def answer(opened: Window) -> str:
 
 @pytest.mark.few(0)
 @pytest.mark.parametrize(("width", "scripts"), WAYS)
-def test_person_asks_from_a_browser(
-    chromium: Browser, service: Service, width: int, *, scripts: bool
-) -> None:
+def test_person_asks_from_a_browser(chromium: Browser, service: Service, width: int, *, scripts: bool) -> None:
     """From the login to an answer, that stays when it is loaded again and is charged once."""
     before = spends(service)
     with window(chromium, service.url, width, scripts=scripts) as opened:
@@ -167,10 +165,7 @@ def test_rows_can_go_without_scripts(asking: Window) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [("old", "age is compared with 'old'"), ("", "age needs a value")],
-)
+@pytest.mark.parametrize(("value", "told"), [("old", "age is compared with 'old'"), ("", "age needs a value")])
 def test_refusal_leads_to_its_field(asking: Window, value: str, told: str) -> None:
     """What cannot be read is said above the form, and marked in it."""
     condition(asking, "age", value)

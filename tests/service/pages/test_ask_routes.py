@@ -156,9 +156,7 @@ def test_hidden_keys_have_no_rows_of_few(state: ServiceState) -> None:
         ({"where": "true", "goal": "epsilon", "epsilon": "99999999"}, "epsilon"),
     ],
 )
-def test_refusal_stands_on_the_page(
-    state: ServiceState, fields: dict[str, object], told: str
-) -> None:
+def test_refusal_stands_on_the_page(state: ServiceState, fields: dict[str, object], told: str) -> None:
     """What the command line refuses is refused here, in the form that was filled in."""
     page = posted(state, {"within": "20", **fields})
     assert 'role="alert"' in page

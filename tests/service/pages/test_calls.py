@@ -118,14 +118,10 @@ def by_python(code: str) -> Any:  # noqa: ANN401 - the same
 def by_service(state: ServiceState, user: User, command: str) -> Any:  # noqa: ANN401 - the same
     """Give the answers that the service replies to curl."""
     (place, *options), read = words(command, "curl")
-    headers = dict(
-        options[at + 1].split(": ", 1) for at, word in enumerate(options) if word == "-H"
-    )
+    headers = dict(options[at + 1].split(": ", 1) for at, word in enumerate(options) if word == "-H")
     assert headers.pop("Authorization") == "Bearer nc_secret"
     assert options[-2:] == ["--data-binary", "@-"]
-    reply = calling(state, user).request(
-        "POST", urlsplit(place).path, content=read.encode(), headers=headers
-    )
+    reply = calling(state, user).request("POST", urlsplit(place).path, content=read.encode(), headers=headers)
     assert reply.status_code == 201, reply.text
     told = reply.json()
     return answers_in(told)
@@ -154,8 +150,7 @@ FORMS: dict[str, dict[str, object]] = {
     "keys": {
         "group": "town",
         "split": "",
-        "keys": "'O''Hara',Zürich,'a,b \"c\"','back\\slash $HOME `id` !',' spaced ','1..3','null'"
-        ",null,''",
+        "keys": "'O''Hara',Zürich,'a,b \"c\"','back\\slash $HOME `id` !',' spaced ','1..3','null',null,''",
         "total": "on",
         "other": "on",
         "groups_per_unit": "1",

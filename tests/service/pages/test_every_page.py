@@ -42,9 +42,7 @@ def test_pages_are_found() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("width", "dark"), [(NARROW, True), (WIDE, False)])
-def test_every_page_is_accessible(
-    chromium: Browser, service: Service, width: int, *, dark: bool
-) -> None:
+def test_every_page_is_accessible(chromium: Browser, service: Service, width: int, *, dark: bool) -> None:
     """No page breaks a rule of axe-core, is wider than the window, or loads from elsewhere."""
     with window(chromium, service.url, width, dark=dark) as opened:
         opened.go("/login")

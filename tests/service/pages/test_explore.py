@@ -77,16 +77,12 @@ def test_box_beats_slider(placed: Sliders, name: str, data: st.DataObject) -> No
     said = Sliders.of_query(moved(form))
     expected = getattr(placed, name) if stop == place else quantity.stops[stop]
     assert getattr(said, name) == expected
-    typed = data.draw(
-        st.sampled_from(quantity.stops).filter(lambda one: one != getattr(placed, name))
-    )
+    typed = data.draw(st.sampled_from(quantity.stops).filter(lambda one: one != getattr(placed, name)))
     said = Sliders.of_query(moved(form | {name: str(typed)}))
     assert getattr(said, name) == typed
 
 
-@pytest.mark.parametrize(
-    "odd", ["", "99", "-1", "x", "²", "1" * 400], ids=["none", "far", "-1", "x", "²", "long"]
-)
+@pytest.mark.parametrize("odd", ["", "99", "-1", "x", "²", "1" * 400], ids=["none", "far", "-1", "x", "²", "long"])
 def test_odd_sliders_are_left_alone(odd: str) -> None:
     """A slider that says nothing sensible says nothing."""
     form = {"from": START.query, **START.texts, "size-slider": odd}
@@ -117,9 +113,7 @@ def test_fragment_is_the_piece_of_the_page(caller: Caller) -> None:
 def test_numbers_come_as_json(caller: Caller) -> None:
     """The table's numbers are there for programs, all digits of them."""
     reply = caller.get(f"/explore/data?chart=utility&{START.query}")
-    assert reply.json() == json.loads(
-        json.dumps(view_object("utility", START, view("utility", START)))
-    )
+    assert reply.json() == json.loads(json.dumps(view_object("utility", START, view("utility", START))))
 
 
 @pytest.mark.parametrize(

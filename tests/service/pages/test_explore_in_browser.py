@@ -32,9 +32,7 @@ def test_charts_follow_a_slider(opened: Window) -> None:
     placed = Sliders.of_query({"scale": "15"})
     expect(opened.page.locator("#scale")).to_have_value("15")
     for name in ("posterior", "error", "delta", "utility"):
-        expect(opened.page.locator(f"#chart-{name} .meaning")).to_have_text(
-            view(name, placed).sentence
-        )
+        expect(opened.page.locator(f"#chart-{name} .meaning")).to_have_text(view(name, placed).sentence)
     assert opened.page.url == f"{opened.url}/explore?{placed.query}"
     assert opened.page.evaluate("document.body.dataset.kept") == "yes"
     opened.page.reload()

@@ -46,9 +46,7 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
 
 def test_policy_allows_this_host_alone() -> None:
     """A browser that obeys loads no script, style or picture of others, and frames nothing."""
-    policy = dict(
-        part.split(" ", 1) for part in PAGE_HEADERS["Content-Security-Policy"].split("; ")
-    )
+    policy = dict(part.split(" ", 1) for part in PAGE_HEADERS["Content-Security-Policy"].split("; "))
     assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
     assert {policy[f"{kind}-src"] for kind in ("script", "style", "img")} == {"'self'"}
     assert PAGE_HEADERS["Cache-Control"] == "no-store"

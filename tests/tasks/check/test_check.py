@@ -14,10 +14,7 @@ ROWS = (
     "Umfrage 2025;;;;;",
     "Stand: 31.12.2025;;;;;",
     'Person;Alter;"Kosten €";Raucher;Beitritt;Ort',
-    *(
-        f"P{n};{20 + n};{n}.050,75;{'ja' if n % 3 else 'nein'};0{n}.02.2024;Köln"
-        for n in range(1, 9)
-    ),
+    *(f"P{n};{20 + n};{n}.050,75;{'ja' if n % 3 else 'nein'};0{n}.02.2024;Köln" for n in range(1, 9)),
     "P9;unbekannt;k.A.;ja;31.12.2024;Gießen",
     "P10;;ca. 30 €;nein;Frühjahr;Münster",
 )
@@ -171,9 +168,7 @@ def test_rows_without_a_person_are_counted(run: Run, here: Path) -> None:
     (here / "noisycount.toml").write_text('[datasets.a]\nsource = "a.csv"\nunit = "person"')
     told = run("check", "a")
     assert told.status == 4
-    assert "1 row without a value of person (line 3) cannot be counted for anybody" in " ".join(
-        told.output.split()
-    )
+    assert "1 row without a value of person (line 3) cannot be counted for anybody" in " ".join(told.output.split())
     assert found(run("check", "a", "--json"))["lines_without_unit"] == [3]
 
 
@@ -213,9 +208,7 @@ def test_texts_that_tell_persons_apart_are_warned_of(run: Run, here: Path) -> No
     assert warning in run("init", "a.csv", "--unit", "person").output
     text = (here / "noisycount.toml").read_text()
     assert "# Nearly every unit has a text of its own there, so better without: name\n" in text
-    (here / "noisycount.toml").write_text(
-        text.replace("[datasets.a]", '[datasets.a]\ncolumns = ["town"]')
-    )
+    (here / "noisycount.toml").write_text(text.replace("[datasets.a]", '[datasets.a]\ncolumns = ["town"]'))
     assert "nearly all persons" not in run("check", "a").output
 
 
@@ -254,9 +247,7 @@ def test_a_check_fits_its_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, wi
     monkeypatch.setenv("COLUMNS", str(width))
     shown, pasted = run("check", "umfrage.csv").output.split("\n\n[")
     assert max(map(len, shown.splitlines())) <= width
-    assert (
-        'Beitritt = { kind = "date", date_format = "%d.%m.%Y", unreadable = "missing" }' in pasted
-    )
+    assert 'Beitritt = { kind = "date", date_format = "%d.%m.%Y", unreadable = "missing" }' in pasted
 
 
 def test_columns_that_do_not_exist_are_refused(refused: Refused, here: Path) -> None:
@@ -269,9 +260,7 @@ def test_columns_that_do_not_exist_are_refused(refused: Refused, here: Path) -> 
     ):
         (here / "noisycount.toml").write_text(f'[datasets.a]\nsource = "a.csv"\n{line}')
         assert message in refused("check", "a")
-    assert "only DuckDB files and workbooks have several" in refused(
-        "check", "survey.parquet", "--table", "b"
-    )
+    assert "only DuckDB files and workbooks have several" in refused("check", "survey.parquet", "--table", "b")
     assert "data set 'a' is of no table, as its owner" in refused("check", "a", "--table", "b")
 
 

@@ -62,8 +62,7 @@ def test_a_check_of_a_path_without_a_unit_writes_nothing(run: Run, visits: Path)
     told = run("check", "visits.csv")
     assert told.status == 0
     assert told.words.endswith(
-        "Questions are answered once the first one says whose rows these are: --unit COLUMN, or "
-        "--unit row."
+        "Questions are answered once the first one says whose rows these are: --unit COLUMN, or --unit row."
     )
     assert sorted(visits.parent.parent.rglob("*")) == before
 
@@ -97,9 +96,7 @@ def test_other_columns_are_written_down_when_the_owner_says_so(run: Run, visits:
 
 
 @pytest.mark.parametrize("by_init", [False, True])
-def test_what_was_paid_for_stays_paid_for_when_a_file_gets_a_name(
-    run: Run, visits: Path, *, by_init: bool
-) -> None:
+def test_what_was_paid_for_stays_paid_for_when_a_file_gets_a_name(run: Run, visits: Path, *, by_init: bool) -> None:
     """What is to be written names the ledger and the account of the file's first answers."""
     (visits.parent / "noisycount.toml").unlink()
     words = ("--where", "age > 25", "--epsilon", "0.5", "--json")
@@ -108,9 +105,7 @@ def test_what_was_paid_for_stays_paid_for_when_a_file_gets_a_name(
     if by_init:
         run("init", "visits.csv")  # whose unit was said
         text = (visits.parent / "noisycount.toml").read_text()
-        text = text.replace(
-            'age = "integer"  ', 'age = { kind = "integer", unreadable = "missing" }#'
-        )
+        text = text.replace('age = "integer"  ', 'age = { kind = "integer", unreadable = "missing" }#')
     else:
         text = found(run("check", "visits.csv", "--json"))["mend"]
     (visits.parent / "noisycount.toml").write_text(text)

@@ -59,9 +59,7 @@ def test_json_says_everything_in_one_object(run: Run) -> None:
     assert (told["error"], told["confidence"]) == (7, 0.9)
 
 
-@pytest.mark.parametrize(
-    ("size", "neighbours"), [("", "adding or removing"), ("size = 5912", "replacement")]
-)
+@pytest.mark.parametrize(("size", "neighbours"), [("", "adding or removing"), ("size = 5912", "replacement")])
 def test_json_says_what_an_answer_hides(run: Run, here: Path, size: str, neighbours: str) -> None:
     """Where everybody knows how many persons there are, none can be added, at the same price."""
     configure(here, f'unit = "person"\n{size}')
@@ -110,9 +108,7 @@ def test_accuracy_sets_the_price(run: Run) -> None:
 @pytest.mark.parametrize("spelling", ["health='poor'", "HEALTH  =  'poor'", "(health = 'poor')"])
 def test_the_same_question_is_free(run: Run, spelling: str) -> None:
     """However it is spelt, a question that was paid for gets its answer again, for nothing."""
-    first = run(
-        "count", "survey.parquet", *ROWS, "--where", POOR, "--epsilon", "0.1", "--json"
-    ).object
+    first = run("count", "survey.parquet", *ROWS, "--where", POOR, "--epsilon", "0.1", "--json").object
     again = run("count", "survey.parquet", "--where", spelling, "--epsilon", "0.1", "--json").object
     assert (again["answer"], again["where"]) == (first["answer"], POOR)
     assert (first["charged"], again["charged"]) == ("0.1", "0")
@@ -139,9 +135,7 @@ def test_without_a_configuration_the_ledger_is_the_users(run: Run, tmp_path: Pat
     assert (tmp_path / "home" / ".config" / "noisycount" / "ledger.db").is_file()
 
 
-def test_a_named_data_set_is_its_file(
-    run: Run, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_named_data_set_is_its_file(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its name and its path share one budget and one ledger, from any folder below."""
     configure(here, 'unit = "person"\nbudget = "1"')
     (here / "below").mkdir()
@@ -394,9 +388,7 @@ TRIES = 20  # a busy machine may not come to the debit within a slot
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "name", ["notes.parquet", pytest.param("notes.csv", marks=pytest.mark.thorough)]
-)
+@pytest.mark.parametrize("name", ["notes.parquet", pytest.param("notes.csv", marks=pytest.mark.thorough)])
 def test_a_count_that_overruns_is_given_up_in_one_line(here: Path, name: str) -> None:
     """The scan goes on while the command ends: neither prints anything, nor is waited for."""
     write_notes(here / name, 1_000_000)

@@ -69,9 +69,7 @@ def test_a_dry_run_asks_as_an_analyst(run: Run, here: Path) -> None:
         ("--by", "age:0,40"),
     ],
 )
-def test_a_dry_run_is_silent_of_what_only_others_asked(
-    run: Run, here: Path, words: tuple[str, ...]
-) -> None:
+def test_a_dry_run_is_silent_of_what_only_others_asked(run: Run, here: Path, words: tuple[str, ...]) -> None:
     """It tells the full price until the analyst has asked, which is free and written down."""
     configure(here, 'unit = "person"\n[analysts.alice]\n[analysts.bob]\nbudget = "0.2"')
     asked = ("count", "survey", *words, "--epsilon", "0.3", "--json", "--analyst")
@@ -105,9 +103,7 @@ def test_a_dry_run_refuses_what_a_count_refuses(refused: Refused, where: str) ->
 
 
 @pytest.mark.parametrize("is_file_first", [False, True])
-def test_a_file_of_one_question_is_that_question(
-    run: Run, here: Path, *, is_file_first: bool
-) -> None:
+def test_a_file_of_one_question_is_that_question(run: Run, here: Path, *, is_file_first: bool) -> None:
     """Asked by --where or from a file: one price, one answer; and a dry run of both knows it."""
     configure(here, 'unit = "person"')
     (here / "one.txt").write_text("# one\nnot age < 40\n", encoding="utf-8")
@@ -119,13 +115,9 @@ def test_a_file_of_one_question_is_that_question(
         assert run(*asked, *each, "--dry-run").object["repeated"]
     second = run(*asked, *words[1]).object
     assert (first["repeated"], second["repeated"]) == (False, True)
-    answers = {
-        told.get("answer", told.get("rows", [{}])[0].get("answer")) for told in (first, second)
-    }
+    answers = {told.get("answer", told.get("rows", [{}])[0].get("answer")) for told in (first, second)}
     assert len(answers) == 1
-    errors = {
-        told["error"] if "error" in told else told["rows"][0]["error"] for told in (first, second)
-    }
+    errors = {told["error"] if "error" in told else told["rows"][0]["error"] for told in (first, second)}
     assert len(errors) == 1
     (entry,) = run("ledger", "show", "--json").object["entries"]
     assert [entry["answer"]] == [*answers]
@@ -196,9 +188,7 @@ def test_a_guess_that_was_far_off_is_told(number: int, guess: float, told: str) 
 def test_a_goal_that_is_missed_is_told() -> None:
     """Where the error is more than the share of all that the count may be."""
     (hint,) = answer_of(65, 18, None, Fraction(17, 100), 120, 0.15).hints
-    assert hint == (
-        "the guess of 120 was too large, and the goal is missed: ±15 % of 65 needs ε = 0.32"
-    )
+    assert hint == ("the guess of 120 was too large, and the goal is missed: ±15 % of 65 needs ε = 0.32")
     assert answer_of(102, 18, guess=120, within=0.15).hints == []  # it may be 120
 
 
@@ -215,9 +205,7 @@ def test_a_better_answer_is_not_overlooked(run: Run, here: Path) -> None:
     words = ("count", "survey", "--json", "--where")
     best = run(*words, "age >= 40", "--epsilon", "2").object
     assert (best["better"], best["hints"]) == (None, [])
-    free = (
-        f"a better answer to this question is stored, and free with --epsilon 2: {best['answer']:,}"
-    )
+    free = f"a better answer to this question is stored, and free with --epsilon 2: {best['answer']:,}"
     trial = run(*words, "not age < 40", "--epsilon", "0.5", "--dry-run").object
     assert [hint.startswith(free) for hint in trial["hints"]] == [True]  # before it is paid for
     again = run(*words, "not age < 40", "--epsilon", "0.5").object

@@ -42,9 +42,7 @@ def test_a_configured_data_set_says_the_rest(here: Path) -> None:
     for what, value in said.items():
         with pytest.raises(ConfigError, match=f"^{what} .* as its owner configured it: leave"):
             nc.open_desk("survey", unit="person", **{what: value})
-    with pytest.raises(
-        ConfigError, match=r"^unit 'row': .* 'person', as its owner.* leave unit out$"
-    ):
+    with pytest.raises(ConfigError, match=r"^unit 'row': .* 'person', as its owner.* leave unit out$"):
         nc.open_desk("survey", unit="row")
     with pytest.raises(ConfigError, match=r"^table 'x': .*; leave table out$"):
         nc.open_desk("survey", table="x")
@@ -56,9 +54,7 @@ def test_a_configured_data_set_says_the_rest(here: Path) -> None:
         nc.open_desk("nowhere", unit="row")
 
 
-def test_an_analyst_is_wanted_where_the_command_wants_one(
-    run: Run, refused: Refused, here: Path
-) -> None:
+def test_an_analyst_is_wanted_where_the_command_wants_one(run: Run, refused: Refused, here: Path) -> None:
     """Of every source, in the words of the command; their own budget binds, the ledger has them."""
     configure(here, 'unit = "person"\n[analysts.alice]\nbudget = "0.3"\n[analysts.bob]')
     for source in ("survey", "survey.parquet"):
@@ -91,8 +87,7 @@ def test_an_analyst_is_refused_where_nobody_is_named(here: Path) -> None:
     """As the command refuses it."""
     configure(here, 'unit = "person"')
     with pytest.raises(
-        ConfigError,
-        match=r"^analyst 'ana' is not configured: leave analyst out, as the configuration names no",
+        ConfigError, match=r"^analyst 'ana' is not configured: leave analyst out, as the configuration names no"
     ):
         nc.open_desk("survey", analyst="ana")
 
@@ -128,9 +123,7 @@ def test_a_configured_data_set_is_asked_under_its_own_ledger(here: Path) -> None
     assert newest != head
     configure(here, 'unit = "person"')
     text = (here / "noisycount.toml").read_text("utf-8")
-    (here / "noisycount.toml").write_text(
-        text.replace('db"\n', f'db"\nhead = "{newest}"\n'), "utf-8"
-    )
+    (here / "noisycount.toml").write_text(text.replace('db"\n', f'db"\nhead = "{newest}"\n'), "utf-8")
     shutil.copy("older.db", "ledger.db")
     for ledger in (None, "ledger.db", f"sqlite:///{here}/ledger.db"):
         with pytest.raises(LedgerError, match="it is an older copy, or another ledger"):
@@ -140,9 +133,7 @@ def test_a_configured_data_set_is_asked_under_its_own_ledger(here: Path) -> None
 def test_a_path_has_what_is_said_of_it(here: Path) -> None:
     """A name, a budget, a size and the columns that questions may use."""
     words = {"name": "mine", "budget": "1/2", "size": 5912, "columns": ["age"]}
-    with nc.open_desk(
-        here / "survey.parquet", unit="person", ledger=here / "l.db", **words
-    ) as desk:
+    with nc.open_desk(here / "survey.parquet", unit="person", ledger=here / "l.db", **words) as desk:
         release = desk.release("age > 40", Fraction(1, 4))
         assert (release.dataset, release.remaining) == ("mine", Fraction(1, 4))
         assert list(desk.columns) == ["age"]
@@ -212,9 +203,7 @@ def test_the_ledger_is_that_of_the_user_where_nobody_names_one(here: Path, tmp_p
     assert here.is_dir()
 
 
-FRAME_OF_300 = pl.DataFrame(
-    {"person": [n // 3 for n in range(300)], "age": [n % 90 for n in range(300)]}
-)
+FRAME_OF_300 = pl.DataFrame({"person": [n // 3 for n in range(300)], "age": [n % 90 for n in range(300)]})
 
 
 def test_the_same_records_are_one_data_set_whichever_library_holds_them(tmp_path: Path) -> None:

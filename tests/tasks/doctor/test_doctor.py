@@ -35,9 +35,7 @@ def wrong(monkeypatch: pytest.MonkeyPatch) -> Wrong:
     """What makes every engine a wrong one."""
 
     def make() -> None:
-        monkeypatch.setattr(
-            "noisycount.release.records.bench_of", lambda _: MemoryBench(IgnoresCase)
-        )
+        monkeypatch.setattr("noisycount.release.records.bench_of", lambda _: MemoryBench(IgnoresCase))
 
     return make
 
@@ -127,9 +125,7 @@ def test_certificate_that_could_not_be_kept_is_refused_before_the_work(
 
 
 @pytest.mark.thorough
-def test_account_that_may_make_no_temporary_table_is_told_so(
-    refused: Refused, run: Run, postgresql: Server
-) -> None:
+def test_account_that_may_make_no_temporary_table_is_told_so(refused: Refused, run: Run, postgresql: Server) -> None:
     """The right is named; with it a server gets its certificate, whatever table is named."""
     name = postgresql.database()
     statements = f"""

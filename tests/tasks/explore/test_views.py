@@ -26,9 +26,7 @@ from tests.tasks.explore.strategies import sliders
 START = Sliders()
 SAMPLED = Sliders(size=500, sample=Fraction(1, 5), scale=Fraction(3))
 GAUSSIAN = Sliders(noise="gaussian", size=100, scale=Fraction(2))
-PLACES = pytest.mark.parametrize(
-    "placed", [START, SAMPLED, GAUSSIAN], ids=["start", "sampled", "gaussian"]
-)
+PLACES = pytest.mark.parametrize("placed", [START, SAMPLED, GAUSSIAN], ids=["start", "sampled", "gaussian"])
 
 
 def points(shown: ChartView, name: str) -> list[tuple[float, float]]:
@@ -171,9 +169,7 @@ def test_table_and_wire_hold_every_number(name: str) -> None:
     shown = view(name, START)
     drawn = {point for line in shown.lines for point in zip(line.xs, line.ys, strict=True)}
     said = view_object(name, START, shown)
-    assert drawn == {
-        point for line in said["lines"] for point in zip(line["x"], line["y"], strict=True)
-    }
+    assert drawn == {point for line in said["lines"] for point in zip(line["x"], line["y"], strict=True)}
     numbers = {cell for row in shown.rows() for cell in row if not isinstance(cell, str)}
     assert {number for point in drawn for number in point} == numbers
     assert len(shown.header) == len(next(iter(shown.rows())))

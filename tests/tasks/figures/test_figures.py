@@ -110,9 +110,7 @@ def test_every_format_holds_the_figure(run: Run, here: Path) -> None:
             assert found["title"] == panel.title
             for line, each in zip(panel.lines, found["lines"], strict=True):
                 assert each == {"name": line.name or None, "x": list(line.xs), "y": list(line.ys)}
-        assert [each["verdict"] for each in told["claims"]] == [
-            claim.verdict.value for claim in shown.claims
-        ]
+        assert [each["verdict"] for each in told["claims"]] == [claim.verdict.value for claim in shown.claims]
         picture = (out / f"{key}.svg").read_text(encoding="utf-8")
         assert picture.startswith("<svg")
         assert shown.title in picture
@@ -126,9 +124,7 @@ def test_json_holds_figures_claims_and_files(run: Run, here: Path) -> None:
     told = run(*ONLY, "--json").object
     assert told["page"] == "figures/index.html"
     assert told["files"] == [f"figures/{key}.{kind}" for key in KEYS for kind in ("svg", "csv")]
-    assert {*told["files"], told["page"]} == {
-        str(path.relative_to(here)) for path in (here / "figures").iterdir()
-    }
+    assert {*told["files"], told["page"]} == {str(path.relative_to(here)) for path in (here / "figures").iterdir()}
     assert [paper["paper"] for paper in told["papers"]] == ["naldi2015", "breutigam"]
     shown = [each for paper in told["papers"] for each in paper["figures"]]
     assert shown == [json.loads(json.dumps(figure(key).to_dict())) for key in KEYS]
@@ -210,9 +206,7 @@ def test_counts_are_words() -> None:
         (("--out", "survey.parquet/x"), "survey.parquet"),
     ],
 )
-def test_bad_input_is_refused_in_one_line(
-    refused: Refused, words: tuple[str, ...], told: str
-) -> None:
+def test_bad_input_is_refused_in_one_line(refused: Refused, words: tuple[str, ...], told: str) -> None:
     """The message quotes what was given and says what may be given; nothing is written."""
     only = () if "--only" in words else ("--only", "naldi2015")
     assert told in refused("figures", *only, *words)

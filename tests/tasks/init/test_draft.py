@@ -32,9 +32,9 @@ CELLS = st.sampled_from(
 )
 ODD = st.sampled_from(["", "k.A.", "NA", "unbekannt", "1.1.1.1", "?", "12 EUR"])
 ACCEPTED = re.compile(r"^.*\n# Some cells do not fit; .*\n# (.*)$", re.MULTILINE)
-NAMES = st.text(
-    st.characters(codec="cp1252", exclude_categories=["Cc", "Cf", "Zs"]), min_size=1, max_size=9
-).map("{}x".format)  # a title before a name of digits alone is taken for the names
+NAMES = st.text(st.characters(codec="cp1252", exclude_categories=["Cc", "Cf", "Zs"]), min_size=1, max_size=9).map(
+    "{}x".format
+)  # a title before a name of digits alone is taken for the names
 
 
 @st.composite

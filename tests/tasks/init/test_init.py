@@ -100,16 +100,10 @@ def test_lines_of_json_are_described(run: Run, here: Path) -> None:
 def test_what_cannot_be_described_is_refused(refused: Refused, run: Run, here: Path) -> None:
     """Nothing is written, and nothing overwritten."""
     (here / "a.csv").write_text("person,age\n1,2\n")
-    assert "unit names 'persn', which is no column: use 'person'" in refused(
-        "init", "a.csv", "--unit", "persn"
-    )
+    assert "unit names 'persn', which is no column: use 'person'" in refused("init", "a.csv", "--unit", "persn")
     assert "none.csv' does not exist: check the path" in refused("init", "none.csv")
-    assert "must be letters, digits, - and _, got 'a b'" in refused(
-        "init", "a.csv", "--name", "a b"
-    )
-    assert "--unit 'row' describes a file: name the file as well" in refused(
-        "init", "--unit", "row"
-    )
+    assert "must be letters, digits, - and _, got 'a b'" in refused("init", "a.csv", "--name", "a b")
+    assert "--unit 'row' describes a file: name the file as well" in refused("init", "--unit", "row")
     run("init", "a.csv")
     assert "noisycount.toml exists already: edit it" in refused("init", "a.csv")
 

@@ -86,9 +86,7 @@ def test_a_backup_is_whole_or_not_at_all(run: Run, refused: Refused, here: Path)
     assert sorted(each.name for each in here.iterdir()) == before
 
 
-def test_a_backup_holds_the_head_that_was_written_down(
-    run: Run, refused: Refused, here: Path
-) -> None:
+def test_a_backup_holds_the_head_that_was_written_down(run: Run, refused: Refused, here: Path) -> None:
     """An older copy in place of the ledger is not backed up in its name."""
     configure(here)
     ask(run, 1)
@@ -135,9 +133,7 @@ def test_a_backup_waits_for_whoever_writes(run: Run, here: Path) -> None:
 
 def test_a_server_is_backed_up_by_its_own_means(refused: Refused, here: Path) -> None:
     """One line, without the password of its address."""
-    (here / "noisycount.toml").write_text(
-        '[ledger]\nurl = "postgresql+psycopg://me:secret@db.example/ledger"\n'
-    )
+    (here / "noisycount.toml").write_text('[ledger]\nurl = "postgresql+psycopg://me:secret@db.example/ledger"\n')
     message = refused("ledger", "backup", "kept")
     assert "is on a server" in message
     assert "`pg_dump --format=custom" in message

@@ -100,9 +100,7 @@ def test_a_ledger_that_was_never_made_is_none_that_was_verified(run: Run, here: 
     configure(here)
     told = run("ledger", "verify")
     assert told.status == 0
-    assert "There is no ledger at ledger.db yet: nothing was asked, and nothing was verified" in (
-        told.words
-    )
+    assert "There is no ledger at ledger.db yet: nothing was asked, and nothing was verified" in (told.words)
     assert "head" not in told.output
     found = run("ledger", "verify", "--json").object
     assert (found["intact"], found["head"]) == (None, None)
@@ -130,9 +128,7 @@ def test_an_address_that_no_ledger_has_is_refused_by_every_command(
 
 
 @pytest.mark.parametrize("target", ["ledger.db", "disk/ledger.db"])
-def test_a_link_that_leads_nowhere_is_no_new_ledger(
-    refused: Refused, here: Path, target: str
-) -> None:
+def test_a_link_that_leads_nowhere_is_no_new_ledger(refused: Refused, here: Path, target: str) -> None:
     """A disk may not be mounted: it is not said that nothing was asked."""
     configure(here)
     (here / "ledger.db").symlink_to(target)
@@ -184,9 +180,8 @@ def test_analysts_have_budgets_of_their_own(run: Run, refused: Refused, here: Pa
     first = ask(run, 1, "0.2", "--analyst", "alice")
     assert (first["analyst"], first["remaining"]) == ("alice", "0.1")
     asked = ("count", "survey", "--where", "year = 2", "--epsilon", "0.2")
-    assert (
-        "epsilon 0.2 exceeds the 0.1 that is left of the budget 0.3 of analyst 'alice'"
-        in refused(*asked, "--analyst", "alice")
+    assert "epsilon 0.2 exceeds the 0.1 that is left of the budget 0.3 of analyst 'alice'" in refused(
+        *asked, "--analyst", "alice"
     )
     assert ask(run, 2, "0.2", "--analyst", "bob")["remaining"] == "1.6"
     assert "--analyst is missing: name who asks, one of alice, bob" in refused(*asked)
@@ -211,9 +206,7 @@ def test_an_only_analyst_pays_for_nobody_else(run: Run, refused: Refused, here: 
     assert not run("ledger", "show", "--json").object["entries"]
     configure(here)
     assert ask(run, 2)["analyst"] == "analyst"
-    message = refused(
-        "count", "survey", "--where", "year = 3", "--epsilon", "1", "--analyst", "eve"
-    )
+    message = refused("count", "survey", "--where", "year = 3", "--epsilon", "1", "--analyst", "eve")
     assert "leave --analyst out, as the configuration names no analysts" in message
 
 
@@ -240,9 +233,7 @@ def test_a_budget_with_a_delta_is_kept(run: Run, here: Path) -> None:
     half = "0.0000005"
     assert told["budget"] == {"epsilon": "1", "delta": "0.000001", "for_keys": half}
     assert told["remaining"] == "0.9"
-    again = " ".join(
-        run("count", "survey", "--where", "year = 1", "--epsilon", "0.1").output.split()
-    )
+    again = " ".join(run("count", "survey", "--where", "year = 1", "--epsilon", "0.1").output.split())
     assert "the next may cost up to 0.9 (budget ε = 1 at δ = 1e-06, 5e-07 of it for keys)" in again
     assert "ε = 1 at δ" in run("ledger", "show").output
 
@@ -260,9 +251,7 @@ def test_a_budget_with_a_delta_is_kept(run: Run, here: Path) -> None:
         ("[analysts.alice]\nbudget = 0.1", 'is not exact: write it in quotes, budget = "0.1"'),
     ],
 )
-def test_a_budget_that_cannot_be_kept_is_refused(
-    refused: Refused, here: Path, dataset: str, message: str
-) -> None:
+def test_a_budget_that_cannot_be_kept_is_refused(refused: Refused, here: Path, dataset: str, message: str) -> None:
     """In one line that names file, table, key and remedy."""
     configure(here, dataset)
     assert message in refused("ledger", "show")
@@ -299,9 +288,7 @@ FORGED = ["{}", "[]", "5", '{"where": 5}', "year", '"where"', "[" * 90_000]
 
 
 @pytest.mark.parametrize("question", FORGED, ids=lambda text: text[:9])
-def test_a_forged_question_is_one_line(
-    run: Run, refused: Refused, here: Path, question: str
-) -> None:
+def test_a_forged_question_is_one_line(run: Run, refused: Refused, here: Path, question: str) -> None:
     """Whoever can compute hashes cannot make a command end in a traceback."""
     configure(here)
     request = Request("survey", question, Fraction(1, 10))

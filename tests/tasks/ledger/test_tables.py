@@ -90,9 +90,7 @@ def test_a_data_set_shows_its_tables(run: Run, keys: list[str]) -> None:
     assert "table" not in asked[COUNT]
 
 
-def test_a_table_is_no_guess_and_no_better_count(
-    run: Run, refused: Refused, keys: list[str]
-) -> None:
+def test_a_table_is_no_guess_and_no_better_count(run: Run, refused: Refused, keys: list[str]) -> None:
     """Options that take the key of one count refuse it in one line, and hints leave it out."""
     for key in keys[:COUNT]:
         asked = ("plan", "--within", "20%", "--guess-from", key)
@@ -129,11 +127,7 @@ FORGED = [
 @pytest.mark.parametrize("question", FORGED, ids=str)
 @pytest.mark.parametrize("answer", [5, TableAnswer.of([[1]]), None], ids=["one", "table", "none"])
 def test_a_forged_table_is_one_line(
-    refused: Refused,
-    run: Run,
-    here: Path,
-    question: dict[str, object],
-    answer: int | TableAnswer | None,
+    refused: Refused, run: Run, here: Path, question: dict[str, object], answer: int | TableAnswer | None
 ) -> None:
     """Whoever can compute hashes cannot make a command end in a traceback."""
     configure(here)
@@ -142,9 +136,7 @@ def test_a_forged_table_is_one_line(
         entry, _ = ledger.reserve("forged", request, Fraction(1))
         if answer is not None:
             ledger.store(entry, answer)
-    assert "key 'forged' of the ledger has a question that no noisycount" in refused(
-        "ledger", "show"
-    )
+    assert "key 'forged' of the ledger has a question that no noisycount" in refused("ledger", "show")
     assert run("ledger", "show", "--json").status == 0
     refused("plan", "--epsilon", "0.1", "--guess-from", "forged")
     refused("risk", "--key", "forged")

@@ -23,14 +23,8 @@ def test_every_error_is_one_dot_in_its_column(half: list[int], most: int, centre
     assert sum(dots.heights) == 50
     assert len(dots.heights) <= most
     assert dots.heights == dots.heights[::-1]
-    middles = [
-        (column - dots.reach) * dots.step
-        for column, height in enumerate(dots.heights)
-        for _ in range(height)
-    ]
-    assert all(
-        abs(error - middle) <= dots.step / 2 for error, middle in zip(errors, middles, strict=True)
-    )
+    middles = [(column - dots.reach) * dots.step for column, height in enumerate(dots.heights) for _ in range(height)]
+    assert all(abs(error - middle) <= dots.step / 2 for error, middle in zip(errors, middles, strict=True))
 
 
 @given(half=HALVES, most=COLUMNS, is_offset=st.booleans())

@@ -101,9 +101,7 @@ def test_an_absolute_goal_is_a_relative_one(run: Run) -> None:
 
 def test_fractions_of_a_record_are_told_as_whole_ones(run: Run) -> None:
     """Within ±15.5 is within ±15 where answers are whole."""
-    assert (
-        "within ±15.5, that is ±15, with 95 % confidence" in run("plan", "--error", "15.5").output
-    )
+    assert "within ±15.5, that is ±15, with 95 % confidence" in run("plan", "--error", "15.5").output
 
 
 @pytest.mark.parametrize(("guess", "told"), [("100.5", "100"), ("101.5", "102"), ("0.4", "0")])
@@ -152,9 +150,7 @@ def test_an_old_answer_is_a_guess(run: Run, here: Path) -> None:
         assert told["guess"] == paid["answer"]
     shown = run("plan", "--within", "10%", "--guess-from", paid["key"]).words
     assert f"within ±10 % of about {paid['answer']:,}" in shown
-    assert re.search(
-        r"was answered on \d{4}-\d\d-\d\d and is paid for: age > 40.0 in survey", shown
-    )
+    assert re.search(r"was answered on \d{4}-\d\d-\d\d and is paid for: age > 40.0 in survey", shown)
 
 
 def test_what_is_left_of_a_budget_pays(run: Run, here: Path) -> None:
@@ -226,9 +222,7 @@ def test_a_table_tells_what_each_noise_leaves(run: Run, here: Path) -> None:
     configure(here, APPROXIMATE)
     cells = ("plan", "--cells", "health=5", "--delta", "1e-7", "--dataset", "survey")
     told = run(*cells, "--epsilon", "0.5", "--json").object
-    by_noise = dict(
-        zip([one["mechanism"] for one in told["plans"]], told["left_after"], strict=True)
-    )
+    by_noise = dict(zip([one["mechanism"] for one in told["plans"]], told["left_after"], strict=True))
     most = rho_within(Fraction(2), Fraction(5, 10**7))
     spent = rho_within(Fraction(1, 2), Fraction(1, 10**7))
     after = price_within(most - spent)
@@ -238,9 +232,7 @@ def test_a_table_tells_what_each_noise_leaves(run: Run, here: Path) -> None:
     assert "the next may cost up to 2 of survey (budget ε = 2 at δ = 1e-06" in shown
     assert f"after this table with discrete Gaussian noise: up to {float(after):.9g}" in shown
     assert run(*cells, "--epsilon", "3", "--json").object["left_after"] == [None, None]
-    assert "not paid for, as the price exceeds what is left" in " ".join(
-        run(*cells, "--epsilon", "3").output.split()
-    )
+    assert "not paid for, as the price exceeds what is left" in " ".join(run(*cells, "--epsilon", "3").output.split())
     configure(here, 'budget = "2"')
     refused = run(*cells, "--epsilon", "0.5").words
     assert "not paid for, as a budget in ε alone pays for no Gaussian noise" in refused
@@ -248,9 +240,7 @@ def test_a_table_tells_what_each_noise_leaves(run: Run, here: Path) -> None:
     assert (bare["dataset"], bare["left"], bare["left_after"]) == (None, None, None)
 
 
-@pytest.mark.parametrize(
-    ("budget", "words"), [("0.3", "0.3 pays for 2"), ("1/7", "1/7 pays for no")]
-)
+@pytest.mark.parametrize(("budget", "words"), [("0.3", "0.3 pays for 2"), ("1/7", "1/7 pays for no")])
 def test_a_budget_is_exact(run: Run, budget: str, words: str) -> None:
     """0.3 pays twice for 0.15."""
     assert words in run(*GOAL, "--budget", budget).output
@@ -299,10 +289,7 @@ def test_a_plan_has_one_goal(refused: Refused, words: tuple[str, ...], remedy: s
 @pytest.mark.parametrize(
     ("option", "value", "remedy"),
     [
-        *(
-            ("--error", value, "such as 15")
-            for value in ("0", "-3", "nan", "inf", "", "1e3", "many")
-        ),
+        *(("--error", value, "such as 15") for value in ("0", "-3", "nan", "inf", "", "1e3", "many")),
         ("--error", "15%", "for a share use --within"),
         *(("--queries", value, "such as 10") for value in ("0", "-1", "1.5", "ten", "", "1e3")),
         *(("--budget", value, "between 1e-9 and 1e6") for value in ("0", "-1", "nan", "")),
@@ -310,9 +297,7 @@ def test_a_plan_has_one_goal(refused: Refused, words: tuple[str, ...], remedy: s
         ("--plot", "plan.pdf", ".svg or .png"),
     ],
 )
-def test_values_that_cannot_be_are_refused(
-    refused: Refused, option: str, value: str, remedy: str
-) -> None:
+def test_values_that_cannot_be_are_refused(refused: Refused, option: str, value: str, remedy: str) -> None:
     """The option, its value and the remedy, in one line."""
     goal = () if option in {"--error", "--epsilon"} else ("--error", "15")
     message = refused("plan", *goal, option, value)

@@ -21,9 +21,7 @@ NOISE = ("--epsilon", "0.15")
         ("discrete-gaussian", 101, nc.DiscreteGaussian(6.5)),
     ],
 )
-def test_every_noise_gives_its_posterior(
-    run: Run, kind: str, answer: float, law: nc.Mechanism
-) -> None:
+def test_every_noise_gives_its_posterior(run: Run, kind: str, answer: float, law: nc.Mechanism) -> None:
     """The numbers are those of the library, to the last digit, and name the noise."""
     words = ("refine", str(answer), *SURVEY, "--noise", kind, "--scale", "6.5", "--json")
     told, expected = run(*words).object, nc.posterior(answer, nc.Binomial(5912, 0.017), law)
@@ -63,9 +61,7 @@ def test_answers_at_two_prices_are_refined_together(run: Run, here: Path) -> Non
     assert "the answer is the weighted average of 2" in (here / "p.svg").read_text()
 
 
-@pytest.mark.parametrize(
-    "rate", ["0.3±0.02", "30%±2%", "30% ± 2 %", "0.3+-0.02", "0.3+/-0.02", ".3 ± 2%"]
-)
+@pytest.mark.parametrize("rate", ["0.3±0.02", "30%±2%", "30% ± 2 %", "0.3+-0.02", "0.3+/-0.02", ".3 ± 2%"])
 def test_an_uncertain_rate_is_written_in_many_ways(run: Run, rate: str) -> None:
     """After ± stands the standard deviation of the rate, which has a beta law."""
     told = run("refine", "310", "--size", "1000", "--rate", rate, *NOISE, "--json").object
@@ -79,8 +75,7 @@ def test_an_uncertain_rate_is_written_in_many_ways(run: Run, rate: str) -> None:
 def test_a_rate_without_deviation_is_certain(run: Run) -> None:
     """±0 is the same as nothing."""
     told = [
-        run("refine", "310", "--size", "1000", "--rate", rate, *NOISE, "--json").object
-        for rate in ("30%", "30%±0%")
+        run("refine", "310", "--size", "1000", "--rate", rate, *NOISE, "--json").object for rate in ("30%", "30%±0%")
     ]
     assert told[0] == told[1]
 
@@ -173,9 +168,7 @@ def test_the_plot_is_one_file(run: Run, here: Path, ending: str) -> None:
         ("300000000123", ("--size", "1000000000000", "--rate", "30%±1%")),
     ],
 )
-def test_every_count_can_be_drawn(
-    run: Run, here: Path, answer: str, population: tuple[str, ...]
-) -> None:
+def test_every_count_can_be_drawn(run: Run, here: Path, answer: str, population: tuple[str, ...]) -> None:
     """One count, an answer far outside, a posterior much narrower than what was assumed."""
     told = run("refine", answer, *population, *NOISE, "--plot", "plot.svg", "--json")
     assert told.object["interval"]
@@ -186,8 +179,6 @@ def test_a_plot_is_the_chart_of_the_posterior(run: Run, here: Path) -> None:
     """The command line and a notebook share one definition, to the last character."""
     words = ("refine", "107", "--size", "5912", "--rate", "1.7%", "--epsilon", "0.15")
     assert run(*words, "--plot", "told.svg").status == 0
-    told = nc.posterior(
-        107, nc.Binomial(5912, 0.017), nc.DiscreteLaplace.for_epsilon(Fraction("0.15"))
-    )
+    told = nc.posterior(107, nc.Binomial(5912, 0.017), nc.DiscreteLaplace.for_epsilon(Fraction("0.15")))
     nc.chart(told).save(here / "chart.svg")
     assert (here / "told.svg").read_bytes() == (here / "chart.svg").read_bytes()

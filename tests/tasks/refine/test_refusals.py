@@ -58,9 +58,7 @@ def test_a_size_that_is_no_number_of_records_is_refused(refused: Refused, size: 
     assert f"'--size': must be a whole number of records from 1 to 2**53, got {size!r}" in message
 
 
-@pytest.mark.parametrize(
-    "scale", ["0", "-1", "nan", "inf", "1e-20", "5e15", "20/0", "1/2/3", "1e999999999", ""]
-)
+@pytest.mark.parametrize("scale", ["0", "-1", "nan", "inf", "1e-20", "5e15", "20/0", "1/2/3", "1e999999999", ""])
 def test_a_scale_that_no_noise_has_is_refused(refused: Refused, scale: str) -> None:
     """A scale is positive, finite, and drawable."""
     message = refused("refine", "95", *SURVEY, "--noise", "laplace", "--scale", scale)
@@ -93,9 +91,7 @@ def test_a_scale_that_no_noise_has_is_refused(refused: Refused, scale: str) -> N
         (("1e300", *SURVEY, "--noise", "gaussian", "--scale", "1"), "within 2**600 records of 0"),
     ],
 )
-def test_a_refinement_is_asked_for_in_one_way(
-    refused: Refused, words: tuple[str, ...], remedy: str
-) -> None:
+def test_a_refinement_is_asked_for_in_one_way(refused: Refused, words: tuple[str, ...], remedy: str) -> None:
     """Neither or both of two ways, or half of one: the message gives the choice."""
     assert remedy in refused("refine", *words)
 
@@ -121,9 +117,7 @@ def test_a_refinement_is_asked_for_in_one_way(
         ("size,rate\n1000000000,0.5\n1,0.5\n", "must add up to 1 to 1,000,000,000 records, got"),
     ],
 )
-def test_groups_that_are_no_population_are_refused(
-    refused: Refused, here: Path, content: str, reason: str
-) -> None:
+def test_groups_that_are_no_population_are_refused(refused: Refused, here: Path, content: str, reason: str) -> None:
     """The message names the file and the row or the column, never a cell."""
     (here / "s.csv").write_text(content)
     message = refused("refine", "107", "--strata", "s.csv", *NOISE)
@@ -154,9 +148,7 @@ def test_a_size_that_contradicts_the_groups_is_refused(refused: Refused, here: P
         (f'id,answer\n1,"{CANARY}\n', "'a.csv' cannot be read as csv|has no column"),
     ],
 )
-def test_a_table_that_cannot_be_refined_is_refused(
-    refused: Refused, here: Path, content: str, reason: str
-) -> None:
+def test_a_table_that_cannot_be_refined_is_refused(refused: Refused, here: Path, content: str, reason: str) -> None:
     """The message names the file and the row or the column, never a cell; nothing is written."""
     (here / "a.csv").write_text(content)
     message = refused("refine", *TABLE, *SURVEY, *NOISE)
@@ -173,9 +165,7 @@ def test_a_table_that_cannot_be_refined_is_refused(
         ("no/o.csv", "'no/o.csv' cannot be written"),
     ],
 )
-def test_an_output_that_cannot_be_is_refused(
-    refused: Refused, here: Path, out: str, reason: str
-) -> None:
+def test_an_output_that_cannot_be_is_refused(refused: Refused, here: Path, out: str, reason: str) -> None:
     """The input itself, another format, or a folder that is missing."""
     (here / "a.csv").write_text("answer\n1\n")
     assert reason in refused("refine", *TABLE[:4], "--out", out, *SURVEY, *NOISE)
@@ -205,6 +195,4 @@ def test_a_wrong_name_is_a_wrong_word(run: Run, here: Path, words: tuple[str, ..
 def test_the_size_alone_is_enough_for_an_answer(refused: Refused) -> None:
     """So the refusal of none says."""
     message = refused("refine", "107", *NOISE)
-    assert (
-        "give either --size, and --rate if it is known, such as --size 5912 --rate 1.7%" in message
-    )
+    assert "give either --size, and --rate if it is known, such as --size 5912 --rate 1.7%" in message

@@ -100,9 +100,7 @@ def test_many_answers_agree_with_one(run: Run, here: Path) -> None:
     for draw in set(draws.tolist()):
         told = nc.posterior(draw, nc.Binomial(100, 0.3), noise)
         expected[draw] = (told.median, *told.interval())
-    assert [(row["median"], row["low"], row["high"]) for row in found] == [
-        expected[draw] for draw in draws.tolist()
-    ]
+    assert [(row["median"], row["low"], row["high"]) for row in found] == [expected[draw] for draw in draws.tolist()]
 
 
 def test_one_line_tells_what_was_done(run: Run, here: Path) -> None:
@@ -209,9 +207,7 @@ def test_no_table_is_replaced_in_silence(run: Run, refused: Refused, here: Path)
     """Only with --overwrite, and never the table that is read."""
     words = ("refine", *TABLE, *RATE, *LAPLACE, "--out")
     (here / "out.csv").write_text("mine\n")
-    assert "--out 'out.csv' exists already: name another file, or add --overwrite" in refused(
-        *words, "out.csv"
-    )
+    assert "--out 'out.csv' exists already: name another file, or add --overwrite" in refused(*words, "out.csv")
     assert run(*words, "out.csv", "--overwrite").status == 0
     assert "surprise" in (here / "out.csv").read_text()
     assert "is the file that is read" in refused(*words, "answers.csv", "--overwrite")

@@ -59,9 +59,7 @@ def test_an_uncertain_rate_may_be_too_sure(run: Run) -> None:
     assert "such as --rate 1.7%±2%" in told
 
 
-@pytest.mark.parametrize(
-    ("answer", "rate"), [("5000", "0%"), ("9000", "100%"), ("-1e9", "30%"), ("1e300", "1.7%")]
-)
+@pytest.mark.parametrize(("answer", "rate"), [("5000", "0%"), ("9000", "100%"), ("-1e9", "30%"), ("1e300", "1.7%")])
 def test_no_rate_explains_what_cannot_be(run: Run, answer: str, rate: str) -> None:
     """For a certain rate, or an answer far outside, nothing is suggested that would not help."""
     told = warning(run, answer, "--size", "5912", "--rate", rate)

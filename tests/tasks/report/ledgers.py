@@ -19,8 +19,7 @@ NAMES = ("survey", "visits")
 def configured(folder: Path) -> Config:
     """A configuration of two data sets, neither of which needs its file."""
     text = '[ledger]\nurl = "sqlite:///ledger.db"\n' + "".join(
-        f'[datasets.{name}]\nsource = "{name}.csv"\nunit = "person"\nbudget = {{ rho = "1000" }}\n'
-        for name in NAMES
+        f'[datasets.{name}]\nsource = "{name}.csv"\nunit = "person"\nbudget = {{ rho = "1000" }}\n' for name in NAMES
     )
     (folder / "noisycount.toml").write_text(f"{text}size = 5912\n", encoding="utf-8")
     return load(folder / "noisycount.toml")

@@ -119,9 +119,7 @@ def test_json_has_every_number_exactly(tmp_path: Path) -> None:
         for name, price in request.currency.items():
             assert Fraction(release[name]) == price
         scales = [Fraction(noise["scale"]) for noise in release["noise"]]
-        assert scales == (
-            [Fraction(7, 3), 20] if request.epsilon is None else [1 / request.epsilon]
-        )
+        assert scales == ([Fraction(7, 3), 20] if request.epsilon is None else [1 / request.epsilon])
         if isinstance(entry.answer, int):
             assert release["answer"] == entry.answer
     assert {each["dataset"] for each in found["datasets"]} == set(NAMES)
@@ -289,10 +287,7 @@ def test_a_size_that_was_written_later_changes_no_price(tmp_path: Path) -> None:
     assert visits["releases"][0]["neighbours"] == "adding or removing"
     assert visits["odds"] == "all together, a 50:50 guess about one person becomes at most 74:26"
     text = report(tmp_path, "md")
-    assert (
-        "replacing one person; 1 release was priced for adding or removing, and told more than"
-        " was charged" in text
-    )
+    assert "replacing one person; 1 release was priced for adding or removing, and told more than was charged" in text
     assert "ε = 0.5 as charged, ε = 1 for replacement" in text
     assert "| ε = 0.5, for adding or removing |" in text
     assert "visits,person,adding or removing" in report(tmp_path, "csv")
@@ -340,9 +335,7 @@ def test_the_neighbours_of_a_price_are_read_from_its_noise(
 @pytest.mark.usefixtures("requests")
 def test_the_counts_of_a_table_stand_beside_their_keys(tmp_path: Path) -> None:
     """In JSON, and in an appendix for people."""
-    tables = [
-        each for of in told(tmp_path)["datasets"] for each in of["releases"] if "rows" in each
-    ]
+    tables = [each for of in told(tmp_path)["datasets"] for each in of["releases"] if "rows" in each]
     assert tables
     for table in tables:
         assert table["rows"] == [
@@ -418,9 +411,7 @@ def test_the_command_ends_as_verify_does(run: Run, here: Path) -> None:
     assert "NOT VERIFIED: row 3" in shown.output
 
 
-WORTH = (
-    '[ledger]\nurl = "sqlite:///ledger.db"\n[datasets.survey]\nsource = "s.csv"\nunit = "person"\n'
-)
+WORTH = '[ledger]\nurl = "sqlite:///ledger.db"\n[datasets.survey]\nsource = "s.csv"\nunit = "person"\n'
 
 
 def worth(folder: Path, budget: str, *requests: Request) -> dict[str, str]:
@@ -445,9 +436,7 @@ def worth(folder: Path, budget: str, *requests: Request) -> dict[str, str]:
         ('{rho = "0.1"}', "0.1", "ε = 0.435 for one answer, or 1,900 answers at ε = 0.01"),
     ],
 )
-def test_what_is_left_is_what_it_pays_for(
-    tmp_path: Path, budget: str, spent: str, left: str
-) -> None:
+def test_what_is_left_is_what_it_pays_for(tmp_path: Path, budget: str, spent: str, left: str) -> None:
     """One large answer or many small ones, and never more of either than the budget admits."""
     assert worth(tmp_path, budget, asked(1, "survey", Fraction(spent)))["left"] == left
 
@@ -461,9 +450,7 @@ def test_what_is_left_is_what_it_pays_for(
         ('{rho = "0.5"}', ["at most 99.47:0.53", "99.958:0.042", "probability 1e-06"]),
     ],
 )
-def test_what_a_budget_may_tell_follows_from_it(
-    tmp_path: Path, budget: str, whole: list[str]
-) -> None:
+def test_what_a_budget_may_tell_follows_from_it(tmp_path: Path, budget: str, whole: list[str]) -> None:
     """The odds of its ε, of twice that where somebody is known to be in the records, and its δ."""
     told = worth(tmp_path, budget)["if all is spent"]
     assert all(words in told for words in whole), told
@@ -473,13 +460,10 @@ def test_the_odds_of_a_rho_are_at_the_delta_of_the_budget(tmp_path: Path) -> Non
     """By the least ε over all orders, and not at the usual δ, which belongs to no budget."""
     delta = "0.001"
     request = asked(3, "survey", Fraction("0.02"))
-    told = worth(tmp_path, f'{{epsilon = "3", delta = "{delta}", for_keys = "0"}}', request)[
-        "meaning"
-    ]
+    told = worth(tmp_path, f'{{epsilon = "3", delta = "{delta}", for_keys = "0"}}', request)["meaning"]
     orders = (1 + 10 ** (each / 1000) for each in range(-2000, 4000))
     least = min(
-        0.02 * order + math.log(1 / (float(delta) * order)) / (order - 1) + math.log(1 - 1 / order)
-        for order in orders
+        0.02 * order + math.log(1 / (float(delta) * order)) / (order - 1) + math.log(1 - 1 / order) for order in orders
     )
     share = math.floor(100 / (1 + math.exp(least)))
     assert f"becomes at most {100 - share}:{share}" in told
@@ -487,9 +471,7 @@ def test_the_odds_of_a_rho_are_at_the_delta_of_the_budget(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("form", ["html", "md"])
-def test_nothing_is_called_verified_that_was_compared_with_nothing(
-    tmp_path: Path, form: str
-) -> None:
+def test_nothing_is_called_verified_that_was_compared_with_nothing(tmp_path: Path, form: str) -> None:
     """A box is green only where a head was written down and found again."""
     configuration = configured(tmp_path)
     empty = written_report(report_of(configuration), configuration, form)

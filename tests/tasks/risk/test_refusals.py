@@ -38,9 +38,7 @@ NOISE = ("--noise", "laplace", "--scale", "3")
         ((*RECORDS, *NOISE, "--plot", "no/p.svg"), "'no/p.svg' cannot be written (No such"),
     ],
 )
-def test_a_risk_is_asked_for_in_one_way(
-    refused: Refused, words: tuple[str, ...], remedy: str
-) -> None:
+def test_a_risk_is_asked_for_in_one_way(refused: Refused, words: tuple[str, ...], remedy: str) -> None:
     """One line says what is wrong and what to give."""
     assert remedy in refused("risk", *words)
 

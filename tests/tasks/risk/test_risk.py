@@ -81,9 +81,7 @@ def test_positives_that_are_known_may_be_told(run: Run) -> None:
         run(*words, "--json", *more).object["adversaries"][1]["delta"]
         for more in ((), ("--known-positives", "40"), ("--known-positives", "0"))
     ]
-    assert (
-        told[0] == told[1] == nc.privacy_curve(nc.Subsample(50), OUTSIDE.given(400, 40)).delta(0.01)
-    )
+    assert told[0] == told[1] == nc.privacy_curve(nc.Subsample(50), OUTSIDE.given(400, 40)).delta(0.01)
     assert told[2] == nc.privacy_curve(nc.Subsample(50), OUTSIDE.given(400, 0)).delta(0.01)
     assert told[2] != told[0]
 
@@ -94,14 +92,9 @@ def test_groups_have_rates_of_their_own(run: Run, here: Path) -> None:
     words = ("--strata", "towns.csv", "--noise", "gaussian", "--scale", "4", "--epsilon", "0.05")
     told = run("risk", *words, "--json").object
     population = nc.Strata([300, 200], [0.1, 0.4])
-    assert told["adversaries"][1]["delta"] == nc.privacy_curve(nc.Gaussian(4.0), population).delta(
-        0.05
-    )
+    assert told["adversaries"][1]["delta"] == nc.privacy_curve(nc.Gaussian(4.0), population).delta(0.05)
     assert (told["size"], told["groups"], told["rate"]) == (500, 2, None)
-    assert (
-        "only if the rates are right. Treat whoever may know more as the worst case."
-        in words_of(run, *words)
-    )
+    assert "only if the rates are right. Treat whoever may know more as the worst case." in words_of(run, *words)
 
 
 @pytest.mark.parametrize(
@@ -113,9 +106,7 @@ def test_groups_have_rates_of_their_own(run: Run, here: Path) -> None:
         (("none",), Fraction(1)),
     ],
 )
-def test_epsilon_is_by_default_that_of_the_noise(
-    run: Run, noise: tuple[str, ...], epsilon: Fraction
-) -> None:
+def test_epsilon_is_by_default_that_of_the_noise(run: Run, noise: tuple[str, ...], epsilon: Fraction) -> None:
     """1/scale for Laplace noise, which then hides every record with δ = 0; else 1."""
     told = run("risk", *RECORDS, "--noise", *noise, "--json").object
     assert Fraction(told["epsilon"]) == epsilon

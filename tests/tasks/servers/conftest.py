@@ -35,8 +35,7 @@ class Visit(NamedTuple):
 
 
 RECORDS = [
-    Visit(n % 40, n % 90, ("Bern", "Biel", None)[n % 3], Decimal(n) / 4, date(2026, 1, 1 + n % 28))
-    for n in range(120)
+    Visit(n % 40, n % 90, ("Bern", "Biel", None)[n % 3], Decimal(n) / 4, date(2026, 1, 1 + n % 28)) for n in range(120)
 ]
 
 
@@ -86,9 +85,7 @@ class Clinic:
         """A role that may read the table, and nothing else."""
         return f"clerk_of_{self.database}"
 
-    def configure(
-        self, folder: Path, table: str = "visits", more: str = "", user: str = "owner"
-    ) -> None:
+    def configure(self, folder: Path, table: str = "visits", more: str = "", user: str = "owner") -> None:
         """A configuration of a table as the data set `visits`, of which any answer is paid for."""
         budget = "" if "budget" in more else 'budget = "1000"'
         source = f'source = "{self.address(table, user)}"'

@@ -71,18 +71,14 @@ def test_what_fails_before_a_count_is_free(  # noqa: PLR0913, PLR0917 - what is 
     clinic.configure(here, user=clinic.clerk)
     assert run("count", "visits", "--where", "town = 'Bern'", "--epsilon", "1").status == 0
     clinic.change(change)
-    assert (said or "was written down as integer, and is") in line(
-        run("count", "visits", *WORDS, *words)
-    )
+    assert (said or "was written down as integer, and is") in line(run("count", "visits", *WORDS, *words))
     assert debits(run) == [True]
     assert CANARY not in everything(run, here)
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("change", "said"), CHANGES)
-def test_what_changes_while_a_desk_is_open(
-    here: Path, clinic: Clinic, change: str, said: str
-) -> None:
+def test_what_changes_while_a_desk_is_open(here: Path, clinic: Clinic, change: str, said: str) -> None:
     """A desk that was asked before refuses, charges nothing, and says to open it again."""
     clinic.configure(here, user=clinic.clerk)
     with nc.open_desk("visits", unit="row") as desk:
@@ -121,9 +117,7 @@ def test_what_fails_after_the_debit_is_charged_once(
 
 
 @pytest.mark.parametrize("weight", ["40", CANARY], ids=["usual", "odd"])
-def test_no_refusal_finds_a_record_of_a_view(
-    run: Run, here: Path, clinic: Clinic, weight: str
-) -> None:
+def test_no_refusal_finds_a_record_of_a_view(run: Run, here: Path, clinic: Clinic, weight: str) -> None:
     """A view is refused for what it computes, not for a record: before the debit, at each door."""
     clinic.run(WEIGHED.format(weight))
     asked = [f"town = '{town}' and weight >= 30" for town in ("Bern", "Chur")]
@@ -154,25 +148,16 @@ def test_no_refusal_finds_a_record_of_a_view(
     assert "nothing was asked yet" in run("ledger", "show").output
     clinic.configure(here, "heavy")
     for words in (("count", "--where", "town = 'Chur'", "--epsilon", "1"), ("check",)):
-        assert "'heavy' is a view that does more than choose" in line(
-            run(words[0], "visits", *words[1:])
-        )
+        assert "'heavy' is a view that does more than choose" in line(run(words[0], "visits", *words[1:]))
     (here / "noisycount.toml").unlink()
     assert "'heavy' is a view that does more" in line(run("init", clinic.address("heavy")))
     assert CANARY not in everything(run, here)
 
 
 @pytest.mark.usefixtures("unguarded")
-@pytest.mark.parametrize(
-    ("view", "more"), [(BROKEN, ""), (SLOW, "timeout = 0.3")], ids=["broken", "slow"]
-)
+@pytest.mark.parametrize(("view", "more"), [(BROKEN, ""), (SLOW, "timeout = 0.3")], ids=["broken", "slow"])
 def test_what_the_server_says_of_a_count_is_withheld(  # noqa: PLR0913, PLR0917 - what is given
-    run: Run,
-    here: Path,
-    clinic: Clinic,
-    caplog: pytest.LogCaptureFixture,
-    view: str,
-    more: str,
+    run: Run, here: Path, clinic: Clinic, caplog: pytest.LogCaptureFixture, view: str, more: str
 ) -> None:
     """A cell that breaks a count, and one that takes too long: one line, charged once."""
     clinic.run(view)
@@ -215,21 +200,15 @@ def test_tracebacks_know_nothing(here: Path, clinic: Clinic) -> None:
         ("nothing = 1", "nothing"),
     ],
 )
-def test_what_has_no_meaning_here(
-    run: Run, here: Path, clinic: Clinic, where: str, said: str
-) -> None:
+def test_what_has_no_meaning_here(run: Run, here: Path, clinic: Clinic, where: str, said: str) -> None:
     """A question about an array or a document is refused by what its column is; it is free."""
     clinic.configure(here)
     assert said in line(run("count", "visits", "--where", where, "--epsilon", "1"), 2)
-    assert said in line(
-        run("count", "visits", "--by", where.split(maxsplit=1)[0], "--epsilon", "1"), 2
-    )
+    assert said in line(run("count", "visits", "--by", where.split(maxsplit=1)[0], "--epsilon", "1"), 2)
     assert "nothing was asked yet" in run("ledger", "show").output
 
 
-def test_addresses_that_lead_nowhere(
-    run: Run, clinic: Clinic, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_addresses_that_lead_nowhere(run: Run, clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line each, with what to do; no ledger is made."""
     words = ("--unit", "row", *WORDS)
     bare = clinic.address().partition("#")[0]
@@ -238,9 +217,7 @@ def test_addresses_that_lead_nowhere(
     assert "is neither a file nor a data set" in line(run("count", f"9{bare}", *words), 2)
     assert "Got unexpected extra argument" in line(run("count", "a", clinic.address(), *words), 2)
     odd = clinic.address().replace("postgresql+psycopg", "orcale")
-    assert "needs the package that brings SQLAlchemy the dialect 'orcale'" in line(
-        run("count", odd, *words)
-    )
+    assert "needs the package that brings SQLAlchemy the dialect 'orcale'" in line(run("count", odd, *words))
     nowhere = clinic.address().replace("?host=", "?host=/nowhere")
     assert "cannot be reached: check that its server runs" in line(run("count", nowhere, *words))
     assert "cannot be reached: " in line(run("check", nowhere))

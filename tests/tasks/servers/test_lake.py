@@ -92,9 +92,7 @@ def store(tmp_path: Path) -> Iterator[Server]:
 
 def write(place: Path, first: int) -> None:
     """Write sixty records."""
-    query = (
-        "SELECT range % 40 AS person, range % 90 AS age, $note AS note FROM range($first, $last)"
-    )
+    query = "SELECT range % 40 AS person, range % 90 AS age, $note AS note FROM range($first, $last)"
     values = {"note": CANARY, "first": first, "last": first + 60}
     with duckdb.connect() as connection:
         connection.sql(query, params=values).write_parquet(str(place))
@@ -113,9 +111,7 @@ def configure(store: Server, here: Path, path: str, more: str = "") -> None:
 
 
 @pytest.mark.parametrize(("path", "rows"), [("visits/a.parquet", 60), ("visits/*.parquet", 120)])
-def test_files_of_a_store_are_counted(
-    run: Run, here: Path, store: Server, path: str, rows: int
-) -> None:
+def test_files_of_a_store_are_counted(run: Run, here: Path, store: Server, path: str, rows: int) -> None:
     """One file, or those of a pattern, under an edition as a table of a server is."""
     configure(store, here, path, 'edition = "1"')
     expected = sum(number % 90 >= 65 for number in range(rows))
@@ -136,9 +132,7 @@ def test_only_the_owner_names_a_store(run: Run, here: Path, store: Server) -> No
     for source in (address(store, "visits/a.parquet"), f"s3://{CANARY}:{CANARY}@bucket/a.parquet"):
         told = run("count", source, "--unit", "row", "--where", "true", "--epsilon", "1")
         assert (told.status, told.output) == (2, "")
-        assert (
-            "is on an object store, which is read only where its owner configured it" in told.errors
-        )
+        assert "is on an object store, which is read only where its owner configured it" in told.errors
         assert CANARY not in told.errors.replace(f"s3://{CANARY}:", "")
 
 

@@ -100,9 +100,7 @@ def test_an_address_is_a_data_set(run: Run, here: Path, clinic: Clinic) -> None:
     assert list(here.glob("*.data")) == []
 
 
-def test_what_is_written_down_is_enough_to_tell_an_old_answer(
-    run: Run, here: Path, clinic: Clinic
-) -> None:
+def test_what_is_written_down_is_enough_to_tell_an_old_answer(run: Run, here: Path, clinic: Clinic) -> None:
     """Nothing asks the server: it may be down."""
     clinic.configure(here)
     first = asked(run, "visits", "--where", OLD)
@@ -142,9 +140,7 @@ def test_an_edition_is_what_the_owner_says_it_is(run: Run, here: Path, clinic: C
 
 
 @pytest.mark.parametrize("edition", ["", 'edition = "2"'])
-def test_a_second_name_is_no_second_budget(
-    run: Run, here: Path, clinic: Clinic, edition: str
-) -> None:
+def test_a_second_name_is_no_second_budget(run: Run, here: Path, clinic: Clinic, edition: str) -> None:
     """Not for the same table by another address either, nor with another edition."""
     clinic.configure(here)
     asked(run, "visits", "--where", OLD)

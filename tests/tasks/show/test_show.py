@@ -82,9 +82,7 @@ def test_what_was_asked_is_shown_with_its_error(run: Run, here: Path) -> None:
         ("--by", "health", "--delta", "1e-6"),
     ],
 )
-def test_counts_of_a_table_are_shown_with_their_keys(
-    run: Run, here: Path, words: tuple[str, ...]
-) -> None:
+def test_counts_of_a_table_are_shown_with_their_keys(run: Run, here: Path, words: tuple[str, ...]) -> None:
     """In `--json` beside their keys, and the text says how to see them."""
     budget = 'budget = { epsilon = "5", delta = "1e-5", for_keys = "1e-5" }'
     configure(here, COLUMNS.replace('budget = "1"', budget))
@@ -111,9 +109,7 @@ def test_a_file_is_shown_by_the_unit_of_its_answers(run: Run, here: Path) -> Non
     assert "│ age │ integer │" in run("show", "people.csv").words
 
 
-def test_a_copy_is_the_data_set_that_its_owner_configured(
-    run: Run, refused: Refused, here: Path
-) -> None:
+def test_a_copy_is_the_data_set_that_its_owner_configured(run: Run, refused: Refused, here: Path) -> None:
     """Its columns and its budget hold, whatever the file is called."""
     configure(here, COLUMNS)
     paid = run("count", "survey", "--where", "age > 60", "--epsilon", "0.5", "--json").object

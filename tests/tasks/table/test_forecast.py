@@ -43,9 +43,7 @@ def test_many_groups_a_person_make_gaussian_noise_cheaper(run: Run) -> None:
 def test_replacement_costs_twice(run: Run) -> None:
     """As where the size is public."""
     scales = [
-        run("plan", "--cells", "town=16", *more, "--epsilon", "1", "--json").object["plans"][0][
-            "levels"
-        ][0]["scale"]
+        run("plan", "--cells", "town=16", *more, "--epsilon", "1", "--json").object["plans"][0]["levels"][0]["scale"]
         for more in ((), ("--size-public",), ("--groups-per-unit", "3"))
     ]
     assert scales == ["1", "2", "3"]
@@ -104,9 +102,7 @@ def test_a_plan_is_drawn(run: Run, here: Path) -> None:
         (("--rho", "1"), "give the cells of a table too"),
     ],
 )
-def test_what_cannot_be_planned_is_refused(
-    refused: Refused, words: tuple[str, ...], why: str
-) -> None:
+def test_what_cannot_be_planned_is_refused(refused: Refused, words: tuple[str, ...], why: str) -> None:
     """In one line."""
     assert why in refused("plan", *words)
 
@@ -116,9 +112,7 @@ CODES = np.array(list(product(range(6), range(2))), np.int32)
 PRICE = Fraction(1, 2)
 
 
-def plan_of(
-    noise: type[DiscreteNoise], price: Fraction, groups: int | None, *, is_replacement: bool
-) -> TablePlan:
+def plan_of(noise: type[DiscreteNoise], price: Fraction, groups: int | None, *, is_replacement: bool) -> TablePlan:
     """A table of towns and sexes with all their sums, at a price."""
     levels = [
         cell_level(CODES, NAMES),
@@ -133,9 +127,7 @@ def plan_of(
 
 @pytest.mark.parametrize("noise", [nc.DiscreteLaplace, nc.DiscreteGaussian])
 @pytest.mark.parametrize("is_replacement", [False, True])
-def test_no_error_is_larger_for_the_part_of_the_price(
-    noise: type[DiscreteNoise], *, is_replacement: bool
-) -> None:
+def test_no_error_is_larger_for_the_part_of_the_price(noise: type[DiscreteNoise], *, is_replacement: bool) -> None:
     """And for one per cent less one would be: the scales tell."""
     now = plan_of(noise, PRICE, None, is_replacement=is_replacement)
     words = one_group_words(now)

@@ -39,9 +39,7 @@ def test_each_listed_key_has_a_row(counted: Run) -> None:
     expected = [*PERSONS.items(), (None, 0), ("awful", 0)]
     assert [(row["keys"]["health"], row["answer"]) for row in told["rows"]] == expected
     assert told["by"] == ["health"]
-    assert (
-        told["price"] == told["charged"] == {"epsilon": EXACTLY, "rho": "200000000", "delta": "0"}
-    )
+    assert told["price"] == told["charged"] == {"epsilon": EXACTLY, "rho": "200000000", "delta": "0"}
 
 
 def test_columns_combine_and_have_sums(counted: Run) -> None:
@@ -90,9 +88,7 @@ def test_keys_of_a_file_are_those_of_a_column_or_of_each_row(counted: Run, here:
 
 def test_sums_up_to_each_key(counted: Run) -> None:
     """A table in order has them beside its answers."""
-    told = counted(
-        *("--by", "year", "--keys", "year=1..5", "--cumulative", "--groups-per-unit", "1")
-    ).object
+    told = counted(*("--by", "year", "--keys", "year=1..5", "--cumulative", "--groups-per-unit", "1")).object
     cells = [row for row in told["rows"] if row["level"] == "year"]
     assert round(cells[-1]["sum_so_far"]) == sum(row["answer"] for row in cells) == 5912
 
@@ -144,10 +140,7 @@ def test_a_dry_run_of_several_questions_tells_their_number(run: Run) -> None:
 
 def test_hidden_keys_appear_from_a_threshold_on(run: Run, here: Path) -> None:
     """Which is said, with the smallest count that is shown surely."""
-    configure(
-        here,
-        'unit = "person"\nbudget = { epsilon = "9", delta = "1e-4", for_keys = "5e-5" }',
-    )
+    configure(here, 'unit = "person"\nbudget = { epsilon = "9", delta = "1e-4", for_keys = "5e-5" }')
     words = ("--by", "health", "--delta", "1e-6", "--groups-per-unit", "1", "--epsilon", "1")
     told = run("count", "survey", *words, "--margins", "total", "--json").object
     shown = {row["keys"]["health"] for row in told["rows"] if row["level"] == "health"}
@@ -220,9 +213,7 @@ def test_a_picture_is_drawn(counted: Run, here: Path) -> None:
     assert "Persons by health" in (here / "table.svg").read_text("utf-8")
 
 
-def test_each_file_is_named_once_it_is_written(
-    run: Run, monkeypatch: pytest.MonkeyPatch, here: Path
-) -> None:
+def test_each_file_is_named_once_it_is_written(run: Run, monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
     """The rows and the picture; a table that was paid for is told though a file fails."""
     configure(here)
     asked = ("count", "survey", "--by", "health", "--keys", HEALTH, "--epsilon", "1")
@@ -285,9 +276,7 @@ LISTED = ("--by", "health", "--keys", HEALTH)
         ((*LISTED, "--groups-per-unit", "0"), "must be a whole number from 1"),
     ],
 )
-def test_what_makes_no_sense_is_refused_first(
-    refused: Refused, words: tuple[str, ...], why: str
-) -> None:
+def test_what_makes_no_sense_is_refused_first(refused: Refused, words: tuple[str, ...], why: str) -> None:
     """Before any file is opened: the one that is named is not there."""
     price = () if "--epsilon" in words else ("--epsilon", "1")
     assert why in refused("count", "nowhere.csv", *words, *price)
@@ -316,9 +305,7 @@ def test_what_makes_no_sense_is_refused_first(
         (HIDDEN, "--groups-per-unit is missing"),
     ],
 )
-def test_what_cannot_be_asked_makes_no_ledger(
-    refused: Refused, here: Path, words: tuple[str, ...], why: str
-) -> None:
+def test_what_cannot_be_asked_makes_no_ledger(refused: Refused, here: Path, words: tuple[str, ...], why: str) -> None:
     """One line, and no file is made."""
     (here / "towns.csv").write_text("town,since\nBern,1191\n", "utf-8")
     (here / "site.csv").write_text("site\n1\n", "utf-8")
@@ -336,9 +323,7 @@ def test_what_cannot_be_asked_makes_no_ledger(
         ('{ epsilon = "2", delta = "1e-6" }', "row", "--delta 5e-08"),
     ],
 )
-def test_without_keys_only_what_works_is_offered(
-    run: Run, here: Path, budget: str, unit: str, offered: str
-) -> None:
+def test_without_keys_only_what_works_is_offered(run: Run, here: Path, budget: str, unit: str, offered: str) -> None:
     """Hidden keys where the budget pays for them, by words that are answered as they stand."""
     configure(here, f'unit = "{unit}"\nbudget = {budget}')
     words = ("count", "survey", "--by", "health", "--epsilon", "0.5")
@@ -480,20 +465,11 @@ def people(here: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object
 
 def named(value: object) -> str:
     """A value as people read it."""
-    return (
-        "(missing)"
-        if value is None
-        else str(value).lower()
-        if value in {True, False}
-        else str(value)
-    )
+    return "(missing)" if value is None else str(value).lower() if value in {True, False} else str(value)
 
 
 def truth(
-    people: Sequence[dict[str, object]],
-    names: Sequence[str],
-    labels: Sequence[str],
-    cells: Sequence[Sequence[str]],
+    people: Sequence[dict[str, object]], names: Sequence[str], labels: Sequence[str], cells: Sequence[Sequence[str]]
 ) -> int:
     """How many people the labels of a row are of, read word by word; `cells` has all the others."""
     listed = {tuple(cell) for cell in cells}
@@ -523,9 +499,7 @@ def truth(
 def printed(output: str) -> list[list[str]]:
     """The cells of the table on a terminal, row by row."""
     return [
-        [cell.strip() for cell in line.strip("│").split("│")]
-        for line in output.splitlines()
-        if line.startswith("│")
+        [cell.strip() for cell in line.strip("│").split("│")] for line in output.splitlines() if line.startswith("│")
     ]
 
 
@@ -557,11 +531,7 @@ def printed(output: str) -> list[list[str]]:
     ids=str,
 )
 def test_every_printed_sum_is_of_whom_its_labels_say(
-    run: Run,
-    here: Path,
-    people: list[dict[str, object]],
-    asked: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
+    run: Run, here: Path, people: list[dict[str, object]], asked: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the noise off: on the terminal, in JSON, in a file, and refined from each of them."""
     monkeypatch.setattr(prior_words, "_MOST_CELLS", 0)  # other priors take twice as long

@@ -18,8 +18,6 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import ErrorLaw, SymmetricNoise
 from noisycount.model.populations.population import Population
 
-__all__ = ["FAR", "Case", "RawAnswer", "RoundedAnswer", "believed_table", "case_of", "table_of"]
-
 # An answer beyond all others; in the narrowest scales, and squared, it is a double still.
 FAR = 1e100
 _WIDEST = 4_000_000  # counts, for which tables take some hundred megabytes
@@ -114,9 +112,7 @@ def _table(law: CountDistribution, first: int, last: int) -> CountTable:
     return CountTable.between(law, first, last)
 
 
-def believed_table(
-    assumed: Population, mechanism: Mechanism, span: tuple[float, float]
-) -> CountTable:
+def believed_table(assumed: Population, mechanism: Mechanism, span: tuple[float, float]) -> CountTable:
     """The counts that any answer of a span makes probable under the assumed law."""
     size = assumed.size
     ends = [assumed.law(mechanism.likelihood(answer, size)) for answer in span]
@@ -124,8 +120,7 @@ def believed_table(
     law = assumed.deep_law()
     if any(not np.isfinite(law.log_pmf(told.mode)) for told in ends):
         raise ValueError(
-            "assumed must not be so far from the population that its probabilities underflow: "
-            f"got {assumed!r}"
+            f"assumed must not be so far from the population that its probabilities underflow: got {assumed!r}"
         )
     return _table(law, min(firsts), max(lasts))
 

@@ -23,15 +23,6 @@ from noisycount.model.searches import bracketed, root
 from noisycount.model.subsampling import Subsample
 from noisycount.validation import instance_of, positive_number, whole_number
 
-__all__ = [
-    "ESTIMATES",
-    "Estimated",
-    "break_even_rates",
-    "improvement_probability",
-    "mean_absolute_error",
-    "tie_probability",
-]
-
 Estimated = Literal["answer", "rounded", "mean", "median", "mode"]
 ESTIMATES: tuple[Estimated, ...] = get_args(Estimated)
 
@@ -55,9 +46,7 @@ class Averages(Protocol):
         ...
 
 
-def averages(
-    population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None
-) -> Averages:
+def averages(population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None) -> Averages:
     """The averages of an estimate."""
     if by not in ESTIMATES:
         raise ValueError(f"by must be one of {', '.join(map(repr, ESTIMATES))}, got {by!r}")
@@ -91,17 +80,11 @@ def _check_populations(population: Population, assumed: Population | None) -> No
         return
     instance_of(assumed, Population, "assumed")
     if assumed.size != population.size:
-        raise ValueError(
-            f"assumed must be about the {population.size} records of the population, got "
-            f"{assumed.size}"
-        )
+        raise ValueError(f"assumed must be about the {population.size} records of the population, got {assumed.size}")
 
 
 def mean_absolute_error(
-    population: Population,
-    mechanism: Mechanism,
-    by: Estimated,
-    assumed: Population | None = None,
+    population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None = None
 ) -> float:
     """The mean absolute error of an estimate of the count, over counts and answers.
 
@@ -140,10 +123,7 @@ def mean_absolute_error(
 
 
 def improvement_probability(
-    population: Population,
-    mechanism: Mechanism,
-    by: Estimated,
-    assumed: Population | None = None,
+    population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None = None
 ) -> float:
     """The probability that an estimate is nearer to the count than the answer is.
 
@@ -170,10 +150,7 @@ def improvement_probability(
 
 
 def tie_probability(
-    population: Population,
-    mechanism: Mechanism,
-    by: Estimated,
-    assumed: Population | None = None,
+    population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None = None
 ) -> float:
     """The probability that an estimate is exactly as near to the count as the answer is.
 

@@ -17,8 +17,6 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.gram import POINTS, gram_points
 from noisycount.model.searches import first_wholes, roots
 
-__all__ = ["MeanEstimate"]
-
 _NODES, _WEIGHTS = leggauss(8)  # few points: a piece that they do not tell is halved
 
 # from values at the nodes to the series through them

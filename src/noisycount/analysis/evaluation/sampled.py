@@ -16,8 +16,6 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import DrawnPositives, Subsample
 
-__all__ = ["sampled_estimate"]
-
 _ENTRIES = 20_000_000  # pairs, whose tables take some hundred megabytes
 _EQUAL = 1e-11  # what rounding moves a posterior mean, in mean absolute deviations, and more
 _ROUNDING = 4 * float(np.finfo(float).eps)  # of a distance between two numbers that are rounded
@@ -128,8 +126,7 @@ def _estimates(by: str, scaled: Reals, counts: Reals, told: Reals, size: int) ->
     peaks = told.max(axis=1, keepdims=True)
     if not np.isfinite(peaks).all():
         raise ValueError(
-            "assumed must make every answer possible that the population makes possible: "
-            "check its size and rate"
+            "assumed must make every answer possible that the population makes possible: check its size and rate"
         )
     if by == "mode":
         modes: Reals = counts[(told >= peaks - LOG_TIE).argmax(axis=1)]

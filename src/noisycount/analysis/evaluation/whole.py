@@ -13,8 +13,6 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import ErrorLaw
 from noisycount.model.searches import first_wholes, roots
 
-__all__ = ["median_estimate", "mode_estimate"]
-
 _TIE = 1e-13  # of a probability: what rounding moves a sum of weights, and more
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
 _ROWS = 64  # counts that are averaged at once
@@ -46,8 +44,7 @@ class WholeEstimate:
     def _mean(self, metric: Callable[["WholeEstimate", Reals], Reals]) -> float:
         """The mean of a metric over the counts, given in columns."""
         return sum(
-            float(self.case.chances[rows] @ metric(near, self.case.counts[rows, None]))
-            for rows, near in self._parts()
+            float(self.case.chances[rows] @ metric(near, self.case.counts[rows, None])) for rows, near in self._parts()
         )
 
     def _parts(self) -> Iterator[tuple[slice, "WholeEstimate"]]:
@@ -155,9 +152,7 @@ def _estimate(case: Case, excess: Callable[[Reals, Reals], Reals]) -> WholeEstim
     table = case.belief.table
     low, high = case.span
     candidates = table.counts[:-1]
-    passed = [
-        int((excess(np.full(candidates.shape, end), candidates) > 0).sum()) for end in case.span
-    ]
+    passed = [int((excess(np.full(candidates.shape, end), candidates) > 0).sum()) for end in case.span]
     counts = candidates[passed[0] : passed[1]]
     values = table.first + np.arange(passed[0], passed[1] + 1, dtype=np.float64)
     lows, highs = np.full(counts.shape, low), np.full(counts.shape, high)

@@ -22,19 +22,6 @@ from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.noises.additive import ErrorLaw, SymmetricNoise
 from noisycount.model.populations.population import Population
 
-__all__ = [
-    "GeometricSides",
-    "LaplaceCells",
-    "Side",
-    "Sides",
-    "SummedSides",
-    "WideCells",
-    "laplace_cells",
-    "mean_of",
-    "sides_of",
-    "wide_cells",
-]
-
 _BAND = 64  # counts for which the terms that matter are looked for once
 _MOST_BANDS = 1024  # as each is found by a pass over all counts
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
@@ -350,9 +337,7 @@ def laplace_cells(
     sound = np.flatnonzero(largest > _SOUND - depth)
     kept = slice(int(sound[0]), int(sound[-1]) + 1)
     logit = lower.logs - upper.logs
-    return LaplaceCells(
-        first - 1 + kept.start, below[kept], (above - below)[kept], logit[kept], scale
-    )
+    return LaplaceCells(first - 1 + kept.start, below[kept], (above - below)[kept], logit[kept], scale)
 
 
 _POINTS = 24  # a polynomial through so many holds a cell to the digits of a double
@@ -408,9 +393,7 @@ class WideCells:
             here = cells == cell
             floor = floors[here]
             middle, half = self._middle_and_half(cell)
-            distance, rise, logit = np.polynomial.chebyshev.chebval(
-                (floor - middle) / half, fits[cell]
-            )
+            distance, rise, logit = np.polynomial.chebyshev.chebval((floor - middle) / half, fits[cell])
             nearness = -2 * (answers[here] - floor) / self.mechanism.errors.spread
             with np.errstate(over="ignore"):
                 means[here] = floor - distance + rise / (1 + np.exp(logit + nearness))
@@ -458,6 +441,4 @@ def wide_cells(population: Population, mechanism: SymmetricNoise) -> WideCells |
     while edge < last:
         edge += int(min(deviation, edge, size - edge) / 2) + 1
         edges.append(min(edge, last))
-    return (
-        WideCells(prior, size, mechanism, np.array(edges, dtype=np.float64)) if edges[1:] else None
-    )
+    return WideCells(prior, size, mechanism, np.array(edges, dtype=np.float64)) if edges[1:] else None

@@ -16,8 +16,6 @@ from noisycount.model.laws.count_law import TIE, CountDistribution
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.searches import first_true
 
-__all__ = ["DEPTH", "CountTable", "FrozenLaw", "bulk_end"]
-
 # Nats below the largest term of a sum from which on terms are left out: e^−80 is beyond a double,
 # however many they are.
 DEPTH = 80.0
@@ -254,9 +252,7 @@ class FrozenLaw:
         return quantiles_from_above(self.law, levels)[()]
 
     def rvs(
-        self,
-        size: int | tuple[int, ...] | None = None,
-        random_state: int | np.random.Generator | None = None,
+        self, size: int | tuple[int, ...] | None = None, random_state: int | np.random.Generator | None = None
     ) -> Reals:
         """Counts drawn from the law, for simulations: never to be released.
 

@@ -19,20 +19,6 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.subsampling import Subsample
 from noisycount.validation import instance_of
 
-__all__ = [
-    "Answer",
-    "Answers",
-    "Contained",
-    "Container",
-    "Published",
-    "checked_mechanism",
-    "column_in",
-    "is_published",
-    "likelihood",
-    "observed",
-    "values_and_mechanism",
-]
-
 
 class Contained(Protocol):
     """A column of another library: a Series of pandas or Polars, an array of Arrow."""
@@ -165,8 +151,7 @@ def observed(
         checked_mechanism(one)
     if len(answers) != len(mechanisms) or not answers:
         raise ValueError(
-            f"answer and mechanism must be equally many and at least one, got {len(answers)} "
-            f"and {len(mechanisms)}"
+            f"answer and mechanism must be equally many and at least one, got {len(answers)} and {len(mechanisms)}"
         )
     return tuple(zip(map(_value, answers), mechanisms, strict=True))
 
@@ -215,10 +200,7 @@ def values_and_mechanism(
 def _check_no_table(answers: object) -> None:
     """The refusal of a published table, whose counts have one law together."""
     if hasattr(answers, "plan") and hasattr(answers, "levels"):
-        raise ValueError(
-            "answers must be about one count each, got a table: use noisycount.table_posterior("
-            "table)"
-        )
+        raise ValueError("answers must be about one count each, got a table: use noisycount.table_posterior(table)")
 
 
 def likelihood(answer: Answer, mechanism: Mechanism, size: int) -> Factor:

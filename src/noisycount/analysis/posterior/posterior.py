@@ -13,13 +13,7 @@ import numpy as np
 
 from noisycount.analysis.posterior.law import FrozenLaw
 from noisycount.analysis.posterior.observed import Answer, Answers, likelihood, observed
-from noisycount.analysis.posterior.predictive import (
-    contradiction,
-    farthest,
-    is_expected,
-    law_given,
-    two_sided,
-)
+from noisycount.analysis.posterior.predictive import contradiction, farthest, is_expected, law_given, two_sided
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.exact import Below
@@ -30,17 +24,6 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.validation import fraction_of_one, instance_of
-
-__all__ = [
-    "LEVEL",
-    "Estimates",
-    "Posterior",
-    "likelihood_curve",
-    "posterior",
-    "posterior_of",
-    "shown_counts",
-    "tail_levels",
-]
 
 LEVEL = 0.95  # of the interval that is shown
 _NEXT_TO_ONE = 1 - 2.0**-53
@@ -175,9 +158,7 @@ class Posterior(Shown, Estimates):
 
 
 def posterior(
-    answer: Answers,
-    population: Population,
-    mechanism: Mechanism | Sequence[Mechanism] | None = None,
+    answer: Answers, population: Population, mechanism: Mechanism | Sequence[Mechanism] | None = None
 ) -> Posterior:
     """The law of the count given its answers: P[K = k | Y = y] ∝ P[K = k]·Π f(y | k).
 
@@ -213,9 +194,7 @@ def posterior(
 
 
 def posterior_of(
-    answer: Answers,
-    population: Population,
-    mechanism: Mechanism | Sequence[Mechanism] | None = None,
+    answer: Answers, population: Population, mechanism: Mechanism | Sequence[Mechanism] | None = None
 ) -> Posterior:
     """The same as `posterior` without a warning, for whoever warns in words of their own."""
     instance_of(population, Population, "population")

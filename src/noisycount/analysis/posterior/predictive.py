@@ -21,16 +21,6 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Exchangeable, Population
 from noisycount.model.subsampling import Subsample
 
-__all__ = [
-    "SURPRISING",
-    "contradiction",
-    "farthest",
-    "is_expected",
-    "law_given",
-    "surely_expected",
-    "two_sided",
-]
-
 Observed = Sequence[tuple[Answer, Mechanism]]
 _WIDEST = 1 << 13  # counts: their table takes less than a search for the mode of a smooth law
 _DEPTH = 60.0  # nats: e^−60 of a law is far beyond a double
@@ -52,16 +42,12 @@ def law_given(population: Population, observed: Observed) -> CountDistribution:
     Raises:
         ValueError: If a mechanism cannot give its answer, or no count has all answers.
     """
-    likelihoods = Product(
-        tuple(likelihood(answer, law, population.size) for answer, law in observed)
-    )
+    likelihoods = Product(tuple(likelihood(answer, law, population.size) for answer, law in observed))
     windowed = _windowed(population, observed, likelihoods)
     return windowed or population.law(*likelihoods.factors)
 
 
-def _windowed(
-    population: Population, observed: Observed, likelihoods: Product
-) -> WindowedLaw | None:
+def _windowed(population: Population, observed: Observed, likelihoods: Product) -> WindowedLaw | None:
     """The law as a table of a window; None where that does not pay or would leave out too much."""
     depth = _DEPTH + 2 * math.log(population.records + 1)
     if not likelihoods.is_log_concave or not is_cheap(population, observed):
@@ -105,9 +91,7 @@ def common(limits: tuple[float, float], ends: tuple[float, float]) -> tuple[int,
     return math.ceil(max(limits[0], ends[0])), math.floor(min(limits[1], ends[1]))
 
 
-def _weighted(
-    population: Population, likelihoods: Product, ends: tuple[int, int]
-) -> TableLaw | None:
+def _weighted(population: Population, likelihoods: Product, ends: tuple[int, int]) -> TableLaw | None:
     """The law on a window; None: the prior has no count there.
 
     A prior with a formula is expanded around the likeliest count, where rounding is least.
@@ -121,9 +105,7 @@ def _weighted(
     return weighted_table(ends[0], log_prior, likelihoods.factors)
 
 
-def _log_left_out(
-    population: Population, table: TableLaw, likelihoods: Product, limits: tuple[int, int]
-) -> float:
+def _log_left_out(population: Population, table: TableLaw, likelihoods: Product, limits: tuple[int, int]) -> float:
     """The logarithm of a bound of the law outside the table, over that inside; inf: none is known.
 
     The log-concave likelihood falls beyond an end if it does not rise towards it.
@@ -152,9 +134,7 @@ _DOUBLE = 40.0  # nats: e^−40 of a sum is beyond a double
 _WIDEST_PREDICTIVE = 1 << 12  # counts: their tails take less than a search for the largest term
 
 
-def two_sided(
-    population: Population, prior: CountDistribution, answer: Answer, mechanism: Mechanism
-) -> float:
+def two_sided(population: Population, prior: CountDistribution, answer: Answer, mechanism: Mechanism) -> float:
     """min(1, 2·min(P[Y <= y], P[Y >= y])) before any answer; P[Y < t] of one that was below t.
 
     Args:
@@ -196,9 +176,7 @@ def contradiction(surprise: float, expected: float, answers: int, known: str) ->
         return None
     one = "an answer" if answers == 1 else "one of several answers"
     mean = signed(expected, 0 if expected >= 10 else 2)  # noqa: PLR2004  (two digits tell enough)
-    return (
-        f"{one} this far from the {mean} expected has a probability of {_chance(surprise)} {known}"
-    )
+    return f"{one} this far from the {mean} expected has a probability of {_chance(surprise)} {known}"
 
 
 def _chance(probability: float) -> str:
@@ -247,9 +225,7 @@ def _is_likely(population: Population, mechanism: Mechanism, answer: float, *, u
     )
 
 
-def farthest(
-    observed: Iterable[tuple[Answer, Mechanism]],
-) -> Iterator[tuple[Answer, Mechanism]]:
+def farthest(observed: Iterable[tuple[Answer, Mechanism]]) -> Iterator[tuple[Answer, Mechanism]]:
     """The answers among which is the one of the smallest `two_sided`.
 
     Of answers with the same noise these are the smallest and the largest.
@@ -268,12 +244,7 @@ def farthest(
 
 
 def _beyond(
-    population: Population,
-    prior: CountDistribution,
-    answer: float,
-    mechanism: Mechanism,
-    *,
-    upper: bool,
+    population: Population, prior: CountDistribution, answer: float, mechanism: Mechanism, *, upper: bool
 ) -> float:
     """P[Y >= answer] (upper) or P[Y <= answer] before any answer."""
     near = _near(population, prior, answer, mechanism, upper=upper)
@@ -283,12 +254,7 @@ def _beyond(
 
 
 def _near(
-    population: Population,
-    prior: CountDistribution,
-    answer: float,
-    mechanism: Mechanism,
-    *,
-    upper: bool,
+    population: Population, prior: CountDistribution, answer: float, mechanism: Mechanism, *, upper: bool
 ) -> float | None:
     """The sum over the counts near the answer, and all those beyond, which surely pass it.
 
@@ -310,12 +276,7 @@ def _near(
 
 
 def _far(
-    population: Population,
-    prior: CountDistribution,
-    answer: float,
-    mechanism: Mechanism,
-    *,
-    upper: bool,
+    population: Population, prior: CountDistribution, answer: float, mechanism: Mechanism, *, upper: bool
 ) -> float:
     """Σ_k P[K = k]·T(k), read off at the count m where the terms are largest.
 

@@ -11,12 +11,7 @@ from typing import Any, Literal, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisycount.analysis.posterior.laplace_cells import (
-    LaplaceCells,
-    WideCells,
-    laplace_cells,
-    wide_cells,
-)
+from noisycount.analysis.posterior.laplace_cells import LaplaceCells, WideCells, laplace_cells, wide_cells
 from noisycount.analysis.posterior.observed import (
     Contained,
     Container,
@@ -33,8 +28,6 @@ from noisycount.model.noises.additive import AdditiveNoise, SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.searches import first_true
 from noisycount.validation import instance_of
-
-__all__ = ["Estimate", "posterior_values", "refine", "refined", "surprises"]
 
 _LEFT_OUT = 1e-16  # of the law of the count, on each side
 _WIDEST = 20_000  # counts; beyond, one answer after the other is as fast
@@ -92,10 +85,7 @@ _TOLERANCE = 1e-12  # posterior standard deviations; 1e-10 is promised
 
 @overload
 def refine(
-    answers: float | Published,
-    population: Population,
-    mechanism: Mechanism | None = None,
-    by: Estimate = "mean",
+    answers: float | Published, population: Population, mechanism: Mechanism | None = None, by: Estimate = "mean"
 ) -> float: ...
 
 
@@ -110,10 +100,7 @@ def refine(
 
 @overload
 def refine(
-    answers: Container,
-    population: Population,
-    mechanism: Mechanism | None = None,
-    by: Estimate = "mean",
+    answers: Container, population: Population, mechanism: Mechanism | None = None, by: Estimate = "mean"
 ) -> Container: ...
 
 
@@ -188,18 +175,14 @@ def _warn(answers: Reals, population: Population, mechanism: Mechanism) -> None:
         all_given = int((~np.isnan(answers)).sum())
         verb = "contradicts" if number == 1 else "contradict"
         warnings.warn(
-            f"{number:,} of {all_given:,} answers {verb} the population: their surprise is below "
-            f"{SURPRISING:g}",
+            f"{number:,} of {all_given:,} answers {verb} the population: their surprise is below {SURPRISING:g}",
             UserWarning,
             stacklevel=3,
         )
 
 
 def posterior_values(
-    answers: Reals,
-    population: Population,
-    mechanism: Mechanism,
-    value: Callable[[Posterior], int],
+    answers: Reals, population: Population, mechanism: Mechanism, value: Callable[[Posterior], int]
 ) -> Reals:
     """A whole number of each answer's posterior that grows with the answer, such as a quantile.
 
@@ -254,18 +237,14 @@ def _holds_numbers(given: NDArray[Any]) -> bool:
     return all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds)
 
 
-def refined(
-    answers: Reals, population: Population, mechanism: Mechanism, by: Estimate = "mean"
-) -> Reals:
+def refined(answers: Reals, population: Population, mechanism: Mechanism, by: Estimate = "mean") -> Reals:
     """The same as `refine` of an array, shape (answers,), without a warning."""
     if np.isnan(answers).all():
         return answers.copy()
     _check_all(answers, population, mechanism)
     if isinstance(mechanism, SymmetricNoise):
         if not mechanism.is_log_concave:
-            return _where_present(
-                answers, lambda some: _one_by_one(some, population, mechanism, by)
-            )
+            return _where_present(answers, lambda some: _one_by_one(some, population, mechanism, by))
         if by == "mean" and mechanism.errors.is_geometric:
             return _laplace_means(answers, population, mechanism)
 
@@ -300,9 +279,7 @@ def _check_all(answers: Reals, population: Population, mechanism: Mechanism) -> 
         mechanism.likelihood(float(answer), population.size)
 
 
-def _one_by_one(
-    answers: Reals, population: Population, mechanism: Mechanism, by: Estimate
-) -> Reals:
+def _one_by_one(answers: Reals, population: Population, mechanism: Mechanism, by: Estimate) -> Reals:
     """The estimates of different answers, which need not rise with the answer."""
     different, places = np.unique(answers, return_inverse=True)
     found = [getattr(posterior_of(y, population, mechanism), by) for y in different.tolist()]

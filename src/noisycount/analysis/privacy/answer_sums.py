@@ -16,8 +16,6 @@ from noisycount.model.laws.count_law import MeshPoints
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import CertifiedErrorLaw
 
-__all__ = ["LARGEST_EPSILON", "BelowLargestLoss", "Mesh", "Terms"]
-
 _NEAR_LARGEST = 1 / 8  # of the largest loss, within which other sums cancel
 _LARGEST_EXPONENT = 700.0  # exponents up to which nothing overflows
 _ULPS = 4  # of a loss that a logarithm and a sum of two may be off
@@ -61,9 +59,7 @@ class LargestLoss:
         return float(self.loss - Fraction(epsilon))
 
 
-def _loss_of_any(
-    pair: Pair, points: MeshPoints, rate: float, log_mass: float
-) -> tuple[Fraction, float]:
+def _loss_of_any(pair: Pair, points: MeshPoints, rate: float, log_mass: float) -> tuple[Fraction, float]:
     """λ, and how far it may be off."""
     offsets = points.offsets
     differences = pair.difference(offsets)
@@ -379,9 +375,7 @@ class Terms:
                 best = min(best, other(answer), key=lambda one: one.error)
         return best, gains
 
-    def missed(
-        self, answer: float, log_odds: float, following: float, gains: float = math.nan
-    ) -> float:
+    def missed(self, answer: float, log_odds: float, following: float, gains: float = math.nan) -> float:
         """How much more than those from an answer on the answers from the threshold on can gain.
 
         One answer lies below the threshold, one above it. Between them the log-odds are at least

@@ -13,22 +13,6 @@ from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import SymmetricNoise
 
-__all__ = [
-    "NOTHING",
-    "ROUNDING_OF_RATIONAL",
-    "Between",
-    "Certified",
-    "Divergences",
-    "MonotoneBounds",
-    "checked_epsilons",
-    "difference",
-    "largest",
-    "log_sum",
-    "priced_delta",
-    "shaped",
-    "whole_price",
-]
-
 _UNDERFLOW = 1e-301  # as much as 1e7 terms that underflow, each below 1e-308
 _NEXT_TO_1 = 2.0**-53  # twice what a float next to 1 is off, as it and a bound of it are rounded
 _ROUNDED_EXPONENT = 2e-15  # of an exponent: 9 roundings of 2^−52 in the sum that it is
@@ -148,10 +132,7 @@ class Divergences(Protocol):
 
 def largest(curves: Iterable[Sequence[Bounded]]) -> list[Bounded]:
     """At each ε that of the largest upper end."""
-    return [
-        max(at_one, key=lambda one: (one.below_1[1], one.upper))
-        for at_one in zip(*curves, strict=True)
-    ]
+    return [max(at_one, key=lambda one: (one.below_1[1], one.upper)) for at_one in zip(*curves, strict=True)]
 
 
 ROUNDING_OF_RATIONAL = 1e-15  # of a rational as a float
@@ -171,9 +152,7 @@ def priced_delta(price: float, epsilon: float) -> float:
     """
     if epsilon >= price:
         return 0.0
-    return min(
-        1.0, -math.expm1(epsilon - price) / (1 + math.exp(-price)) * (1 + ROUNDING_OF_RATIONAL)
-    )
+    return min(1.0, -math.expm1(epsilon - price) / (1 + math.exp(-price)) * (1 + ROUNDING_OF_RATIONAL))
 
 
 def whole_price(mechanisms: Sequence[Exact | SymmetricNoise]) -> float | None:
@@ -215,9 +194,7 @@ class MonotoneBounds:
         plus, minus = self.divergences.directions(asked)
         return self._fallen(epsilons, asked, plus), self._fallen(epsilons, asked, minus)
 
-    def _fallen(
-        self, epsilons: list[float], asked: list[float], found: Sequence[Bounded]
-    ) -> list[Bounded]:
+    def _fallen(self, epsilons: list[float], asked: list[float], found: Sequence[Bounded]) -> list[Bounded]:
         """The bounds of one direction at each ε, from those at the ε that were looked at."""
         known = [((one.lower, one.upper), one.below_1) for one in found]
         bounds, below_1 = (_monotone(ends) for ends in zip(*known, strict=True))

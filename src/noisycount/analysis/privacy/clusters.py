@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
-__all__ = ["Clusters", "Paths"]
-
 _BELOW = 8.0  # a typical logarithm, down to which values are told apart
 _ABOVE = 5.0  # and up to which they are: of two sides of a threshold one is not above it
 _LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its products
@@ -41,15 +39,7 @@ class Clusters:
     below: float  # how far the least value but 0 lies below a typical one, as logarithms
 
     @classmethod
-    def nothing(
-        cls,
-        shape: tuple[int, int],
-        slope: float,
-        width: float,
-        spread: float,
-        *,
-        with_moments: bool,
-    ) -> Self:
+    def nothing(cls, shape: tuple[int, int], slope: float, width: float, spread: float, *, with_moments: bool) -> Self:
         """X = 0 in all cases.
 
         Args:
@@ -91,9 +81,7 @@ class Clusters:
         tables = self.tables
         if tables.shape[2] > 1:
             factors = np.ones((cases, 1, 2, 1))
-            factors[:, 0, 1, 0] = np.exp(
-                np.minimum(_LARGEST, rise * (np.arange(cases) - cases // 2))
-            )
+            factors[:, 0, 1, 0] = np.exp(np.minimum(_LARGEST, rise * (np.arange(cases) - cases // 2)))
             tables = tables * factors
             np.minimum(tables, _HIGHEST, out=tables)
         cells = _moved(tables.shape, self.steps * halves)
@@ -115,9 +103,7 @@ class Clusters:
             np.minimum(tables, _HIGHEST, out=tables)
         cells = (_rows(tables.shape) + places[:, None]).ravel()
         parts = tables * shares[:, None]
-        low = np.bincount(cells, (tables - parts).ravel(), tables.size).astype(
-            np.float64, copy=False
-        )
+        low = np.bincount(cells, (tables - parts).ravel(), tables.size).astype(np.float64, copy=False)
         low += np.bincount(cells + 1, parts.ravel(), tables.size)
         return replace(self, tables=low.reshape(tables.shape), starts=starts)
 
@@ -207,9 +193,7 @@ class Paths:
     @property
     def turned(self) -> Self:
         """The same with the cases in the other order."""
-        return replace(
-            self, masses=self.masses[::-1], values=self.values[::-1], sizes=self.sizes[::-1]
-        )
+        return replace(self, masses=self.masses[::-1], values=self.values[::-1], sizes=self.sizes[::-1])
 
     def grown(self, halves: int) -> Self:
         """X times e^(slope·halves·(c − q/2)) in the cases c = 0, …, q."""

@@ -21,8 +21,6 @@ from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 
-__all__ = ["composed_answers", "is_precise", "merged_noises"]
-
 _LONGEST = 2**21  # places of a sum of answers
 _WIDEST = 2**16  # counts of a window, on each side of the threshold
 _APART = -30.0  # the logarithm of the closeness of counts that no answers mix up
@@ -235,9 +233,7 @@ def _mean(variances: Sequence[Fraction]) -> list[SymmetricNoise]:
     return [Gaussian(float(DIGITS.sqrt(decimal_ratio(1 / precision))))]
 
 
-def composed_answers(
-    pairs: tuple[Pair, ...], mechanisms: Sequence[Exact | SymmetricNoise]
-) -> Divergences:
+def composed_answers(pairs: tuple[Pair, ...], mechanisms: Sequence[Exact | SymmetricNoise]) -> Divergences:
     """Those of answers with independent noises about one count."""
     noises = [one for one in mechanisms if isinstance(one, SymmetricNoise)]
     if len(noises) < len(mechanisms):  # an answer without noise tells all that the others do

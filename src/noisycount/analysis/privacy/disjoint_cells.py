@@ -19,18 +19,6 @@ from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.populations.binomial import Binomial
 
-__all__ = [
-    "AnswerTable",
-    "Cell",
-    "CellMove",
-    "Others",
-    "TableAnswers",
-    "answer_table",
-    "counts_within",
-    "positive_sum",
-    "runs_of_totals",
-]
-
 
 @frozen
 class Cell:
@@ -80,9 +68,7 @@ class Others:
         table = _trinomial(move, firsts, seconds)
         with_first = np.pad(table, ((1, 0), (0, 1)))
         with_second = np.pad(table, ((0, 1), (1, 0)))
-        return cls(
-            (firsts[0], firsts[1] + 1), (seconds[0], seconds[1] + 1), with_first, with_second
-        )
+        return cls((firsts[0], firsts[1] + 1), (seconds[0], seconds[1] + 1), with_first, with_second)
 
 
 def counts_within(population: Binomial, depth: float) -> tuple[int, int]:
@@ -187,9 +173,7 @@ class AnswerTable:
     edges: Reals | None = None
 
 
-def answer_table(
-    mechanism: Exact | SymmetricNoise | None, low: int, high: int
-) -> AnswerTable | None:
+def answer_table(mechanism: Exact | SymmetricNoise | None, low: int, high: int) -> AnswerTable | None:
     """The probabilities of answers for the counts low..high; None: they would be too many.
 
     An answer to nothing has one bin. Bins of continuous noise hide something, never add.
@@ -249,9 +233,7 @@ class OneCount:
         return cls(Binomial(total, min(first, second) / (first + second)), second < first)
 
 
-def most_of_one_count(
-    count: OneCount, answers: Sequence[Answer], epsilons: list[float]
-) -> list[float]:
+def most_of_one_count(count: OneCount, answers: Sequence[Answer], epsilons: list[float]) -> list[float]:
     """An upper bound of δ₊ of one count that has one or two answers, for each ε in rising order.
 
     The count itself tells more than two answers. From an answer with discrete Laplace noise one
@@ -261,18 +243,14 @@ def most_of_one_count(
     if len(answers) == 1:
         return [one.upper for one in _sticks(count, answers[0], tuple(epsilons))]
     most = _sticks(count, Exact(), tuple(epsilons))
-    finer = [
-        DiscreteLaplace(one.exact_scale) if isinstance(one, Laplace) else one for one in answers
-    ]
+    finer = [DiscreteLaplace(one.exact_scale) if isinstance(one, Laplace) else one for one in answers]
     if not all(isinstance(one, SymmetricNoise) and one.is_discrete for one in finer):
         return [one.upper for one in most]
     found = [_of_two(count, finer, epsilon)[1] for epsilon in epsilons]
     return [min(one.upper, high) for one, high in zip(most, found, strict=True)]
 
 
-def least_of_one_count(
-    count: OneCount, answers: Sequence[Answer], epsilons: list[float]
-) -> list[float]:
+def least_of_one_count(count: OneCount, answers: Sequence[Answer], epsilons: list[float]) -> list[float]:
     """A lower bound of the same: each answer alone tells less, and so do answers in bins."""
     least = [one.lower for one in _sticks(count, answers[0], tuple(epsilons))]
     if len(answers) == 1:
@@ -446,9 +424,7 @@ def worst_moves(size: int, cells: Sequence[Cell]) -> Iterator[CellMove]:
     kinds = defaultdict(list)
     for cell in cells:
         kinds[cell.mechanism].append(cell)
-    rarest = [
-        cell for kind in kinds.values() for cell in sorted(kind, key=lambda cell: cell.rate)[:2]
-    ]
+    rarest = [cell for kind in kinds.values() for cell in sorted(kind, key=lambda cell: cell.rate)[:2]]
     for first, second in combinations(rarest, 2):
         move = CellMove(size, first, second)
         yield move

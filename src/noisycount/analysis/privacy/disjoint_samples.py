@@ -19,8 +19,6 @@ from noisycount.model.noises.additive import SymmetricNoise, require_log_concave
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
 
-__all__ = ["parts_curve"]
-
 _DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
 
 
@@ -231,20 +229,14 @@ def _asked(
         asked = known.questions if questions is None else known.checked(questions)
     else:
         raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
-            "population must be Atoms or a Binomial, whose records do not depend on each other, "
-            f"got {population!r}"
+            f"population must be Atoms or a Binomial, whose records do not depend on each other, got {population!r}"
         )
     if not asked or len(asked) != number:
-        raise ValueError(
-            f"questions must be as many as the {number} mechanisms, and one at least, "
-            f"got {len(asked)}"
-        )
+        raise ValueError(f"questions must be as many as the {number} mechanisms, and one at least, got {len(asked)}")
     return known, asked
 
 
-def _parts(
-    mechanisms: Sequence[Subsample], known: Atoms, asked: Sequence[Question]
-) -> Iterator[SampledPart]:
+def _parts(mechanisms: Sequence[Subsample], known: Atoms, asked: Sequence[Question]) -> Iterator[SampledPart]:
     """The parts."""
     for one in mechanisms:
         if not isinstance(one, Subsample):
@@ -254,8 +246,7 @@ def _parts(
     drawn = sum(one.sample_size for one in mechanisms)
     if drawn > known.size:
         raise ValueError(
-            f"mechanisms must draw at most the {known.size} records there are, got {drawn}: use "
-            "smaller parts"
+            f"mechanisms must draw at most the {known.size} records there are, got {drawn}: use smaller parts"
         )
     for one, question in zip(mechanisms, asked, strict=True):
         rate = known.rate(question)
@@ -302,11 +293,7 @@ def _of_part(part: SampledPart, epsilons: list[float]) -> list[tuple[float, floa
     """Below and above δ of the count of a part, the larger direction."""
     (pair,) = neighbour_pairs(part.mechanism, Binomial(part.size, part.rate))
     errors = None if isinstance(part.mechanism, Exact) else part.mechanism.errors
-    both = zip(
-        hockey_sticks(pair, errors, epsilons),
-        hockey_sticks(pair.mirrored, errors, epsilons),
-        strict=True,
-    )
+    both = zip(hockey_sticks(pair, errors, epsilons), hockey_sticks(pair.mirrored, errors, epsilons), strict=True)
     return [(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in both]
 
 

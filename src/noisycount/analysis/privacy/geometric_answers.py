@@ -21,8 +21,6 @@ from noisycount.analysis.privacy.two_answers import (
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
-__all__ = ["GeometricAnswers"]
-
 Law = TypeVar("Law", Clusters, Paths)
 _LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its products
 _TWO = 2  # answers, which are summed directly
@@ -56,9 +54,7 @@ class Chain:
     is_centred: bool
     width: float  # about how much neighbouring values of X may differ in their logarithms
 
-    def hidden(
-        self, windows: Sequence[Weighed], *, with_most: bool = True
-    ) -> list[tuple[float, float]]:
+    def hidden(self, windows: Sequence[Weighed], *, with_most: bool = True) -> list[tuple[float, float]]:
         """Bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)), t the threshold.
 
         Args:
@@ -66,10 +62,7 @@ class Chain:
             with_most: Whether the upper bounds are wanted; else they may be infinite.
         """
         if self.answers == _TWO:
-            return [
-                hidden_by_two_answers(one, self.slope, self.steps, is_centred=self.is_centred)
-                for one in windows
-            ]
+            return [hidden_by_two_answers(one, self.slope, self.steps, is_centred=self.is_centred) for one in windows]
         if all(self._has_few_paths(one) for one in windows):
             return [self._listed(one) for one in windows]
         shape = self.answers + 1, 2 * len(windows)
@@ -93,9 +86,7 @@ class Chain:
     def _listed(self, one: Weighed) -> tuple[float, float]:
         """What is hidden of one window, from all ways in which numbers of answers follow."""
         nothing, sides = Paths.nothing(self.answers + 1, self.slope), _sides([one])
-        above, below = (
-            self._laws(nothing, side[:, None], np.zeros((len(side), 1))) for side in sides.T
-        )
+        above, below = (self._laws(nothing, side[:, None], np.zeros((len(side), 1))) for side in sides.T)
         return self._bounds(one, *above.minimum(self._other_side(below), self._chances))
 
     def _other_side(self, laws: Law) -> Law:
@@ -272,9 +263,7 @@ class GeometricAnswers:
         if self.answers * places > _MOST_PLACES:
             return None
         seen = Chain(self.answers, 1 / (self.scale * steps), steps, self.is_discrete, _COARSEST)
-        least, most = hidden_by_count_pairs(
-            one, self.answers, seen.slope, steps, is_centred=seen.is_centred
-        )
+        least, most = hidden_by_count_pairs(one, self.answers, seen.slope, steps, is_centred=seen.is_centred)
         if not self.is_discrete:
             least, _ = hidden_by_count_pairs(one, self.answers, seen.slope, steps, is_centred=True)
         if most - least > _GRID * one.known.upper:
@@ -291,10 +280,7 @@ class GeometricAnswers:
         elif not self.is_discrete:
             told = replace(seen, is_centred=True).hidden(windows, with_most=False)
             least = [low for low, _ in told]
-        return [
-            _between(one, low, most, seen)
-            for one, low, (_, most) in zip(windows, least, hidden, strict=True)
-        ]
+        return [_between(one, low, most, seen) for one, low, (_, most) in zip(windows, least, hidden, strict=True)]
 
     def _chain(self, windows: Sequence[Weighed]) -> Chain:
         """Answers on a grid, or in the cells of one, that is fine enough for some windows."""
@@ -303,8 +289,7 @@ class GeometricAnswers:
         scale = self.scale * math.sqrt(_TWO / answers)
         hidden = [hidden_by_two_answers(one, 1 / scale, 1, is_centred=True)[0] for one in windows]
         share = max(
-            max(some, _NOTHING * one.known.value)
-            / max(one.known.value - some, _LEAST_LEFT * one.known.value)
+            max(some, _NOTHING * one.known.value) / max(one.known.value - some, _LEAST_LEFT * one.known.value)
             for some, one in zip(hidden, windows, strict=True)
         )
         share *= math.sqrt(1 + share)  # it is further off where noise hides most

@@ -6,12 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from noisycount.analysis.privacy.answer_sums import (
-    LARGEST_EPSILON,
-    BelowLargestLoss,
-    Mesh,
-    Terms,
-)
+from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON, BelowLargestLoss, Mesh, Terms
 from noisycount.analysis.privacy.bounds import (
     NOTHING,
     ROUNDING_OF_RATIONAL,
@@ -21,19 +16,11 @@ from noisycount.analysis.privacy.bounds import (
     largest,
 )
 from noisycount.analysis.privacy.pairs import Excess, Pair
-from noisycount.analysis.privacy.threshold import (
-    Passage,
-    Search,
-    ThresholdForecast,
-    first_whole,
-    root,
-)
+from noisycount.analysis.privacy.threshold import Passage, Search, ThresholdForecast, first_whole, root
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import MeshPoints
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import CertifiedErrorLaw
-
-__all__ = ["OneAnswer", "hockey_sticks"]
 
 WIDEST_MESH = 2.0**13  # integers, up to which one mesh serves several ε
 _NEARBY = 40.0  # records around an answer in which a mesh is fine
@@ -100,23 +87,17 @@ class NoisyPair:
         mesh = self._mesh((math.floor(low), math.ceil(high)), self._highest(high, asked[-1][1]))
         return mesh, forecast.after(*asked[0], first.passage)
 
-    def _threshold(
-        self, asked: EpsilonExcess, expected: tuple[float, float, float], common: Mesh | None
-    ) -> Threshold:
+    def _threshold(self, asked: EpsilonExcess, expected: tuple[float, float, float], common: Mesh | None) -> Threshold:
         """The answer at which the densities have the ratio e^ε."""
         epsilon, excess = asked
         around, step, slope = expected
         for again in range(_MOST_MESHES):
-            mesh = common or self._mesh(
-                (math.floor(around), math.ceil(around)), self._highest(around, excess)
-            )
+            mesh = common or self._mesh((math.floor(around), math.ceil(around)), self._highest(around, excess))
             margin = self._margin * 4.0**again
             if common is not None and again == 0:
                 margin = min(_NEARBY, 16 * step + 1)
             below = self._below_largest_loss(asked, mesh)
-            terms = Terms(
-                self.pair, self.errors, epsilon, excess, mesh.points, around, margin, below
-            )
+            terms = Terms(self.pair, self.errors, epsilon, excess, mesh.points, around, margin, below)
             margin = math.inf if terms.reaches_all else margin
             passage = self._passage(terms, self._search(around, step, slope, margin))
             away = abs(passage.answer - around)
@@ -148,9 +129,7 @@ class NoisyPair:
         gap, is_discrete = largest.above(epsilon), self.errors.is_discrete
         return BelowLargestLoss(largest, gap, epsilon, excess, is_discrete, rounding)
 
-    def _mesh(
-        self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf
-    ) -> Mesh:
+    def _mesh(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> Mesh:
         """Points for sums that bend in a run of offsets, as those of the base."""
         points = self.pair.base.points(fine, highest, coarsest)
         return Mesh(points, self.pair, self.errors)
@@ -249,9 +228,7 @@ class NoisyPair:
         beyond = _TILTED * self.pair.base.deviation if tilted else 0.0
         return max(answer, excess.threshold) + beyond
 
-    def _search(
-        self, guess: float, step: float, slope: float = math.nan, margin: float = math.inf
-    ) -> Search:
+    def _search(self, guess: float, step: float, slope: float = math.nan, margin: float = math.inf) -> Search:
         """Between the answers beyond which nothing changes."""
         return Search(guess, step, self._limit, margin, self._lowest, slope)
 
@@ -311,9 +288,7 @@ _FEW = 2.0**-50  # 8 roundings: of e^ε, of 1 less a tail, of products and sums
 _NEXT_TO_1 = 2.0**-52  # what a float next to 1 can be off, and far more than underflows
 
 
-def _complement(
-    pair: Pair, points: MeshPoints, epsilon: float, missed: Reals, chances: Reals
-) -> Certified:
+def _complement(pair: Pair, points: MeshPoints, epsilon: float, missed: Reals, chances: Reals) -> Certified:
     """P₊[no] + e^ε·P₋[yes] for an event: no term is negative.
 
     A chance next to 1 is 1 less a tail, which alone can be off by more than a rounding.
@@ -337,9 +312,7 @@ _NEGLIGIBLE = -720.0  # the logarithm of a probability below the 1e-301 that bra
 _FAR = 25.0  # standard deviations within which nothing is negligible
 
 
-def hockey_sticks(
-    pair: Pair, errors: CertifiedErrorLaw | None, epsilons: list[float]
-) -> list[Certified]:
+def hockey_sticks(pair: Pair, errors: CertifiedErrorLaw | None, epsilons: list[float]) -> list[Certified]:
     """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε, Y the count plus noise.
 
     It is at most P₊[K >= threshold], with any noise, as w is negative below the threshold.

@@ -16,8 +16,6 @@ from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 
-__all__ = ["LOST", "Kernel", "Lattice", "is_continuous", "kernel", "span"]
-
 LOST = 1e-13  # the mass of a law, on each side, that is left out
 _HALF_WAY = 0.5  # where only rounding parts the bounds
 _LEAST_BLUR = 1.0  # steps², of 1/(1/σ₁² + 1/τ²): then a grid is seen by 2·e^(−2π²) = 5e-9 at most
@@ -99,8 +97,7 @@ def _told(noise: SymmetricNoise, grid: Reals, steps: int) -> tuple[Reals, float,
     if isinstance(noise, Gaussian):
         return _blurred(noise.scale * steps, grid * steps)
     raise ValueError(
-        "mechanism must be Laplace, Gaussian, discrete noise or none in a list of questions, "
-        f"got {noise!r}"
+        f"mechanism must be Laplace, Gaussian, discrete noise or none in a list of questions, got {noise!r}"
     )
 
 
@@ -220,9 +217,7 @@ class Lattice:
     def _inverse(self, rows: Complexes, start: int) -> Reals:
         """The law from its transform along the axes from a first one on."""
         for axis in range(start, len(self.shape) - 1):
-            whole = np.zeros(
-                (*rows.shape[:axis], self.shape[axis], *rows.shape[axis + 1 :]), complex
-            )
+            whole = np.zeros((*rows.shape[:axis], self.shape[axis], *rows.shape[axis + 1 :]), complex)
             whole[(slice(None),) * axis + (self._kept[axis],)] = rows
             rows = np.fft.ifft(whole, axis=axis)
         law: Reals = np.fft.irfft(rows, self.shape[-1])

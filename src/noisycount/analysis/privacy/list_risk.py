@@ -19,8 +19,6 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.binomial import Binomial
 from noisycount.validation import instance_of, positive_number, real_number
 
-__all__ = ["LEAST", "ListRisk", "list_risk"]
-
 _DEPTH = 34.0  # nepers: a number of records farther off has a probability below 1e-14
 Pattern = tuple[int, ...]
 
@@ -37,9 +35,7 @@ class Groups:
     def of(cls, population: Atoms, questions: Sequence[Question], least: float) -> "Groups":
         """The groups of some questions, the small ones expected to hold fewer than `least`."""
         patterns = population.patterns(questions)
-        large = {
-            pattern: rate for pattern, rate in patterns.items() if population.size * rate >= least
-        }
+        large = {pattern: rate for pattern, rate in patterns.items() if population.size * rate >= least}
         given = math.fsum(rate for pattern, rate in patterns.items() if pattern not in large)
         return cls(population.size, large, min(1.0, given))
 
@@ -58,9 +54,7 @@ class Groups:
         total = math.fsum(self.large.values())
         known = Atoms(size, [self.large[pattern] / total for pattern in patterns])
         columns = zip(*patterns, strict=True)
-        return known, tuple(
-            frozenset(atom for atom, holds in enumerate(column) if holds) for column in columns
-        )
+        return known, tuple(frozenset(atom for atom, holds in enumerate(column) if holds) for column in columns)
 
     def ceiling(self, epsilons: list[float]) -> list[float]:
         """δ of the exact counts of all large groups, above that of whatever is made from them."""
@@ -69,9 +63,7 @@ class Groups:
         size, chance = self.unknown()
         rates = self.population(size)[0].rates
         table = TableAnswers(size, tuple(Cell(rate, Exact()) for rate in rates))
-        return [
-            min(1.0, one.upper + chance) for one in MonotoneBounds(table).directions(epsilons)[0]
-        ]
+        return [min(1.0, one.upper + chance) for one in MonotoneBounds(table).directions(epsilons)[0]]
 
 
 LEAST = 10.0  # the expected number of records from which on a group is not given to the outsider
@@ -121,8 +113,7 @@ def list_risk(
     curve = privacy_curve(list(mechanisms), None)
     if len(asked) != len(mechanisms):
         raise ValueError(
-            f"questions must be as many as the {len(mechanisms)} mechanisms that answer them, "
-            f"got {len(asked)}"
+            f"questions must be as many as the {len(mechanisms)} mechanisms that answer them, got {len(asked)}"
         )
     told = tuple(one for one in mechanisms if isinstance(one, Exact | SymmetricNoise))
     return ListRisk(told, population, asked, number, curve)
@@ -239,9 +230,7 @@ class ListRisk(Shown):
     def _adaptive(self, epsilon: float) -> float:
         """`adaptive` of one ε."""
         atoms = Groups.of(
-            self.population,
-            [frozenset({atom}) for atom in range(len(self.population.rates))],
-            self.least,
+            self.population, [frozenset({atom}) for atom in range(len(self.population.rates))], self.least
         )
         if atoms.given > 0:
             return self._worst(epsilon)

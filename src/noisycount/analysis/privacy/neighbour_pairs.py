@@ -28,8 +28,6 @@ from noisycount.model.populations.population import (
 from noisycount.model.subsampling import DrawnPositives, Subsample
 from noisycount.validation import instance_of
 
-__all__ = ["neighbour_pairs"]
-
 _DEEPEST = 700.0  # nepers below its mode at which a table ends: e^−700 is next to the least double
 _FARTHEST = 40.0  # standard deviations: beyond, a hypergeometric law is below e^−700
 _RESOLVED = 2.0  # standard deviations by which a block of counts may move a sample
@@ -95,9 +93,7 @@ def _moved(logs: Reals) -> tuple[Reals, Reals]:
     return np.concatenate([nothing, logs]), np.concatenate([logs, nothing])
 
 
-def _drawn_or_not(
-    first: float, laws: tuple[Reals, Reals, Reals], share: Fraction, rounding: float
-) -> TablePair:
+def _drawn_or_not(first: float, laws: tuple[Reals, Reals, Reals], share: Fraction, rounding: float) -> TablePair:
     """The laws of a sample that holds one record with the probability λ = m/n.
 
     P₊ − P₋ = λ·(P[positive and drawn] − P[negative and drawn]), whatever a sample without it holds.
@@ -118,11 +114,7 @@ def _drawn_or_not(
     steps = np.exp(more - peak) - np.exp(same - peak)  # of one table: rounding telescopes
     gains = steps * math.exp(peak + drawn - largest)
     return TablePair.of_laws(
-        first,
-        (plus, minus),
-        (gains, np.zeros_like(gains)),
-        is_shift=share == 1,
-        rounding=rounding,
+        first, (plus, minus), (gains, np.zeros_like(gains)), is_shift=share == 1, rounding=rounding
     )
 
 
@@ -233,9 +225,7 @@ def _mixture(counts: Reals, weights: Reals, size: int, sample_size: int, reach: 
     return laws
 
 
-def _drawn(
-    counts: Reals, size: int, sample_size: int, reach: int
-) -> tuple[NDArray[np.int64], Reals]:
+def _drawn(counts: Reals, size: int, sample_size: int, reach: int) -> tuple[NDArray[np.int64], Reals]:
     """The hypergeometric laws of the positive records in a sample, for some counts k.
 
     From P[s + 1]/P[s] = (k − s)·(m − s)/((s + 1)·(n − k − m + s + 1)), around the mean m·k/n.
@@ -277,11 +267,7 @@ def independent_pair(neighbours: IndependentNeighbours, size: int, sample_size: 
     law = neighbours.others.deep_law()
     if law.variance == 0:
         count = law.mode + neighbours.positives
-        return (
-            known_count_pair()
-            if sample_size is None
-            else _known_sample_pair(size, count, sample_size)
-        )
+        return known_count_pair() if sample_size is None else _known_sample_pair(size, count, sample_size)
     pair, centre = shifted_pair(law)
     if sample_size is None:
         return pair
@@ -319,9 +305,7 @@ _RAREST_RATIO = 1e-200  # a share from which on that ratio is better not taken a
 _NARROW = 64.0  # records², a variance below which a table is short
 
 
-def exchangeable_pair(
-    neighbours: ExchangeableNeighbours, size: int, sample_size: int | None
-) -> Pair:
+def exchangeable_pair(neighbours: ExchangeableNeighbours, size: int, sample_size: int | None) -> Pair:
     """The laws of the count, P₊ ∝ k·P and P₋ ∝ (n − k)·P; or of those in a sample."""
     population = neighbours.population
     _refuse_rare(population)
@@ -403,12 +387,10 @@ def _sample_size(mechanism: Mechanism, population: Population | None) -> int | N
         return None
     if population is None:
         raise ValueError(
-            "population must be given for Subsample, whose worst case depends on the number of "
-            "records: use Known(size)"
+            "population must be given for Subsample, whose worst case depends on the number of records: use Known(size)"
         )
     if mechanism.sample_size > population.size:
         raise ValueError(
-            f"sample_size must be at most the {population.size} records there are, "
-            f"got {mechanism.sample_size}"
+            f"sample_size must be at most the {population.size} records there are, got {mechanism.sample_size}"
         )
     return None if mechanism.sample_size == population.size else mechanism.sample_size

@@ -9,12 +9,7 @@ from itertools import product
 import numpy as np
 
 from noisycount.analysis.privacy.bounds import Between, Bounded, MonotoneBounds
-from noisycount.analysis.privacy.disjoint_cells import (
-    AnswerTable,
-    answer_table,
-    counts_within,
-    positive_sum,
-)
+from noisycount.analysis.privacy.disjoint_cells import AnswerTable, answer_table, counts_within, positive_sum
 from noisycount.analysis.privacy.hockey_stick import hockey_sticks
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
@@ -24,8 +19,6 @@ from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
-
-__all__ = ["samples_curve"]
 
 _MOST_SETS = 256  # of samples that hold the record, equal samples alike
 _ROUNDING = 1e-12  # of a sum of products of a few chances
@@ -45,9 +38,7 @@ class HeldSamples:
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """δ₊ and δ₋ for each ε."""
-        found: list[Bounded] = [
-            Between.of_bounds(self._least(epsilon), self._most(epsilon)) for epsilon in epsilons
-        ]
+        found: list[Bounded] = [Between.of_bounds(self._least(epsilon), self._most(epsilon)) for epsilon in epsilons]
         return found, found
 
     def _least(self, epsilon: float) -> float:
@@ -56,18 +47,14 @@ class HeldSamples:
 
     def _most(self, epsilon: float) -> float:
         """The mean of the worst cases."""
-        parts = [
-            chance * (1.0 if curve is None else curve.bracket(epsilon)[1])
-            for chance, curve in self._sets
-        ]
+        parts = [chance * (1.0 if curve is None else curve.bracket(epsilon)[1]) for chance, curve in self._sets]
         return min(1.0, math.fsum(parts) * (1 + _ROUNDING))
 
     @cached_property
     def _alone(self) -> list[PrivacyCurve]:
         """The curve of each sample by itself, of those with an uncertain property."""
         return [
-            privacy_curve(one, Binomial(self.size, rate))
-            for one, rate in zip(self.samples, self.rates, strict=True)
+            privacy_curve(one, Binomial(self.size, rate)) for one, rate in zip(self.samples, self.rates, strict=True)
         ]
 
     @cached_property
@@ -83,11 +70,7 @@ class HeldSamples:
                 f"mechanisms must be so few that at most {_MOST_SETS} sets of them differ, got "
                 f"{ways}: use fewer samples, or equal ones"
             )
-        return [
-            (chance, _curve(held))
-            for chance, held in _drawn(list(kinds.items()), self.size)
-            if held
-        ]
+        return [(chance, _curve(held)) for chance, held in _drawn(list(kinds.items()), self.size) if held]
 
 
 def _kind(sample: Subsample) -> tuple[int, SymmetricNoise | None]:
@@ -122,9 +105,7 @@ _WIDEST = 1024  # counts of the whole in a table
 
 
 def samples_curve(
-    mechanisms: Sequence[Subsample],
-    population: Binomial | Atoms,
-    questions: Iterable[Iterable[int]] | None = None,
+    mechanisms: Sequence[Subsample], population: Binomial | Atoms, questions: Iterable[Iterable[int]] | None = None
 ) -> PrivacyCurve:
     """What one record can change in counts in samples that do not know each other.
 
@@ -159,8 +140,7 @@ def samples_curve(
     samples = tuple(mechanisms)
     if not samples or not all(isinstance(one, Subsample) for one in samples):
         raise ValueError(
-            f"mechanisms must be Subsample, one at least, got {list(mechanisms)!r}: samples of all "
-            "records"
+            f"mechanisms must be Subsample, one at least, got {list(mechanisms)!r}: samples of all records"
         )
     if isinstance(population, Atoms):
         return _of_atoms(samples, population, questions)
@@ -168,9 +148,7 @@ def samples_curve(
         raise ValueError("questions must be left out, as a Binomial has one: give Atoms for more")
     for one in samples:
         neighbour_pairs(one, population)
-    return PrivacyCurve(
-        samples, population, None, MonotoneBounds(SamplesOfOneProperty(samples, population))
-    )
+    return PrivacyCurve(samples, population, None, MonotoneBounds(SamplesOfOneProperty(samples, population)))
 
 
 def _of_atoms(
@@ -179,9 +157,7 @@ def _of_atoms(
     """The curve of a question for each sample."""
     asked = population.questions if questions is None else population.checked(questions)
     if len(asked) != len(samples):
-        raise ValueError(
-            f"questions must be as many as the {len(samples)} samples, got {len(asked)}"
-        )
+        raise ValueError(f"questions must be as many as the {len(samples)} samples, got {len(asked)}")
     rates = tuple(map(population.rate, asked))
     for one, rate in zip(samples, rates, strict=True):
         neighbour_pairs(one, Binomial(population.size, rate))
@@ -216,9 +192,7 @@ class SamplesOfOneProperty:
         return [Between.of_bounds(low, one.upper) for low, one in zip(lowers, sticks, strict=True)]
 
 
-def _of_two(
-    samples: Sequence[Subsample], population: Binomial, epsilons: list[float]
-) -> list[float]:
+def _of_two(samples: Sequence[Subsample], population: Binomial, epsilons: list[float]) -> list[float]:
     """A lower bound of δ₊ from the largest two samples whose laws are small enough for tables."""
     others = Binomial(population.size - 1, population.rate)
     low, high = counts_within(others, _DEPTH)
@@ -241,9 +215,7 @@ def _of_two(
     return lowers
 
 
-def _sampled(
-    sample: Subsample, counts: np.ndarray[tuple[int], np.dtype[np.int64]], size: int
-) -> AnswerTable:
+def _sampled(sample: Subsample, counts: np.ndarray[tuple[int], np.dtype[np.int64]], size: int) -> AnswerTable:
     """The probabilities of the answers of a sample for each count of the whole."""
     drawn = Subsample(sample.sample_size)
     rows = np.exp([drawn.logpmf(inside, counts, size) for inside in range(sample.sample_size + 1)])

@@ -13,8 +13,6 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, MeshPoints, TableLaw
 from noisycount.model.laws.gamma import DIGITS, Reals
 
-__all__ = ["LinearPair", "TablePair"]
-
 _HIGHEST = 1e300  # of w, so that no product with a weight overflows
 _MOST = Fraction(10) ** 305  # a rational that does not overflow as a float
 _SPARE = 40  # of the 60 digits, down to which those of a gap may fall
@@ -241,13 +239,7 @@ class TablePair:
 
     @classmethod
     def of_laws(
-        cls,
-        first: float,
-        logs: tuple[Reals, Reals],
-        gains: tuple[Reals, Reals],
-        *,
-        is_shift: bool,
-        rounding: float,
+        cls, first: float, logs: tuple[Reals, Reals], gains: tuple[Reals, Reals], *, is_shift: bool, rounding: float
     ) -> "TablePair":
         """The pair of two laws and their difference.
 
@@ -287,9 +279,7 @@ class TablePair:
         right = np.nan_to_num(ratios[likeliest:], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
         left = np.nan_to_num(ratios[:likeliest], nan=np.inf, posinf=np.inf, neginf=-np.inf)
         left = np.minimum(left, right[0])
-        grown: Reals = np.concatenate(
-            [np.minimum.accumulate(left[::-1])[::-1], np.maximum.accumulate(right)]
-        )
+        grown: Reals = np.concatenate([np.minimum.accumulate(left[::-1])[::-1], np.maximum.accumulate(right)])
         return grown
 
     @cached_property

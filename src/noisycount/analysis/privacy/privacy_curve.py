@@ -34,8 +34,6 @@ from noisycount.model.populations.population import Population
 from noisycount.model.searches import Bracket, bracketed, root
 from noisycount.model.subsampling import Subsample
 
-__all__ = ["PrivacyCurve", "privacy_curve"]
-
 Answering = Exact | SymmetricNoise  # a mechanism that can be one of several
 
 
@@ -57,17 +55,12 @@ def _checked(
         raise ValueError("questions must hold one at least, got none: give sets of atoms")
     told = mechanism if isinstance(mechanism, Sequence) else [mechanism] * len(sets)
     if len(told) != len(sets):
-        raise ValueError(
-            f"questions must be as many as the {len(told)} mechanisms that answer them, "
-            f"got {len(sets)}"
-        )
+        raise ValueError(f"questions must be as many as the {len(told)} mechanisms that answer them, got {len(sets)}")
     return _mechanisms(told), sets
 
 
 def _several_answers(
-    mechanisms: tuple[Answering, ...],
-    population: Population | Atoms | None,
-    questions: tuple[Question, ...] | None,
+    mechanisms: tuple[Answering, ...], population: Population | Atoms | None, questions: tuple[Question, ...] | None
 ) -> Divergences:
     """The divergences of several answers."""
     whole = whole_price(mechanisms)
@@ -393,9 +386,7 @@ class PrivacyCurve(Shown):
     def _bounds(self, epsilons: list[float]) -> list[tuple[float, float]]:
         """Below and above δ, for each ε."""
         plus, minus = self._directions(epsilons)
-        return [
-            (max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in zip(plus, minus, strict=True)
-        ]
+        return [(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in zip(plus, minus, strict=True)]
 
     def _directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """δ₊ and δ₋ for each ε; the last are kept, as δ and its bracket are asked one by one."""
@@ -431,9 +422,7 @@ def _log_ratio(above: float, below: float) -> float:
     return math.log1p((above - below) / below) if _LIKELY < ratio < 1 / _LIKELY else math.log(ratio)
 
 
-def _both_shaped(
-    values: Sequence[tuple[float, float]], like: ArrayLike
-) -> tuple[float | Reals, float | Reals]:
+def _both_shaped(values: Sequence[tuple[float, float]], like: ArrayLike) -> tuple[float | Reals, float | Reals]:
     """The first values and the second ones, each in the shape of an argument."""
     firsts, seconds = zip(*values, strict=True) if values else ((), ())
     return shaped(firsts, like), shaped(seconds, like)

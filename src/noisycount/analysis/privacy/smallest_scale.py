@@ -21,8 +21,6 @@ from noisycount.model.populations.population import Population
 from noisycount.model.searches import Bracket, bracketed_by_factors, first_whole, root
 from noisycount.validation import fraction_of_one, positive_number, real_number, whole_number
 
-__all__ = ["amplified_delta", "amplified_directions", "belief_bounds", "smallest_scale"]
-
 Function = Callable[[float], float]
 _SMALLEST, _LARGEST = 2.0**-50, 2.0**50  # records: all noises have scales so small and so large
 _FACTOR = 4.0  # the first step of the search; each is the square of the one before
@@ -35,17 +33,12 @@ _LEAST = 1e-305  # below every upper end but 0: a goal of 0 has a logarithm too
 
 
 @overload
-def smallest_scale(
-    noise: NoiseClass, epsilon: float, delta: float, population: Population | None = None
-) -> float: ...
+def smallest_scale(noise: NoiseClass, epsilon: float, delta: float, population: Population | None = None) -> float: ...
 
 
 @overload
 def smallest_scale(
-    noise: NoiseClass,
-    epsilon: Sequence[float] | Reals,
-    delta: float,
-    population: Population | None = None,
+    noise: NoiseClass, epsilon: Sequence[float] | Reals, delta: float, population: Population | None = None
 ) -> Reals: ...
 
 
@@ -99,9 +92,7 @@ def smallest_scale(
     return _scale_at(noise, given.item(), delta, population)
 
 
-def _scale_at(
-    noise: NoiseClass, epsilon: float, delta: float, population: Population | None
-) -> float:
+def _scale_at(noise: NoiseClass, epsilon: float, delta: float, population: Population | None) -> float:
     """The smallest scale for one ε."""
     goal = max(delta, _LEAST)
     if privacy_curve(Exact(), population).bracket(epsilon)[1] <= delta:
@@ -231,9 +222,7 @@ def amplified_delta(size: int, sample_size: int, rate: float, epsilon: float) ->
 
 
 @overload
-def amplified_delta(
-    size: int, sample_size: int, rate: float, epsilon: Sequence[float] | Reals
-) -> Reals: ...
+def amplified_delta(size: int, sample_size: int, rate: float, epsilon: Sequence[float] | Reals) -> Reals: ...
 
 
 def amplified_delta(size: int, sample_size: int, rate: float, epsilon: ArrayLike) -> float | Reals:
@@ -272,16 +261,12 @@ def amplified_delta(size: int, sample_size: int, rate: float, epsilon: ArrayLike
     return larger if larger.ndim else float(larger)
 
 
-def amplified_directions(
-    size: int, sample_size: int, rate: float, epsilon: ArrayLike
-) -> tuple[Reals, Reals]:
+def amplified_directions(size: int, sample_size: int, rate: float, epsilon: ArrayLike) -> tuple[Reals, Reals]:
     """The two bounds of `amplified_delta`: that on δ₊ and that on δ₋, shape as epsilon."""
     records = whole_number(size, "size", smallest=1)
     drawn = whole_number(sample_size, "sample_size", smallest=1)
     if drawn > records:
-        raise ValueError(
-            f"sample_size must be at most the {records} records there are, got {sample_size!r}"
-        )
+        raise ValueError(f"sample_size must be at most the {records} records there are, got {sample_size!r}")
     share = fraction_of_one(rate, "rate")
     asked = np.asarray(epsilon, dtype=np.float64)
     if not ((asked >= 0) & (asked <= _LARGEST_EPSILON)).all():

@@ -10,8 +10,6 @@ from noisycount.model.noises.additive import CertifiedErrorLaw
 from noisycount.model.searches import Bracket
 from noisycount.model.searches import first_whole as first_whole_of
 
-__all__ = ["CLOSE", "Passage", "Search", "ThresholdForecast", "first_whole", "root"]
-
 _MOST_STEPS = 400  # enough to halve the range of all floats, and each part of it four times
 _GROWTH = 8.0  # of a step that has not met the other side
 CLOSE = 1e-12  # log-odds below 0 that are near enough
@@ -103,11 +101,7 @@ def _inside(following: float, bracket: tuple[float, float], here: float, farthes
     if following == here:
         following += nearest if here == low else -nearest
     if not low < following < high:
-        following = (
-            low + (high - low) / 2
-            if not is_open
-            else here + (farthest if here == low else -farthest)
-        )
+        following = low + (high - low) / 2 if not is_open else here + (farthest if here == low else -farthest)
     return following
 
 

@@ -14,8 +14,6 @@ from noisycount.analysis.privacy.pairs import Pair
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
-__all__ = ["Weighed", "hidden_by_count_pairs", "hidden_by_two_answers", "weighed", "window"]
-
 # The logarithm of Σ_y √(L_y(k)·L_y(k + d)) for distances d, L the law of all answers.
 Closeness = Callable[[Reals], Reals]
 _OVERFLOW = 700.0  # ε whose exponential does not overflow
@@ -209,9 +207,7 @@ class _ThresholdSide:
         return float(self.chances @ np.minimum(self.either, most))
 
 
-def hidden_by_two_answers(
-    weighed: Weighed, slope: float, steps: int, *, is_centred: bool
-) -> tuple[float, float]:
+def hidden_by_two_answers(weighed: Weighed, slope: float, steps: int, *, is_centred: bool) -> tuple[float, float]:
     """Bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)) for two answers.
 
     They are apart by rounding: sums over pairs of distances are differences of sums over one.

@@ -14,17 +14,6 @@ from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.binomial import Binomial
 
-__all__ = [
-    "MOST_MOVES",
-    "BoundedWorkload",
-    "Pattern",
-    "Workload",
-    "is_noiseless",
-    "is_table",
-    "moves_of_two",
-    "table_answers",
-]
-
 Pattern = tuple[int, ...]  # which of some questions a record satisfies: ones and zeros
 
 
@@ -72,8 +61,7 @@ def reduced_workload(
     columns = list(zip(*patterns, strict=True))
     if len(patterns) < 2:  # noqa: PLR2004  (one pattern is no choice)
         raise ValueError(
-            f"population must leave a question uncertain, got {atoms!r}: "
-            "a certain property has no neighbours"
+            f"population must leave a question uncertain, got {atoms!r}: a certain property has no neighbours"
         )
     groups: dict[Pattern, tuple[Pattern, list[Exact | SymmetricNoise]]] = {}
     for column, mechanism in zip(columns, mechanisms, strict=True):
@@ -114,9 +102,7 @@ def _cells(workload: Workload) -> Iterator[Cell]:
         yield Cell(rate, _mechanism(pattern, mechanisms) or (Exact() if is_exact else None))
 
 
-def _mechanism(
-    pattern: Pattern, mechanisms: list[Exact | SymmetricNoise]
-) -> Exact | SymmetricNoise | None:
+def _mechanism(pattern: Pattern, mechanisms: list[Exact | SymmetricNoise]) -> Exact | SymmetricNoise | None:
     """How the count of a cell is answered; None: nobody asks for it."""
     return mechanisms[pattern.index(1)] if any(pattern) else None
 

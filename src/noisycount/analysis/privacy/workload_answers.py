@@ -57,9 +57,7 @@ class WorkloadAnswers:
             sums[0] += added
             sums[1] += added if told is seen else _excesses(told, moves, factors)
         lower, upper = sums.max(axis=2)
-        return self._bounded(lower[0], upper[0], factors), self._bounded(
-            lower[1], upper[1], factors
-        )
+        return self._bounded(lower[0], upper[0], factors), self._bounded(lower[1], upper[1], factors)
 
     def _bounded(self, lower: Reals, upper: Reals, factors: list[float]) -> list[Bounded]:
         """Bounds for each ε, with what laws may be off."""
@@ -80,9 +78,7 @@ class WorkloadAnswers:
         if not continuous:
             return whole
         offsets = max(1.0, _PLACES / whole.places)
-        return _lattice_of(
-            self.workload, min(_MOST_STEPS, 1 << int(math.log2(offsets) / continuous))
-        )
+        return _lattice_of(self.workload, min(_MOST_STEPS, 1 << int(math.log2(offsets) / continuous)))
 
 
 def is_within_reach(workload: Workload) -> bool:
@@ -95,9 +91,7 @@ def is_within_reach(workload: Workload) -> bool:
 
 def is_short(workload: Workload) -> bool:
     """Whether the law of the answers lies on the integers, and is found at once."""
-    if len(workload.answers) > MOST_ANSWERS or any(
-        is_continuous(one) for _, one in workload.answers
-    ):
+    if len(workload.answers) > MOST_ANSWERS or any(is_continuous(one) for _, one in workload.answers):
         return False
     return _lattice_of(workload, 1).places <= _FEW_PLACES
 
@@ -114,11 +108,7 @@ def _lattice_of(workload: Workload, steps: int) -> Lattice:
 
 def _moves(patterns: Sequence[Pattern]) -> list[Pattern]:
     """What a record can change of the counts, the first change upwards."""
-    moves = {
-        tuple(a - b for a, b in zip(one, other, strict=True))
-        for one in patterns
-        for other in patterns
-    }
+    moves = {tuple(a - b for a, b in zip(one, other, strict=True)) for one in patterns for other in patterns}
     return sorted(move for move in moves if move > (0,) * len(move))
 
 
@@ -135,10 +125,7 @@ def _excesses(law: Reals, moves: Sequence[Pattern], factors: Sequence[float]) ->
 
 def _shifted(law: Reals, move: Sequence[int]) -> Reals:
     """The law moved, where that and the law moved back overlap; but for the last row."""
-    parts = [
-        slice(max(0, -step), size - max(0, step))
-        for step, size in zip(move, law.shape, strict=True)
-    ]
+    parts = [slice(max(0, -step), size - max(0, step)) for step, size in zip(move, law.shape, strict=True)]
     return law[(slice(-1) if move[0] == 0 else parts[0], *parts[1:])]
 
 
@@ -173,9 +160,7 @@ def is_independent(workload: Workload) -> bool:
 def _difference(workload: Workload) -> float:
     """How far the rates of patterns are from products, added up."""
     ones = [workload.question_rate(place) for place in range(len(workload.mechanisms))]
-    return math.fsum(
-        abs(rate - _product(ones, pattern)) for pattern, rate in workload.rates.items()
-    )
+    return math.fsum(abs(rate - _product(ones, pattern)) for pattern, rate in workload.rates.items())
 
 
 def _product(ones: list[float], pattern: Pattern) -> float:
@@ -274,13 +259,7 @@ class _LogRatios:
     beyond: Sequence[Sequence[float]]
 
     @classmethod
-    def of(
-        cls,
-        noise: Kernel,
-        pair: tuple[_Moved, _Moved],
-        step: float,
-        length: int,
-    ) -> "_LogRatios":
+    def of(cls, noise: Kernel, pair: tuple[_Moved, _Moved], step: float, length: int) -> "_LogRatios":
         """An answer from its laws, moved by a record and not."""
         (seen, told) = pair
         lower = [_parted(one, other, step, is_told=False) for one, other in (seen, seen[::-1])]
@@ -312,8 +291,7 @@ def _parted(law: Reals, other: Reals, step: float, *, is_told: bool) -> tuple[Re
     shares = np.clip(np.expm1((ranks[is_inside] - places) * step) / math.expm1(step), 0.0, 1.0)
     size = 2 * _POINTS + 1
     table = [
-        np.bincount(places, mass * (1 - shares), size)
-        + np.bincount(places + 1, mass * shares, size)
+        np.bincount(places, mass * (1 - shares), size) + np.bincount(places + 1, mass * shares, size)
         for mass in (masses, moments)
     ]
     if is_told:

@@ -17,11 +17,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.normal import erfcx
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise, ErrorLaw, SymmetricNoise
-from noisycount.model.noises.discrete_gaussian import (
-    DiscreteGaussianErrors,
-    log_sum_from,
-    log_sum_of_all,
-)
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussianErrors, log_sum_from, log_sum_of_all
 from noisycount.model.noises.gaussian import GaussianShape
 from noisycount.model.noises.laplace import LaplaceShape
 from noisycount.model.noises.noise_sum import NoiseSum
@@ -30,16 +26,6 @@ from noisycount.model.searches import first_true
 from noisycount.model.subsampling import Subsample
 from noisycount.model.tables.tree import Tree
 from noisycount.validation import whole_number
-
-__all__ = [
-    "DEPTH",
-    "LevelAnswers",
-    "TableAnswers",
-    "TableMechanisms",
-    "answered",
-    "checked_total",
-    "is_whole",
-]
 
 # Nats below the peak of a likelihood from which on counts do not matter: e^−42 is below 1e-18.
 DEPTH = 42.0
@@ -323,9 +309,7 @@ def answered(
         raise ValueError("answers must hold at least one number, got nan everywhere")
     found = tuple(_joined(parts, law, tree) for law, parts in groups.values())
     if total is None and all(one.suppressed.all() for one in found):
-        raise ValueError(
-            "answers must hold at least one number, got suppressed ones everywhere: give the total"
-        )
+        raise ValueError("answers must hold at least one number, got suppressed ones everywhere: give the total")
     return found
 
 
@@ -414,8 +398,7 @@ def _joined(parts: Sequence[_Told], law: Mechanism, tree: Tree) -> LevelAnswers:
     """The answers that one mechanism gave about different nodes of a level."""
     level = parts[0].level
     nodes, answers, suppressed = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("nodes", "answers", "suppressed")
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("nodes", "answers", "suppressed")
     )
     wrong, wanted = ~(np.abs(answers) <= _LARGEST_ANSWER), "a finite number"
     if is_whole(law):
@@ -428,9 +411,7 @@ def _joined(parts: Sequence[_Told], law: Mechanism, tree: Tree) -> LevelAnswers:
         place = int(np.argmax(wrong))
         told = f"below {answers[place]:g}" if suppressed[place] else repr(float(answers[place]))
         node = ", ".join(tree.label(level, int(nodes[place]))) or "the total"
-        raise ValueError(
-            f"answers must each be {wanted} up to 2**53 under {short(law)}, got {told} for {node}"
-        )
+        raise ValueError(f"answers must each be {wanted} up to 2**53 under {short(law)}, got {told} for {node}")
     if is_whole(law):
         answers = np.ceil(answers)  # of thresholds alone, as all others are whole
     return LevelAnswers(level, nodes, answers, suppressed, law)
@@ -472,6 +453,4 @@ def _mechanism_of(told: _Told, stated: Mapping[Any, Any], tree: Tree) -> Mechani
         )
     if isinstance(law, Exact) or (isinstance(law, SymmetricNoise) and law.is_log_concave):
         return law
-    raise ValueError(
-        f"mechanism must be additive noise with a log-concave density, or Exact(), got {short(law)}"
-    )
+    raise ValueError(f"mechanism must be additive noise with a log-concave density, or Exact(), got {short(law)}")

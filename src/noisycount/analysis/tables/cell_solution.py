@@ -18,8 +18,6 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.tables.cells import CellLaw
 
-__all__ = ["CellSolution", "smooth_estimates"]
-
 Counts = NDArray[np.int64]
 _WIDEST, _KINDS = 64.0, 32  # records, laws: of sums that are wider, and of fewer, by transforms
 
@@ -62,9 +60,7 @@ class CellSolution:
             return Summary(*self.estimates[:5])
         law = self.law(0, 0)
         ends = law.quantile(0.5), law.quantile(0.025), law.quantile(0.975)
-        return Summary(
-            np.array([law.mean]), np.array([law.deviation]), *(np.array([end]) for end in ends)
-        )
+        return Summary(np.array([law.mean]), np.array([law.deviation]), *(np.array([end]) for end in ends))
 
     def law(self, level: int, position: int) -> CountDistribution:
         """The law of a cell, or of the sum of all."""
@@ -131,9 +127,7 @@ def smooth_estimates(cells: IndependentCells) -> CellEstimates | None:
     if len(cells.answers) > 1 or answers.nodes.size < cells.cells:
         return None
     size = _nodes(answers)
-    floors, owners, answered = np.unique(
-        np.floor(answers.answers), return_inverse=True, return_counts=True
-    )
+    floors, owners, answered = np.unique(np.floor(answers.answers), return_inverse=True, return_counts=True)
     dense = answered > _DENSE * size
     if not size or not dense.any():
         return None
@@ -158,9 +152,7 @@ def _nodes(answers: LevelAnswers) -> int:
     return 0 if reach < _SMOOTH else _FEW_NODES if reach >= _SMOOTHEST else _NODES
 
 
-def _dense(
-    cells: IndependentCells, floors: Reals, owners: Counts, answers: Reals, size: int
-) -> CellEstimates:
+def _dense(cells: IndependentCells, floors: Reals, owners: Counts, answers: Reals, size: int) -> CellEstimates:
     """The estimates of answers by polynomials from each floor on."""
     nodes = (1 + chebpts2(size)) / 2
     at_nodes = cells.beside((floors[:, None] + nodes).ravel())
@@ -171,11 +163,7 @@ def _dense(
     quantiles = [each[owners, 0] for each in found[2:5]]
     # from the first node's on, one more where a count has too little
     rises = [each[:, -1] - each[:, 0] for each in found[2:5]]
-    asked = [
-        (number, step)
-        for number, rise in enumerate(rises)
-        for step in range(int(rise.max(initial=0)))
-    ]
+    asked = [(number, step) for number, rise in enumerate(rises) for step in range(int(rise.max(initial=0)))]
     if asked:
         starts = [found[2 + number][:, 0] + step for number, step in asked]
         chances = at_nodes.chances(np.repeat(np.array(starts), size, axis=1))
@@ -187,9 +175,7 @@ def _dense(
     return CellEstimates(mean, std, median, low, high, evidence)
 
 
-def _between(
-    nodes: Reals, several: Sequence[Reals] | Reals, owners: Counts, shares: Reals
-) -> Reals:
+def _between(nodes: Reals, several: Sequence[Reals] | Reals, owners: Counts, shares: Reals) -> Reals:
     """The polynomials through several values at nodes, by the barycentric formula.
 
     Args:

@@ -15,8 +15,6 @@ from noisycount.analysis.tables.sums import Rests, moments, sum_bounds
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
-__all__ = ["ERROR", "Complexes", "FastSum", "folded", "law_by_characteristic", "transform_length"]
-
 _GROUP = 32  # summands of one transform: more would have windows wider than the sum needs
 _CHUNK = 1 << 22  # numbers that are transformed at a time
 
@@ -186,9 +184,7 @@ def _without_each(spectra: NDArray[np.complex128]) -> NDArray[np.complex128]:
     products = np.empty_like(spectra)
     products[..., 0, :] = 1.0
     for member in range(1, members):
-        np.multiply(
-            products[..., member - 1, :], spectra[..., member - 1, :], out=products[..., member, :]
-        )
+        np.multiply(products[..., member - 1, :], spectra[..., member - 1, :], out=products[..., member, :])
     running = spectra[..., members - 1, :].copy()
     for member in reversed(range(members - 1)):
         products[..., member, :] *= running

@@ -13,8 +13,6 @@ from noisycount.analysis.tables.fast_sums import ERROR, Complexes, folded, trans
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
-__all__ = ["Crossing", "drawn_places", "drawn_summands"]
-
 Places = NDArray[np.int64]
 _HARMLESS = 1e-12  # that rounding moves an average at most, which transforms may do at any length
 _BEARABLE = 1e-9  # the same where sums term by term take longer
@@ -45,9 +43,7 @@ class Crossing:
     length: int
 
     @classmethod
-    def of(
-        cls, law: Reals, shares: Reals, first: int, parts: Sequence[Reals], laws: Reals
-    ) -> "Crossing":
+    def of(cls, law: Reals, shares: Reals, first: int, parts: Sequence[Reals], laws: Reals) -> "Crossing":
         """That of parts, by transforms where these do no harm.
 
         Args:
@@ -141,9 +137,7 @@ _FLOOR = 2.0**-50  # of the largest probability, below which that of a transform
 _CHUNK = 1 << 21  # numbers that are computed at a time
 
 
-def drawn_summands(
-    laws: Reals, family: Places, sums: Places, random: np.random.Generator
-) -> Places:
+def drawn_summands(laws: Reals, family: Places, sums: Places, random: np.random.Generator) -> Places:
     """Summands drawn given their sum, shape (draws, summands).
 
     P[left half = j | sum = k] is in proportion to P[left half = j]·P[right half = k − j].

@@ -18,8 +18,6 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import LogWeight, SmoothLaw
 from noisycount.model.tables.cells import CellLaw
 
-__all__ = ["QUANTILES", "CellEstimates", "IndependentCells"]
-
 Counts = NDArray[np.int64]
 _ENTRIES = 1 << 19  # counts of all cells held at once: 4 MB an array
 _MOST = 1 << 18  # counts of a law that are added up one by one
@@ -150,9 +148,7 @@ class IndependentCells:
             drawn[:, own] = wide_draws(law, number * own.size, random).reshape(number, -1)
         columns = np.flatnonzero(~wide & ~silent)
         windows = self._weights(places[:, columns])
-        laws: Iterable[tuple[Counts, Counts, Reals]] = (
-            (columns[some], first, logs) for some, first, logs in windows
-        )
+        laws: Iterable[tuple[Counts, Counts, Reals]] = ((columns[some], first, logs) for some, first, logs in windows)
         if (silent & ~wide).any():
             no_answer = np.flatnonzero(silent), np.zeros(1, np.int64), self._silent[None]
             laws = chain([no_answer], laws)
@@ -203,11 +199,7 @@ class IndependentCells:
         Args:
             places: Of the kind, among the answers of each mechanism.
         """
-        told = [
-            (one, place)
-            for one, place in zip(self.answers, places.tolist(), strict=True)
-            if place >= 0
-        ]
+        told = [(one, place) for one, place in zip(self.answers, places.tolist(), strict=True) if place >= 0]
 
         def log_weight(counts: Reals) -> Reals:
             logs = self.law.log_between(counts)
@@ -292,9 +284,7 @@ def _widened(log_weight: LogWeight, low: int, high: int) -> tuple[int, int]:
         low, high = ends
 
 
-def _too_narrow(
-    logs: Reals, low: Counts, high: Counts
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _too_narrow(logs: Reals, low: Counts, high: Counts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether a window cuts off what matters, at its lower and at its upper end."""
     least = logs.max(axis=1) - DEPTH
     lower = (low > 0) & (logs[:, 0] > least)

@@ -21,8 +21,6 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.tables.cells import SHAPE, CellLaw
 
-__all__ = ["learned", "learned_cell_law"]
-
 # of an average child: from "nearly all in one child" to "as even as chance", a factor of 8 apart;
 # mixtures of neighbours stand for what is between
 _GRID = np.array([0.06, 0.5, 4.0, 32.0, 256.0, 2048.0])
@@ -91,9 +89,7 @@ def _begun(model: Model, told: LeastSquares, level: int, cells: Reals) -> Learne
     return _pruned(start, chances, shares)
 
 
-def _evidence(
-    model: Model, told: LeastSquares, prior: LearnedLevel, node: tuple[int, int], children: Counts
-) -> Reals:
+def _evidence(model: Model, told: LeastSquares, prior: LearnedLevel, node: tuple[int, int], children: Counts) -> Reals:
     """For each concentration, how likely estimates and the node's answer are, as a logarithm."""
     level, nodes = node[0], np.array([node[1]])
     value, deviation = told.value[level + 1][children], told.deviation[level + 1][children]
@@ -128,9 +124,7 @@ def _pruned(level: LearnedLevel, chances: Reals, shares: Reals) -> LearnedLevel:
     """
     common = shares.mean(axis=0)
     kept = common >= min(_RARE, float(common.max()))
-    return LearnedLevel(
-        level.concentrations[kept], chances[kept] / chances[kept].sum(), level.cells
-    )
+    return LearnedLevel(level.concentrations[kept], chances[kept] / chances[kept].sum(), level.cells)
 
 
 _RATIO = math.sqrt(2)  # of neighbouring means: the laws are broader than their distance

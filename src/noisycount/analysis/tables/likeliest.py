@@ -21,8 +21,6 @@ from noisycount.analysis.tables.likelihoods import NO_END, Anchor
 from noisycount.analysis.tables.model import Counts, Model, guesses
 from noisycount.model.laws.gamma import Reals
 
-__all__ = ["anchored"]
-
 _STEEP = 8.0  # nats: what the first record next to an answer costs under narrow noise
 _DEEP = 300.0  # nats below its peak, from which on a likelihood is told relative to an anchor
 _LOST = 1e6  # nats: sums of more than that are 1e-10 off or more
@@ -226,12 +224,7 @@ class _Search:
                 offset += _main(told, Fraction(0), count)
                 anchors.append(self._anchor(node, tilt, budget))
             levels.append(replace(level, anchors=tuple(anchors)))
-        return replace(
-            self.model,
-            levels=tuple(levels),
-            likeliest=tuple(self.counts),
-            offset=float(offset),
-        )
+        return replace(self.model, levels=tuple(levels), likeliest=tuple(self.counts), offset=float(offset))
 
     def _anchor(self, node: Node, tilt: Fraction, budget: int) -> Anchor:
         """The logarithm of a node relative to its count, and where its count lies."""
@@ -289,10 +282,7 @@ class _Search:
             for level in range(self.model.tree.depth - 1, -1, -1)
             for place in range(self.model.tree.sizes[level])
         ]
-        arcs = [
-            (self._tail(node), self._head(node), self.gain(node, 1), self.gain(node, -1))
-            for node in nodes
-        ]
+        arcs = [(self._tail(node), self._head(node), self.gain(node, 1), self.gain(node, -1)) for node in nodes]
         found: dict[Node | None, Fraction] = {None: Fraction(0)}
         found |= dict.fromkeys(nodes, Fraction(0))
         for sweep in range(_SWEEPS):
@@ -336,9 +326,7 @@ def _best(model: Model, gains: Sequence[Sequence[Gains]]) -> list[Step]:
                 is_less = by_less[node] > by_more[node]
                 pair[1 - is_less] = int((other_less if is_less else other_more)[node])
             steps = [
-                step
-                for sign, child in zip((-1, 1), pair, strict=True)
-                for step in _path(ways, level + 1, child, sign)
+                step for sign, child in zip((-1, 1), pair, strict=True) for step in _path(ways, level + 1, child, sign)
             ]
         ways.insert(0, (less, more))
         below = [gains[level][0] + first_less, gains[level][1] + first_more]

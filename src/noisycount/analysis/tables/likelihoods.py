@@ -14,17 +14,6 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.populations.population import Population
 from noisycount.model.tables.tree import Tree
 
-__all__ = [
-    "NO_END",
-    "Anchor",
-    "Bounds",
-    "LevelLikelihood",
-    "add_logs",
-    "count_bounds",
-    "likelihoods",
-    "places_of",
-]
-
 Counts = NDArray[np.int64]
 
 # Of some answers, the logarithms of something at counts, shape (answers, counts).
@@ -40,9 +29,7 @@ class Bounds(NamedTuple):
     high: Counts
 
 
-def count_bounds(
-    answers: Sequence[LevelAnswers], tree: Tree, total: int | Population | None
-) -> tuple[Bounds, ...]:
+def count_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Population | None) -> tuple[Bounds, ...]:
     """Between which counts each node lies, given exact answers and the sums above and below it.
 
     Bounds of a sum are sums of bounds, so one pass up and one down find them exactly.
@@ -69,9 +56,7 @@ def count_bounds(
     return tuple(found)
 
 
-def _own_bounds(
-    answers: Sequence[LevelAnswers], tree: Tree, total: int | Population | None
-) -> list[Bounds]:
+def _own_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Population | None) -> list[Bounds]:
     """The bounds that the exact answers of each node give by themselves."""
     own = [Bounds(np.zeros(size, np.int64), np.full(size, NO_END)) for size in tree.sizes]
     if isinstance(total, Population):
@@ -162,9 +147,7 @@ class Anchor:
 
         def side(sign: int) -> _Side:
             largest, starts = logarithm(centre), {max(sign * (bend - centre), 0) for bend in bends}
-            return _Side.of(
-                lambda far: logarithm(centre + sign * far) - largest, sorted({0, *starts})
-            )
+            return _Side.of(lambda far: logarithm(centre + sign * far) - largest, sorted({0, *starts}))
 
         return cls(centre, (side(-1), side(1)), (centre, centre))
 
@@ -289,13 +272,10 @@ class LevelLikelihood:
         return total
 
 
-def likelihoods(
-    answers: Sequence[LevelAnswers], bounds: Sequence[Bounds]
-) -> tuple[LevelLikelihood, ...]:
+def likelihoods(answers: Sequence[LevelAnswers], bounds: Sequence[Bounds]) -> tuple[LevelLikelihood, ...]:
     """The answers of each level."""
     return tuple(
-        LevelLikelihood(tuple(one for one in answers if one.level == level), held)
-        for level, held in enumerate(bounds)
+        LevelLikelihood(tuple(one for one in answers if one.level == level), held) for level, held in enumerate(bounds)
     )
 
 

@@ -16,17 +16,6 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.tables.tree import Tree
 
-__all__ = [
-    "Counts",
-    "LeastSquares",
-    "Model",
-    "Settings",
-    "cell_windows",
-    "first_settings",
-    "guesses",
-    "least_squares",
-]
-
 Counts = NDArray[np.int64]
 
 
@@ -224,10 +213,7 @@ def first_settings(model: Model) -> Settings:
     Raises:
         ValueError: If a count may be one of too many.
     """
-    if model.likeliest is None:
-        targets = guesses(model)
-    else:
-        targets = [counts.astype(np.float64) for counts in model.likeliest]
+    targets = guesses(model) if model.likeliest is None else [counts.astype(np.float64) for counts in model.likeliest]
     ones = tuple(np.ones(target.size, np.int64) for target in targets)
     spreads = tuple(np.ones(target.size) for target in targets)
     start = Settings(tuple(targets), spreads, ones, tuple(one - 1 for one in ones))

@@ -17,19 +17,6 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TIE, TableLaw
 from noisycount.model.laws.gamma import Reals
 
-__all__ = [
-    "Branches",
-    "Down",
-    "NodeLaw",
-    "Summary",
-    "Up",
-    "downward",
-    "placed",
-    "resplit",
-    "table_law",
-    "upward",
-]
-
 _TOGETHER = 1 << 20  # weights that are computed at a time
 _CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
 _BEARABLE = 1e9  # the same where transforms need several zones
@@ -67,12 +54,7 @@ class Branches:
     children: Counts
 
     def split(
-        self,
-        model: Model,
-        settings: Settings,
-        levels: Sequence[PriorLevel],
-        cells: Bounds,
-        below: Sequence[Message],
+        self, model: Model, settings: Settings, levels: Sequence[PriorLevel], cells: Bounds, below: Sequence[Message]
     ) -> Split:
         """The nodes, and what is told of their children.
 
@@ -90,9 +72,7 @@ class Branches:
         shape = self.children.shape
         lows, division = lows.reshape(shape), levels[self.level].division(self.children)
         zones = int(settings.zones[self.level][self.nodes[0]])  # of all of them
-        middle, spread = (
-            each[self.level][self.nodes] for each in (settings.targets, settings.spreads)
-        )
+        middle, spread = (each[self.level][self.nodes] for each in (settings.targets, settings.spreads))
         targets = zone_targets(middle, spread, zones)
         places = shape[1] * (logs.shape[1] - 1) + 1
         work = (shape[1] * logs.shape[1]) ** 2
@@ -235,9 +215,7 @@ def upward(model: Model, settings: Settings, levels: Sequence[PriorLevel]) -> Up
     return Up(cells, tuple(told), weights / total, evidence)
 
 
-def _messages(
-    model: Model, some: Branches, split: Split, reach: Bounds, below: Sequence[Message]
-) -> list[Message]:
+def _messages(model: Model, some: Branches, split: Split, reach: Bounds, below: Sequence[Message]) -> list[Message]:
     """What is told of nodes from below and by their own answers.
 
     Where the answers of a node and those below lie far apart its window is not cut: then its count
@@ -377,9 +355,7 @@ class Down:
             quantiles[nodes] = lows + (below < goals).sum(axis=1)
 
 
-def downward(
-    model: Model, settings: Settings, levels: Sequence[PriorLevel], up: Up
-) -> tuple[Down, ...]:
+def downward(model: Model, settings: Settings, levels: Sequence[PriorLevel], up: Up) -> tuple[Down, ...]:
     """The laws of all counts, given all answers, level by level."""
     told = tuple(Down.empty(model, level) for level in range(model.tree.depth))
     root = up.levels[0].messages[0]
@@ -407,9 +383,7 @@ def downward(
     return told
 
 
-def resplit(
-    model: Model, settings: Settings, levels: Sequence[PriorLevel], up: Up, some: Branches
-) -> Split:
+def resplit(model: Model, settings: Settings, levels: Sequence[PriorLevel], up: Up, some: Branches) -> Split:
     """Nodes and their children as on the way up."""
     below = up.levels[some.level + 1].messages if some.level + 1 < len(up.levels) else ()
     return some.split(model, replace(settings, tilts=up.tilts), levels, up.cells, below)

@@ -13,8 +13,6 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.tables.cells import CellLaw, CellSums
 from noisycount.model.tables.splits import LevelSplit
 
-__all__ = ["CellLevel", "LearnedLevel", "PriorLevel", "StatedLevel", "TablePrior"]
-
 Counts = NDArray[np.int64]
 
 
@@ -88,9 +86,7 @@ class LearnedLevel:
         total = (self.concentrations * number)[None]
         if np.ptp(cells, axis=1).any():
             shares = cells / cells.sum(axis=1, keepdims=True)
-            return Dirichlet(
-                total[..., None] * shares[:, None], np.repeat(total, len(cells), 0), logs
-            )
+            return Dirichlet(total[..., None] * shares[:, None], np.repeat(total, len(cells), 0), logs)
         return Dirichlet(self.concentrations[None, :, None], total, logs)
 
     def scaled(self, factor: float) -> "LearnedLevel":

@@ -24,8 +24,6 @@ from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.tables.tree import Tree
 
-__all__ = ["Sensitivity", "Solution", "farthest_out", "sensitivity"]
-
 Solution: TypeAlias = TreeSolution | CellSolution
 _LEAST = 1e-150  # records: a standard deviation where neither shares nor noise have any
 _FREE = Bounds(np.zeros(1, np.int64), np.full(1, NO_END))
@@ -65,9 +63,7 @@ def farthest_out(prior: TablePrior, solution: Solution, tree: Tree) -> tuple[flo
     return surprise, words and f"{words}: check {odd.remedy} and the noise"
 
 
-def _all_odd(
-    told: Sequence[LevelAnswers], prior: TablePrior, solution: Solution, tree: Tree
-) -> Iterator[_Odd]:
+def _all_odd(told: Sequence[LevelAnswers], prior: TablePrior, solution: Solution, tree: Tree) -> Iterator[_Odd]:
     """The answers that are farthest out, of each level and mechanism."""
     model = None if isinstance(solution, CellSolution) else solution.model
     for one in told:
@@ -120,9 +116,7 @@ def _of_shares(one: LevelAnswers, split: StatedLevel, above: Summary, tree: Tree
         records, answer = int(size[place]), float(one.answers[place])
         rest = float(whole[place] - part[place])
         law = (
-            Binomial(records, float(rate[place]))
-            if is_multinomial
-            else BetaBinomial(records, float(part[place]), rest)
+            Binomial(records, float(rate[place])) if is_multinomial else BetaBinomial(records, float(part[place]), rest)
         )
         given = below(answer) if one.suppressed[place] else answer
         chance = two_sided(law, law.law(), given, one.mechanism)

@@ -13,8 +13,6 @@ from noisycount.frozen import frozen
 from noisycount.model.tables.levels import TOTAL, Level
 from noisycount.model.tables.tree import KeyLabels, NodeLabels, RangeLabels, Tree
 
-__all__ = ["TreeLevel", "asked", "longest_chain", "tree_of"]
-
 Places = NDArray[np.int64]
 T = TypeVar("T")
 
@@ -124,9 +122,7 @@ def asked(
         return Asked(found.answers, mechanism or found.mechanism, found.tree)
     if tree is not None:
         if not isinstance(tree, Tree):
-            raise ValueError(
-                f"tree must be a noisycount.Tree, got {tree!r}: build it by Tree.of_keys"
-            )
+            raise ValueError(f"tree must be a noisycount.Tree, got {tree!r}: build it by Tree.of_keys")
         return Asked(answers, mechanism, tree)
     cells: Any = answers
     if isinstance(answers, Mapping):
@@ -151,9 +147,7 @@ def _released(table: ReleasedTable) -> Asked:
     chain = [*longest_chain(others, lambda up, low: _nests(levels[low], levels[up])), 0]
     left_out = [level.name for place, level in enumerate(levels) if place not in chain]
     if left_out:
-        warnings.warn(
-            f"margins that cross the others are left out: {'; '.join(left_out)}", stacklevel=4
-        )
+        warnings.warn(f"margins that cross the others are left out: {'; '.join(left_out)}", stacklevel=4)
     tree, first = tree_of([levels[place] for place in chain])
     answers, laws = {}, {}
     for depth, place in enumerate(chain, start=first):

@@ -23,8 +23,6 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.tables.splits import log_factorial, log_rising, log_rising_steps
 
-__all__ = ["Dirichlet", "Division", "LogWeights", "Multinomial", "Split", "zone_targets"]
-
 Counts = NDArray[np.int64]
 _ONE = np.zeros(1)
 
@@ -262,9 +260,7 @@ class Split:
             for each in (weights.above + self.logs[:, None], base, weights.at_low.sum(axis=-1))
         )
         start = np.zeros_like(base) if self.tilts is None else self.tilts - base
-        wanted = np.tile(
-            self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zones
-        )
+        wanted = np.tile(self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zones)
         found = tilted_to(logs, wanted, start)
         leaning = None
         if self.is_bounded and logs.size * len(logs) <= _FEW:
@@ -307,10 +303,7 @@ class Split:
         """The logarithms of what laws of sums are multiplied by, and what was taken from them."""
         tilted, at_low, _ = self._parts
         tilts, width = tilted.tilts, self._sum.law.shape[-1]
-        zones = [
-            self.division.factor(self.low, width, tilts[:, zone :: self._zones])
-            for zone in range(self._zones)
-        ]
+        zones = [self.division.factor(self.low, width, tilts[:, zone :: self._zones]) for zone in range(self._zones)]
         at_first, above = (np.stack(parts, axis=2) for parts in zip(*zones, strict=True))
         chances = np.repeat(self.division.log_chances, self._zones)
         leaned = tilts * self._sum.first[:, None]

@@ -17,18 +17,6 @@ from numpy.typing import NDArray
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
-__all__ = [
-    "PositiveSum",
-    "Rests",
-    "Tilted",
-    "log_bounds",
-    "moments",
-    "steep_bounds",
-    "sum_bounds",
-    "sum_of_logs",
-    "tilted_to",
-]
-
 
 class Rests(NamedTuple):
     """For each summand, Σ_k outside(k)·P[the other summands add up to k − j] at its counts j.
@@ -233,9 +221,7 @@ def _next(tilts: Reals, steps: Reals, low: Reals, high: Reals) -> Reals:
     """A step, or the middle of the bracket where it leads out of it."""
     stepped = tilts + steps
     is_held = np.isfinite(low) & np.isfinite(high)
-    middle = np.where(
-        is_held, (np.where(is_held, low, 0) + np.where(is_held, high, 0)) / 2, stepped
-    )
+    middle = np.where(is_held, (np.where(is_held, low, 0) + np.where(is_held, high, 0)) / 2, stepped)
     return np.where((stepped > low) & (stepped < high), stepped, middle)
 
 
@@ -308,7 +294,5 @@ def _correlated(outside: Reals, law: Reals) -> Reals:
 def _row_by_row(function: Callable[[Reals, Reals], Reals], first: Reals, second: Reals) -> Reals:
     """A function of two rows, on the last axis of two arrays."""
     leading = first.shape[:-1]
-    pairs = zip(
-        first.reshape(-1, first.shape[-1]), second.reshape(-1, second.shape[-1]), strict=True
-    )
+    pairs = zip(first.reshape(-1, first.shape[-1]), second.reshape(-1, second.shape[-1]), strict=True)
     return np.array([function(*pair) for pair in pairs]).reshape(*leading, -1)

@@ -9,12 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisycount.analysis.posterior.posterior import LEVEL, Estimates
-from noisycount.analysis.tables.answers import (
-    TableAnswers,
-    TableMechanisms,
-    answered,
-    checked_total,
-)
+from noisycount.analysis.tables.answers import TableAnswers, TableMechanisms, answered, checked_total
 from noisycount.analysis.tables.cell_solution import CellSolution
 from noisycount.analysis.tables.learning import learned, learned_cell_law
 from noisycount.analysis.tables.likeliest import anchored
@@ -22,12 +17,7 @@ from noisycount.analysis.tables.likelihoods import count_bounds, likelihoods
 from noisycount.analysis.tables.model import Model, first_settings
 from noisycount.analysis.tables.passes import Summary
 from noisycount.analysis.tables.prior import CellLevel, PriorLevel, StatedLevel, TablePrior
-from noisycount.analysis.tables.prior_checks import (
-    Sensitivity,
-    Solution,
-    farthest_out,
-    sensitivity,
-)
+from noisycount.analysis.tables.prior_checks import Sensitivity, Solution, farthest_out, sensitivity
 from noisycount.analysis.tables.published import asked
 from noisycount.analysis.tables.tree_solution import TreeSolution
 from noisycount.analysis.tables.wide_laws import pack_size, packed_answers
@@ -42,8 +32,6 @@ from noisycount.model.tables.cells import CellLaw
 from noisycount.model.tables.splits import Splits, level_splits
 from noisycount.model.tables.tree import NodeKey, Tree
 from noisycount.validation import whole_number
-
-__all__ = ["NodePosterior", "TablePosterior", "table_posterior", "table_posterior_of"]
 
 _FLAT = 2  # levels of a tree of cells and their total
 
@@ -142,9 +130,7 @@ def table_posterior_of(
     settings = first_settings(model)
     if is_of_cells:
         in_packs = CellLaw(cell_law.zero, cell_law.means / size, cell_law.weights)
-        solution = TreeSolution.of(
-            model, (CellLevel(in_packs, given_cells),), settings, found, size
-        )
+        solution = TreeSolution.of(model, (CellLevel(in_packs, given_cells),), settings, found, size)
     else:
         if prior is None:
             levels, settings = learned(model, settings)
@@ -325,9 +311,7 @@ class TablePosterior(Shown):
             return self.node((-1, int(np.argmax(is_in))))
         return NodePosterior(self.solution.sum_law(is_in), f"{number} cells")
 
-    def draws(
-        self, number: int, random_state: int | np.random.Generator | None = None
-    ) -> NDArray[np.int64]:
+    def draws(self, number: int, random_state: int | np.random.Generator | None = None) -> NDArray[np.int64]:
         """Whole tables drawn from the joint law of all counts, for simulations.
 
         They are never to be released. What a table of the tree must add up to, such as a public
@@ -367,9 +351,7 @@ class TablePosterior(Shown):
         """
         told, places = self.level(-1), range(len(self))
         keys = [self.tree.label(-1, cell) for cell in places]
-        columns: dict[str, Cells] = {
-            name: [key[place] for key in keys] for place, name in enumerate(self._names)
-        }
+        columns: dict[str, Cells] = {name: [key[place] for key in keys] for place, name in enumerate(self._names)}
         answers = self._answers()
         if any(answer is not None for answer in answers):
             columns[free_name("answer", columns)] = answers
@@ -393,10 +375,7 @@ class TablePosterior(Shown):
         for one in self.solution.answers(self.tree.depth - 1):
             given[one.nodes] += np.where(one.suppressed, 2, 1)
             answers[one.nodes] = one.answers
-        return [
-            value if number == 1 else None
-            for value, number in zip(answers.tolist(), given.tolist(), strict=True)
-        ]
+        return [value if number == 1 else None for value, number in zip(answers.tolist(), given.tolist(), strict=True)]
 
     def _repr_html_(self) -> str:
         """Its first cells for a notebook."""

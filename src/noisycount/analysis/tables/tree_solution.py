@@ -35,8 +35,6 @@ from noisycount.model.laws.count_law import TableLaw
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import SmoothLaw
 
-__all__ = ["EXACT", "LEARNED", "TreeSolution", "about", "coarse", "mended"]
-
 EXACT = 5e-11  # total variation that transforms may move a law at a node where the prior is stated
 
 # The same where it is learned: rare concentrations have laws of their own, far from the others.
@@ -106,9 +104,7 @@ class TreeSolution:
             found = cls(model, levels, told, records, up, down, replace(settings, tilts=up.tilts))
             wrong, is_shared = coarse(down, aim), repeat >= _MOVES
             # a law goes on beyond its window, and all sums are exact enough to show that
-            is_cut = not any(own.rounding.any() for own in down) and any(
-                own.short.any() for own in down
-            )
+            is_cut = not any(own.rounding.any() for own in down) and any(own.short.any() for own in down)
             is_late = repeat + 1 >= _REPEATS and not is_cut
             if is_late or not any(map(np.any, (*wrong, down[-1].short))):
                 found = found._bounded() if aim == EXACT else found
@@ -153,9 +149,7 @@ class TreeSolution:
         own, size = self.down[level].summary, self.records
         if size == 1:
             return own
-        return Summary(
-            own.mean * size, own.std * size, own.median * size, own.low * size, own.high * size
-        )
+        return Summary(own.mean * size, own.std * size, own.median * size, own.low * size, own.high * size)
 
     def law(self, level: int, position: int) -> TableLaw | SmoothLaw:
         """The law of a node's count."""
@@ -301,9 +295,7 @@ def about(settings: Settings, down: Sequence[Down]) -> Settings:
     )
 
 
-def _divided(
-    split: Split, messages: Reals, nodes: Counts, counts: Counts, random: np.random.Generator
-) -> Counts:
+def _divided(split: Split, messages: Reals, nodes: Counts, counts: Counts, random: np.random.Generator) -> Counts:
     """Counts of the children of nodes drawn given those of the nodes, shape (draws, children).
 
     Args:
@@ -368,9 +360,7 @@ class _PartlySummed:
     middle: int
 
     @classmethod
-    def of(
-        cls, solution: TreeSolution, shares: list[Reals], node: tuple[int, int], lowest: int = 0
-    ) -> Self:
+    def of(cls, solution: TreeSolution, shares: list[Reals], node: tuple[int, int], lowest: int = 0) -> Self:
         """A node by its level and position, with all below it that are partly in the sum."""
         level, position = node
         split = solution.split(level, position)

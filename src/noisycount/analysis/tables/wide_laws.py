@@ -19,24 +19,12 @@ from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 
-__all__ = [
-    "lattice_law",
-    "lattice_sum",
-    "pack_size",
-    "packed_answers",
-    "stride_within",
-    "wide_draws",
-    "wide_law",
-]
-
 _STEPS = 64  # of a search, in one evaluation
 _LEAST = 1e-250  # of the largest probability: stands for 0
 _SLACK = 1.1  # by which a peak within a block may exceed the largest of its 24 points
 
 
-def wide_law(
-    log_weight: LogWeight, ends: tuple[int, int], bends: Sequence[float], longest: float
-) -> SmoothLaw:
+def wide_law(log_weight: LogWeight, ends: tuple[int, int], bends: Sequence[float], longest: float) -> SmoothLaw:
     """The law of a count whose weight may turn several times.
 
     Blocks are shorter than their distance to each bend and to the ends, and not longer than what
@@ -57,9 +45,7 @@ def wide_law(
     return _law(log_weight, ends, centre, cuts, longest)
 
 
-def _law(
-    log_weight: LogWeight, ends: tuple[int, int], centre: int, cuts: Iterable[int], longest: float
-) -> SmoothLaw:
+def _law(log_weight: LogWeight, ends: tuple[int, int], centre: int, cuts: Iterable[int], longest: float) -> SmoothLaw:
     """That about a centre."""
     at_centre = float(log_weight(np.array([float(centre)]))[0])
     change = Expansion(Decimal(0), lambda offsets: _at(log_weight, offsets + centre) - at_centre)
@@ -95,9 +81,7 @@ def wide_draws(law: SmoothLaw, number: int, random: np.random.Generator) -> NDAr
     drawn, waiting = np.empty(number, np.int64), np.arange(number)
     while waiting.size:
         block = own[waiting]
-        offsets = blocks.starts[block] + np.floor(
-            random.random(waiting.size) * blocks.lengths[block]
-        )
+        offsets = blocks.starts[block] + np.floor(random.random(waiting.size) * blocks.lengths[block])
         kept = np.log(random.random(waiting.size)) <= law.log_weight(offsets) - tops[block]
         drawn[waiting[kept]] = law.centre + offsets[kept].astype(np.int64)
         waiting = waiting[~kept]
@@ -203,9 +187,7 @@ def _convolved(one: Reals, other: Reals) -> Reals:
     return np.maximum(sums, 0.0)
 
 
-def _graded_law(
-    near: Reals, first: int, densities: Reals, stride: int, deviation: float
-) -> SmoothLaw:
+def _graded_law(near: Reals, first: int, densities: Reals, stride: int, deviation: float) -> SmoothLaw:
     """A law that is known at its first counts, and then at the multiples of a stride.
 
     Args:
@@ -269,9 +251,7 @@ def _points(law: CountDistribution, stride: int) -> tuple[Reals, Reals]:
     moved = start - law.centre
     cuts = [cut - moved for cut in law.cuts]
     ends = low - start, high - start
-    blocks = blocks_between(
-        lambda places: law.log_weight(places + moved), *ends, cuts, _block(stride)
-    )
+    blocks = blocks_between(lambda places: law.log_weight(places + moved), *ends, cuts, _block(stride))
     kept = blocks.weights > 0
     return start + blocks.offsets[kept], blocks.weights[kept] / blocks.mass
 

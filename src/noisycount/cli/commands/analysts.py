@@ -25,8 +25,6 @@ from noisycount.readers.options import (
 from noisycount.readers.values import parse_lifetime
 from noisycount.service.keys import IssuedKey, Keyring, Role, State, check_analyst, granted
 
-__all__ = ["command"]
-
 _HEADER = ("id", "name", "role", "data sets", "made (UTC)", "state")
 
 
@@ -39,11 +37,7 @@ def key_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[C
     return []
 
 
-@click.group(
-    name="analysts",
-    cls=CommandGroup,
-    epilog="Example: noisycount analysts add ana --data-set survey",
-)
+@click.group(name="analysts", cls=CommandGroup, epilog="Example: noisycount analysts add ana --data-set survey")
 def command() -> None:
     """Give out, list and revoke the keys to a server.
 
@@ -85,13 +79,7 @@ def command() -> None:
 @config_option
 @json_option
 def add(  # noqa: PLR0913  (its options)
-    name: str,
-    role: str,
-    datasets: tuple[str, ...],
-    lifetime: timedelta | None,
-    configuration: Config,
-    *,
-    as_json: bool,
+    name: str, role: str, datasets: tuple[str, ...], lifetime: timedelta | None, configuration: Config, *, as_json: bool
 ) -> None:
     """Give NAME a key, which is shown once.
 
@@ -124,9 +112,7 @@ def add(  # noqa: PLR0913  (its options)
 
 
 @command.command(
-    name="revoke",
-    short_help="End a key, or all of somebody's.",
-    epilog="Example: noisycount analysts revoke ana",
+    name="revoke", short_help="End a key, or all of somebody's.", epilog="Example: noisycount analysts revoke ana"
 )
 @click.argument("who", metavar="ID|NAME", shell_complete=key_names)
 @config_option
@@ -155,11 +141,7 @@ def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
         print_text(f"no key of {who} was left to revoke")
 
 
-@command.command(
-    name="list",
-    short_help="Show who holds which key.",
-    epilog="Example: noisycount analysts list --json",
-)
+@command.command(name="list", short_help="Show who holds which key.", epilog="Example: noisycount analysts list --json")
 @config_option
 @json_option
 def list_(configuration: Config, *, as_json: bool) -> None:
@@ -169,10 +151,7 @@ def list_(configuration: Config, *, as_json: bool) -> None:
     if as_json:
         print_json({"keys": [_key_object(key, now) for key in keys]})
     elif keys:
-        rows = [
-            (key.id, key.name, str(key.role), _datasets(key), _time(key.made), _state(key, now))
-            for key in keys
-        ]
+        rows = [(key.id, key.name, str(key.role), _datasets(key), _time(key.made), _state(key, now)) for key in keys]
         print_table(_HEADER, rows)
     else:
         print_text("nobody has a key yet; `noisycount analysts add NAME` issues one")

@@ -15,13 +15,7 @@ from noisycount.display.output import (
 )
 from noisycount.display.texts import pasteable
 from noisycount.errors import SourceError
-from noisycount.readers.options import (
-    config_option,
-    json_option,
-    source_names,
-    table_option,
-    unit_option,
-)
+from noisycount.readers.options import config_option, json_option, source_names, table_option, unit_option
 from noisycount.tasks.check import Inspection, examined
 from noisycount.tasks.check_display import (
     FOR_OWNERS,

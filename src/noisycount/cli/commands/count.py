@@ -6,7 +6,7 @@ import click
 
 from noisycount.config.config import Config
 from noisycount.display.output import print_facts, print_json, status
-from noisycount.query.query import Query
+from noisycount.query.query import Query, parse_confidence, parse_within
 from noisycount.readers.options import (
     Parsed,
     analyst_names,
@@ -16,14 +16,7 @@ from noisycount.readers.options import (
     table_option,
     unit_option,
 )
-from noisycount.readers.values import (
-    parse_confidence,
-    parse_epsilon,
-    parse_guess,
-    parse_purpose,
-    parse_tick,
-    parse_within,
-)
+from noisycount.readers.values import parse_epsilon, parse_guess, parse_purpose, parse_tick
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.answer import Answer, answer_to, preview_of
 from noisycount.tasks.answer_display import answer_object, count_facts
@@ -49,18 +42,9 @@ if TYPE_CHECKING:
     metavar="TEXT",
     help="What to count, as in SQL's WHERE; several times: a table with a row for each.",
 )
-@click.option(
-    "--epsilon",
-    type=Parsed(parse_epsilon),
-    metavar="E",
-    help="The price of the answer: 0.1 or 1/3.",
-)
-@click.option(
-    "--within", type=Parsed(parse_within), metavar="20%", help="Or: how far off the answer may be,"
-)
-@click.option(
-    "--guess", type=Parsed(parse_guess), metavar="100", help="of about how many (a public guess),"
-)
+@click.option("--epsilon", type=Parsed(parse_epsilon), metavar="E", help="The price of the answer: 0.1 or 1/3.")
+@click.option("--within", type=Parsed(parse_within), metavar="20%", help="Or: how far off the answer may be,")
+@click.option("--guess", type=Parsed(parse_guess), metavar="100", help="of about how many (a public guess),")
 @click.option(
     "--confidence",
     type=Parsed(parse_confidence),
@@ -94,8 +78,7 @@ if TYPE_CHECKING:
     "--dry-run",
     "is_trial",
     is_flag=True,
-    help="Tell whether the question is understood, what it would cost, and what is left; charge "
-    "and count nothing.",
+    help="Tell whether the question is understood, what it would cost, and what is left; charge and count nothing.",
 )
 @table_options
 @config_option
@@ -140,9 +123,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         _print(preview, files, as_json=as_json)
         return
     with status("counting"):
-        answer = answer_to(
-            query, dataset, configuration, asker, slot, purpose=purpose, is_drawn=is_drawn
-        )
+        answer = answer_to(query, dataset, configuration, asker, slot, purpose=purpose, is_drawn=is_drawn)
     _print(answer, files, as_json=as_json)
 
 

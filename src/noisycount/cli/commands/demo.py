@@ -20,9 +20,7 @@ from noisycount.tasks.demo import (
 
 
 @click.command(
-    name="demo",
-    epilog="\b\nExample:\n  noisycount demo --out pictures\n"
-    "  noisycount demo --survey survey.parquet",
+    name="demo", epilog="\b\nExample:\n  noisycount demo --out pictures\n  noisycount demo --survey survey.parquet"
 )
 @click.option(
     "--out",

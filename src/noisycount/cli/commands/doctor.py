@@ -17,9 +17,7 @@ from noisycount.tasks.doctor import (
 _WRONG = 1
 
 
-@click.command(
-    name="doctor", epilog="Example: noisycount doctor postgresql+psycopg://owner@db/clinic"
-)
+@click.command(name="doctor", epilog="Example: noisycount doctor postgresql+psycopg://owner@db/clinic")
 @click.argument("source", shell_complete=source_names)
 @config_option
 @json_option

@@ -32,9 +32,7 @@ def _formats(_: click.Context, __: click.Parameter, text: str) -> list[str]:
 
 @click.command(
     name="figures",
-    epilog="\b\nExample:\n"
-    "  noisycount figures\n"
-    "  noisycount figures --only naldi2014.1,breutigam --format png,json",
+    epilog="\b\nExample:\n  noisycount figures\n  noisycount figures --only naldi2014.1,breutigam --format png,json",
 )
 @click.option(
     "--only",

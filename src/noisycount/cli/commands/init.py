@@ -22,15 +22,10 @@ def _as_name(_: click.Context, __: click.Parameter, name: str | None) -> str | N
     raise click.BadParameter(f"must be letters, digits, - and _, got {name!r}")
 
 
-@click.command(
-    name="init",
-    epilog="\b\nExample:\n  noisycount init\n  noisycount init survey.csv --unit person",
-)
+@click.command(name="init", epilog="\b\nExample:\n  noisycount init\n  noisycount init survey.csv --unit person")
 @click.argument("place", metavar="[SOURCE]", default=".")
 @unit_option
-@click.option(
-    "--name", callback=_as_name, metavar="NAME", help="What to call it; left out: as the file."
-)
+@click.option("--name", callback=_as_name, metavar="NAME", help="What to call it; left out: as the file.")
 @table_option
 def command(place: str, unit: str | None, name: str | None, table: str | None) -> None:
     """Write a commented noisycount.toml.
@@ -56,9 +51,7 @@ def command(place: str, unit: str | None, name: str | None, table: str | None) -
     print_text("Edit it, then ask: noisycount count NAME --where TEXT --epsilon 0.1")
 
 
-def _describe(
-    place: str, source: Source, unit: str | None, name: str | None, table: str | None
-) -> None:
+def _describe(place: str, source: Source, unit: str | None, name: str | None, table: str | None) -> None:
     """Write what is known of some records, and tell what is left to say."""
     from noisycount.catalog.certificates import Certificates  # noqa: PLC0415 - the same
     from noisycount.tasks.check import examined_place, former_of  # noqa: PLC0415 - loads DuckDB
@@ -78,9 +71,7 @@ def _describe(
         unit = former.unit
     stated = DatasetConfig(str(source), source, unit=unit)
     configuration.table_of(stated, table)  # refuses one of a server
-    inspection = examined_place(
-        replace(stated, table=table), former, Certificates(configuration.data_folder)
-    )
+    inspection = examined_place(replace(stated, table=table), former, Certificates(configuration.data_folder))
     seen = source if isinstance(source, ServedTable) else place
     draft = Draft(inspection, name or name_of(source), unit)
     _write(path, draft.text)
@@ -91,10 +82,7 @@ def _describe(
         names = ", ".join(column.name for column in inspection.refused)
         print_text(f"Cells of {names} do not fit: noisycount check {draft.name}")
     if inspection.without_unit:
-        print_text(
-            f"{unit_words(inspection)}: no question is answered until they are filled in or "
-            "removed."
-        )
+        print_text(f"{unit_words(inspection)}: no question is answered until they are filled in or removed.")
     for column in inspection.nearly_unique:
         print_text(unique_words(column, inspection))
     print_text(f"Read it, then ask: noisycount count {draft.name} --where TEXT --epsilon 0.1")

@@ -50,9 +50,7 @@ def command() -> None:
 
 
 @command.command(
-    name="show",
-    short_help="Show what was asked, and what is left.",
-    epilog="Example: noisycount ledger show --json",
+    name="show", short_help="Show what was asked, and what is left.", epilog="Example: noisycount ledger show --json"
 )
 @config_option
 @json_option
@@ -91,12 +89,7 @@ def show(configuration: Config, *, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def verify(
-    context: click.Context,
-    known_head: Head | None,
-    place: str | None,
-    configuration: Config,
-    *,
-    as_json: bool,
+    context: click.Context, known_head: Head | None, place: str | None, configuration: Config, *, as_json: bool
 ) -> None:
     """Check that no row was changed, removed or added behind the ledger's back.
 
@@ -129,11 +122,7 @@ def verify(
     short_help="Write every row with its hash, as JSON.",
     epilog="Example: noisycount ledger export --out ledger.jsonl",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A new file; left out: standard output.",
-)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="A new file; left out: standard output.")
 @config_option
 @json_option
 def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
@@ -157,11 +146,7 @@ def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
 
 def _write_rows(rows: Sequence[Row], out: Path | None, *, as_json: bool) -> None:
     """Rows as they are, to a new file or to standard output."""
-    text = (
-        json_text(rows_object([dict(row) for row in rows]), indent=2)
-        if as_json
-        else "\n".join(map(json_text, rows))
-    )
+    text = json_text(rows_object([dict(row) for row in rows]), indent=2) if as_json else "\n".join(map(json_text, rows))
     if out is None:
         click.echo(text, nl=bool(text))
         return
@@ -183,11 +168,7 @@ def _write_rows(rows: Sequence[Row], out: Path | None, *, as_json: bool) -> None
     show_default=True,
     help="A page to print, a sheet, text, JSON, or entries for the registry of deployments.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A new file; left out: standard output.",
-)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="A new file; left out: standard output.")
 @_head_option
 @config_option
 @json_option
@@ -246,8 +227,6 @@ def backup(folder: Path, configuration: Config, *, with_copies: bool, as_json: b
     print_text(backup_words(made))
     print_text(intact_words(made.found, configuration.known_head))
     click.echo(f"head: {made.found.head}")  # on one line, however narrow the terminal
-    print_text(
-        "To restore it, stop all that uses the ledger, give the old files other names, and type:"
-    )
+    print_text("To restore it, stop all that uses the ledger, give the old files other names, and type:")
     for line in restoring(made):
         click.echo(line)

@@ -12,16 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noisycount.config.config import DEFAULT_BUDGET, Config
-from noisycount.display.output import (
-    file_facts,
-    line_width,
-    print_drawing,
-    print_facts,
-    print_json,
-    print_text,
-)
+from noisycount.display.output import file_facts, line_width, print_drawing, print_facts, print_json, print_text
 from noisycount.display.texts import told_name
 from noisycount.ledger.budget import PureBudget
+from noisycount.query.query import parse_confidence, parse_margins, parse_within
 from noisycount.readers.options import (
     Command,
     Parsed,
@@ -34,16 +28,13 @@ from noisycount.readers.options import (
 from noisycount.readers.values import (
     drop_thousands,
     parse_budget,
-    parse_confidence,
     parse_delta,
     parse_epsilon,
     parse_error,
     parse_groups,
     parse_guess,
-    parse_margins,
     parse_queries,
     parse_rho,
-    parse_within,
 )
 from noisycount.tasks.plan import Paying, Plan, plan_object, planned, planned_epsilon, planned_error
 from noisycount.tasks.plan_display import plan_facts, preview, preview_heading
@@ -55,9 +46,7 @@ _SIZE = re.compile(r"\s*([^=,]+?)\s*=\s*([0-9][0-9,]*[0-9]|[0-9]{1,8})\s*")
 _PIECE = re.compile(r"[^,=]+=[^=]*?(?=,[^,=]+=|$)")
 
 
-def _each_once(
-    _: click.Context, __: click.Parameter, lists: Sequence[Sequence[str]]
-) -> tuple[str, ...]:
+def _each_once(_: click.Context, __: click.Parameter, lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """The names of margins, each once."""
     names = tuple(chain.from_iterable(lists))
     again = next((name for place, name in enumerate(names) if name in names[:place]), None)
@@ -79,8 +68,7 @@ def _as_cells(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> di
             size = int(drop_thousands(match[2]).replace(",", "")) if match else 0
             if match is None or not 1 <= size <= MOST_CELLS or match[1] in cells:
                 raise click.BadParameter(
-                    "must name each column once with its number of keys, such as town=16,sex=2, "
-                    f"got {text!r}"
+                    f"must name each column once with its number of keys, such as town=16,sex=2, got {text!r}"
                 )
             cells[match[1]] = size
     return cells
@@ -121,12 +109,8 @@ _OPTIONS = (
         is_flag=True,
         help="Everybody knows how many persons there are: one replaces another.",
     ),
-    click.option(
-        "--hidden", "is_hidden", is_flag=True, help="Only the records know the keys: add --delta."
-    ),
-    click.option(
-        "--cumulative", "is_cumulative", is_flag=True, help="Ranges of cells are measured too."
-    ),
+    click.option("--hidden", "is_hidden", is_flag=True, help="Only the records know the keys: add --delta."),
+    click.option("--cumulative", "is_cumulative", is_flag=True, help="Ranges of cells are measured too."),
 )
 
 _NAMES = ("cells", "margins", "delta", "rho", "is_size_public", "is_hidden", "is_cumulative")
@@ -140,9 +124,7 @@ def _design_options(command: Command) -> Command:
         said = {name: given.pop(name) for name in _NAMES}
         if not said["cells"]:
             if groups_per_unit or any(said.values()):
-                raise click.UsageError(
-                    "give the cells of a table too, such as --cells town=16,sex=2"
-                )
+                raise click.UsageError("give the cells of a table too, such as --cells town=16,sex=2")
             command(**given, epsilon=epsilon, design=None)
             return
         from noisycount.tasks.table.forecast import Design  # noqa: PLC0415  (loads what plans tables)
@@ -161,30 +143,15 @@ def _design_options(command: Command) -> Command:
     "  noisycount plan --epsilon 0.1 --guess 100\n"
     "  noisycount plan --cells town=16,sex=2 --margins all --epsilon 1 --delta 1e-6",
 )
+@click.option("--within", type=Parsed(parse_within), metavar="20%", help="How far off at most, as a share")
+@click.option("--guess", type=Parsed(parse_guess), metavar="100", help="of about how many: a public guess.")
 @click.option(
-    "--within", type=Parsed(parse_within), metavar="20%", help="How far off at most, as a share"
+    "--guess-from", metavar="KEY", help="The guess is an old answer, by its key in the ledger or the beginning of it."
 )
+@click.option("--error", type=Parsed(parse_error), metavar="15", help="Or: how far off at most, in records.")
+@click.option("--epsilon", type=Parsed(parse_epsilon), metavar="E", help="Or: what would this ε give?")
 @click.option(
-    "--guess", type=Parsed(parse_guess), metavar="100", help="of about how many: a public guess."
-)
-@click.option(
-    "--guess-from",
-    metavar="KEY",
-    help="The guess is an old answer, by its key in the ledger or the beginning of it.",
-)
-@click.option(
-    "--error", type=Parsed(parse_error), metavar="15", help="Or: how far off at most, in records."
-)
-@click.option(
-    "--epsilon", type=Parsed(parse_epsilon), metavar="E", help="Or: what would this ε give?"
-)
-@click.option(
-    "--confidence",
-    type=Parsed(parse_confidence),
-    default="95%",
-    show_default=True,
-    metavar="95%",
-    help="How surely.",
+    "--confidence", type=Parsed(parse_confidence), default="95%", show_default=True, metavar="95%", help="How surely."
 )
 @click.option(
     "--queries",
@@ -201,10 +168,7 @@ def _design_options(command: Command) -> Command:
     help=f"How many answers does this budget pay for?  [default: {DEFAULT_BUDGET.text}]",
 )
 @click.option(
-    "--dataset",
-    metavar="SOURCE",
-    shell_complete=source_names,
-    help="Or: what is left of the budget of this data set?",
+    "--dataset", metavar="SOURCE", shell_complete=source_names, help="Or: what is left of the budget of this data set?"
 )
 @plot_option("Draw fifty possible answers, and what other goals cost, as .svg or .png.")
 @_design_options
@@ -261,16 +225,10 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         print_drawing(preview(plan, line_width()))
 
 
-def _tell(
-    design: "Design", confidence: float, plot: Path | None, paying: Paying | None, *, as_json: bool
-) -> None:
+def _tell(design: "Design", confidence: float, plot: Path | None, paying: Paying | None, *, as_json: bool) -> None:
     """The forecast of a table, told and drawn."""
     from noisycount.tasks.plan import left_facts, left_object  # noqa: PLC0415  (the same)
-    from noisycount.tasks.table.forecast import (  # noqa: PLC0415
-        forecast,
-        forecast_object,
-        print_forecast,
-    )
+    from noisycount.tasks.table.forecast import forecast, forecast_object, print_forecast  # noqa: PLC0415
 
     told = forecast(design, confidence)
     if plot is not None:
@@ -285,9 +243,7 @@ def _tell(
     print_facts([*paid_by, *file_facts(plot)])
 
 
-def _guess(
-    guess: float | None, key: str | None, configuration: Config
-) -> tuple[float | None, str | None]:
+def _guess(guess: float | None, key: str | None, configuration: Config) -> tuple[float | None, str | None]:
     """The guess that is given, or an old answer and where it comes from."""
     if key is None:
         return guess, None

@@ -7,24 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from noisycount.cli.options import (
-    Columns,
-    as_words,
-    column_options,
-    noise_options,
-    published_options,
-)
+from noisycount.cli.options import Columns, as_words, column_options, noise_options, published_options
 from noisycount.config.config import Config
-from noisycount.display.output import (
-    file_facts,
-    print_facts,
-    print_json,
-    print_text,
-    progress,
-    status,
-)
+from noisycount.display.output import file_facts, print_facts, print_json, print_text, progress, status
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.query import parse_confidence
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.readers.options import (
     Parsed,
@@ -34,13 +22,7 @@ from noisycount.readers.options import (
     plot_option,
     population_options,
 )
-from noisycount.readers.values import parse_confidence
-from noisycount.tasks.refine.estimate import (
-    Refinement,
-    check_whole,
-    refinement_facts,
-    refinement_object,
-)
+from noisycount.tasks.refine.estimate import Refinement, check_whole, refinement_facts, refinement_object
 from noisycount.tasks.refine.query import RefineQuery
 
 if TYPE_CHECKING:
@@ -86,10 +68,7 @@ _WHOLE = (
 @published_options
 @click.option("--column", metavar="NAME", help="The column of answers of a table.")
 @click.option(
-    "--out",
-    type=_FILE,
-    metavar="FILE",
-    help="Write a new table, with mean, median, low, high and so on added.",
+    "--out", type=_FILE, metavar="FILE", help="Write a new table, with mean, median, low, high and so on added."
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file of --out if it is there.")
 @config_option
@@ -128,11 +107,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         if columns.is_asked or answers:
             raise click.UsageError(_WHOLE)
         if has_population:
-            if (
-                published != RefineQuery(key=published.key, source=published.source)
-                or column
-                or out
-            ):
+            if published != RefineQuery(key=published.key, source=published.source) or column or out:
                 raise click.UsageError(_WHOLE)
             assumed = assumed_of_options(size, rate, strata, is_flat_allowed=True)
             refinement = _stored(published, assumed, noises, level, configuration)
@@ -160,9 +135,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         )
 
 
-def _row_laws(
-    asked: "AnswersFile", size: int | None, rate: Rate | None, strata: Path | None
-) -> "RowLaws":
+def _row_laws(asked: "AnswersFile", size: int | None, rate: Rate | None, strata: Path | None) -> "RowLaws":
     """What is known about the count of each row."""
     from noisycount.tasks.refine.column import RowLaws  # noqa: PLC0415  (loads DuckDB)
 
@@ -173,8 +146,7 @@ def _row_laws(
     twice = (size is not None and asked.size) or (rate is not None and asked.rate)
     if strata or twice or not (size or asked.size):
         raise click.UsageError(
-            "give either --size or --size-column, and either --rate or --rate-column, if it is "
-            "known; without --strata"
+            "give either --size or --size-column, and either --rate or --rate-column, if it is known; without --strata"
         )
     is_known = rate is not None or asked.rate is not None
     return RowLaws(size=size, rate=rate, words="the rate" if is_known else "the size")
@@ -186,21 +158,14 @@ def _one(noises: Sequence[AdditiveNoise], answers: int = 1) -> AdditiveNoise:
         return noises[0]
     if not noises:
         raise click.UsageError(
-            "give either --epsilon, or both --noise and --scale, such as --noise gaussian "
-            "--scale 10"
+            "give either --epsilon, or both --noise and --scale, such as --noise gaussian --scale 10"
         )
     each = f", or {answers} times, once an answer" if answers > 1 else ""
-    raise click.UsageError(
-        f"the noise is given {len(noises)} times: give --epsilon, or --scale, once{each}"
-    )
+    raise click.UsageError(f"the noise is given {len(noises)} times: give --epsilon, or --scale, once{each}")
 
 
 def _stored(
-    asked: RefineQuery,
-    assumed: Assumed,
-    noises: Sequence[AdditiveNoise],
-    level: float,
-    configuration: Config,
+    asked: RefineQuery, assumed: Assumed, noises: Sequence[AdditiveNoise], level: float, configuration: Config
 ) -> Refinement:
     """The estimate from a count that the ledger keeps with its noise."""
     from noisycount.tasks.refine.stored import stored_count  # noqa: PLC0415  (loads the ledger)
@@ -209,8 +174,7 @@ def _stored(
         raise click.UsageError(_WHOLE)
     if noises:
         raise click.UsageError(
-            f"--key {asked.key!r}: the ledger knows the noise: leave --epsilon, --noise and "
-            "--scale out"
+            f"--key {asked.key!r}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
         )
     count = stored_count(asked.key, asked.source, configuration)
     noise = DiscreteLaplace.for_epsilon(count.epsilon)
@@ -239,9 +203,7 @@ def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -
         print_facts([*refinement_facts(refinement), *file_facts(plot)])
 
 
-def _refine_column(
-    asked: "AnswersFile", laws: "RowLaws", law: AdditiveNoise, level: float, *, as_json: bool
-) -> None:
+def _refine_column(asked: "AnswersFile", laws: "RowLaws", law: AdditiveNoise, level: float, *, as_json: bool) -> None:
     """A table of answers, written with their estimates."""
     from noisycount.tasks.refine import column  # noqa: PLC0415  (loads DuckDB)
 

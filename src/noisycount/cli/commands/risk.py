@@ -21,22 +21,8 @@ from noisycount.readers.options import (
     plot_option,
     population_options,
 )
-from noisycount.readers.values import (
-    NOISE_KINDS,
-    noise_of,
-    parse_count,
-    parse_epsilon,
-    parse_scale,
-    parse_size,
-)
-from noisycount.tasks.risk.display import (
-    cautions,
-    risk_facts,
-    risk_header,
-    risk_rows,
-    risks_object,
-    shared_meanings,
-)
+from noisycount.readers.values import NOISE_KINDS, noise_of, parse_count, parse_epsilon, parse_scale, parse_size
+from noisycount.tasks.risk.display import cautions, risk_facts, risk_header, risk_rows, risks_object, shared_meanings
 from noisycount.tasks.risk.risk import BackgroundKnowledge as Known
 from noisycount.tasks.risk.risk import Risks, RiskScenario
 
@@ -53,29 +39,15 @@ _KINDS = [*NOISE_KINDS, _NONE]
     "  noisycount risk --ledger survey --rate 10%",
 )
 @population_options
-@click.option(
-    "--noise",
-    type=click.Choice(_KINDS),
-    metavar="KIND",
-    help=f"The kind of noise, {' or '.join(_KINDS)},",
-)
-@click.option(
-    "--scale",
-    type=Parsed(parse_scale),
-    metavar="S",
-    help="and the noise's scale in records: 10 or 20/3.",
-)
+@click.option("--noise", type=click.Choice(_KINDS), metavar="KIND", help=f"The kind of noise, {' or '.join(_KINDS)},")
+@click.option("--scale", type=Parsed(parse_scale), metavar="S", help="and the noise's scale in records: 10 or 20/3.")
 @click.option(
     "--price",
     type=Parsed(parse_epsilon),
     metavar="E",
     help="Or: the price of an answer of `noisycount count`, which says its noise.",
 )
-@click.option(
-    "--key",
-    metavar="KEY",
-    help="Or: an old answer, by its key in the ledger or the beginning of it.",
-)
+@click.option("--key", metavar="KEY", help="Or: an old answer, by its key in the ledger or the beginning of it.")
 @click.option(
     "--sample",
     type=Parsed(parse_size),
@@ -83,10 +55,7 @@ _KINDS = [*NOISE_KINDS, _NONE]
     help="Count only that many records, drawn at random; the noise goes on top.",
 )
 @click.option(
-    "--known",
-    type=Parsed(parse_size),
-    metavar="N",
-    help="Show also an adversary who knows that many records,",
+    "--known", type=Parsed(parse_size), metavar="N", help="Show also an adversary who knows that many records,"
 )
 @click.option(
     "--known-positives",
@@ -101,12 +70,7 @@ _KINDS = [*NOISE_KINDS, _NONE]
     metavar="E",
     help="The ε at which δ is told; left out: 1/scale for Laplace noise, else 1.",
 )
-@click.option(
-    "--ledger",
-    "dataset",
-    metavar="NAME",
-    help="Or: all answers so far about that data set, taken together,",
-)
+@click.option("--ledger", "dataset", metavar="NAME", help="Or: all answers so far about that data set, taken together,")
 @click.option(
     "--atoms",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -179,9 +143,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         _print(risks, source, plot)
 
 
-def _tell_list(
-    dataset: str, known: Known, epsilon: Fraction | None, configuration: Config, *, as_json: bool
-) -> None:
+def _tell_list(dataset: str, known: Known, epsilon: Fraction | None, configuration: Config, *, as_json: bool) -> None:
     """What all answers about a data set show together."""
     from noisycount.tasks.risk.list_display import tell_list  # noqa: PLC0415  (the same)
     from noisycount.tasks.risk.lists import ListRisks, answers_so_far  # noqa: PLC0415
@@ -193,9 +155,7 @@ def _tell_list(
     tell_list(risks, as_json=as_json)
 
 
-def _answered(
-    key: str, price: Fraction | None, configuration: Config
-) -> tuple[Fraction, str, int | None]:
+def _answered(key: str, price: Fraction | None, configuration: Config) -> tuple[Fraction, str, int | None]:
     """The price of an old answer, the answer in words, and the public size of its data set."""
     if price is not None:
         raise click.UsageError("give either --price or --key, not both")
@@ -214,9 +174,7 @@ def _answered(
     return price, answered_words(entry), size
 
 
-def _law(
-    noise: str | None, scale: Fraction | None, price: Fraction | None
-) -> AdditiveNoise | Exact:
+def _law(noise: str | None, scale: Fraction | None, price: Fraction | None) -> AdditiveNoise | Exact:
     """What is added to the count."""
     if price is not None and noise is None and scale is None:
         return DiscreteLaplace.for_epsilon(price)

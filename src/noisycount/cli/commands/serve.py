@@ -11,28 +11,16 @@ from noisycount.display.output import print_facts, print_text
 from noisycount.errors import ConfigError, NoisyCountError, extra_words
 from noisycount.readers.options import config_option
 
-__all__ = ["command"]
-
 _NEEDED = f"the service needs more packages: {extra_words('server')}"
 
 
-@click.command(
-    name="serve",
-    epilog="\b\nExample:\n  noisycount serve --demo\n  noisycount serve --port 8080",
-)
+@click.command(name="serve", epilog="\b\nExample:\n  noisycount serve --demo\n  noisycount serve --port 8080")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8000,
-    show_default=True,
-    help="And the port; 0: any that is free.",
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="And the port; 0: any that is free."
 )
 @click.option(
-    "--demo",
-    "is_demo",
-    is_flag=True,
-    help="Serve the survey of the demonstration, with a budget that is thrown away.",
+    "--demo", "is_demo", is_flag=True, help="Serve the survey of the demonstration, with a budget that is thrown away."
 )
 @click.option(
     "--no-slots",
@@ -49,11 +37,7 @@ def command(host: str, port: int, configuration: Config, *, is_demo: bool, slots
     Replies about data sets leave at ticks, which [server] slot sets. Encryption is a proxy's task.
     """
     try:
-        from noisycount.service.server import (  # noqa: PLC0415  (the same)
-            demonstration,
-            listening,
-            serve,
-        )
+        from noisycount.service.server import demonstration, listening, serve  # noqa: PLC0415  (the same)
     except ImportError:
         raise NoisyCountError(_NEEDED) from None
     with ExitStack() as opened:

@@ -9,8 +9,6 @@ from noisycount.engines.interface import Source
 from noisycount.engines.truth import Record
 from noisycount.query.schema import Kind
 
-__all__ = ["Bench"]
-
 
 class Bench(Protocol):
     """An engine that makes temporary tables, and counts them as it counts its owner's."""

@@ -11,8 +11,6 @@ from noisycount.engines.check import Identity
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 
-__all__ = ["Certificate", "require_certified"]
-
 _CERTIFIED = frozenset(
     [
         *(Identity("postgresql", version, "C (UTF8)") for version in ("15", "16")),
@@ -65,9 +63,7 @@ class Certificate:
             identity = Identity(**parts["identity"])
             return cls(**{**parts, "identity": identity, "unheld": tuple(parts["unheld"])})
         except (ValueError, TypeError, KeyError):
-            raise SourceError(
-                "a certificate is of another form: make it anew by `noisycount doctor SOURCE`"
-            ) from None
+            raise SourceError("a certificate is of another form: make it anew by `noisycount doctor SOURCE`") from None
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -76,9 +72,7 @@ class Certificate:
         return found
 
 
-def require_certified(
-    shown: str, identity: Identity, suite: str, certificates: Iterable[Certificate]
-) -> None:
+def require_certified(shown: str, identity: Identity, suite: str, certificates: Iterable[Certificate]) -> None:
     """The refusal of an engine that nobody tested.
 
     Args:

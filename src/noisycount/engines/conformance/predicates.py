@@ -27,8 +27,6 @@ from noisycount.query.predicate import (
 )
 from noisycount.query.schema import INTEGERS, Kind
 
-__all__ = ["LITERALS", "fixed_predicates", "random_predicates"]
-
 _DEEPEST = 17
 """Levels of a tree: each takes at most one of the 20 levels of the language, and a leaf two."""
 
@@ -39,8 +37,7 @@ LITERALS: Mapping[Kind, tuple[Any, ...]] = {
     kind: tuple(
         cell
         for cell in cells
-        if not (isinstance(cell, float) and not isfinite(cell))
-        and not (isinstance(cell, str) and "\0" in cell)
+        if not (isinstance(cell, float) and not isfinite(cell)) and not (isinstance(cell, str) and "\0" in cell)
     )
     for kind, cells in CELLS.items()
 }

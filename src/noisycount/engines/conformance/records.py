@@ -16,20 +16,6 @@ from noisycount.query.grouping import CellQuestion, KeyQuestion
 from noisycount.query.predicate import Predicate, canonical_text
 from noisycount.query.schema import KINDS, Kind
 
-__all__ = [
-    "CELLS",
-    "FEATURES",
-    "MIXED",
-    "PERSON",
-    "Draws",
-    "Exercise",
-    "Feature",
-    "TableQuestion",
-    "digest",
-    "mixed_records",
-    "narrowed",
-]
-
 Choice = TypeVar("Choice")
 
 
@@ -194,12 +180,8 @@ class Feature:
 
 FEATURES = (
     Feature("NaN and infinities", lambda cell: type(cell) is float and not isfinite(cell)),
-    Feature(
-        "subnormal numbers", lambda cell: type(cell) is float and 0 < abs(cell) < _SMALLEST_NORMAL
-    ),
-    Feature(
-        "days before the year 1753", lambda cell: isinstance(cell, date) and cell.year < _FIRST_YEAR
-    ),
+    Feature("subnormal numbers", lambda cell: type(cell) is float and 0 < abs(cell) < _SMALLEST_NORMAL),
+    Feature("days before the year 1753", lambda cell: isinstance(cell, date) and cell.year < _FIRST_YEAR),
     Feature("the character NUL", lambda cell: isinstance(cell, str) and "\0" in cell),
     Feature(
         "characters beyond the first plane, such as emoji",
@@ -247,10 +229,7 @@ def narrowed(exercise: Exercise, features: tuple[Feature, ...]) -> Exercise:
     if not features:
         return exercise
     records = [
-        {
-            name: None if any(each.covers(cell) for each in features) else cell
-            for name, cell in record.items()
-        }
+        {name: None if any(each.covers(cell) for each in features) else cell for name, cell in record.items()}
         for record in exercise.records
     ]
     return replace(exercise, records=records)

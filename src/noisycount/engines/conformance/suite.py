@@ -15,15 +15,7 @@ from noisycount.display.values import Shown
 from noisycount.engines.check import Identity
 from noisycount.engines.conformance.bench import Bench
 from noisycount.engines.conformance.certificate import Certificate
-from noisycount.engines.conformance.records import (
-    CELLS,
-    FEATURES,
-    Exercise,
-    Feature,
-    TableQuestion,
-    digest,
-    narrowed,
-)
+from noisycount.engines.conformance.records import CELLS, FEATURES, Exercise, Feature, TableQuestion, digest, narrowed
 from noisycount.engines.conformance.tables import exercises
 from noisycount.engines.interface import Source
 from noisycount.engines.memory import Unit, cell_counts, key_counts
@@ -32,8 +24,6 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts
 from noisycount.query.predicate import Predicate, canonical_text
-
-__all__ = ["Examination", "Examiner", "examined", "suite", "suite_hash", "true_counts"]
 
 
 @frozen
@@ -129,11 +119,7 @@ def _unit(number: int, record: Record, exercise: Exercise) -> Unit:
 
 
 def _by_node(levels: Iterable[NDArray[np.int64]]) -> TableCounts:
-    return {
-        (level, node): count
-        for level, counts in enumerate(levels)
-        for node, count in enumerate(counts.tolist())
-    }
+    return {(level, node): count for level, counts in enumerate(levels) for node, count in enumerate(counts.tolist())}
 
 
 def _by_keys(batches: Iterable[KeyCounts]) -> TableCounts:
@@ -336,8 +322,7 @@ def _probe(feature: Feature) -> Exercise:
     kinds = {kind: [*filter(feature.covers, cells)] for kind, cells in CELLS.items()}
     found = {kind: cells for kind, cells in kinds.items() if cells}
     records = [
-        {kind.value: cell for kind, cell in zip(found, row, strict=True)}
-        for row in zip_longest(*found.values())
+        {kind.value: cell for kind, cell in zip(found, row, strict=True)} for row in zip_longest(*found.values())
     ]
     return Exercise(feature.name, {kind.value: kind for kind in found}, records, is_optional=True)
 
@@ -361,15 +346,12 @@ def suite(one_in: int = 1) -> Sequence[Exercise]:
         one_in: How many questions there are for each that is kept.
     """
     return tuple(
-        replace(each, predicates=each.predicates[::one_in], tables=each.tables[::one_in])
-        for each in exercises()
+        replace(each, predicates=each.predicates[::one_in], tables=each.tables[::one_in]) for each in exercises()
     )
 
 
 def examined(
-    bench: Bench,
-    progress: Callable[[int, int], None] | None = None,
-    asked: Sequence[Exercise] | None = None,
+    bench: Bench, progress: Callable[[int, int], None] | None = None, asked: Sequence[Exercise] | None = None
 ) -> Examination:
     """What an engine says of made-up records, compared with what is so by definition.
 

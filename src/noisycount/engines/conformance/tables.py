@@ -8,42 +8,13 @@ from typing import Any
 import numpy as np
 
 from noisycount.engines.conformance.predicates import LITERALS, fixed_predicates, random_predicates
-from noisycount.engines.conformance.records import (
-    MIXED,
-    PERSON,
-    Draws,
-    Exercise,
-    TableQuestion,
-    mixed_records,
-)
+from noisycount.engines.conformance.records import MIXED, PERSON, Draws, Exercise, TableQuestion, mixed_records
 from noisycount.engines.truth import Record
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level
-from noisycount.query.grouping import (
-    CellQuestion,
-    Edges,
-    Key,
-    KeyQuestion,
-    KeySet,
-    Part,
-    Period,
-    Plain,
-    Span,
-)
-from noisycount.query.predicate import (
-    Column,
-    Comparison,
-    Constant,
-    Literal,
-    Missing,
-    Not,
-    Operator,
-    Pattern,
-    Predicate,
-)
+from noisycount.query.grouping import CellQuestion, Edges, Key, KeyQuestion, KeySet, Part, Period, Plain, Span
+from noisycount.query.predicate import Column, Comparison, Constant, Literal, Missing, Not, Operator, Pattern, Predicate
 from noisycount.query.schema import Kind
-
-__all__ = ["exercises"]
 
 _MOST_PARTS = 3
 _MOST_KEYS = 6
@@ -78,9 +49,7 @@ class _TableMaker:
         codes = list(product(*(range(len(each)) for each in values)))
         if draws.is_one_in(2):
             codes = draws.some_of(codes, (len(codes) + 1) // 2)
-        keys = KeySet(
-            tuple(parts), tuple(values), np.array(codes, np.int32).reshape(-1, len(parts))
-        )
+        keys = KeySet(tuple(parts), tuple(values), np.array(codes, np.int32).reshape(-1, len(parts)))
         has_other = draws.is_one_in(2)
         levels = self.levels(len(keys) + has_other)
         return CellQuestion(keys, where, levels, has_other, self.most(), draws.one_of(_SALTS))
@@ -157,9 +126,7 @@ def truncated_tables(towns: Sequence[str]) -> Iterator[TableQuestion]:
     Args:
         towns: Those that are listed.
     """
-    for parts, most, salt in product(
-        [(_TOWN,), (_AGE,), (_TOWN, _AGE)], _LIMITS, _SALTS_TRUNCATED_TABLES
-    ):
+    for parts, most, salt in product([(_TOWN,), (_AGE,), (_TOWN, _AGE)], _LIMITS, _SALTS_TRUNCATED_TABLES):
         yield KeyQuestion(parts, None, most, salt)
         keys = _listed(parts, towns)
         for has_other in (False, True):
@@ -245,9 +212,7 @@ def _crowd() -> Exercise:
     schema = {PERSON: Kind.INTEGER, "age": Kind.INTEGER}
     records = [{PERSON: number * 7919, "age": number % 90} for number in range(_CROWD)]
     age = Column("age", Kind.INTEGER)
-    asked = [
-        Comparison(age, Operator.LESS, Literal(Kind.INTEGER, limit)) for limit in range(5, 95, 5)
-    ]
+    asked = [Comparison(age, Operator.LESS, Literal(Kind.INTEGER, limit)) for limit in range(5, 95, 5)]
     return Exercise("very many persons", schema, records, PERSON, asked)
 
 

@@ -17,8 +17,6 @@ from noisycount.engines.truth import Record
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
-__all__ = ["DuckDBBench"]
-
 _TABLE = "records"
 _AT_ONCE = 200  # rows of one statement
 
@@ -40,9 +38,7 @@ class DuckDBBench:
         """The records in a table of a file."""
         with TemporaryDirectory() as folder:
             path = Path(folder, "records.duckdb")
-            without_engine_errors(
-                lambda: _write(path, records, schema), "DuckDB cannot hold such records in a table"
-            )
+            without_engine_errors(lambda: _write(path, records, schema), "DuckDB cannot hold such records in a table")
             with DuckDBSource.open(path, unit=unit, table=_TABLE) as source:
                 yield source
 
@@ -52,12 +48,7 @@ def _write(path: Path, records: Sequence[Record], schema: Mapping[str, Kind]) ->
     with duckdb.connect(path) as connection:
         connection.execute(f"BEGIN; CREATE TABLE {_TABLE} ({columns})")
         for first in range(0, len(records), _AT_ONCE):
-            rows = [
-                [record.get(name) for name in schema]
-                for record in records[first : first + _AT_ONCE]
-            ]
+            rows = [[record.get(name) for name in schema] for record in records[first : first + _AT_ONCE]]
             row = f"({', '.join('?' for _ in schema)})"
-            connection.execute(
-                f"INSERT INTO {_TABLE} VALUES {', '.join(row for _ in rows)}", [*chain(*rows)]
-            )
+            connection.execute(f"INSERT INTO {_TABLE} VALUES {', '.join(row for _ in rows)}", [*chain(*rows)])
         connection.execute("COMMIT")

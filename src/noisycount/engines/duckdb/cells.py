@@ -7,20 +7,10 @@ from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted
 from noisycount.engines.forms import BLANKS, ColumnForm, date_pattern
 from noisycount.query.schema import ISO_ZONED, ZONED, Kind
 
-__all__ = [
-    "READ_TYPES",
-    "SQL_TYPES",
-    "certain_kinds",
-    "given_cell",
-    "plain_cast",
-    "typed_cell",
-]
-
 # DuckDB rounds nanoseconds, over midnight too: here they are cut off, also before 1970, where the
 # remainder is negative. What has no such number is infinite, or missing.
 _NANOSECONDS = (
-    "coalesce(make_timestamp(epoch_ns({0}) // 1000 - (epoch_ns({0}) % 1000 < 0)::BIGINT), "
-    "TRY_CAST({0} AS TIMESTAMP))"
+    "coalesce(make_timestamp(epoch_ns({0}) // 1000 - (epoch_ns({0}) % 1000 < 0)::BIGINT), TRY_CAST({0} AS TIMESTAMP))"
 )
 
 # Moments are read in UTC, whatever their zone; what is infinite has no number of microseconds.
@@ -43,11 +33,7 @@ _COLUMNS = (
 SQL_TYPES = {kind: type_ for kind, type_, *_ in _COLUMNS}
 
 # The kind of the columns of each type that are read, and the SQL of one as a value of it.
-READ_TYPES = {
-    type_: (kind, conversion)
-    for kind, _, types, conversion in _COLUMNS
-    for type_ in types.split(", ")
-}
+READ_TYPES = {type_: (kind, conversion) for kind, _, types, conversion in _COLUMNS for type_ in types.split(", ")}
 
 _TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 _DAYS = "BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"

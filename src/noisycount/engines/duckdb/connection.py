@@ -14,21 +14,6 @@ import duckdb
 from noisycount.engines.places import COLUMNAR, files_of, is_several
 from noisycount.errors import SourceError
 
-__all__ = [
-    "Connection",
-    "Cursors",
-    "limited",
-    "lock",
-    "path_pattern",
-    "private_connection",
-    "quoted_name",
-    "quoted_text",
-    "readable_file",
-    "readable_place",
-    "require_single_names",
-    "without_engine_errors",
-]
-
 
 def quoted_name(name: str) -> str:
     """A name between double quotes."""
@@ -49,8 +34,7 @@ def require_single_names(names: Iterable[str], where: str) -> None:
         first = places.setdefault(name.lower(), place)
         if first != place:  # without the name: where names were left out it is a cell
             raise SourceError(
-                f"{where} one name for columns {first:,} and {place:,}, in whatever case: "
-                "give each a name of its own"
+                f"{where} one name for columns {first:,} and {place:,}, in whatever case: give each a name of its own"
             )
     if not places:
         raise SourceError(f"{where} no columns: give it some")
@@ -59,9 +43,7 @@ def require_single_names(names: Iterable[str], where: str) -> None:
 Result = TypeVar("Result")
 
 
-def without_engine_errors(
-    work: Callable[[], Result], refusal: str, without_memory: str | None = None
-) -> Result:
+def without_engine_errors(work: Callable[[], Result], refusal: str, without_memory: str | None = None) -> Result:
     """The result of some work, or a refusal that keeps nothing of the engine's error.
 
     A context manager could not serve: the refusal would have that error as its context.
@@ -113,9 +95,7 @@ def readable_file(path: Path) -> Path:
     except (OSError, ValueError):  # ValueError: a path that is no UTF-8, or has a NUL
         raise SourceError(f"{shown} cannot be read: check its path and permissions") from None
     if "\\" in place.as_posix():
-        raise SourceError(
-            f"{shown} has a backslash, which DuckDB reads as another character: rename it"
-        )
+        raise SourceError(f"{shown} has a backslash, which DuckDB reads as another character: rename it")
     return place
 
 

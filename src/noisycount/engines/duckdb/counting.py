@@ -27,8 +27,6 @@ from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
 
-__all__ = ["Counting", "condition_text", "records_of"]
-
 
 def condition_text(predicate: Predicate) -> tuple[str, dict[str, Any]]:
     """The SQL of a predicate, true, false or null as that is, and its values by their names."""
@@ -44,9 +42,7 @@ def _named(name: str, kind: Kind | None) -> Expression:
     return column(quoted_name(name, quote=True), type_of(kind))
 
 
-def records_of(
-    unit: str | None, schema: Schema, cursor: Connection | None = None
-) -> StatementRecords:
+def records_of(unit: str | None, schema: Schema, cursor: Connection | None = None) -> StatementRecords:
     """The records of the view, of which none is of nobody.
 
     Args:

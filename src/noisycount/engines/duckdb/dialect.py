@@ -31,21 +31,12 @@ from sqlalchemy.sql.elements import BooleanClauseList
 from sqlalchemy.types import UserDefinedType
 
 from noisycount.engines.duckdb.connection import Connection
-from noisycount.engines.statement.dialect import (
-    NOTHING,
-    Dialect,
-    Expression,
-    Lists,
-    range_of,
-    whole,
-)
+from noisycount.engines.statement.dialect import NOTHING, Dialect, Expression, Lists, range_of, whole
 from noisycount.engines.statement.expressions import edges_of
 from noisycount.engines.statement.text import TextCompiler, TextDialect
 from noisycount.frozen import frozen
 from noisycount.query.grouping import Edges
 from noisycount.query.schema import Kind
-
-__all__ = ["DUCKDB", "DuckDBDialect"]
 
 
 class _DuckDBCompiler(TextCompiler):

@@ -23,20 +23,6 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
 
-__all__ = [
-    "COPY",
-    "FORMATS",
-    "LAKE",
-    "PARQUET",
-    "TEXTS",
-    "Description",
-    "Format",
-    "Relation",
-    "format_of",
-    "is_written",
-    "stated_forms",
-]
-
 _OPTIONS = "FORMAT parquet, COMPRESSION snappy, USE_TMP_FILE false"
 
 
@@ -132,9 +118,7 @@ def _typed(table: TextTable, told: Description, form: FileForm, lines: Lines) ->
     """A table `loaded` of texts, once it is one of values."""
     for name in told.kinds or ():
         if name not in table.names:
-            raise SourceError(
-                f"kinds names {name!r}, which is no column: use {close_names(name, table.names)}"
-            )
+            raise SourceError(f"kinds names {name!r}, which is no column: use {close_names(name, table.names)}")
     columns = table.typed(told.kinds or {}, told.unit, explains=told.is_for_check)
     check = Check(table.rows, tuple(columns), form)
     if told.is_for_check:
@@ -192,23 +176,19 @@ def _database(connection: Connection, place: Path, told: Description) -> Relatio
         "WHERE database_name = 'file' AND NOT internal ORDER BY ALL"
     ).fetchall()
     found = {
-        name if schema == "main" else f"{schema}.{name}": (schema, name, is_view)
-        for schema, name, is_view in rows
+        name if schema == "main" else f"{schema}.{name}": (schema, name, is_view) for schema, name, is_view in rows
     }
     if not found:
         raise SourceError(f"{str(place)!r} has no table: give it one with the records")
     table = next(iter(found)) if told.table is None and len(found) == 1 else told.table
     if table is None or table not in found:
         raise SourceError(
-            f"table must name a table of the file, got {table!r}: "
-            f"use {close_names(table or '', [*found])}"
+            f"table must name a table of the file, got {table!r}: use {close_names(table or '', [*found])}"
         )
     schema, name, is_view = found[table]
     relation = f"file.{quoted_name(schema)}.{quoted_name(name)}"
     if _reads_others(connection, relation):
-        raise SourceError(
-            f"{table!r} of {str(place)!r} is a view that reads other files: make it a table"
-        )
+        raise SourceError(f"{table!r} of {str(place)!r} is a view that reads other files: make it a table")
     return Relation(relation, is_sound=is_view, is_computed=is_view)
 
 
@@ -271,11 +251,7 @@ LAKE = Format("Parquet", "its files are whole, and that the store answers", "mak
 COPY = Format("Parquet", "the file is whole, or remove it", "make some free", _copy)
 
 _DATABASE = Format(
-    "DuckDB",
-    "the file is whole and that no other program is writing it",
-    "make some free",
-    _database,
-    has_tables=True,
+    "DuckDB", "the file is whole and that no other program is writing it", "make some free", _database, has_tables=True
 )
 
 FORMATS = {
@@ -291,26 +267,18 @@ def format_of(path: Path, told: Description) -> Format:
     """The format of a file by its ending."""
     found = PARQUET if is_several(path) else by_ending(path, FORMATS)
     if told.table is not None and not found.has_tables:
-        raise SourceError(
-            f"table is {told.table!r}, but only DuckDB files and workbooks have several: "
-            "leave it out"
-        )
+        raise SourceError(f"table is {told.table!r}, but only DuckDB files and workbooks have several: leave it out")
     if told.kinds is not None and not found.holds_texts:
         raise SourceError(
-            f"{str(path)!r} states its kinds itself, as only texts such as CSV files do not: "
-            "leave kinds out"
+            f"{str(path)!r} states its kinds itself, as only texts such as CSV files do not: leave kinds out"
         )
     for name in ("encoding", "delimiter", "skip"):
         if name not in found.describes and getattr(told.form, name) is not None:
-            raise SourceError(
-                f"{name} says nothing of {str(path)!r}, as {found.name} files are: leave it out"
-            )
+            raise SourceError(f"{name} says nothing of {str(path)!r}, as {found.name} files are: leave it out")
     return found
 
 
-def stated_forms(
-    kinds: Mapping[str, Kind | ColumnForm] | None,
-) -> dict[str, ColumnForm] | None:
+def stated_forms(kinds: Mapping[str, Kind | ColumnForm] | None) -> dict[str, ColumnForm] | None:
     """What the texts of columns stand for; a kind alone is the usual form of its texts."""
     if kinds is None:
         return None

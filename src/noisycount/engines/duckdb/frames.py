@@ -23,13 +23,7 @@ from noisycount.engines.duckdb.connection import (
     without_engine_errors,
 )
 from noisycount.engines.duckdb.counting import Counting
-from noisycount.engines.duckdb.snapshot import (
-    FRAME,
-    Decisions,
-    Snapshot,
-    compared_columns,
-    snapshot_of,
-)
+from noisycount.engines.duckdb.snapshot import FRAME, Decisions, Snapshot, compared_columns, snapshot_of
 from noisycount.engines.duckdb.streams import ColumnContent, content_hash, read_cells
 from noisycount.engines.duckdb.view import (
     check_counts,
@@ -44,8 +38,6 @@ from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, Part
 from noisycount.query.predicate import Predicate, columns
 from noisycount.query.schema import Schema
-
-__all__ = ["FrameSource"]
 
 _ZONED = ("timestamp with time zone", "timestamptz_ns")  # DuckDB may fail to read cells of these
 _UNREADABLE = "type that is not read"
@@ -68,14 +60,10 @@ def _types_of(names: Sequence[str], snapshot: Snapshot, connection: Connection) 
         if len(names) == 1:
             return {names[0]: _UNREADABLE}
     middle = len(names) // 2
-    return _types_of(names[:middle], snapshot, connection) | _types_of(
-        names[middle:], snapshot, connection
-    )
+    return _types_of(names[:middle], snapshot, connection) | _types_of(names[middle:], snapshot, connection)
 
 
-def require_readable_cells(
-    snapshot: Snapshot, connection: Connection, types: dict[str, str], unit: str | None
-) -> None:
+def require_readable_cells(snapshot: Snapshot, connection: Connection, types: dict[str, str], unit: str | None) -> None:
     """The refusal of cells that cannot be read, and of records without a unit."""
     zoned = [name for name, type_ in types.items() if type_ in _ZONED]
     try:
@@ -203,9 +191,7 @@ class FrameSource(TypedSource):
             lambda: self._row(f"SELECT {counts} FROM records", self.schema), _FAILURE
         )
         used = [
-            ColumnCheck(
-                name, kind, self.types[name], None, rows - number, reason="its type says so"
-            )
+            ColumnCheck(name, kind, self.types[name], None, rows - number, reason="its type says so")
             for (name, kind), number in zip(self.schema.items(), given, strict=True)
         ]
         unused = [ColumnCheck(n, None, type_, None, 0) for n, type_ in self.schema.others.items()]
@@ -287,10 +273,7 @@ class FrameSource(TypedSource):
         more: Iterable[str] = (),
     ) -> Iterator[Connection]:
         """A cursor that has the view `records`."""
-        selected = [
-            quoted_name(name) if name in kept else converted(self.types, [name])[0]
-            for name in names
-        ]
+        selected = [quoted_name(name) if name in kept else converted(self.types, [name])[0] for name in names]
         unit = [] if self.unit is None else [self.unit]
         shown = ", ".join([*selected, *map(quoted_name, unit), *more]) or "1"
         with self.cursors.one() as cursor:

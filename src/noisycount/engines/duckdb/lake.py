@@ -15,8 +15,6 @@ from noisycount.engines.places import COLUMNAR, LakePlace, files_of, is_several
 from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
 
-__all__ = ["Lake", "allow", "parquet_relation", "require_state", "state_of"]
-
 Result = TypeVar("Result")
 
 # What a kind of store needs that the extra `lake` does not have.
@@ -148,8 +146,7 @@ def _require_one_type(connection: Connection, place: str, names: list[str]) -> N
                 )
             if first[1] != type_:
                 raise SourceError(
-                    f"{place!r} has files whose column {name!r} is not of one type: "
-                    f"make it {first[1]} in all"
+                    f"{place!r} has files whose column {name!r} is not of one type: make it {first[1]} in all"
                 )
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from fsspec import AbstractFileSystem
 from fsspec.spec import AbstractBufferedFile
 
-__all__ = ["PROTOCOL", "LakeFiles"]
-
 PROTOCOL = "lake"
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _BLOCK = 2**22  # bytes that are read at once

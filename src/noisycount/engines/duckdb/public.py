@@ -28,17 +28,6 @@ from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
 from noisycount.query.schema import close_names
 
-__all__ = [
-    "Column",
-    "NoisyMeasurement",
-    "PublicColumns",
-    "PublicTable",
-    "has_measurements",
-    "measured_places",
-    "measurements",
-    "table_format",
-]
-
 _OPTIONS = {
     "csv": "FORMAT csv, HEADER true",
     "tsv": "FORMAT csv, HEADER true, DELIMITER '\t'",
@@ -52,14 +41,11 @@ def write_rows(connection: Connection, query: str, out: Path, form: str) -> None
     copy = f"COPY ({query}) TO {quoted_text(str(part))} ({_OPTIONS[form]})"
     try:
         without_engine_errors(
-            lambda: connection.execute(copy),
-            f"{str(out)!r} cannot be written: check its folder and the free space",
+            lambda: connection.execute(copy), f"{str(out)!r} cannot be written: check its folder and the free space"
         )
         part.replace(out)
     except OSError as error:
-        raise SourceError(
-            f"{str(out)!r} cannot be written ({error.strerror}): name another file"
-        ) from None
+        raise SourceError(f"{str(out)!r} cannot be written ({error.strerror}): name another file") from None
     finally:
         part.unlink(missing_ok=True)
 
@@ -101,8 +87,7 @@ class PublicTable(Closing):
             else:
                 pattern = quoted_text(path_pattern(place))
                 connection.execute(
-                    "CREATE TABLE loaded AS "
-                    f"SELECT * FROM read_parquet({pattern}, hive_partitioning=false)"
+                    f"CREATE TABLE loaded AS SELECT * FROM read_parquet({pattern}, hive_partitioning=false)"
                 )
             return tuple(connection.table("loaded").columns)
 
@@ -124,8 +109,7 @@ class PublicTable(Closing):
         """
         if column not in self.columns:
             raise NoisyCountError(
-                f"{str(self.path)!r} has no column {column!r}: "
-                f"use {close_names(column, self.columns)}"
+                f"{str(self.path)!r} has no column {column!r}: use {close_names(column, self.columns)}"
             )
         text = f"CAST({quoted_name(column)} AS VARCHAR)"
         number, meant = f"TRY_CAST({text} AS DOUBLE)", "a number, or empty where missing"
@@ -157,8 +141,7 @@ class PublicTable(Closing):
         cells = (f"CAST({quoted_name(name)} AS VARCHAR)" for name in columns)
         query = f"SELECT {', '.join(cells)} FROM loaded"
         return without_engine_errors(
-            lambda: self.connection.execute(query).fetchall(),
-            f"{str(self.path)!r} cannot be read: free some memory",
+            lambda: self.connection.execute(query).fetchall(), f"{str(self.path)!r} cannot be read: free some memory"
         )
 
     def check_addition(self, out: Path, names: Sequence[str]) -> None:
@@ -170,8 +153,7 @@ class PublicTable(Closing):
         for name in names:
             if name.lower() in there:
                 raise SourceError(
-                    f"{str(self.path)!r} has a column {name!r} already, which would be added: "
-                    "rename it there first"
+                    f"{str(self.path)!r} has a column {name!r} already, which would be added: rename it there first"
                 )
 
     def save(self, out: Path, added: Mapping[str, Column], missing: Missing) -> None:
@@ -191,9 +173,7 @@ class PublicTable(Closing):
         for place, (name, values) in enumerate(added.items()):
             own = missing[name] if isinstance(missing, Mapping) else missing
             given |= {f"v{place}": values, f"m{place}": own}
-            new.append(
-                f"CASE WHEN NOT added.m{place} THEN added.v{place} END AS {quoted_name(name)}"
-            )
+            new.append(f"CASE WHEN NOT added.m{place} THEN added.v{place} END AS {quoted_name(name)}")
         query = f"SELECT {', '.join([self._kept(form), *new])} FROM loaded POSITIONAL JOIN added"
         self.connection.register("added", given)
         write_rows(self.connection, query, out, form)
@@ -201,8 +181,7 @@ class PublicTable(Closing):
     def refusal(self, column: str, row: int, meant: str, remedy: str = "mend it") -> SourceError:
         """The refusal of one cell, which it does not quote."""
         return SourceError(
-            f"row {row + 1:,} below the names in {str(self.path)!r} must have in column "
-            f"{column!r} {meant}: {remedy}"
+            f"row {row + 1:,} below the names in {str(self.path)!r} must have in column {column!r} {meant}: {remedy}"
         )
 
     def close(self) -> None:

@@ -13,21 +13,8 @@ from noisycount.engines.duckdb.counting import condition_text
 from noisycount.engines.duckdb.streams import Streamed
 from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
-from noisycount.query.predicate import (
-    And,
-    Column,
-    Comparison,
-    Flag,
-    Missing,
-    Not,
-    Or,
-    Predicate,
-    columns,
-)
+from noisycount.query.predicate import And, Column, Comparison, Flag, Missing, Not, Or, Predicate, columns
 from noisycount.query.schema import Kind
-
-__all__ = ["FRAME", "Decisions", "Snapshot", "compared_columns", "snapshot_of"]
-
 
 FRAME = "frame"  # what a connection calls the table
 _LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -49,9 +36,7 @@ class Snapshot:
         """What the numbers of columns of categories stand for, where they can be had."""
         return {}
 
-    def attach(
-        self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()
-    ) -> None:
+    def attach(self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()) -> None:
         """The table as `frame` on a connection, with these columns at least.
 
         Those that are numbered are there as the numbers of their categories.
@@ -121,8 +106,7 @@ def _require_names(names: Sequence[str]) -> None:
     twice = [name for name, number in Counter(map(str.lower, names)).items() if number > 1]
     if twice:
         raise SourceError(
-            f"frame has the name {twice[0]!r} twice, in whatever case: "
-            "give each column a name of its own"
+            f"frame has the name {twice[0]!r} twice, in whatever case: give each column a name of its own"
         )
     for name in names:
         if not name or "\0" in name:
@@ -132,9 +116,7 @@ def _require_names(names: Sequence[str]) -> None:
 _COPYING_ON_WRITE = 3  # pandas writes into no memory that another frame uses, from this version
 _NUMPY_KINDS = "iufbM"
 
-_MASKED = {"boolean", "Float32", "Float64"} | {
-    f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)
-}
+_MASKED = {"boolean", "Float32", "Float64"} | {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)}
 
 _ARROW_ERRORS = (TypeError, ValueError, OverflowError, NotImplementedError)  # also of pyarrow
 
@@ -158,8 +140,7 @@ class _PandasTable(Snapshot):
         strange = next((label for label in labels if not isinstance(label, str)), None)
         if strange is not None:
             raise SourceError(
-                f"frame has a column that is named by {strange!r}, not by a text: "
-                "use frame.rename(columns=str)"
+                f"frame has a column that is named by {strange!r}, not by a text: use frame.rename(columns=str)"
             )
         _require_names(labels)
         version = sys.modules["pandas"].__version__
@@ -167,11 +148,7 @@ class _PandasTable(Snapshot):
         unnamed = [n for n, name in enumerate(owned.index.names) if name is None]
         owned = owned.reset_index(level=unnamed, drop=True) if unnamed else owned
         owned = _typed(owned.reset_index() if levels else owned)
-        arrow = {
-            name: _read(name, owned[name])
-            for name in owned.columns
-            if not _is_of_known_type(owned[name].dtype)
-        }
+        arrow = {name: _read(name, owned[name]) for name in owned.columns if not _is_of_known_type(owned[name].dtype)}
         return cls(tuple(owned.columns), owned, arrow)
 
     @property
@@ -192,10 +169,7 @@ class _PandasTable(Snapshot):
         if not any(name in self.arrow for name in names):
             connection.register(FRAME, self.frame[list(names)])
             return
-        columns = {
-            name: self.arrow[name] if name in self.arrow else _read(name, self.frame[name])
-            for name in names
-        }
+        columns = {name: self.arrow[name] if name in self.arrow else _read(name, self.frame[name]) for name in names}
         connection.register(FRAME, Streamed(import_module("pyarrow").table(columns)))
 
 
@@ -264,9 +238,7 @@ class _ArrowTable(Snapshot):
         """What the numbers of its columns of categories stand for."""
         return {name: found.texts for name, found in self.categories.items()}
 
-    def attach(
-        self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()
-    ) -> None:
+    def attach(self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()) -> None:
         """The stream of the table, with numbers in the place of some categories."""
         chosen = self.table.select([*(names or self.names[:1])])
         for place, name in enumerate(names):

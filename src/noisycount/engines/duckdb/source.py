@@ -32,13 +32,7 @@ from noisycount.engines.duckdb.files import (
 )
 from noisycount.engines.duckdb.lake import Lake, require_state, state_of
 from noisycount.engines.duckdb.typed_texts import with_values
-from noisycount.engines.duckdb.view import (
-    check_counts,
-    made_view,
-    read_all,
-    row_within,
-    type_reason,
-)
+from noisycount.engines.duckdb.view import check_counts, made_view, read_all, row_within, type_reason
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.engines.interface import require_known_columns, require_known_parts
 from noisycount.engines.places import LakePlace
@@ -46,8 +40,6 @@ from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind, Schema
-
-__all__ = ["DuckDBSource"]
 
 
 @frozen
@@ -173,12 +165,7 @@ class DuckDBSource(Closing):
 
     @classmethod
     def _read(
-        cls,
-        kind: Format,
-        path: Path | Lake,
-        told: Description,
-        seconds: float | None = None,
-        copy: Path | None = None,
+        cls, kind: Format, path: Path | Lake, told: Description, seconds: float | None = None, copy: Path | None = None
     ) -> Self:
         """The records of a file, which may have cells that do not fit."""
         place = path if isinstance(path, Lake) else readable_place(path)
@@ -244,11 +231,7 @@ class DuckDBSource(Closing):
 
     def used(self) -> list[ColumnCheck]:
         """What is in the columns that questions may use and in the unit, where they are texts."""
-        return [
-            column
-            for column in self.relation.columns
-            if column.name in self.schema or column.name == self.unit
-        ]
+        return [column for column in self.relation.columns if column.name in self.schema or column.name == self.unit]
 
     def check(self, unit: str | None = None) -> Check:
         """What is in the records; see ``Source.check``."""
@@ -256,9 +239,7 @@ class DuckDBSource(Closing):
         if self.told.is_for_check and named not in self.schema:
             named = None  # a file without it is refused by its name
         names = () if self.relation.check else tuple(self.schema)
-        rows, *given, units = self._row(
-            f"SELECT {', '.join(check_counts(names, named))} FROM records"
-        )
+        rows, *given, units = self._row(f"SELECT {', '.join(check_counts(names, named))} FROM records")
         persons = None if named is None else units
         if self.relation.check is not None:
             return replace(self.relation.check, rows=rows, units=persons)
@@ -271,9 +252,7 @@ class DuckDBSource(Closing):
             for (name, kind), cells in zip(self.schema.items(), given, strict=True)
             if (reason := type_reason(types[name]))
         ]
-        unused = [
-            ColumnCheck(name, None, type_, None, 0) for name, type_ in self.schema.others.items()
-        ]
+        unused = [ColumnCheck(name, None, type_, None, 0) for name, type_ in self.schema.others.items()]
         return Check(rows, (*columns, *unused), units=persons)
 
     @property
@@ -326,14 +305,7 @@ class DuckDBSource(Closing):
             f"{str(self.path)!r} cannot be counted: check that the file is whole, "
             "that it is not closed meanwhile, and that memory is free"
         )
-        return Counting(
-            self.cursors.one,
-            self.require_unchanged,
-            self.unit,
-            self.schema,
-            self.seconds,
-            refusal,
-        )
+        return Counting(self.cursors.one, self.require_unchanged, self.unit, self.schema, self.seconds, refusal)
 
     def _row(self, query: str) -> tuple[int, ...]:
         """The only row of a result."""

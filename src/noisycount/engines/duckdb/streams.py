@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 
-__all__ = ["ColumnContent", "Streamed", "content_hash", "read_cells"]
-
 _TEXT = "u"
 _BIT = "b"
 

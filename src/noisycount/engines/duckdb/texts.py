@@ -18,17 +18,10 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from noisycount.engines.duckdb.connection import (
-    Connection,
-    path_pattern,
-    quoted_text,
-    require_single_names,
-)
+from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_text, require_single_names
 from noisycount.engines.forms import FileForm
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-
-__all__ = ["Lines", "TextFile", "opened_bytes", "title_lines"]
 
 # The lines of some rows of the table `loaded`, which are counted from 0; none where in doubt.
 Lines = Callable[[Collection[int]], Mapping[int, int]]
@@ -102,9 +95,7 @@ class TextFile:
         names = _names(place, _records(text, form.delimiter or ",", skip), skip)
         return cls(place, form, line_end, names)
 
-    def load(
-        self, connection: Connection, *, keeps_empty: bool = False, rewrites: bool = False
-    ) -> None:
+    def load(self, connection: Connection, *, keeps_empty: bool = False, rewrites: bool = False) -> None:
         """The making of a table `loaded` of its texts.
 
         Args:
@@ -210,9 +201,7 @@ class TextFile:
             finally:
                 os.close(out)
         if not is_whole.result():
-            raise SourceError(
-                f"{str(self.place)!r} is not all in {self.form.encoding}: state its encoding"
-            )
+            raise SourceError(f"{str(self.place)!r} is not all in {self.form.encoding}: state its encoding")
 
     def _is_written(self, into: int, *, rewrites: bool) -> bool:
         """Whether all characters could be written in UTF-8, or all lines from the names on."""
@@ -300,10 +289,7 @@ def _found(form: FileForm, text: str) -> FileForm:
     marked = re.match(r"sep=([^\w\s\"]|\t)\r?\n", text)  # as spreadsheets write it
     if marked is not None:
         return replace(form, delimiter=form.delimiter or marked[1], skip=form.skip or 1)
-    tried = {
-        delimiter: _records(text, delimiter, form.skip or 0)
-        for delimiter in form.delimiter or _DELIMITERS
-    }
+    tried = {delimiter: _records(text, delimiter, form.skip or 0) for delimiter in form.delimiter or _DELIMITERS}
     delimiter = max(tried, key=lambda each: _likelihood(tried[each]))
     skip = title_lines(tried[delimiter]) if form.skip is None else form.skip
     return replace(form, delimiter=delimiter, skip=skip)

@@ -15,8 +15,6 @@ from noisycount.engines.guess import Guess, guessed_form, guessed_of_types
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
-__all__ = ["TextTable", "with_lines", "with_values"]
-
 _SAMPLES = 6  # texts with letters beyond ASCII
 _LETTERS = r"[^\x00-\x7F]"
 _WIDE = 200  # columns: the planning of that many statements would outlast looking
@@ -51,9 +49,7 @@ def _example_rows(connection: Connection, column: ColumnCheck) -> list[int]:
     """The first row of each example."""
     name = quoted_name(column.name)
     return [
-        connection.execute(
-            f"SELECT min(rowid) FROM loaded WHERE {name} = {quoted_text(example)}"
-        ).fetchall()[0][0]
+        connection.execute(f"SELECT min(rowid) FROM loaded WHERE {name} = {quoted_text(example)}").fetchall()[0][0]
         for example in column.examples
     ]
 
@@ -88,10 +84,7 @@ def _letters(connection: Connection, checks: Sequence[ColumnCheck]) -> tuple[str
     found: dict[str, None] = {}
     for column in checks[:_WIDE]:
         name = quoted_name(column.name)
-        query = (
-            f"SELECT min(DISTINCT {name}, {EXAMPLES}) FROM loaded "
-            f"WHERE regexp_matches({name}, '{_LETTERS}')"
-        )
+        query = f"SELECT min(DISTINCT {name}, {EXAMPLES}) FROM loaded WHERE regexp_matches({name}, '{_LETTERS}')"
         found |= dict.fromkeys(connection.execute(query).fetchall()[0][0] or ())
         if len(found) >= _SAMPLES:
             break
@@ -102,10 +95,7 @@ def with_values(connection: Connection, check: Check, unit: str | None) -> Check
     """What is in the view `records`, with the values of texts, for the eyes of its owner alone."""
     if len(check.columns) > _WIDE:
         return check
-    columns = (
-        column if column.name == unit else _with_values(connection, column)
-        for column in check.columns
-    )
+    columns = (column if column.name == unit else _with_values(connection, column) for column in check.columns)
     return replace(check, columns=tuple(columns))
 
 
@@ -146,9 +136,7 @@ class TextTable:
         """How many there are."""
         return int(self.connection.execute("SELECT count(*) FROM loaded").fetchall()[0][0])
 
-    def typed(
-        self, stated: Mapping[str, ColumnForm], unit: str | None, *, explains: bool = False
-    ) -> list[ColumnCheck]:
+    def typed(self, stated: Mapping[str, ColumnForm], unit: str | None, *, explains: bool = False) -> list[ColumnCheck]:
         """The making of the table `typed`, and what does not fit into it.
 
         Args:
@@ -187,24 +175,20 @@ class TextTable:
         better = {
             name: guess
             for name in doubtful
-            if (guess := self._guess(name, [*cells[name], *({*unseen[name]} - {*cells[name]})]))
-            != guesses[name]
+            if (guess := self._guess(name, [*cells[name], *({*unseen[name]} - {*cells[name]})])) != guesses[name]
         }
         if better:
             self._make(better, {name for name in self.names if name not in better})
             found |= self._counted(better)
         return self._with_examples([found[name] for name in self.names])
 
-    def _explained(
-        self, columns: Sequence[ColumnCheck], stated: Mapping[str, ColumnForm]
-    ) -> list[ColumnCheck]:
+    def _explained(self, columns: Sequence[ColumnCheck], stated: Mapping[str, ColumnForm]) -> list[ColumnCheck]:
         """The columns, with a better reason than what is stated where they look like it."""
         cells = self._sample() if stated else {}
         looks = {name: self._guess(name, cells[name]) for name in stated}
         return [
             replace(column, reason=looks[column.name].reason)
-            if column.name in stated
-            and _look(looks[column.name].form) == _look(stated[column.name])
+            if column.name in stated and _look(looks[column.name].form) == _look(stated[column.name])
             else column
             for column in columns
         ]
@@ -222,8 +206,7 @@ class TextTable:
         found = self.connection.execute(query).fetchall()
         columns = zip(*found, strict=True) if found else [()] * len(self.names)
         return {
-            name: [cell for cell in cells if cell is not None]
-            for name, cells in zip(self.names, columns, strict=True)
+            name: [cell for cell in cells if cell is not None] for name, cells in zip(self.names, columns, strict=True)
         }
 
     def _make(self, guesses: Mapping[str, Guess], kept: Collection[str] = ()) -> None:
@@ -281,9 +264,7 @@ class TextTable:
     def _with_examples(self, columns: Sequence[ColumnCheck]) -> list[ColumnCheck]:
         """The columns, with some of the cells that do not fit."""
         forms = {
-            column.name: Guess(column.form, column.reason)
-            for column in columns
-            if column.unreadable and column.form
+            column.name: Guess(column.form, column.reason) for column in columns if column.unreadable and column.form
         }
         cells = self._unreadable(forms, EXAMPLES)
         return [replace(column, examples=tuple(cells.get(column.name, ()))) for column in columns]

@@ -5,26 +5,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from noisycount.engines.duckdb.cells import READ_TYPES
-from noisycount.engines.duckdb.connection import (
-    Connection,
-    limited,
-    quoted_name,
-    without_engine_errors,
-)
+from noisycount.engines.duckdb.connection import Connection, limited, quoted_name, without_engine_errors
 from noisycount.errors import SourceError
 from noisycount.query.schema import Schema
-
-__all__ = [
-    "check_counts",
-    "column_types",
-    "converted",
-    "made_view",
-    "read_all",
-    "require_units",
-    "row_within",
-    "type_reason",
-    "whole_schema",
-]
 
 
 def check_counts(columns: Iterable[str], unit: str | None) -> list[str]:
@@ -45,14 +28,9 @@ def row_within(seconds: float | None, connection: Connection, query: str) -> tup
     return row
 
 
-_NOT_COMPUTED = (
-    "table names a view whose cells cannot all be computed: mend the view, or name a table"
-)
+_NOT_COMPUTED = "table names a view whose cells cannot all be computed: mend the view, or name a table"
 
-_NOT_KEPT = (
-    "table names a view that needs more memory than there is, as it is computed once and kept: "
-    "make it a table"
-)
+_NOT_KEPT = "table names a view that needs more memory than there is, as it is computed once and kept: make it a table"
 
 _EXACT_DIGITS = 15  # that every double keeps
 
@@ -64,12 +42,7 @@ _REASONS = {
 
 
 def made_view(
-    connection: Connection,
-    relation: str,
-    unit: str | None,
-    columns: Sequence[str] | None,
-    *,
-    is_computed: bool = False,
+    connection: Connection, relation: str, unit: str | None, columns: Sequence[str] | None, *, is_computed: bool = False
 ) -> Schema:
     """The schema of the view ``records``, made of the needed columns once it can be counted.
 
@@ -122,9 +95,7 @@ def require_units(connection: Connection, relation: str, unit: str | None) -> No
     """The refusal of records without a unit."""
     if unit is None:
         return
-    total, with_unit = connection.execute(
-        f"SELECT count(*), count({quoted_name(unit)}) FROM {relation}"
-    ).fetchall()[0]
+    total, with_unit = connection.execute(f"SELECT count(*), count({quoted_name(unit)}) FROM {relation}").fetchall()[0]
     if with_unit < total:
         raise SourceError(
             f"unit column {unit!r} has missing values, and a record without a person cannot be "
@@ -134,10 +105,7 @@ def require_units(connection: Connection, relation: str, unit: str | None) -> No
 
 def converted(types: Mapping[str, str], names: Iterable[str]) -> list[str]:
     """The SQL of usable columns, each brought to the one type of its kind under its own name."""
-    return [
-        f"{READ_TYPES[types[name]][1].format(quoted_name(name))} AS {quoted_name(name)}"
-        for name in names
-    ]
+    return [f"{READ_TYPES[types[name]][1].format(quoted_name(name))} AS {quoted_name(name)}" for name in names]
 
 
 def read_all(connection: Connection) -> None:

@@ -24,8 +24,6 @@ from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, Kind, close_names
 
-__all__ = ["JsonLines", "Workbook"]
-
 _LONGEST = 1 << 26  # bytes of an object
 _SPARSE = "a line must be one JSON object: mend it there, and put no array around the lines"
 
@@ -50,9 +48,7 @@ class JsonLines:
         names = _keys(connection)
         require_single_names(names, f"{str(place)!r} has")
         shape = quoted_text(json.dumps(dict.fromkeys(names, "JSON"), ensure_ascii=False))
-        connection.execute(
-            f"CREATE TABLE cells AS SELECT unnest(json_transform(object, {shape})) FROM objects"
-        )
+        connection.execute(f"CREATE TABLE cells AS SELECT unnest(json_transform(object, {shape})) FROM objects")
         connection.execute("DROP TABLE objects")
         types = {name: _types(connection, name) for name in names}
         texts = ", ".join(f"{_text(quoted_name(name))} AS {quoted_name(name)}" for name in names)
@@ -85,10 +81,7 @@ def _are_objects(place: Path, connection: Connection) -> bool:
         raise
     except duckdb.Error:
         return False
-    odd = (
-        "json_type(object) <> 'OBJECT' "
-        "OR len(json_keys(object)) <> len(list_distinct(json_keys(object)))"
-    )
+    odd = "json_type(object) <> 'OBJECT' OR len(json_keys(object)) <> len(list_distinct(json_keys(object)))"
     query = f"SELECT count(*), count(CASE WHEN {odd} THEN 1 END) FROM objects"
     objects, wrong = connection.execute(query).fetchall()[0]
     return bool(objects) and not wrong
@@ -179,20 +172,14 @@ class Workbook:
         """
         rows = _rows(place, table)
         texts = [list(map(_text_workbook, row)) for row in rows[:_HEAD]]
-        first = (
-            title_lines([[cell or "" for cell in row] for row in texts]) if skip is None else skip
-        )
+        first = title_lines([[cell or "" for cell in row] for row in texts]) if skip is None else skip
         header = texts[first] if first < len(texts) else []
         if not any(header):
-            raise SourceError(
-                f"{str(place)!r} has no names of columns: write them into its first row"
-            )
+            raise SourceError(f"{str(place)!r} has no names of columns: write them into its first row")
         names = tuple(name or f"column{number}" for number, name in enumerate(header))
         require_single_names(names, f"row {first + 1} of {str(place)!r} has")
         places = [
-            number
-            for number, row in enumerate(rows[first + 1 :], start=first + 2)
-            if any(cell != "" for cell in row)
+            number for number, row in enumerate(rows[first + 1 :], start=first + 2) if any(cell != "" for cell in row)
         ]
         records = [rows[place - 1] for place in places]
         cells = zip(*records, strict=True) if records else [()] * len(names)
@@ -210,9 +197,7 @@ def _rows(place: Path, table: str | None) -> list[list[Any]]:
         raise SourceError(
             f"{str(place)!r} needs a reader of workbooks: {extra_words('excel')}; or save it as CSV"
         ) from None
-    refusal = (
-        f"{str(place)!r} cannot be read as a workbook: save it as .xlsx again, without a password"
-    )
+    refusal = f"{str(place)!r} cannot be read as a workbook: save it as .xlsx again, without a password"
     sheets: list[str] = []
     try:
         with calamine.load_workbook(str(place)) as book:
@@ -221,8 +206,7 @@ def _rows(place: Path, table: str | None) -> list[list[Any]]:
             if name in sheets:
                 return book.get_sheet_by_name(name).to_python(skip_empty_area=False)
             refusal = (
-                f"table must name a sheet of {str(place)!r}, got {table!r}: "
-                f"use {close_names(table or '', sheets)}"
+                f"table must name a sheet of {str(place)!r}, got {table!r}: use {close_names(table or '', sheets)}"
             )
     except (calamine.CalamineError, OSError, ValueError):
         pass
@@ -240,9 +224,7 @@ def _load(connection: Connection, columns: Mapping[str, Sequence[object]]) -> No
         place: np.array([_text_workbook(cell) for cell in columns[name]], dtype=object)
         for place, name in places.items()
     }
-    selected = ", ".join(
-        f"CAST({place} AS VARCHAR) AS {quoted_name(name)}" for place, name in places.items()
-    )
+    selected = ", ".join(f"CAST({place} AS VARCHAR) AS {quoted_name(name)}" for place, name in places.items())
     connection.register("sheet", texts)
     connection.execute(f"CREATE TABLE loaded AS SELECT {selected} FROM sheet")
     connection.unregister("sheet")

@@ -12,8 +12,6 @@ from noisycount.engines.spark.source import SparkSource
 from noisycount.engines.truth import Record
 from noisycount.query.schema import Kind
 
-__all__ = ["SparkBench"]
-
 _VIEW = "noisycount_bench"
 _TYPES = {
     Kind.INTEGER: pa.int64(),
@@ -49,10 +47,7 @@ class SparkBench:
         """The records in a view of a session of their own; see ``Bench.source``."""
         place = ServerPlace.read(f"{self._url}#{_VIEW}")
         session = Session.open(place.url, place.shown)
-        columns = [
-            pa.array([record.get(name) for record in records], _TYPES[kind])
-            for name, kind in schema.items()
-        ]
+        columns = [pa.array([record.get(name) for record in records], _TYPES[kind]) for name, kind in schema.items()]
         table = pa.Table.from_arrays(columns, list(schema))
 
         def view() -> None:

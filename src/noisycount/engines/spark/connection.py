@@ -21,9 +21,6 @@ from pyspark.sql import Column, DataFrame
 from noisycount.errors import NoisyCountError, SourceError, extra_words
 from noisycount.frozen import frozen
 
-__all__ = ["Api", "Columns", "Fault", "Frame", "Functions", "Session", "tried"]
-
-
 with warnings.catch_warnings():  # of versions of pandas, which is not used here
     warnings.simplefilter("ignore")
     import pyspark.testing.utils  # noqa: F401 - Spark does, at the first call of Java
@@ -348,9 +345,7 @@ def _connected(url: str) -> Api:
     return Api(session, cast("Functions", builtin), window.Window, *tags)
 
 
-def _without_errors(
-    work: Callable[[], Result], shown: str, is_gone: Callable[[], bool] = lambda: False
-) -> Result:
+def _without_errors(work: Callable[[], Result], shown: str, is_gone: Callable[[], bool] = lambda: False) -> Result:
     """The result of some work, without the errors of Spark."""
     with silenced():
         try:

@@ -9,19 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql.pandas.types import from_arrow_schema
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Date,
-    FromClause,
-    String,
-    bindparam,
-    case,
-    column,
-    func,
-    null,
-    table,
-)
+from sqlalchemy import BigInteger, Boolean, Date, FromClause, String, bindparam, case, column, func, null, table
 from sqlalchemy.sql.compiler import GenericTypeCompiler, IdentifierPreparer
 from sqlalchemy.types import TypeEngine
 
@@ -29,8 +17,6 @@ from noisycount.engines.spark.connection import Api, Frame, tried
 from noisycount.engines.statement.dialect import Dialect, Expression, Lists, whole
 from noisycount.engines.statement.text import TextCompiler, TextDialect
 from noisycount.query.grouping import OUTSIDE
-
-__all__ = ["SPARK", "SparkDialect", "bound_frame"]
 
 _NUMBERS = count()  # of views of ours
 _ARROW = {BigInteger: pa.int64(), Boolean: pa.bool_(), Date: pa.date32(), String: pa.string()}

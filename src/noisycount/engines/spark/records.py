@@ -19,8 +19,6 @@ from noisycount.frozen import frozen
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind, Schema
 
-__all__ = ["ColumnType", "Look", "SparkRelation", "result_of", "schema_of", "viewed"]
-
 _TYPES = {
     Kind.INTEGER: "tinyint smallint int bigint",
     Kind.REAL: "float double decimal",
@@ -237,9 +235,7 @@ def result_of(statement: ClauseElement, api: Api) -> Frame:
     Days and times are bound as texts: as values they would be moved by the zone of a machine.
     """
     text, values = text_of(statement, SPARK)
-    bound = {
-        name: _text(value) if isinstance(value, date) else value for name, value in values.items()
-    }
+    bound = {name: _text(value) if isinstance(value, date) else value for name, value in values.items()}
     frame: Frame = api.session.sql(text, args=bound)
     return frame
 

@@ -14,14 +14,7 @@ from noisycount.engines.check import Check, ColumnCheck, Identity
 from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.connection import Session
-from noisycount.engines.spark.records import (
-    ColumnType,
-    Look,
-    SparkRelation,
-    result_of,
-    schema_of,
-    viewed,
-)
+from noisycount.engines.spark.records import ColumnType, Look, SparkRelation, result_of, schema_of, viewed
 from noisycount.engines.statement.counts import (
     KEYS_AT_ONCE,
     cell_counts,
@@ -38,8 +31,6 @@ from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
-
-__all__ = ["SparkSource"]
 
 Result = TypeVar("Result")
 _UNITS = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN)
@@ -90,12 +81,7 @@ class SparkSource(TypedSource):
         session = Session.open(place.url, place.shown)
         try:
             source = cls.of_session(
-                session,
-                place,
-                unit=unit,
-                columns=columns,
-                seconds=seconds,
-                uses_indexes=uses_indexes,
+                session, place, unit=unit, columns=columns, seconds=seconds, uses_indexes=uses_indexes
             )
         except BaseException:
             session.close()
@@ -133,8 +119,7 @@ class SparkSource(TypedSource):
         schema = schema_of(types).for_questions(unit, columns)
         if unit is not None and types[unit].kind not in _UNITS:
             raise SourceError(
-                f"unit column {unit!r} is of type {types[unit].name}: name persons by whole "
-                "numbers, texts or booleans"
+                f"unit column {unit!r} is of type {types[unit].name}: name persons by whole numbers, texts or booleans"
             )
         version = ".".join(session.version.split(".")[:2])
         identity = Identity("spark", version, "UTF8_BINARY")
@@ -180,9 +165,7 @@ class SparkSource(TypedSource):
         look = self._look()
         functions = self.session.api.functions
         number = functions.count(functions.lit(1))
-        self.session.asked(
-            lambda: look.frame.limit(1).agg(number).collect(), self.seconds or _SECONDS_TO_ANSWER
-        )
+        self.session.asked(lambda: look.frame.limit(1).agg(number).collect(), self.seconds or _SECONDS_TO_ANSWER)
 
     def require_unchanged(self) -> None:
         """The refusal of records that are closed; a live table may change."""
@@ -246,9 +229,7 @@ class SparkSource(TypedSource):
 
         try:
             records, rows = self.session.asked(begun, self.seconds)
-            while batch := self.session.asked(
-                lambda: list(islice(rows, KEYS_AT_ONCE)), self.seconds
-            ):
+            while batch := self.session.asked(lambda: list(islice(rows, KEYS_AT_ONCE)), self.seconds):
                 yield key_counts(question, records.dialect, batch)
         finally:
             stack.close()
@@ -266,16 +247,12 @@ class SparkSource(TypedSource):
         look = self.relation.look(self.seconds or _SECONDS_TO_ANSWER)
         used = [*self.schema, *([] if self.unit is None else [self.unit])]
         if any(look.types.get(name) != self.types[name] for name in used):
-            raise SourceError(
-                f"the columns of {self.place.shown} changed since it was opened: open it again"
-            )
+            raise SourceError(f"the columns of {self.place.shown} changed since it was opened: open it again")
         return look
 
     def _viewed(self, look: Look) -> AbstractContextManager[StatementRecords]:
         """The records in a view of the session; it is made, used and dropped while that asks."""
-        return viewed(
-            self.session.api, look, self.schema, self.unit, uses_indexes=self.uses_indexes
-        )
+        return viewed(self.session.api, look, self.schema, self.unit, uses_indexes=self.uses_indexes)
 
     def _done(self, work: Callable[[StatementRecords], Result]) -> Result:
         """The result of some work with the records as they are now."""

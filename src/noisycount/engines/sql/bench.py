@@ -16,12 +16,8 @@ from noisycount.engines.truth import Record
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
-__all__ = ["SqlBench"]
-
 _NAME = "noisycount_made_records"
-_DENIED = (
-    "may not make temporary tables by this account: let its owner grant TEMPORARY of the database"
-)
+_DENIED = "may not make temporary tables by this account: let its owner grant TEMPORARY of the database"
 
 
 @frozen
@@ -66,18 +62,14 @@ class SqlBench:
         """The records in a temporary table; see `Bench.source`."""
         connection = without_server_errors(self.place.shown, self.engine.connect)
         try:
-            without_server_errors(
-                self.place.shown, lambda: self._filled(connection, records, schema), _DENIED
-            )
+            without_server_errors(self.place.shown, lambda: self._filled(connection, records, schema), _DENIED)
             transactions = OneConnection(connection, self.dialect, self.place.shown)
             with SqlSource.of(transactions, self.place, unit=unit, columns=None) as source:
                 yield source
         finally:
             without_server_errors(self.place.shown, connection.close)
 
-    def _filled(
-        self, connection: Connection, records: Sequence[Record], schema: Mapping[str, Kind]
-    ) -> None:
+    def _filled(self, connection: Connection, records: Sequence[Record], schema: Mapping[str, Kind]) -> None:
         """The making of the table; it is gone with the connection."""
         columns = [
             Column(name, self.dialect.column_type(kind), key=f"c{number}")

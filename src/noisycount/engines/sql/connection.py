@@ -15,12 +15,8 @@ from noisycount.engines.sql.dialects import dialect_of
 from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
 
-__all__ = ["OneConnection", "Server", "ServerTransactions", "engine_of", "without_server_errors"]
-
 Result = TypeVar("Result")
-UNREACHED = (
-    "cannot be reached: check that its server runs, and the address, the account and its password"
-)
+UNREACHED = "cannot be reached: check that its server runs, and the address, the account and its password"
 _UNREADABLE = (
     "may not be read by this account: let its owner grant USAGE of its schema, and SELECT of the "
     "columns that questions use and of the unit"
@@ -46,9 +42,7 @@ _STATES = {
 """By the standard's codes, or the letters that they begin with."""
 
 
-def without_server_errors(
-    shown: str, work: Callable[[], Result], denied: str | None = None
-) -> Result:
+def without_server_errors(shown: str, work: Callable[[], Result], denied: str | None = None) -> Result:
     """The result of some work, or a refusal that keeps nothing of the server's error.
 
     A context manager could not serve: the refusal would have that error as its context.
@@ -137,8 +131,7 @@ def engine_of(address: str, shown: str) -> Engine:
         refusal = f"{shown!r} needs a driver that is not here: {remedy}"
     except (ArgumentError, ValueError, TypeError, ImportError):
         refusal = (
-            f"the address of {shown!r} cannot be read: write it as "
-            "postgresql+psycopg://user@host/database#schema.table"
+            f"the address of {shown!r} cannot be read: write it as postgresql+psycopg://user@host/database#schema.table"
         )
     else:
         return engine

@@ -16,8 +16,6 @@ from sqlglot.errors import SqlglotError
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 
-__all__ = ["computed_columns"]
-
 Types = Mapping[str, str | None]
 """The type of each column of a relation; None: it is computed, and might fail."""
 
@@ -347,9 +345,7 @@ class _Catalog:
 
     def _looked_at(self, schema: str, name: str, *, is_counted: bool) -> Types:
         asked = {"schema": schema, "name": name}
-        found = self.connection.execute(
-            _RELATION, {**asked, "is_counted": is_counted}
-        ).one_or_none()
+        found = self.connection.execute(_RELATION, {**asked, "is_counted": is_counted}).one_or_none()
         if found is None:
             return {}
         if not found.is_own:

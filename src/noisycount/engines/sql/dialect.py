@@ -12,8 +12,6 @@ from noisycount.engines.statement.dialect import Dialect
 from noisycount.engines.statement.expressions import type_of
 from noisycount.query.schema import Kind
 
-__all__ = ["ServerDialect"]
-
 
 class ServerDialect(Dialect):
     """A server that differs from others in nothing that is known, beyond what SQLAlchemy knows.
@@ -28,9 +26,7 @@ class ServerDialect(Dialect):
     temporary: tuple[str, ...] = ("TEMPORARY",)
     quote: bool | None = None
 
-    def begin(
-        self, connection: Connection, seconds: float | None, *, has_own_path: bool = False
-    ) -> None:
+    def begin(self, connection: Connection, seconds: float | None, *, has_own_path: bool = False) -> None:
         """The beginning of a transaction.
 
         Args:
@@ -47,9 +43,7 @@ class ServerDialect(Dialect):
         del connection
         return ()
 
-    def found(
-        self, connection: Connection, schema: str | None, name: str, path: Sequence[str]
-    ) -> FoundName:
+    def found(self, connection: Connection, schema: str | None, name: str, path: Sequence[str]) -> FoundName:
         """A table or view by its name.
 
         Args:

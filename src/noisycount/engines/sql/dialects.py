@@ -16,8 +16,6 @@ from noisycount.engines.sql.postgresql import PostgreSQL
 from noisycount.engines.statement.dialect import Expression
 from noisycount.query.schema import Kind
 
-__all__ = ["dialect_of"]
-
 _LONGEST = 4000  # characters of a text of Oracle
 _UTC = literal_column("'UTC'", String)
 _TIME: TypeEngine[datetime] = mssql.DATETIME2(6)  # type: ignore[no-untyped-call]  # it has no types
@@ -55,9 +53,7 @@ class SqlServer(ServerDialect):
     def md5(self, text: Expression) -> Expression:
         """The hash of the bytes of a text in UTF-8."""
         hashed = func.hashbytes(literal_column("'MD5'", String), self.text(text))
-        digits = func.convert(
-            literal_column("CHAR(32)", String), hashed, literal_column("2", Integer)
-        )
+        digits = func.convert(literal_column("CHAR(32)", String), hashed, literal_column("2", Integer))
         return func.lower(digits)
 
     def part_of(self, text: Expression, first: int, size: int) -> Expression:

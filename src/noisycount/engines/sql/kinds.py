@@ -13,17 +13,6 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, Schema
 
-__all__ = [
-    "Form",
-    "FoundColumn",
-    "FoundName",
-    "reflected_columns",
-    "require_stored",
-    "require_unit",
-    "schema_of",
-    "table_name",
-]
-
 _PART = re.compile(r'(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^".]+))(?P<end>\.|\Z)')
 
 
@@ -47,9 +36,7 @@ def table_name(text: str) -> tuple[str | None, str]:
         place = found.end()
         if not found["end"]:
             return ".".join(names[:-1]) or None, names[-1]
-    raise SourceError(
-        f'table must be a name such as schema.table, or "a.b" in quotes, got {text!r}'
-    )
+    raise SourceError(f'table must be a name such as schema.table, or "a.b" in quotes, got {text!r}')
 
 
 _UNITS = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN)
@@ -159,9 +146,7 @@ _KINDS: tuple[tuple[type, Kind, Form], ...] = (
 )
 
 
-def reflected_columns(
-    connection: Connection, schema: str | None, name: str
-) -> tuple[FoundColumn, ...]:
+def reflected_columns(connection: Connection, schema: str | None, name: str) -> tuple[FoundColumn, ...]:
     """The columns of a table.
 
     What a view computes is known of servers whose catalog is read here, and of no other.

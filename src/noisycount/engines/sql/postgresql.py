@@ -36,7 +36,6 @@ from noisycount.query.schema import Kind
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
-__all__ = ["PostgreSQL"]
 
 _TYPES = {
     ("int2", "int4", "int8"): (Kind.INTEGER, Form.PLAIN),
@@ -94,9 +93,7 @@ _COLUMNS = text(
 )
 """A domain is what it is made of, however often; a cast to text may be a function of somebody's."""
 
-_IDENTITY = text(
-    "SELECT version(), current_setting('server_version_num'), current_setting('server_encoding')"
-)
+_IDENTITY = text("SELECT version(), current_setting('server_version_num'), current_setting('server_encoding')")
 
 
 def catalog_path(connection: Connection) -> Sequence[str]:
@@ -109,9 +106,7 @@ def catalog_path(connection: Connection) -> Sequence[str]:
 
 def catalog_schema(connection: Connection, schemas: Sequence[str], name: str) -> str | None:
     """The first of some schemas that has a table or view; None: there is no such one."""
-    found: str | None = connection.execute(
-        _SCHEMA, {"schemas": list(schemas), "name": name}
-    ).scalar()
+    found: str | None = connection.execute(_SCHEMA, {"schemas": list(schemas), "name": name}).scalar()
     return found
 
 
@@ -128,9 +123,7 @@ def catalog_columns(connection: Connection, table: FoundName) -> tuple[FoundColu
     rows = [dict(row) for row in connection.execute(_COLUMNS, asdict(table)).mappings()]
     computed = computed_columns(connection, table.schema or "", table.name)
     return tuple(
-        FoundColumn(row["name"], row["type"], is_computed=True)
-        if row["name"] in computed
-        else _column(row)
+        FoundColumn(row["name"], row["type"], is_computed=True) if row["name"] in computed else _column(row)
         for row in rows
     )
 
@@ -195,9 +188,7 @@ class PostgreSQL(ServerDialect):
     most_bound = 10_000_000
     quote = True
 
-    def begin(
-        self, connection: Connection, seconds: float | None, *, has_own_path: bool = False
-    ) -> None:
+    def begin(self, connection: Connection, seconds: float | None, *, has_own_path: bool = False) -> None:
         """The beginning of a transaction that changes nothing, with settings of its own."""
         settings = dict(_SETTINGS)
         if has_own_path:
@@ -205,17 +196,13 @@ class PostgreSQL(ServerDialect):
         if seconds is not None:
             settings["statement_timeout"] = f"{max(1, round(seconds * 1000))}ms"
         for_now = literal(value=True)
-        connection.execute(
-            select(*(func.pg_catalog.set_config(*each, for_now) for each in settings.items()))
-        )
+        connection.execute(select(*(func.pg_catalog.set_config(*each, for_now) for each in settings.items())))
 
     def path(self, connection: Connection) -> Sequence[str]:
         """Where the account looks for names without a schema."""
         return catalog_path(connection)
 
-    def found(
-        self, connection: Connection, schema: str | None, name: str, path: Sequence[str]
-    ) -> FoundName:
+    def found(self, connection: Connection, schema: str | None, name: str, path: Sequence[str]) -> FoundName:
         """A table or view by its name, in its schema."""
         found = catalog_schema(connection, path if schema is None else [schema], name)
         if found is None:

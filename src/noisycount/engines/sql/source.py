@@ -52,8 +52,6 @@ from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind, Schema
 
-__all__ = ["CountedTable", "SqlSource"]
-
 
 @frozen
 class CountedTable:
@@ -86,11 +84,7 @@ class CountedTable:
         values = {each.name: self._value(each) for each in self.columns}
         person = None if self.unit is None else self._person_of(self._unit)
         return StatementRecords(
-            self._clause,
-            lambda column: values[column.name],
-            person,
-            self.dialect,
-            self.uses_indexes,
+            self._clause, lambda column: values[column.name], person, self.dialect, self.uses_indexes
         )
 
     def require_same(self, connection: Connection) -> None:
@@ -103,13 +97,9 @@ class CountedTable:
             SourceError: It is such a one.
         """
         columns: list[Expression] = [self._column(each) for each in self.columns]
-        connection.execute(
-            select(*(columns or [literal_column("1")])).select_from(self._clause).limit(0)
-        )
+        connection.execute(select(*(columns or [literal_column("1")])).select_from(self._clause).limit(0))
         if not set(self.columns) <= set(self.dialect.columns(connection, self.name)):
-            raise SourceError(
-                f"the columns of {self.name.name!r} changed since its opening: open it again"
-            )
+            raise SourceError(f"the columns of {self.name.name!r} changed since its opening: open it again")
 
     def require_units(self, connection: Connection) -> None:
         """The refusal of records without a unit; where the server allows none, it is not asked.
@@ -170,9 +160,7 @@ class CountedTable:
 
     @property
     def _clause(self) -> TableClause:
-        columns: list[ColumnClause[Any]] = [
-            column(quoted_name(each.name, self.dialect.quote)) for each in self.columns
-        ]
+        columns: list[ColumnClause[Any]] = [column(quoted_name(each.name, self.dialect.quote)) for each in self.columns]
         schema = self.name.schema and quoted_name(self.name.schema, self.dialect.quote)
         return table(quoted_name(self.name.name, self.dialect.quote), *columns, schema=schema)
 

@@ -24,28 +24,11 @@ from sqlalchemy import (
 
 from noisycount.engines.statement.dialect import NOTHING, Dialect, Expression, Lists, whole
 from noisycount.engines.statement.expressions import coded, decoded, is_inside, key_type
-from noisycount.engines.statement.records import (
-    StatementRecords,
-    group_hash,
-    kept,
-    key_names,
-    require_somebody,
-)
+from noisycount.engines.statement.records import StatementRecords, group_hash, kept, key_names, require_somebody
 from noisycount.engines.truth import group_text
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, Key, KeyCounts, KeyQuestion, KeySet, Part
 from noisycount.query.predicate import Column, Predicate
-
-__all__ = [
-    "KEYS_AT_ONCE",
-    "cell_counts",
-    "cells_statement",
-    "count_statement",
-    "key_counts",
-    "keys_statement",
-    "nobody_statement",
-    "values_statement",
-]
 
 Counts: TypeAlias = NDArray[np.int64]
 Statement: TypeAlias = Select[Any] | CompoundSelect[Any]
@@ -88,9 +71,7 @@ def _number_of_nobody(unit: Expression) -> Expression:
     return func.count(case((unit.is_(None), whole(1))))
 
 
-def values_statement(
-    columns: Sequence[Column], unit: Column | None, records: StatementRecords
-) -> Select[Any]:
+def values_statement(columns: Sequence[Column], unit: Column | None, records: StatementRecords) -> Select[Any]:
     """How many records there are, how many values of each column, and how many persons or 0.
 
     Args:
@@ -188,18 +169,14 @@ def _units_by_cell(question: CellQuestion, records: StatementRecords) -> Select[
     return select(*shown, *counts[1:]).group_by(found.c.cell)
 
 
-def _units_by_node(
-    question: CellQuestion, records: StatementRecords, several: Sequence[int]
-) -> Statement:
+def _units_by_node(question: CellQuestion, records: StatementRecords, several: Sequence[int]) -> Statement:
     """How many units each cell has, and each node of some levels: one of several cells is one."""
     dialect = records.dialect
     pairs = _cell_pairs(question, records).cte("pairs")
     counted, nobody = dialect.number_of(pairs.c.kept), records.is_nobody(pairs.c.u)
     cell = func.coalesce(pairs.c.cell, whole(_NOWHERE))
     by_cell = (
-        select(*_shown(cell, counted, nobody))
-        .group_by(pairs.c.cell)
-        .having(or_(counted > NOTHING, nobody > NOTHING))
+        select(*_shown(cell, counted, nobody)).group_by(pairs.c.cell).having(or_(counted > NOTHING, nobody > NOTHING))
     )
     if not several:
         return by_cell
@@ -233,10 +210,7 @@ def _cell_pairs(question: CellQuestion, records: StatementRecords) -> Select[Any
     is_set = and_(pairs.c.cell.is_not(None), dialect.is_set(pairs.c.m))
     nothing = (pairs.c.cell.is_(None), dialect.text_literal(""))
     tagged = select(
-        pairs.c.u,
-        pairs.c.cell,
-        dialect.flag(is_set).label("m"),
-        case(nothing, else_=listed.c.tag).label("tag"),
+        pairs.c.u, pairs.c.cell, dialect.flag(is_set).label("m"), case(nothing, else_=listed.c.tag).label("tag")
     ).select_from(pairs.outerjoin(listed, listed.c.place == pairs.c.cell + whole(1)))
     return kept(tagged, records, most)
 
@@ -245,9 +219,7 @@ def _nodes(question: CellQuestion, several: Sequence[int], dialect: Dialect) -> 
     """The cells of each node of some levels, which are numbered through behind the cells."""
     levels, ends = [question.levels[n] for n in several], _ends(question, several)
     cells = [np.flatnonzero(level.of_cell >= 0) for level in levels]
-    nodes = [
-        end + level.of_cell[inside] for end, level, inside in zip(ends, levels, cells, strict=False)
-    ]
+    nodes = [end + level.of_cell[inside] for end, level, inside in zip(ends, levels, cells, strict=False)]
     columns: Lists = {
         "cell": (np.concatenate(cells), BigInteger()),
         "node": (np.concatenate(nodes), BigInteger()),
@@ -304,20 +276,11 @@ def _searched(keys: KeySet, asked: FromClause, dialect: Dialect) -> tuple[FromCl
     for number, part in enumerate(keys.parts):
         joined, place = _looked_up(number, part, keys, joined, asked.c[f"k{number}"], dialect)
         places.append(place)
-    return (
-        (joined, _grid_cell(places, keys))
-        if keys.is_grid
-        else _listed_cell(places, keys, joined, dialect)
-    )
+    return (joined, _grid_cell(places, keys)) if keys.is_grid else _listed_cell(places, keys, joined, dialect)
 
 
 def _looked_up(  # noqa: PLR0913, PLR0917 - of one join
-    number: int,
-    part: Part,
-    keys: KeySet,
-    joined: FromClause,
-    key: Expression,
-    dialect: Dialect,
+    number: int, part: Part, keys: KeySet, joined: FromClause, key: Expression, dialect: Dialect
 ) -> tuple[FromClause, Expression]:
     """A join with the values of one part, and the place of the key among them, from 0 on."""
     codes = {place: coded(value, dialect) for place, value in enumerate(keys.values[number])}
@@ -365,9 +328,7 @@ def _listed_cell(
     return joined.outerjoin(once, and_(*same)), once.c.code - whole(1)
 
 
-def cell_counts(
-    question: CellQuestion, records: StatementRecords, columns: Iterable[NDArray[Any]]
-) -> list[Counts]:
+def cell_counts(question: CellQuestion, records: StatementRecords, columns: Iterable[NDArray[Any]]) -> list[Counts]:
     """The true counts of each level; see ``Source.count_cells``.
 
     Args:
@@ -403,9 +364,7 @@ def keys_statement(question: KeyQuestion, records: StatementRecords) -> Select[A
         inside = []
     keys = [rows.c[name] for name in names]
     return (
-        select(*keys, counted, nobody)
-        .group_by(*keys)
-        .having(and_(or_(counted > NOTHING, nobody > NOTHING), *inside))
+        select(*keys, counted, nobody).group_by(*keys).having(and_(or_(counted > NOTHING, nobody > NOTHING), *inside))
     )
 
 
@@ -424,9 +383,7 @@ def _key_pairs(question: KeyQuestion, records: StatementRecords) -> Select[Any]:
     matches, inside = _is_any(question.where, keyed, dialect), _inside(question, keyed, dialect)
     if inside:
         matches = dialect.flag(and_(dialect.is_set(matches), *inside))
-    pairs = (
-        select(keyed.c.u, *keys, matches.label("m")).group_by(keyed.c.u, *keys).subquery("found")
-    )
+    pairs = select(keyed.c.u, *keys, matches.label("m")).group_by(keyed.c.u, *keys).subquery("found")
     if question.most is None:
         return select(pairs.c.u, *(pairs.c[n] for n in names), pairs.c.m.label("kept"))
     tag = group_hash(question.parts, [pairs.c[n] for n in names], question.salt, dialect)

@@ -30,8 +30,6 @@ from noisycount.errors import SourceError
 from noisycount.query.grouping import OUTSIDE, Edges
 from noisycount.query.schema import Kind
 
-__all__ = ["NOTHING", "ONE", "Dialect", "Expression", "Lists", "range_of", "whole"]
-
 Expression: TypeAlias = ColumnElement[Any]
 Lists: TypeAlias = Mapping[str, tuple[Sequence[Any] | NDArray[Any], TypeEngine[Any]]]
 """The values of each column of a list of rows, and their type; all columns have as many."""

@@ -50,18 +50,6 @@ from noisycount.query.predicate import (
 )
 from noisycount.query.schema import Kind
 
-__all__ = [
-    "TYPES",
-    "Expressions",
-    "coded",
-    "decoded",
-    "edges_of",
-    "is_inside",
-    "is_wide",
-    "key_type",
-    "type_of",
-]
-
 _OPERATORS = {
     Operator.EQUAL: eq,
     Operator.NOT_EQUAL: ne,
@@ -262,9 +250,7 @@ class Expressions:
             case _ if column.kind is Kind.INTEGER:
                 return self.dialect.integer(value)
             case _ if column.kind is Kind.DATE and not self.dialect.keeps_keys:
-                year, month, day = (
-                    self.dialect.part(name, value) for name in ("year", "month", "day")
-                )
+                year, month, day = (self.dialect.part(name, value) for name in ("year", "month", "day"))
                 digits = year * whole(10_000) + month * whole(100) + day
                 return self._of_a_day(value, column.kind, digits)
             case _:
@@ -290,10 +276,7 @@ class Expressions:
 
     def _of_a_day(self, value: Expression, kind: Kind, inside: Expression) -> Expression:
         """What there is of days with a year of four digits, and what of others."""
-        return case(
-            (_has_year(value, kind), inside),
-            else_=case((value.is_(null()), _nothing()), else_=whole(OUTSIDE)),
-        )
+        return case((_has_year(value, kind), inside), else_=case((value.is_(null()), _nothing()), else_=whole(OUTSIDE)))
 
 
 def is_wide(part: Part) -> bool:

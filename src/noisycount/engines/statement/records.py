@@ -5,18 +5,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    FromClause,
-    Select,
-    Subquery,
-    and_,
-    case,
-    cast,
-    func,
-    or_,
-    select,
-)
+from sqlalchemy import BigInteger, FromClause, Select, Subquery, and_, case, cast, func, or_, select
 
 from noisycount.engines.statement.dialect import NOTHING, ONE, Dialect, Expression, whole
 from noisycount.engines.statement.expressions import Expressions, is_wide
@@ -26,8 +15,6 @@ from noisycount.frozen import frozen
 from noisycount.query.grouping import Part, Plain
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind
-
-__all__ = ["Person", "StatementRecords", "group_hash", "kept", "key_names", "require_somebody"]
 
 _NO_DIGITS = 100_000_000  # above every day as a number of eight digits
 
@@ -81,9 +68,7 @@ class StatementRecords:
         all match, there is no `m`.
         """
         expressions, names = self.expressions, key_names(parts)
-        shown: list[Any] = [
-            expressions.key(part).label(name) for part, name in zip(parts, names, strict=True)
-        ]
+        shown: list[Any] = [expressions.key(part).label(name) for part, name in zip(parts, names, strict=True)]
         if where is not None:
             shown.append(self.dialect.flag(self.condition(where)).label("m"))
         if self.person is not None:
@@ -117,9 +102,7 @@ def key_names(parts: Sequence[Part]) -> list[str]:
     return [f"k{number}" for number in range(len(parts))]
 
 
-def group_hash(
-    parts: Sequence[Part], keys: Sequence[Expression], salt: str, dialect: Dialect
-) -> Expression:
+def group_hash(parts: Sequence[Part], keys: Sequence[Expression], salt: str, dialect: Dialect) -> Expression:
     """The hash of a group of some keys, as `truth.group_text` has it."""
 
     def told(part: Part, key: Expression) -> Expression:

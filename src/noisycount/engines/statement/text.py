@@ -7,8 +7,6 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ClauseElement
 from sqlalchemy.types import NullType, TypeEngine
 
-__all__ = ["TextCompiler", "TextDialect", "text_of"]
-
 
 class TextCompiler(SQLCompiler):
     """What writes a statement: each value is bound by its name, and cast to its type."""

@@ -15,15 +15,6 @@ from noisycount.model.laws.factors import IMPOSSIBLE, LOG_TIE, Factor, Product
 from noisycount.model.laws.gamma import Reals
 from noisycount.validation import fraction_of_one, not_nan
 
-__all__ = [
-    "TIE",
-    "CountDistribution",
-    "MeshPoints",
-    "TableLaw",
-    "WindowedLaw",
-    "weighted_table",
-]
-
 
 @frozen(eq=False)
 class MeshPoints:
@@ -126,9 +117,7 @@ class CountDistribution(ABC):
         """The law of the negative count."""
 
     @abstractmethod
-    def points(
-        self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf
-    ) -> MeshPoints:
+    def points(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> MeshPoints:
         """Points whose weights are probabilities, for sums that may bend in a run of counts.
 
         They leave out what is e^−80 of the largest probability to the left, and of that at
@@ -345,9 +334,7 @@ class WindowedLaw(CountDistribution):
         """The logarithm of P[low <= K <= high], −inf for 0; also far out in a tail."""
         first, last = self.table.support
         inside = self.table.log_probability(low, high)
-        is_within = (first <= low or first == self.limits[0]) and (
-            high <= last or last == self.limits[1]
-        )
+        is_within = (first <= low or first == self.limits[0]) and (high <= last or last == self.limits[1])
         if is_within or inside >= self.log_rest + _DOUBLE:
             return inside
         return self.whole.log_probability(low, high)
@@ -357,9 +344,7 @@ class WindowedLaw(CountDistribution):
         asked = np.asarray(counts, dtype=np.float64)
         first, last = self.table.support
         logs = np.asarray(self.table.log_pmf(asked))
-        outside = ((asked < first) & (asked >= self.limits[0])) | (
-            (asked > last) & (asked <= self.limits[1])
-        )
+        outside = ((asked < first) & (asked >= self.limits[0])) | ((asked > last) & (asked <= self.limits[1]))
         if outside.any():
             logs = np.where(outside, self.whole.log_pmf(asked), logs)
         return logs
@@ -367,24 +352,15 @@ class WindowedLaw(CountDistribution):
     def moved(self, by: int) -> Self:
         """The law of the count plus a constant."""
         low, high = self.limits
-        return type(self)(
-            self.table.moved(by),
-            self.log_rest,
-            (low + by, high + by),
-            lambda: self.whole.moved(by),
-        )
+        return type(self)(self.table.moved(by), self.log_rest, (low + by, high + by), lambda: self.whole.moved(by))
 
     @cached_property
     def mirrored(self) -> Self:
         """The law of the negative count."""
         low, high = self.limits
-        return type(self)(
-            self.table.mirrored, self.log_rest, (-high, -low), lambda: self.whole.mirrored
-        )
+        return type(self)(self.table.mirrored, self.log_rest, (-high, -low), lambda: self.whole.mirrored)
 
-    def points(
-        self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf
-    ) -> MeshPoints:
+    def points(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> MeshPoints:
         """Those of the whole law."""
         return self.whole.points(fine, highest, coarsest)
 

@@ -14,34 +14,12 @@ from typing import Protocol
 import numpy as np
 
 from noisycount.frozen import frozen
-from noisycount.model.laws.gamma import (
-    DIGITS,
-    FLAT,
-    Expansion,
-    Reals,
-    decimal_ratio,
-    gamma_ratio_expansion,
-)
+from noisycount.model.laws.gamma import DIGITS, FLAT, Expansion, Reals, decimal_ratio, gamma_ratio_expansion
 from noisycount.model.searches import Bracket, first_whole
-
-__all__ = [
-    "IMPOSSIBLE",
-    "LOG_TIE",
-    "BaseFactor",
-    "BetaBinomialFactor",
-    "Factor",
-    "LogFactor",
-    "LogStep",
-    "Moved",
-    "Product",
-    "ValuedFactor",
-    "mode_and_turns",
-]
 
 # What is said where factors leave no count.
 IMPOSSIBLE = (
-    "answer is impossible: no count can have it under this population, "
-    "so check the answer, the size and the rate"
+    "answer is impossible: no count can have it under this population, so check the answer, the size and the rate"
 )
 
 LOG_TIE = 1e-12  # in nats: what rounding moves a difference of log-weights, and more

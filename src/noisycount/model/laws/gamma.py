@@ -14,20 +14,6 @@ from numpy.typing import NDArray
 
 from noisycount.frozen import frozen
 
-__all__ = [
-    "DIGITS",
-    "FLAT",
-    "Expansion",
-    "Kink",
-    "Reals",
-    "binomial_expansion",
-    "decimal_ratio",
-    "gamma_ratio_expansion",
-    "log_gamma_bend",
-    "log_gamma_bends",
-    "stirling_error",
-]
-
 Reals = NDArray[np.float64]
 
 # Slopes are summed in 60 digits: near a mode they cancel, and are multiplied by wide offsets.

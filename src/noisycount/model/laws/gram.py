@@ -6,8 +6,6 @@ import numpy as np
 
 from noisycount.model.laws.gamma import Reals
 
-__all__ = ["POINTS", "gram_points", "gram_rule"]
-
 # Points of a rule: it sums a polynomial of degree 47 exactly, and e^(−s·k) over k < L to the last
 # digits of a double where s·L <= 8.
 POINTS = 24

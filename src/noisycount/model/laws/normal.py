@@ -6,8 +6,6 @@ import numpy as np
 
 from noisycount.model.laws.gamma import Reals
 
-__all__ = ["erfcx", "log_two_sided", "normal_tail", "two_sided_quantile"]
-
 _STEP = 0.5  # of the sum below, whose error is about e^(−(π/step)²) = 7e-18
 _NODES = (np.arange(13) + 0.5) * _STEP  # e^(−node²) is 1e-17 at the last
 _WEIGHTS = 2 * _STEP / math.pi * np.exp(-_NODES * _NODES)

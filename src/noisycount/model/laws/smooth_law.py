@@ -17,8 +17,6 @@ from noisycount.model.laws.gram import POINTS, gram_rule
 from noisycount.model.searches import Bracket, first_whole
 from noisycount.validation import fraction_of_one, not_nan
 
-__all__ = ["Blocks", "LogWeight", "blocks_between", "mesh_points", "smooth_law"]
-
 _LEVELS = 50  # of blocks: the longest has 24·2^49 integers, more than any number of records
 _HALVINGS = 6  # of a steep block at once: most parts of a steeper one are left out later
 LogWeight = Callable[[Reals], Reals]
@@ -133,9 +131,7 @@ def grid_between(
         grid = grid.split(np.minimum(times.astype(np.int_), grid.levels))
 
 
-def _graded(
-    ends: tuple[float, float], support: tuple[float, float], places: set[float], level: int
-) -> Grid:
+def _graded(ends: tuple[float, float], support: tuple[float, float], places: set[float], level: int) -> Grid:
     """Blocks of that level, halved until all but the shortest are shorter than their distances.
 
     On the grid of its length a block that holds a place and its two neighbours are too near.
@@ -204,11 +200,7 @@ class Blocks:
 
 
 def blocks_between(
-    log_weight: LogWeight,
-    low: float,
-    high: float,
-    cuts: Sequence[float] = (),
-    longest: float = math.inf,
+    log_weight: LogWeight, low: float, high: float, cuts: Sequence[float] = (), longest: float = math.inf
 ) -> Blocks:
     """Blocks for the sum of e^log_weight over the integer offsets low..high, low <= high.
 
@@ -311,9 +303,7 @@ class SmoothLaw(CountDistribution):
         before = float(below[block - 1]) if block else 0.0
         start, length = int(self.blocks.starts[block]), int(self.blocks.lengths[block])
         bracket = Bracket(start - 1, start + length - 1, before - goal, float(below[block]) - goal)
-        found = first_whole(
-            lambda offset: before + self._mass_of_run(start, int(offset)) - goal, bracket
-        )
+        found = first_whole(lambda offset: before + self._mass_of_run(start, int(offset)) - goal, bracket)
         return self.centre + int(found.high)
 
     def log_probability(self, low: float, high: float) -> float:
@@ -364,9 +354,7 @@ class SmoothLaw(CountDistribution):
         """The same law, with points for sums of ratios whose logarithm may be as low as this."""
         return replace(self, rarity=rarity)
 
-    def points(
-        self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf
-    ) -> MeshPoints:
+    def points(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> MeshPoints:
         """Points whose weights are probabilities, for sums that may bend in a run of counts."""
         low, high = self._ends
         places = [] if fine is None else [(fine[0] - self.centre, fine[1] - self.centre)]

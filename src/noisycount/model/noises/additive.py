@@ -21,21 +21,6 @@ from noisycount.model.sampling.scales import as_written, drawable, public_grid
 from noisycount.model.searches import bracketed, bracketed_by_factors, first_whole, root
 from noisycount.validation import positive_number, real_number, whole_number
 
-__all__ = [
-    "LOG_HALF",
-    "AdditiveNoise",
-    "CertifiedErrorLaw",
-    "ClosedForm",
-    "ContinuousNoise",
-    "DiscreteNoise",
-    "ErrorLaw",
-    "ErrorLikelihood",
-    "Sampler",
-    "SymmetricNoise",
-    "log_one_minus_exp",
-    "require_log_concave",
-]
-
 # ln(1/2): of a tail and the mass within, the one below it is the part that keeps its digits.
 LOG_HALF = -math.log(2)
 
@@ -328,9 +313,7 @@ class SymmetricNoise(Mechanism):
         """
         deviation, steepest = math.sqrt(self.variance), self.errors.steepest
         if log_beta < LOG_HALF:
-            start = max(
-                deviation * math.sqrt(-2 * log_beta), -log_beta / float(steepest or math.inf)
-            )
+            start = max(deviation * math.sqrt(-2 * log_beta), -log_beta / float(steepest or math.inf))
         else:
             start = 1.25 * deviation * math.exp(log_one_minus_exp(log_beta))
 
@@ -396,8 +379,7 @@ def require_log_concave(noise: SymmetricNoise, what: str) -> None:
     """Refuse, with a ValueError, noise under which several runs of answers can mean the same."""
     if not noise.is_log_concave:
         raise ValueError(
-            f"mechanism must have a log-concave density for {what}, which rests on a single "
-            f"threshold, got {noise!r}"
+            f"mechanism must have a log-concave density for {what}, which rests on a single threshold, got {noise!r}"
         )
 
 

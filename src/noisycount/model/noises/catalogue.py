@@ -5,8 +5,6 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 
-__all__ = ["NOISES", "NoiseClass", "noise_class"]
-
 NoiseClass = type[AdditiveNoise]  # a class of noise, which makes noise of a scale
 NOISES: tuple[NoiseClass, ...] = (Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian)
 

@@ -19,8 +19,6 @@ from noisycount.model.noises.gaussian import GaussianKernel, GaussianShape
 from noisycount.model.sampling.scalar import discrete_gaussian
 from noisycount.model.sampling.vectors import discrete_gaussian_array
 
-__all__ = ["DiscreteGaussian", "DiscreteGaussianErrors", "log_sum_from", "log_sum_of_all"]
-
 _NEGLIGIBLE = 50.0  # nats: e^−50 is far below a double's rounding of the sum
 _FLAT = 1 / 32  # nats a record up to which the next derivative of a wide sum is below 1e-17
 
@@ -162,11 +160,7 @@ class DiscreteGaussianErrors(GaussianShape):
 
     def tail(self, distances: Reals) -> Reals:
         """2·Σ_{j >= 0} P[Z = z + j], of many errors by a table."""
-        return (
-            np.exp(self.log_tail(distances))
-            if distances.size <= _FEW
-            else 2 * self._tail(distances)
-        )
+        return np.exp(self.log_tail(distances)) if distances.size <= _FEW else 2 * self._tail(distances)
 
     def between(self, low: Reals, widths: Reals) -> Reals:
         """From the integers from 1 on and those up to 0."""
@@ -238,9 +232,7 @@ def _log_tail_ratios(scale: float) -> Reals:
 
     smooth = Chebyshev.interpolate(ratios, _DEGREE, domain=[0.0, _FARTHEST])
     values = smooth(np.arange(_FARTHEST * _PER_SCALE + 1) / _PER_SCALE)
-    padded = np.concatenate(
-        [[3 * (values[0] - values[1]) + values[2]], values, values[-1:], values[-1:]]
-    )
+    padded = np.concatenate([[3 * (values[0] - values[1]) + values[2]], values, values[-1:], values[-1:]])
     before, here, after, last = (padded[node : node + values.size] for node in range(4))
     slope = after - before / 3 - here / 2 - last / 6
     bend = (after + before) / 2 - here

@@ -19,8 +19,6 @@ from noisycount.model.noises.sum_transforms import Summand
 from noisycount.model.sampling.scalar import discrete_gaussian
 from noisycount.model.sampling.scales import check_range
 
-__all__ = ["Gaussian", "GaussianErrors", "GaussianKernel", "GaussianLikelihood", "GaussianShape"]
-
 _FARTHEST_ANSWER = 2.0**600  # beyond, slopes of the narrowest noise would overflow
 
 

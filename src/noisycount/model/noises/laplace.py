@@ -16,21 +16,13 @@ import numpy as np
 from noisycount.frozen import frozen
 from noisycount.model.laws.factors import BaseFactor, LogFactor, LogStep
 from noisycount.model.laws.gamma import FLAT, Expansion, Kink, Reals, decimal_ratio
-from noisycount.model.noises.additive import (
-    AdditiveNoise,
-    ClosedForm,
-    ContinuousNoise,
-    DiscreteNoise,
-    Sampler,
-)
+from noisycount.model.noises.additive import AdditiveNoise, ClosedForm, ContinuousNoise, DiscreteNoise, Sampler
 from noisycount.model.noises.sum_transforms import Summand
 from noisycount.model.sampling.scalar import discrete_laplace, rounded_laplace
 from noisycount.model.sampling.scales import price_as_written
 from noisycount.model.sampling.vectors import discrete_laplace_array
 from noisycount.model.searches import bracketed, first_whole
 from noisycount.validation import Exactly
-
-__all__ = ["DiscreteLaplace", "Laplace", "LaplaceKernel", "LaplaceLikelihood", "LaplaceShape"]
 
 _STEEPEST = 1e280  # noise that narrow changes no integer
 
@@ -60,12 +52,7 @@ class LaplaceKernel(AdditiveNoise):
         """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
         whole = super().tail(answer, size, upper=upper)
         side = 1 if upper else -1
-        return LaplaceTail(
-            whole.log_values,
-            kinks=whole.kinks,
-            answer=float(answer),
-            slope=side / self.exact_scale,
-        )
+        return LaplaceTail(whole.log_values, kinks=whole.kinks, answer=float(answer), slope=side / self.exact_scale)
 
 
 @frozen
@@ -165,9 +152,7 @@ class LaplaceShape(ClosedForm):
     def _fall(self, least: float, low: Reals, widths: Reals) -> Reals:
         """e^(−l/scale) − e^(−(l + width)/scale) of what is at least so large."""
         lengths = np.minimum(widths, np.maximum(low + widths - least, 0))
-        fall: Reals = -np.exp(-self._rate * np.maximum(low, least)) * np.expm1(
-            -self._rate * lengths
-        )
+        fall: Reals = -np.exp(-self._rate * np.maximum(low, least)) * np.expm1(-self._rate * lengths)
         return fall
 
 
@@ -297,9 +282,7 @@ class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
     @classmethod
     def for_epsilon(cls, epsilon: Exactly, sensitivity: Exactly = 1) -> Self:
         """The noise that makes a query of that sensitivity ε-differentially private."""
-        return cls(
-            price_as_written(sensitivity, "sensitivity") / price_as_written(epsilon, "epsilon")
-        )
+        return cls(price_as_written(sensitivity, "sensitivity") / price_as_written(epsilon, "epsilon"))
 
     @property
     def epsilon(self) -> Fraction:

@@ -19,8 +19,6 @@ from noisycount.model.noises.sum_transforms import Summand
 from noisycount.model.sampling.scales import check_range
 from noisycount.validation import real_number, whole_number
 
-__all__ = ["NoiseSum"]
-
 _FARTHEST_ANSWER = 2.0**56  # records: a count of 2^53 and 14 of the widest scales, 2^52
 _DEEP = 1e4  # nats, below which plain differences of the logarithm keep 1e-11
 

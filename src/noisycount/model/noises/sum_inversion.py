@@ -6,15 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.noises.sum_transforms import (
-    Complexes,
-    Path,
-    Tilt,
-    TiltedTransform,
-    TransformFactor,
-)
-
-__all__ = ["along_line", "around_all_poles", "around_period", "log_density"]
+from noisycount.model.noises.sum_transforms import Complexes, Path, Tilt, TiltedTransform, TransformFactor
 
 _BEND = 0.38  # radians by which the ends of a hyperbola lean to the right, away from the vertical
 _SPACING = 0.08  # of nodes: towards vertical ends the rule errs by e^(−2π·0.38/0.08) = 1e-13
@@ -54,12 +46,7 @@ def around_period(variable: Complexes) -> tuple[Path, Complexes]:
 
 
 def log_density(
-    parts: Sequence[TransformFactor],
-    pole: float,
-    distances: Reals,
-    course: Course,
-    *,
-    is_lifted: bool = False,
+    parts: Sequence[TransformFactor], pole: float, distances: Reals, course: Course, *, is_lifted: bool = False
 ) -> Reals:
     """The logarithm of the density, or of the probability on the integers, at distances x >= 0.
 
@@ -82,19 +69,12 @@ def log_density(
     logarithms = np.empty_like(different)
     for start in range(0, different.size, _CHUNK):
         some = slice(start, start + _CHUNK)
-        logarithms[some] = _log_density_of_few(
-            parts, pole, different[some], course, is_lifted=is_lifted
-        )
+        logarithms[some] = _log_density_of_few(parts, pole, different[some], course, is_lifted=is_lifted)
     return logarithms[owners]
 
 
 def _log_density_of_few(
-    parts: Sequence[TransformFactor],
-    pole: float,
-    distances: Reals,
-    course: Course,
-    *,
-    is_lifted: bool,
+    parts: Sequence[TransformFactor], pole: float, distances: Reals, course: Course, *, is_lifted: bool
 ) -> Reals:
     tilt, curvature = _saddle(parts, pole, distances)
     widest = _WIDEST_ON_LATTICE if course in (around_all_poles, around_period) else math.inf
@@ -108,9 +88,7 @@ def _log_density_of_few(
     return density
 
 
-def _path_integral(
-    tilted: Sequence[TiltedTransform], distances: Reals, width: Reals, course: Course
-) -> Reals:
+def _path_integral(tilted: Sequence[TiltedTransform], distances: Reals, width: Reals, course: Course) -> Reals:
     """(1/2πi)·∫ M(s)/M(θ)·e^(−(s − θ)·x) ds, by panels of nodes until they add nothing."""
     drift = np.asarray(sum((part.drift for part in tilted), -distances))[:, None]
     variance = sum(part.variance for part in tilted)

@@ -18,30 +18,9 @@ from numpy.typing import NDArray
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import CertifiedErrorLaw, ErrorLaw
-from noisycount.model.noises.sum_inversion import (
-    along_line,
-    around_all_poles,
-    around_period,
-    log_density,
-)
-from noisycount.model.noises.sum_tables import (
-    DEEPEST,
-    LONGEST,
-    LatticeTable,
-    lattice_table,
-    sum_table,
-)
-from noisycount.model.noises.sum_transforms import (
-    NORMAL,
-    Above,
-    Comb,
-    Normal,
-    Poles,
-    TransformFactor,
-    Window,
-)
-
-__all__ = ["SumLaw", "SummedErrors"]
+from noisycount.model.noises.sum_inversion import along_line, around_all_poles, around_period, log_density
+from noisycount.model.noises.sum_tables import DEEPEST, LONGEST, LatticeTable, lattice_table, sum_table
+from noisycount.model.noises.sum_transforms import NORMAL, Above, Comb, Normal, Poles, TransformFactor, Window
 
 Flags = NDArray[np.bool_]
 
@@ -128,18 +107,14 @@ class SumLaw:
         first = 1.0 if self.is_discrete else 0.0
         return self._logarithms(lows - first + window.centre, window)
 
-    def _logarithms(
-        self, distances: Reals, *ends: Above | Window, is_lifted: bool = False
-    ) -> Reals:
+    def _logarithms(self, distances: Reals, *ends: Above | Window, is_lifted: bool = False) -> Reals:
         """Those of the density at distances >= 0 from 0, or of what ends make of it."""
         shaped = distances.ravel()
         found = self._tabled if self.is_discrete else self._on_line
         logarithms = found(shaped, ends, is_lifted=is_lifted)
         return logarithms.reshape(distances.shape)
 
-    def _tabled(
-        self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool
-    ) -> Reals:
+    def _tabled(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
         """The logarithms of discrete noise, from a table where there is one."""
         is_mass, is_tail = not ends, len(ends) == 1 and isinstance(ends[0], Above)
         table = self.table if is_mass or is_tail else None
@@ -156,31 +131,23 @@ class SumLaw:
             logarithms[~held] = self._on_integers(others, ends, is_lifted=is_lifted)
         return logarithms
 
-    def _on_integers(
-        self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool
-    ) -> Reals:
+    def _on_integers(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
         """The logarithms of discrete noise."""
         parts = [*self._poles(1.0), *self._combs(), *ends]
         is_window = any(isinstance(end, Window) for end in ends)
         is_open = self._is_open(np.ones_like(distances) if is_window else distances)
         logarithms = np.empty_like(distances)
         for some, course in ((is_open, around_all_poles), (~is_open, around_period)):
-            logarithms[some] = log_density(
-                parts, self._pole(1.0), distances[some], course, is_lifted=is_lifted
-            )
+            logarithms[some] = log_density(parts, self._pole(1.0), distances[some], course, is_lifted=is_lifted)
         return logarithms
 
-    def _on_line(
-        self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool
-    ) -> Reals:
+    def _on_line(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
         """Those of continuous noise, in units in which its widest scale is 1."""
         unit = max(self.widest_laplace, math.sqrt(self._gaussian_variance))
         parts = [*self._poles(unit), *(end.in_units(unit) for end in ends)]
         if self.gaussian:
             parts.append(Normal(self._gaussian_variance / unit**2))
-        logarithms = log_density(
-            parts, self._pole(unit), distances / unit, along_line, is_lifted=is_lifted
-        )
+        logarithms = log_density(parts, self._pole(unit), distances / unit, along_line, is_lifted=is_lifted)
         return logarithms + (len(ends) - 1) * math.log(unit)
 
     def _is_open(self, distances: Reals) -> Flags:

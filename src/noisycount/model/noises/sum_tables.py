@@ -17,8 +17,6 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import ErrorLaw
 
-__all__ = ["DEEPEST", "LONGEST", "LatticeTable", "lattice_table", "sum_table"]
-
 # Integers on each side: the products of two parts of that length take some 20 milliseconds.
 LONGEST = 4096
 

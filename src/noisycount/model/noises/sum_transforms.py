@@ -17,21 +17,6 @@ from numpy.typing import NDArray
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
-__all__ = [
-    "NORMAL",
-    "Above",
-    "Comb",
-    "Complexes",
-    "Normal",
-    "Path",
-    "Poles",
-    "Summand",
-    "Tilt",
-    "TiltedTransform",
-    "TransformFactor",
-    "Window",
-]
-
 
 @frozen
 class Summand:
@@ -191,12 +176,9 @@ class Above:
         """The quotient around θ."""
         point = tilt.point[:, None]
         if not self.is_discrete:
-            return TiltedTransform(
-                -np.log(tilt.point), rest=lambda path: -np.log1p(path.step / point)
-            )
+            return TiltedTransform(-np.log(tilt.point), rest=lambda path: -np.log1p(path.step / point))
         return TiltedTransform(
-            -np.log(-np.expm1(-tilt.point)),
-            rest=lambda path: -np.log1p(-np.expm1(-path.step) * _odds(point)),
+            -np.log(-np.expm1(-tilt.point)), rest=lambda path: -np.log1p(-np.expm1(-path.step) * _odds(point))
         )
 
 

@@ -21,17 +21,9 @@ from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.factors import BaseFactor, BetaBinomialFactor, Factor, LogStep
 from noisycount.model.laws.gamma import FLAT, Expansion, Reals, binomial_expansion
 from noisycount.model.laws.smooth_law import smooth_law
-from noisycount.model.populations.population import (
-    Exchangeable,
-    Informed,
-    Moments,
-    Sample,
-    known_records,
-)
+from noisycount.model.populations.population import Exchangeable, Informed, Moments, Sample, known_records
 from noisycount.model.populations.tabulated import LARGEST_TABLE, Tabulated
 from noisycount.validation import positive_number, rate_within, whole_number
-
-__all__ = ["BetaBinomial", "Binomial", "Formulated"]
 
 
 class SmoothPopulation(BaseFactor, Exchangeable):
@@ -288,9 +280,7 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
     def moments(self) -> Moments:
         """The means of the count and of its pairs of unlike records."""
         rate, complement = _share(self.alpha, self.beta), _share(self.beta, self.alpha)
-        return Moments.of_equals(
-            self.size, rate, complement, 1 / (1 + 1 / (self.alpha + self.beta))
-        )
+        return Moments.of_equals(self.size, rate, complement, 1 / (1 + 1 / (self.alpha + self.beta)))
 
     def draws(self, runs: int, generator: np.random.Generator) -> Reals:
         """Counts drawn for a simulation, shape (runs,)."""

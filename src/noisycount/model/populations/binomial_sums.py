@@ -14,8 +14,6 @@ import numpy as np
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals, binomial_expansion
 
-__all__ = ["WIDE", "Kinds", "deep_sum_of_binomials", "sum_of_binomials"]
-
 WIDE = 5.0  # from this standard deviation on, in records, a law is found by its frequencies
 _REACH = 9.0  # standard deviations: farther out a normal law is e^−40 below its top
 _VANISHING = 1e-300  # of the largest probability: smaller products of doubles lose their digits
@@ -49,9 +47,7 @@ def sum_of_binomials(sizes: Reals, rates: Reals, complements: Reals) -> tuple[in
         return first, np.log(np.maximum(chances, 0.0))
 
 
-def _by_frequencies(
-    sizes: Reals, rates: Reals, complements: Reals, deviation: float
-) -> tuple[int, Reals]:
+def _by_frequencies(sizes: Reals, rates: Reals, complements: Reals, deviation: float) -> tuple[int, Reals]:
     """P[K = k] = (1/M)·Σ_j φ(2πj/M)·e^(−2πijk/M) for M counts around the mean.
 
     |1 − p + p·e^it|² = 1 − 4p(1 − p)·sin²(t/2); phases are taken about the mean.
@@ -155,10 +151,7 @@ class Kinds:
     def __post_init__(self) -> None:
         panels = np.floor(self.log_odds / _PANEL)
         edges = [0, *(np.flatnonzero(np.diff(panels)) + 1).tolist(), panels.size]
-        parts = [
-            _gauss_rule(self.sizes[first:last], self.log_odds[first:last])
-            for first, last in pairwise(edges)
-        ]
+        parts = [_gauss_rule(self.sizes[first:last], self.log_odds[first:last]) for first, last in pairwise(edges)]
         object.__setattr__(self, "few", np.concatenate(parts, axis=1))
 
     @property

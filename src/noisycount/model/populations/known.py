@@ -12,8 +12,6 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import IndependentNeighbours, Moments, Population
 from noisycount.validation import whole_number
 
-__all__ = ["Known"]
-
 _NO_LAW = (
     "population must give the count a law, but Known assumes nothing about the last "
     "record: use Binomial(size, rate).given(known, positives)"
@@ -73,8 +71,7 @@ class Known(Population):
             ValueError: Always.
         """
         raise ValueError(
-            f"known must be 0 for Known, who knows all other records, got {known!r} "
-            f"with {positives!r} positives"
+            f"known must be 0 for Known, who knows all other records, got {known!r} with {positives!r} positives"
         )
 
     @property

@@ -24,18 +24,6 @@ from noisycount.model.laws.factors import Factor, Moved
 from noisycount.model.laws.gamma import Reals
 from noisycount.validation import whole_number
 
-__all__ = [
-    "Exchangeable",
-    "ExchangeableNeighbours",
-    "IndependentNeighbours",
-    "Informed",
-    "Moments",
-    "Neighbours",
-    "Population",
-    "Sample",
-    "known_records",
-]
-
 
 @frozen
 class Moments:
@@ -64,19 +52,14 @@ class Moments:
         """The moments of the probabilities of the counts 0..n, shape (n + 1,)."""
         counts = np.arange(chances.size, dtype=np.float64)
         weighted = chances * counts
-        return cls(
-            float(weighted.sum()), float(chances @ counts[::-1]), float(weighted @ counts[::-1])
-        )
+        return cls(float(weighted.sum()), float(chances @ counts[::-1]), float(weighted @ counts[::-1]))
 
     def beside(self, other: "Moments") -> "Moments":
         """The moments of the sum of two independent counts."""
         return Moments(
             self.positives + other.positives,
             self.negatives + other.negatives,
-            self.discordant
-            + other.discordant
-            + self.positives * other.negatives
-            + self.negatives * other.positives,
+            self.discordant + other.discordant + self.positives * other.negatives + self.negatives * other.positives,
         )
 
 
@@ -342,7 +325,6 @@ class Exchangeable(Population):
             raise ValueError("population must leave at least one record unknown, got none")
         if not 0 < self.expected_positives < self.size:
             raise ValueError(
-                f"population must leave the property uncertain, got {self!r}: "
-                "a certain property has no neighbours"
+                f"population must leave the property uncertain, got {self!r}: a certain property has no neighbours"
             )
         yield ExchangeableNeighbours(self)

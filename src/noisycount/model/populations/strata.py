@@ -14,17 +14,9 @@ from noisycount.model.laws.count_law import CountDistribution, TableLaw, weighte
 from noisycount.model.laws.factors import BaseFactor, Factor, Moved, Product
 from noisycount.model.laws.gamma import Expansion, Reals
 from noisycount.model.populations.binomial_sums import WIDE, Kinds, deep_sum_of_binomials
-from noisycount.model.populations.population import (
-    IndependentNeighbours,
-    Informed,
-    Moments,
-    Population,
-    known_records,
-)
+from noisycount.model.populations.population import IndependentNeighbours, Informed, Moments, Population, known_records
 from noisycount.model.searches import Bracket, first_whole
 from noisycount.validation import LARGEST_WHOLE
-
-__all__ = ["Strata"]
 
 _STEEPEST = 740.0  # a tilt beyond which rates are 0 or 1 as floats
 _GRAIN = 2.0**-26  # to which a tilt is found: far less than moves a mean by a deviation
@@ -140,9 +132,7 @@ class Strata(Population):
                 f"known and positives must be one number a group ({self.sizes.size}), got shapes "
                 f"{held.shape} and {positive.shape}"
             )
-        for one, other, size in zip(
-            held.tolist(), positive.tolist(), self.sizes.tolist(), strict=True
-        ):
+        for one, other, size in zip(held.tolist(), positive.tolist(), self.sizes.tolist(), strict=True):
             known_records(one, other, size)
         impossible = ((self.rates == 0) & (positive > 0)) | ((self.rates == 1) & (positive < held))
         if impossible.any():
@@ -227,8 +217,7 @@ def _checked(sizes: ArrayLike, rates: ArrayLike) -> tuple[NDArray[np.int64], Rea
         raise ValueError("sizes and rates must be numbers, one a group: give two lists") from None
     if whole.ndim != 1 or whole.shape != shares.shape or not whole.size:
         raise ValueError(
-            "sizes and rates must be two rows of one length, at least 1, got shapes "
-            f"{whole.shape} and {shares.shape}"
+            f"sizes and rates must be two rows of one length, at least 1, got shapes {whole.shape} and {shares.shape}"
         )
     for name, values, fine, meant in (
         ("sizes", whole, (whole >= 0) & (whole == np.floor(whole)), "whole numbers from 0"),

@@ -12,15 +12,8 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, weighted_table
 from noisycount.model.laws.factors import Factor
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.populations.population import (
-    Exchangeable,
-    Informed,
-    Moments,
-    known_records,
-)
+from noisycount.model.populations.population import Exchangeable, Informed, Moments, known_records
 from noisycount.model.subsampling import sample_likelihood
-
-__all__ = ["LARGEST_TABLE", "Tabulated"]
 
 # The most records whose counts are kept one by one: a table of them takes 0.8 GB.
 LARGEST_TABLE = 10**8
@@ -115,9 +108,7 @@ class Tabulated(Exchangeable):
         held, positive = known_records(known, positives, self.size)
         possible = slice(positive, self.size - (held - positive) + 1)
         if self.log_probabilities[possible].max() == -math.inf:
-            raise ValueError(
-                f"positives cannot be {positives} of {known}: the table gives that probability 0"
-            )
+            raise ValueError(f"positives cannot be {positives} of {known}: the table gives that probability 0")
         seen = sample_likelihood(positive, held, self.size)
         told = weighted_table(0, self.log_probabilities, [seen])
         return Informed(Tabulated.of_logs(told.log_weights), held, positive)
@@ -130,15 +121,12 @@ def _checked_table(probabilities: Sequence[float] | Reals) -> Reals:
     except (TypeError, ValueError):
         raise ValueError("probabilities must be numbers, one a count: give a list") from None
     if table.ndim != 1 or not 1 <= table.size <= LARGEST_TABLE + 1:
-        raise ValueError(
-            f"probabilities must be one row of 1 to 10**8 numbers, got shape {table.shape}"
-        )
+        raise ValueError(f"probabilities must be one row of 1 to 10**8 numbers, got shape {table.shape}")
     total = float(table.sum())
     if not (table >= 0).all() or not abs(total - 1) <= _SUM_TOLERANCE:
         smallest = float(table.min())
         raise ValueError(
-            f"probabilities must not be negative and add up to 1, got a smallest of {smallest!r} "
-            f"and a sum of {total!r}"
+            f"probabilities must not be negative and add up to 1, got a smallest of {smallest!r} and a sum of {total!r}"
         )
     return table
 

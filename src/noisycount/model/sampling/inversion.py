@@ -20,16 +20,6 @@ from numpy.typing import NDArray
 from noisycount.frozen import frozen
 from noisycount.model.sampling.scalar import Entropy
 
-__all__ = [
-    "Geometric",
-    "HalfGaussian",
-    "Inversion",
-    "Law",
-    "exponential",
-    "gaussian_by_inversion",
-    "laplace_by_inversion",
-]
-
 # A number times 2^bits: an integer that is not above it, and one that is not below.
 Enclosed = tuple[int, int]
 _GUARD = 64  # binary digits beyond those that are asked for

@@ -9,15 +9,6 @@ import os
 from collections.abc import Callable
 from fractions import Fraction
 
-__all__ = [
-    "Entropy",
-    "RandomIntegers",
-    "bernoulli_exp",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "rounded_laplace",
-]
-
 Entropy = Callable[[int], bytes]
 _BLOCK = 64  # bytes at once: a draw takes several integers, and each call of the system costs time
 

@@ -9,8 +9,6 @@ from numbers import Integral
 from noisycount.model.sampling.vectors import LARGEST_TERM
 from noisycount.validation import Exactly, positive_number, written
 
-__all__ = ["as_written", "check_range", "drawable", "price_as_written", "public_grid"]
-
 _GRID_BITS = 40  # 2^40 steps a scale, or more: `Gaussian.release` derives how near that comes
 
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from noisycount.model.sampling.inversion import gaussian_by_inversion, laplace_by_inversion
 from noisycount.model.sampling.scalar import Entropy
 
-__all__ = ["LARGEST_TERM", "discrete_gaussian_array", "discrete_laplace_array"]
-
 # The largest numerator and denominator of a scale. Their products with twice a trial number, or
 # with the units of e^−1 that a draw is far out, stay under 2^63: a trial of 2^9 has a chance below
 # 10^−1000, a draw of 2^9 units one of e^−512.
@@ -94,9 +92,7 @@ def _bernoulli_exp_half_square(numerators: Words, denominator: int, entropy: Ent
     return _odd_first_failures(succeeds, numerators.size)
 
 
-def _bernoulli_exp_power(
-    numerators: Words, denominator: int, powers: Words, entropy: Entropy
-) -> Flags:
+def _bernoulli_exp_power(numerators: Words, denominator: int, powers: Words, entropy: Entropy) -> Flags:
     """True with probability exactly e^(−power·numerator/denominator), a ratio in [0, 1] each."""
     accepted = np.ones(numerators.size, dtype=np.bool_)
     running = np.flatnonzero(powers)

@@ -14,8 +14,6 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.searches import first_true, roots
 
-__all__ = ["SHAPE", "CellLaw", "CellSums"]
-
 # Of the negative binomial laws, whose standard deviations are 0.58 means or more. A whole shape
 # makes Γ(k + shape)/k! a polynomial, which has all digits at every count.
 SHAPE = 3

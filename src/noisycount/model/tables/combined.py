@@ -16,19 +16,6 @@ from numpy.typing import NDArray
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level
 
-__all__ = [
-    "Margin",
-    "NestedLevels",
-    "combined",
-    "lattice",
-    "margin_errors",
-    "prefix_errors",
-    "residual_errors",
-    "residual_precisions",
-    "rows",
-    "standard_errors",
-]
-
 Reals = NDArray[np.float64]
 Places = NDArray[np.int64]
 
@@ -54,9 +41,7 @@ class NestedLevels:
             if found is None:
                 return None
             parents.append(found)
-        return cls(
-            tuple(order), tuple(slice(*ends) for ends in pairwise(starts)), np.concatenate(parents)
-        )
+        return cls(tuple(order), tuple(slice(*ends) for ends in pairwise(starts)), np.concatenate(parents))
 
     def estimates(
         self, answers: Sequence[Reals], variances: Sequence[float]
@@ -127,9 +112,7 @@ _PRECISE = 1e-12  # of what the noise alone contributes
 _MOST_STEPS = 1000  # a grid takes as many as it has margins
 
 
-def combined(
-    levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float]
-) -> tuple[Reals, ...]:
+def combined(levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float]) -> tuple[Reals, ...]:
     """The estimates of all nodes that fit all answers best, and each other: nodes sum their cells.
 
     They minimise Σ (answer − estimate)²/variance over the answers of all levels. They are unbiased,
@@ -162,9 +145,7 @@ def combined(
     """
     given = [np.asarray(each, dtype=np.float64) for each in answers]
     if [each.shape for each in given] != [(level.size,) for level in levels]:
-        raise ValueError(
-            f"answers must be one array for each of the {len(levels)} levels, of its size"
-        )
+        raise ValueError(f"answers must be one array for each of the {len(levels)} levels, of its size")
     if len(variances) != len(levels) or not all(0 < each < math.inf for each in variances):
         raise ValueError(f"variances must be positive and finite, one a level, got {variances!r}")
     nested = NestedLevels.of(levels)
@@ -174,9 +155,7 @@ def combined(
     return (found, *(_sums(level, found) for level in levels[1:]))
 
 
-def _correction(
-    levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float]
-) -> Reals:
+def _correction(levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float]) -> Reals:
     """What to add to the answers about cells: conjugate gradients from them, so that it is small.
 
     The normal matrix of a grid has one eigenvalue for each residual, and the steps end with them.
@@ -251,18 +230,14 @@ def margin_errors(
     """
     return {
         margin: math.sqrt(
-            math.fsum(
-                _dimensions(sizes, one) / told for one, told in precisions.items() if one <= margin
-            )
+            math.fsum(_dimensions(sizes, one) / told for one, told in precisions.items() if one <= margin)
         )
         / rows(sizes, margin)
         for margin in margins
     }
 
 
-def residual_errors(
-    sizes: Sequence[int], margins: Collection[Margin], rho: float
-) -> dict[Margin, float]:
+def residual_errors(sizes: Sequence[int], margins: Collection[Margin], rho: float) -> dict[Margin, float]:
     """The root mean squared error of each margin's rows where that of all rows is least.
 
     A margin B of N_B rows is the sum of the residuals A within it, of d_A dimensions. Gaussian
@@ -304,8 +279,7 @@ def residual_precisions(sizes: Sequence[int], margins: Collection[Margin]) -> di
     """
     roots = _roots(sizes, margins)
     return {
-        one: rows(sizes, one)
-        * math.fsum((-1) ** len(more - one) * root for more, root in roots.items() if more >= one)
+        one: rows(sizes, one) * math.fsum((-1) ** len(more - one) * root for more, root in roots.items() if more >= one)
         for one in roots
     }
 
@@ -313,8 +287,7 @@ def residual_precisions(sizes: Sequence[int], margins: Collection[Margin]) -> di
 def _roots(sizes: Sequence[int], margins: Collection[Margin]) -> dict[Margin, float]:
     """√g of each residual."""
     return {
-        one: math.sqrt(math.fsum(1 / rows(sizes, each) for each in margins if each >= one))
-        for one in lattice(margins)
+        one: math.sqrt(math.fsum(1 / rows(sizes, each) for each in margins if each >= one)) for one in lattice(margins)
     }
 
 
@@ -354,9 +327,7 @@ def standard_errors(levels: Sequence[Level], variances: Sequence[float]) -> tupl
         for inner in lattice(margins)
     }
     errors = margin_errors(sizes, margins, precisions)
-    return tuple(
-        np.full(level.size, errors[margin]) for level, margin in zip(levels, margins, strict=True)
-    )
+    return tuple(np.full(level.size, errors[margin]) for level, margin in zip(levels, margins, strict=True))
 
 
 def prefix_errors(cells: int, variances: Sequence[float]) -> Reals:
@@ -400,9 +371,7 @@ def _pairs(values: Reals) -> Reals:
     return np.append(values, np.zeros(values.size % 2)).reshape(-1, 2)
 
 
-def _descended(
-    parts: Reals, before: Reals, joint: Reals, spread: Reals
-) -> tuple[Reals, Reals, Reals]:
+def _descended(parts: Reals, before: Reals, joint: Reals, spread: Reals) -> tuple[Reals, Reals, Reals]:
     """For the parts of nodes what is known of the nodes.
 
     Args:

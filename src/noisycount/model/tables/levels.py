@@ -19,21 +19,6 @@ from noisycount.frozen import frozen
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 
-__all__ = [
-    "OTHER",
-    "RANGES",
-    "TOTAL",
-    "Codes",
-    "Label",
-    "Level",
-    "TableLabels",
-    "cell_level",
-    "margin_levels",
-    "range_bounds",
-    "range_levels",
-    "shares",
-]
-
 Nodes = NDArray[np.int32]
 Codes = NDArray[np.int32]
 
@@ -87,11 +72,7 @@ def cell_level(codes: Codes, names: Sequence[str], *, has_other: bool = False) -
 
 
 def margin_levels(
-    codes: Codes,
-    names: Sequence[str],
-    margins: Sequence[Sequence[str]],
-    *,
-    has_other: bool = False,
+    codes: Codes, names: Sequence[str], margins: Sequence[Sequence[str]], *, has_other: bool = False
 ) -> tuple[Level, ...]:
     """The margins of a table, each with its nodes in the order of the places of their keys.
 
@@ -173,9 +154,7 @@ _STEPS = 1000  # in one, or more where there are many levels: shares are read by
 _STEPS_A_LEVEL = 50
 
 
-def shares(
-    levels: Sequence[Level], sensitivities: Sequence[int], noise: type[DiscreteNoise]
-) -> tuple[Fraction, ...]:
+def shares(levels: Sequence[Level], sensitivities: Sequence[int], noise: type[DiscreteNoise]) -> tuple[Fraction, ...]:
     """The shares of the price that levels get: of margins, those of the least error of their rows.
 
     With a share s of the price, N rows that one unit moves by Δ together have a variance that is
@@ -206,9 +185,7 @@ def shares(
         weights = [float(most * moves) for most, moves in zip(twice, sensitivities, strict=True)]
     else:
         weights = [
-            math.sqrt(level.size * moves)
-            if issubclass(noise, DiscreteGaussian)
-            else math.cbrt(level.size * moves**2)
+            math.sqrt(level.size * moves) if issubclass(noise, DiscreteGaussian) else math.cbrt(level.size * moves**2)
             for level, moves in zip(levels, sensitivities, strict=True)
         ]
     return _readable(weights)
@@ -254,10 +231,7 @@ class TableLabels:
                 yield (f"{values[first]} … {values[last]}",)
             return
         for codes in level.codes.tolist():
-            yield tuple(
-                None if code < 0 else values[code]
-                for values, code in zip(self.values, codes, strict=True)
-            )
+            yield tuple(None if code < 0 else values[code] for values, code in zip(self.values, codes, strict=True))
         for _ in range(level.size - len(level.codes)):
             yield (None,) * len(self.names)
 
@@ -296,9 +270,7 @@ class TableLabels:
             )
         return found
 
-    def _sums(
-        self, level: Level, summed: Sequence[int], nodes: Sequence[int]
-    ) -> list[tuple[str, ...]]:
+    def _sums(self, level: Level, summed: Sequence[int], nodes: Sequence[int]) -> list[tuple[str, ...]]:
         """What stands for the parts over which nodes of a level sum."""
         cells = self.cells
         if not summed or cells is None:
@@ -311,8 +283,7 @@ class TableLabels:
         rows = np.flatnonzero(own == nodes[0]) if len(nodes) == 1 else np.arange(len(cells))
         keys = zip(own[rows].tolist(), cells[rows][:, summed].tolist(), strict=True)
         found = summed_texts(
-            (node, [self.values[part][code] for part, code in zip(summed, codes, strict=True)])
-            for node, codes in keys
+            (node, [self.values[part][code] for part, code in zip(summed, codes, strict=True)]) for node, codes in keys
         )
         return [found[node] for node in nodes]
 

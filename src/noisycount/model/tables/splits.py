@@ -15,15 +15,6 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals, stirling_error
 from noisycount.model.tables.tree import Tree
 
-__all__ = [
-    "LevelSplit",
-    "Splits",
-    "level_splits",
-    "log_factorial",
-    "log_rising",
-    "log_rising_steps",
-]
-
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
@@ -158,14 +149,11 @@ class Splits(Shown):
         cells = self._spread(tree.cells, "cells of the tree")
         levels = range(1, tree.depth)
         sums: list[FloatArray] = [
-            np.bincount(tree.levels[level], cells, tree.sizes[level]).astype(np.float64)
-            for level in levels
+            np.bincount(tree.levels[level], cells, tree.sizes[level]).astype(np.float64) for level in levels
         ]
         if not self.is_multinomial:
             return tuple(sums)
-        return tuple(
-            _rates(own, tree.parents(level)) for level, own in zip(levels, sums, strict=True)
-        )
+        return tuple(_rates(own, tree.parents(level)) for level, own in zip(levels, sums, strict=True))
 
     def of_level(self, tree: Tree, level: int) -> LevelSplit:
         """The same as `concentrations_of` where the weights are those of one level.
@@ -209,8 +197,7 @@ def level_splits(prior: Splits | Sequence[Splits], tree: Tree) -> tuple[LevelSpl
     stated = list(prior) if isinstance(prior, Sequence) else []
     if len(stated) != tree.depth - 1 or not all(isinstance(one, Splits) for one in stated):
         raise ValueError(
-            f"prior must be a Splits, or {tree.depth - 1}, one for each level below the root, got "
-            f"{prior!r}"
+            f"prior must be a Splits, or {tree.depth - 1}, one for each level below the root, got {prior!r}"
         )
     return tuple(one.of_level(tree, level) for level, one in enumerate(stated, 1))
 

@@ -7,8 +7,6 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.searches import first_true
 from noisycount.validation import fraction_of_one, whole_number
 
-__all__ = ["delta_of_threshold", "surely_shown", "threshold"]
-
 _TAIL_ERROR = 1e-10  # relative, well above that of the tails of noise: δ is rounded up by it
 _SMALLEST_DELTA = Fraction(1, 10**300)  # below, tails lose their digits
 

@@ -17,8 +17,6 @@ from noisycount.frozen import frozen
 from noisycount.model.tables.levels import TOTAL, range_levels
 from noisycount.validation import whole_number
 
-__all__ = ["KeyLabels", "NodeKey", "NodeLabels", "RangeLabels", "Tree"]
-
 Nodes = NDArray[np.int64]
 
 # A node: its number in the order of levels, its level and position there, or its keys.
@@ -31,9 +29,7 @@ class NodeLabels(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def path(
-        self, levels: Sequence[Nodes], parents: Sequence[Nodes], level: int, position: int
-    ) -> tuple[str, ...]:
+    def path(self, levels: Sequence[Nodes], parents: Sequence[Nodes], level: int, position: int) -> tuple[str, ...]:
         """The texts of one node.
 
         Args:
@@ -340,9 +336,7 @@ def _positions(level: ArrayLike, number: int) -> Nodes:
     used = np.bincount(nodes) if largest < nodes.size else np.zeros(1)
     if not used.all():
         empty = int(np.argmin(used)) if largest < nodes.size else f"some node below {largest}"
-        raise ValueError(
-            f"levels must number nodes without gaps, got no cell in {empty} of level {number}"
-        )
+        raise ValueError(f"levels must number nodes without gaps, got no cell in {empty} of level {number}")
     return nodes.astype(np.int64, copy=False)
 
 
@@ -359,8 +353,7 @@ def _check_ends(levels: Sequence[Nodes]) -> None:
     wrong = np.flatnonzero(last != np.arange(last.size))
     if wrong.size:
         raise ValueError(
-            f"levels must end with each cell once, as 0, 1, 2, …, got {last[wrong[0]]} for cell "
-            f"{wrong[0]}"
+            f"levels must end with each cell once, as 0, 1, 2, …, got {last[wrong[0]]} for cell {wrong[0]}"
         )
 
 
@@ -440,17 +433,14 @@ def _items(keys: Any) -> Iterable[tuple[str, Any]]:  # noqa: ANN401  (data frame
     if isinstance(keys, Sequence | np.ndarray) and not isinstance(keys, str):
         return ((f"key {place}", column) for place, column in enumerate(keys, 1))
     raise ValueError(
-        f"keys must be a mapping of names to columns, a sequence of columns or a data frame, "
-        f"got {type(keys).__name__}"
+        f"keys must be a mapping of names to columns, a sequence of columns or a data frame, got {type(keys).__name__}"
     )
 
 
 def _texts(column: Any) -> list[str]:  # noqa: ANN401  (columns of every kind)
     """The keys of one column as people read them."""
     if isinstance(column, str) or not hasattr(column, "__len__"):
-        raise ValueError(
-            f"keys must hold columns such as lists or arrays, got {column!r} among them"
-        )
+        raise ValueError(f"keys must hold columns such as lists or arrays, got {column!r} among them")
     values = list(column)
     if not isinstance(column, list | tuple):
         array = np.asarray(column)

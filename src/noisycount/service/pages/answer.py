@@ -31,8 +31,6 @@ from noisycount.tasks.refine.estimate import Refinement, refinement_facts
 from noisycount.tasks.refine.published import grouped_by_name
 from noisycount.tasks.refine.query import RefineQuery
 
-__all__ = ["Released"]
-
 MOST_ROWS = 200  # that are refined while somebody waits
 Row: TypeAlias = tuple[object, ...]  # the level of a row and its keys
 _TOLD = {"assumed", "mean", "deviation"}  # the rest is said above them
@@ -266,9 +264,7 @@ class Released:
         ]
 
 
-def _body(
-    state: ServiceState, user: User, told: Mapping[str, Any], entry: Entry | None
-) -> dict[str, Any] | None:
+def _body(state: ServiceState, user: User, told: Mapping[str, Any], entry: Entry | None) -> dict[str, Any] | None:
     """What asks the same, of the ledger; of a reply alone where its columns are gone."""
     body, wants = None, False
     if "error" in told and "rows" not in told:
@@ -284,10 +280,7 @@ def _body(
 
 
 def _row(
-    row: Mapping[str, Any],
-    keys: Sequence[str],
-    estimate: tuple[float, int, int] | None,
-    ends: tuple[float, float],
+    row: Mapping[str, Any], keys: Sequence[str], estimate: tuple[float, int, int] | None, ends: tuple[float, float]
 ) -> ReleasedRow:
     refined = ""
     if estimate is not None:

@@ -29,8 +29,6 @@ from noisycount.service.questions import Question, Spend
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.rehearsal import rehearsal_of
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 _KEY = re.compile(r"[0-9a-f]{32}")
 _TRIES, _PAUSE = 40, 0.25  # seconds
@@ -166,9 +164,7 @@ def _question(sent: FormData) -> Question:
         said = question.model_dump(exclude_unset=True)
         return Question.model_validate({**said, "purpose": purpose})
     except ValidationError:
-        raise NoisyCountError(
-            "the form was not sent whole: go back, preview the question and ask again"
-        ) from None
+        raise NoisyCountError("the form was not sent whole: go back, preview the question and ask again") from None
 
 
 @router.get("/releases/{name}")

@@ -18,12 +18,8 @@ from noisycount.query.table import parts_of
 from noisycount.readers.values import parse_share
 from noisycount.validation import exact_text
 
-__all__ = ["body_of", "calls_of", "with_purpose"]
 
-
-def body_of(
-    entry: Entry, columns: Mapping[str, Kind], confidence: float | None
-) -> dict[str, Any] | None:
+def body_of(entry: Entry, columns: Mapping[str, Kind], confidence: float | None) -> dict[str, Any] | None:
     """The body of a request for the answer that the ledger has; None for what no form asks."""
     question, epsilon = asked_of(entry), entry.request.epsilon
     table = question.get("table")
@@ -56,9 +52,7 @@ def _is_callable(table: Mapping[str, Any]) -> bool:
     )
 
 
-def _table(
-    table: Mapping[str, Any], columns: Mapping[str, Kind], unit: str | None
-) -> dict[str, Any]:
+def _table(table: Mapping[str, Any], columns: Mapping[str, Kind], unit: str | None) -> dict[str, Any]:
     """The groups, their keys and margins."""
     parts = [part for text in table["by"] for part in parts_of([text], columns, unit)]
     grid = [None] * len(parts) if table["keys"] is None else table["keys"]["grid"]
@@ -94,9 +88,7 @@ _WORDS = {"null", "true", "false"}
 _SHELL = re.compile(r'["$`\\!\n]')
 
 
-def calls_of(
-    dataset: str, body: Mapping[str, Any], address: str, analyst: str | None = None
-) -> list[tuple[str, str]]:
+def calls_of(dataset: str, body: Mapping[str, Any], address: str, analyst: str | None = None) -> list[tuple[str, str]]:
     r"""What to copy, each with its name.
 
     Args:
@@ -153,11 +145,7 @@ def _python(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
         said["confidence"] = parse_share(said["confidence"])
     inside = ",\n    ".join(f"{name}={value!r}" for name, value in said.items())
     who = "" if analyst is None else f", analyst={analyst!r}"
-    return (
-        "import noisycount as nc\n\n"
-        f"desk = nc.open_desk({dataset!r}{who})\n"
-        f"print(desk.{call}(\n    {inside},\n))"
-    )
+    return f"import noisycount as nc\n\ndesk = nc.open_desk({dataset!r}{who})\nprint(desk.{call}(\n    {inside},\n))"
 
 
 def _curl(dataset: str, body: Mapping[str, Any], address: str) -> str:

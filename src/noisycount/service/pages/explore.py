@@ -21,8 +21,6 @@ from noisycount.tasks.explore.sliders import Sliders, view_object
 from noisycount.tasks.explore.views import VIEWS, view
 from noisycount.validation import exact_text
 
-__all__ = ["boxes", "fragment", "moved", "router"]
-
 FROM = "from"  # the field that says where the sliders stood before
 _SLIDER = "-slider"
 
@@ -105,10 +103,7 @@ def fragment(name: str, sliders: Sliders) -> str:
         query=sliders.query,
         shown=shown,
         picture=Markup(chart_svg(shown, name)),  # noqa: S704  (which escapes its words)
-        rows=[
-            [cell if isinstance(cell, str) else _number(cell) for cell in row]
-            for row in shown.rows()
-        ],
+        rows=[[cell if isinstance(cell, str) else _number(cell) for cell in row] for row in shown.rows()],
     )
 
 
@@ -162,12 +157,7 @@ def _asked(request: Request) -> tuple[str, Sliders]:
 
 
 def _page(
-    request: Request,
-    user: User,
-    sliders: Sliders,
-    *,
-    typed: Mapping[str, str] | None = None,
-    refusal: str = "",
+    request: Request, user: User, sliders: Sliders, *, typed: Mapping[str, str] | None = None, refusal: str = ""
 ) -> Response:
     """The page, without charts where the form is refused."""
     return page(

@@ -18,17 +18,6 @@ from noisycount.readers.values import drop_thousands, parse_number, parse_share
 from noisycount.tasks.plan import planned_error
 from noisycount.validation import exact_epsilon, exact_text
 
-__all__ = [
-    "AskForm",
-    "Condition",
-    "FormError",
-    "FormOperator",
-    "Grouping",
-    "Price",
-    "operators_of",
-    "where_of",
-]
-
 
 class FormError(ValueError):
     """A field of a form that cannot be read; `field` is its identifier on the page."""
@@ -256,12 +245,7 @@ class Price:
     def sure(self) -> float:
         """The confidence."""
         found = parse_share(self.confidence.strip())
-        _require(
-            0 < found < 1,
-            "confidence",
-            "lie between 0 and 100%, such as 95%",
-            self.confidence,
-        )
+        _require(0 < found < 1, "confidence", "lie between 0 and 100%, such as 95%", self.confidence)
         return found
 
     @property
@@ -404,9 +388,7 @@ class AskForm:
         if not typed:
             return None
         if not (typed.isascii() and typed.isdigit() and 0 < int(typed) < _MOST_GROUPS):
-            raise FormError(
-                "groups_per_unit", f"groups per person must be a whole number from 1, got {typed!r}"
-            )
+            raise FormError("groups_per_unit", f"groups per person must be a whole number from 1, got {typed!r}")
         return int(typed)
 
 

@@ -19,18 +19,6 @@ from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.service.keys import User
 
-__all__ = [
-    "PAGE_HEADERS",
-    "address",
-    "download",
-    "page",
-    "piece",
-    "places",
-    "redirect",
-    "router",
-    "show_refusals_as_pages",
-]
-
 _POLICY = (
     "default-src 'none'",
     "script-src 'self'",
@@ -113,14 +101,7 @@ def places(user: User | None) -> Iterator[Place]:
             yield Place("Report", "/report")
 
 
-def page(
-    request: Request,
-    template: str,
-    user: User | None,
-    *,
-    status: int = 200,
-    **values: object,
-) -> HTMLResponse:
+def page(request: Request, template: str, user: User | None, *, status: int = 200, **values: object) -> HTMLResponse:
     """A page in its frame.
 
     Args:

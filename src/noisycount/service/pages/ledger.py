@@ -22,24 +22,9 @@ from noisycount.service.keys import User
 from noisycount.service.pages.layout import download, page
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.ledger import Account
-from noisycount.tasks.report.forms import (
-    MEDIA,
-    release_object,
-    releases_sheet,
-    report_fragment,
-    written_report,
-)
+from noisycount.tasks.report.forms import MEDIA, release_object, releases_sheet, report_fragment, written_report
 from noisycount.tasks.report.report import ReportedRelease, releases_of, report_on
-from noisycount.tasks.report.words import (
-    HEADER,
-    TITLE,
-    account_cells,
-    notice_kind,
-    release_cells,
-    verified_words,
-)
-
-__all__ = ["AT_ONCE", "Filters", "router"]
+from noisycount.tasks.report.words import HEADER, TITLE, account_cells, notice_kind, release_cells, verified_words
 
 AT_ONCE = 50  # entries on a page
 _PAGE = re.compile(r"[1-9][0-9]{0,5}")
@@ -73,18 +58,14 @@ class Filters:
         wrong = tuple(day for day in days.values() if day and _day(day) is None)
         right = {name: "" if day in wrong else day for name, day in days.items()}
         page = said.get("page", "")
-        return cls(
-            **texts, **right, page=int(page) if _PAGE.fullmatch(page) else 1, wrong_days=wrong
-        )
+        return cls(**texts, **right, page=int(page) if _PAGE.fullmatch(page) else 1, wrong_days=wrong)
 
     @property
     def first(self) -> int:
         """How many newer entries are on earlier pages."""
         return (self.page - 1) * AT_ONCE
 
-    def selection(
-        self, known: Iterable[str], visible: frozenset[str] | None, analyst: str | None
-    ) -> Selection:
+    def selection(self, known: Iterable[str], visible: frozenset[str] | None, analyst: str | None) -> Selection:
         """What is wanted of what may be seen.
 
         Args:
@@ -252,9 +233,7 @@ def ledger_page(request: Request, user: Asking, state: State) -> Response:
 
 
 @router.get("/ledger/export")
-def export(
-    request: Request, user: Asking, state: State, form: Literal["csv", "json"] = "csv"
-) -> Response:
+def export(request: Request, user: Asking, state: State, form: Literal["csv", "json"] = "csv") -> Response:
     """What the filters let through, as a file."""
     filters = Filters.of(request.query_params)
 
@@ -266,10 +245,7 @@ def export(
     name = f"noisycount-ledger-{datetime.now(UTC):%Y-%m-%d}.{form}"
     if form == "csv":
         return download(releases_sheet(releases), "text/csv", name)
-    told = [
-        {"dataset": told_name(each.entry.request.dataset), **release_object(each)}
-        for each in releases
-    ]
+    told = [{"dataset": told_name(each.entry.request.dataset), **release_object(each)} for each in releases]
     return download(dumps(told, indent=2, ensure_ascii=False), "application/json", name)
 
 
@@ -291,9 +267,7 @@ def report_page(request: Request, user: Owner, state: State) -> Response:
 
 
 @router.get("/report/file")
-def report_file(
-    _: Owner, state: State, form: Literal["html", "csv", "md", "json", "registry"] = "html"
-) -> Response:
+def report_file(_: Owner, state: State, form: Literal["html", "csv", "md", "json", "registry"] = "html") -> Response:
     """The report as a file."""
     report = report_on(state.ledger, state.configuration)
     text = written_report(report, state.configuration, form)

@@ -12,8 +12,6 @@ from noisycount.service.keys import User
 from noisycount.service.pages.layout import page, redirect
 from noisycount.service.sessions import FORM, SESSION, cookie_of, drop_cookie, set_cookie
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 _WRONG = "The key opens nothing: it was mistyped, has expired, or was revoked."
 _AGAIN = "The form was too old, or not from here: give your key again."

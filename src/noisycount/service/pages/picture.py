@@ -8,8 +8,6 @@ from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.tasks.plan import Plan
 from noisycount.tasks.plan_display import Dots, preview_heading
 
-__all__ = ["bar_picture", "dots_picture"]
-
 _WIDTH, _SIDE, _TOP, _BOTTOM = 440.0, 14.0, 8.0, 26.0
 _COLUMNS, _MARKS = 31, 4
 _LARGEST = 7.0  # radius of a dot
@@ -37,9 +35,7 @@ def dots_picture(plan: Plan) -> Markup:
     band = Markup('<rect class="band" x="{}" y="0" width="{}" height="{}"/>').format(
         _digits(left), _digits(right - left), _digits(floor)
     )
-    centre = Markup('<path class="dash" d="M{} 0V{}"/>').format(
-        _digits(across(plan.centre)), _digits(floor)
-    )
+    centre = Markup('<path class="dash" d="M{} 0V{}"/>').format(_digits(across(plan.centre)), _digits(floor))
     axis = Markup('<path class="axis" d="M0 {}H{}"/>').format(_digits(floor), _digits(_WIDTH))
     marks = [
         Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(
@@ -47,23 +43,18 @@ def dots_picture(plan: Plan) -> Markup:
         )
         for value in _marks(plan.centre, reach)
     ]
-    said = (
-        f"{preview_heading(plan)}; {percent(plan.confidence)} lie within {plus_minus(plan.width)}"
-    )
+    said = f"{preview_heading(plan)}; {percent(plan.confidence)} lie within {plus_minus(plan.width)}"
     return _drawn(floor + _BOTTOM, said, [band, centre, *circles, axis, *marks])
 
 
 def _drawn(height: float, said: str, parts: Sequence[Markup]) -> Markup:
-    return Markup(
-        '<svg class="chart" role="img" aria-label="{}" viewBox="0 0 {} {}">{}</svg>'
-    ).format(said, _digits(_WIDTH), _digits(height), Markup("").join(parts))
+    return Markup('<svg class="chart" role="img" aria-label="{}" viewBox="0 0 {} {}">{}</svg>').format(
+        said, _digits(_WIDTH), _digits(height), Markup("").join(parts)
+    )
 
 
 def bar_picture(
-    answer: float,
-    error: float,
-    ends: tuple[float, float],
-    refined: tuple[float, float, float] | None = None,
+    answer: float, error: float, ends: tuple[float, float], refined: tuple[float, float, float] | None = None
 ) -> Markup:
     """A bar from 0 to an answer with the line of its interval, for a cell of a table.
 
@@ -96,8 +87,7 @@ def bar_picture(
         ]
     kind, height = ("spark", 24) if refined is None else ("spark tall", 34)
     return Markup(
-        '<svg class="chart {}" viewBox="0 0 {} {}" preserveAspectRatio="none"'
-        ' aria-hidden="true">{}</svg>'
+        '<svg class="chart {}" viewBox="0 0 {} {}" preserveAspectRatio="none" aria-hidden="true">{}</svg>'
     ).format(kind, _digits(_SCALE), height, Markup("").join(parts))
 
 

@@ -29,8 +29,6 @@ from noisycount.tasks.show import View, budget_words
 from noisycount.tasks.table.display import level_rows, preview_facts, shown_rows, table_head
 from noisycount.validation import exact_text, is_in_range
 
-__all__ = ["Offer", "Preview", "RehearsedPanel"]
-
 
 @frozen
 class Offer:
@@ -174,9 +172,7 @@ class Preview:
         if self.more is None:
             return f"{self.price} would be charged."
         such = "question" if self.more == 1 else "questions"
-        return (
-            f"{self.price} would be charged: what is left pays for {signed(self.more)} such {such}."
-        )
+        return f"{self.price} would be charged: what is left pays for {signed(self.more)} such {such}."
 
     @property
     def button(self) -> str:

@@ -26,8 +26,6 @@ from noisycount.tasks.explore.quantity import QUANTITIES
 from noisycount.tasks.explore.sliders import Sliders, deltas, is_affordable
 from noisycount.tasks.risk.risk import Adversary, float_above
 
-__all__ = ["DELTA", "FLOOR", "ErrorCurves", "PosteriorView", "PrivacyCurves", "WorthCurves"]
-
 DELTA = 1e-6  # the δ of noise that has no ε without one
 _EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
@@ -70,9 +68,7 @@ class ErrorCurves:
             own,
             epsilons,
             answer=tuple(_error(counted, noises[one], "answer") for one in epsilons),
-            refined=tuple(_error(counted, noises[one], "mean") for one in epsilons)
-            if affords
-            else None,
+            refined=tuple(_error(counted, noises[one], "mean") for one in epsilons) if affords else None,
             guess=_error(counted, _NOTHING, "mean"),
         )
 
@@ -199,19 +195,12 @@ class PrivacyCurves:
     def of(cls, sliders: Sliders) -> Self:
         """What each adversary can learn."""
         setting, reach = sliders.setting, _reach(sliders)
-        shown = [
-            each for each in setting.adversaries() if is_affordable(sliders, each, _MOST_VARIANCE)
-        ]
+        shown = [each for each in setting.adversaries() if is_affordable(sliders, each, _MOST_VARIANCE)]
         curves = [_curve(setting.mechanism, each, reach) for each in shown]
         end = max(epsilons[-1] for epsilons, _ in curves)
         asked = _round_below(_ASKED * end)
         told = [deltas(setting.mechanism, each.population, (asked,))[0] for each in shown]
-        return cls(
-            sliders,
-            asked,
-            _BEYOND * end,
-            tuple(map(AdversaryDelta, shown, *zip(*curves, strict=True), told)),
-        )
+        return cls(sliders, asked, _BEYOND * end, tuple(map(AdversaryDelta, shown, *zip(*curves, strict=True), told)))
 
     @property
     def is_whole(self) -> bool:
@@ -219,9 +208,7 @@ class PrivacyCurves:
         return len(self.leaks) == len(list(self.sliders.setting.adversaries()))
 
 
-def _curve(
-    mechanism: Mechanism, adversary: Adversary, end: float
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _curve(mechanism: Mechanism, adversary: Adversary, end: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """A curve from 0 on: first where it leaves the picture, then points that are denser there."""
     known = adversary.population
 

@@ -8,8 +8,6 @@ from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.validation import exact_text, written
 
-__all__ = ["EPSILON", "QUANTITIES", "Quantity"]
-
 _LONGEST = 20
 _SIGNED = re.compile(r"(-?)(.+)")
 _LEADING = ("1", "1.5", "2", "3", "5", "7")
@@ -68,17 +66,13 @@ class Quantity:
 
     def _refusal(self, got: str) -> NoisyCountError:
         kind = "a whole number" if self.is_whole else "a number"
-        return NoisyCountError(
-            f"{self.name} must be {kind} from {self.range}, got {got}: choose one in that range"
-        )
+        return NoisyCountError(f"{self.name} must be {kind} from {self.range}, got {got}: choose one in that range")
 
 
 def _decades(low: str, high: str) -> tuple[Fraction, ...]:
     """Some round numbers of each power of ten, from the least to the largest."""
     ends = Fraction(low), Fraction(high)
-    all_of_them = (
-        Fraction(Decimal(leading).scaleb(power)) for power in range(-4, 7) for leading in _LEADING
-    )
+    all_of_them = (Fraction(Decimal(leading).scaleb(power)) for power in range(-4, 7) for leading in _LEADING)
     return tuple(number for number in all_of_them if ends[0] <= number <= ends[1])
 
 
@@ -87,14 +81,7 @@ def _numbers(text: str) -> tuple[Fraction, ...]:
 
 
 def _quantity(  # noqa: PLR0913, PLR0917  (one line a quantity)
-    name: str,
-    label: str,
-    unit: str,
-    ends: str,
-    start: str,
-    stops: tuple[Fraction, ...] = (),
-    *,
-    is_whole: bool = False,
+    name: str, label: str, unit: str, ends: str, start: str, stops: tuple[Fraction, ...] = (), *, is_whole: bool = False
 ) -> Quantity:
     low, high = _numbers(ends)
     return Quantity(name, label, unit, low, high, stops, Fraction(start), is_whole)
@@ -102,9 +89,7 @@ def _quantity(  # noqa: PLR0913, PLR0917  (one line a quantity)
 
 _SHARES = _numbers("0 .01 .02 .05 .1 .2 .3 .4 .5 .6 .7 .8 .9 .95 .99 .999")
 
-_RATES = _numbers(
-    ".001 .002 .005 .01 .015 .02 .03 .05 .07 .1 .15 .2 .25 .3 .4 .5 .6 .7 .8 .9 .95 .98 .99"
-)
+_RATES = _numbers(".001 .002 .005 .01 .015 .02 .03 .05 .07 .1 .15 .2 .25 .3 .4 .5 .6 .7 .8 .9 .95 .98 .99")
 
 _DRAWN = (*_SHARES[1:-3], Fraction(1))
 _SIZES = tuple(number for number in _decades("10", "1000000") if number.denominator == 1)
@@ -117,19 +102,9 @@ _KNOWN_WORDS = "Share of the records that somebody knows"
 QUANTITIES: dict[str, Quantity] = {
     made.name: made
     for made in (
-        _quantity(
-            "size",
-            "How many records there are",
-            "records",
-            "2 1000000",
-            "1000",
-            _SIZES,
-            is_whole=True,
-        ),
+        _quantity("size", "How many records there are", "records", "2 1000000", "1000", _SIZES, is_whole=True),
         _quantity("rate", "Chance that a record counts", _SHARE, ".0001 .9999", ".1", _RATES),
-        _quantity(
-            "scale", "Scale of the noise", "records", ".3 10000", "10", _decades(".3", "10000")
-        ),
+        _quantity("scale", "Scale of the noise", "records", ".3 10000", "10", _decades(".3", "10000")),
         _quantity("sample", _DRAWN_WORDS, _SHARE, ".01 1", "1", _DRAWN),
         _quantity("known", _KNOWN_WORDS, _SHARE, "0 .999", ".5", _SHARES),
         _quantity("deviations", _FAR, "standard deviations", "-4 4", "1", _QUARTERS),

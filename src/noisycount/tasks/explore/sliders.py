@@ -21,8 +21,6 @@ from noisycount.tasks.explore.quantity import EPSILON, QUANTITIES
 from noisycount.tasks.risk.risk import Adversary, RiskScenario
 from noisycount.validation import exact_text
 
-__all__ = ["NAMES", "Sliders", "deltas", "is_affordable", "view_object"]
-
 _NOISE = "discrete-laplace"
 
 # What an address says, in this order.
@@ -76,9 +74,7 @@ class Sliders:
         """
         odd = [name for name in given if name not in {*NAMES, EPSILON.name}]
         if odd:
-            raise NoisyCountError(
-                f"an address of Explore has no {odd[0][:20]!r}: give {', '.join(NAMES)} or epsilon"
-            )
+            raise NoisyCountError(f"an address of Explore has no {odd[0][:20]!r}: give {', '.join(NAMES)} or epsilon")
         texts = {name: text for name, text in given.items() if text.strip()}
         noise = texts.pop("noise", _NOISE)
         epsilon = texts.pop(EPSILON.name, None)
@@ -91,10 +87,7 @@ class Sliders:
     @property
     def texts(self) -> dict[str, str]:
         """Each value as it is written in an address."""
-        return {
-            name: value if isinstance(value := getattr(self, name), str) else exact_text(value)
-            for name in NAMES
-        }
+        return {name: value if isinstance(value := getattr(self, name), str) else exact_text(value) for name in NAMES}
 
     @property
     def query(self) -> str:
@@ -186,9 +179,7 @@ def is_affordable(sliders: Sliders, adversary: Adversary, most: float) -> bool:
 
 
 @lru_cache(_DELTAS)
-def deltas(
-    mechanism: Mechanism, population: Population | None, epsilons: tuple[float, ...]
-) -> tuple[float, ...]:
+def deltas(mechanism: Mechanism, population: Population | None, epsilons: tuple[float, ...]) -> tuple[float, ...]:
     """δ at each ε, as `privacy_curve(mechanism, population).delta(epsilons)` gives it."""
     found: list[float] = _curve(mechanism, population).delta(epsilons).tolist()
     return tuple(found)

@@ -6,28 +6,12 @@ from decimal import Decimal
 from noisycount.charts.plot import Axis, Line, Panel, Plot
 from noisycount.charts.svg import ChartView, Mark
 from noisycount.charts.theme import BLUE, DOTS, GREEN, GUIDE, LONG, STYLES, VERMILION, Style
-from noisycount.display.numbers import (
-    approximately,
-    at_most,
-    odds_sentence,
-    percent,
-    signed,
-    to_one_place,
-)
+from noisycount.display.numbers import approximately, at_most, odds_sentence, percent, signed, to_one_place
 from noisycount.errors import NoisyCountError
-from noisycount.tasks.explore.charts import (
-    DELTA,
-    FLOOR,
-    ErrorCurves,
-    PosteriorView,
-    PrivacyCurves,
-    WorthCurves,
-)
+from noisycount.tasks.explore.charts import DELTA, FLOOR, ErrorCurves, PosteriorView, PrivacyCurves, WorthCurves
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.risk.risk import Adversary
 from noisycount.validation import exact_text
-
-__all__ = ["VIEWS", "view"]
 
 
 def records(number: float) -> str:
@@ -75,16 +59,11 @@ def errors_sentence(errors: ErrorCurves) -> str:
 
 def leaks_sentence(leaks: PrivacyCurves) -> str:
     """What adversaries can learn."""
-    told = ", ".join(
-        f"{at_most(leak.asked)} for one who {adversary_name(leak.adversary)}"
-        for leak in leaks.leaks
-    )
+    told = ", ".join(f"{at_most(leak.asked)} for one who {adversary_name(leak.adversary)}" for leak in leaks.leaks)
     own = leaks.sliders.epsilon
     promised = ""
     if own is not None:
-        promised = (
-            f"; at ε = {approximately(own)}, that of this noise, it is 0: {odds_sentence(own)}"
-        )
+        promised = f"; at ε = {approximately(own)}, that of this noise, it is 0: {odds_sentence(own)}"
     return (
         "δ is the chance, at worst, that the answer gives one person away; otherwise it shifts the "
         f"odds by at most e^ε. At ε = {leaks.epsilon:.3g} it is {told}{promised}."
@@ -139,9 +118,7 @@ def view(name: str, sliders: Sliders) -> ChartView:
     """One chart."""
     if name not in VIEWS:
         *others, last = VIEWS
-        raise NoisyCountError(
-            f"chart must be {', '.join(others)} or {last}, got {name[:20]!r}: choose one"
-        )
+        raise NoisyCountError(f"chart must be {', '.join(others)} or {last}, got {name[:20]!r}: choose one")
     return VIEWS[name](sliders)
 
 
@@ -155,10 +132,7 @@ def _posterior(sliders: Sliders) -> ChartView:
         ("what the answer alone says", Style(VERMILION, DOTS), curves.noisy),
         ("after, from both together", Style(GREEN), curves.posterior),
     )
-    lines = [
-        Line(name, style, counts, tuple(float(law[place]) for place in shown))
-        for name, style, law in laws
-    ]
+    lines = [Line(name, style, counts, tuple(float(law[place]) for place in shown)) for name, style, law in laws]
     low, high = curves.low, curves.high
     return ChartView(
         _plot(
@@ -168,9 +142,7 @@ def _posterior(sliders: Sliders) -> ChartView:
             lines,
         ),
         told_sentence(told),
-        marks=(
-            Mark(float(sliders.answer), f"the answer, {signed(sliders.answer)}", is_dashed=True),
-        )
+        marks=(Mark(float(sliders.answer), f"the answer, {signed(sliders.answer)}", is_dashed=True),)
         if counts[0] <= sliders.answer <= counts[-1]
         else (),
         band=(low - 0.5, high + 0.5),
@@ -231,12 +203,7 @@ def _utility(sliders: Sliders) -> ChartView:
     """What does the noise cost, and what does it hide?"""
     worth = WorthCurves.of(sliders)
     lines = [
-        Line(
-            adversary_name(guess.adversary),
-            STYLES[guess.adversary.name],
-            worth.errors,
-            guess.shares,
-        )
+        Line(adversary_name(guess.adversary), STYLES[guess.adversary.name], worth.errors, guess.shares)
         for guess in worth.guesses
     ]
     return ChartView(

@@ -7,11 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from noisycount.display.texts import ALL_KEYS, told_name
-from noisycount.engines.duckdb.public import (
-    NoisyMeasurement,
-    measured_places,
-    measurements,
-)
+from noisycount.engines.duckdb.public import NoisyMeasurement, measured_places, measurements
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -19,8 +15,6 @@ from noisycount.model.tables.levels import TOTAL
 from noisycount.query.schema import close_names
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
 from noisycount.tasks.refine.query import RefineQuery
-
-__all__ = ["census_table"]
 
 _SIZES = {"cenrace": 63, "hispanic": 2, "votingage": 2, "hhgq": 8, "hhinstlevels": 3, "sex": 2}
 _DETAILED = ("hhgq", "votingage", "hispanic", "cenrace")
@@ -43,9 +37,7 @@ class _Query:
 def census_table(asked: RefineQuery, path: Path) -> PublishedTable:
     """One query of one place, with the queries that are sums of it."""
     if asked.noises:
-        raise NoisyCountError(
-            f"{asked.place} says the variance of its noise: leave --epsilon, --noise, --scale out"
-        )
+        raise NoisyCountError(f"{asked.place} says the variance of its noise: leave --epsilon, --noise, --scale out")
     geocode = _geocode(asked, path)
     found = _distinct(measurements(path, geocode), geocode)
     if not found:
@@ -76,9 +68,7 @@ def _distinct(measured: Sequence[NoisyMeasurement], geocode: str) -> list[_Query
     names = [each.query for each in measured]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise NoisyCountError(
-            f"--geocode {geocode!r} has the query {twice!r} twice: keep the rows of one level"
-        )
+        raise NoisyCountError(f"--geocode {geocode!r} has the query {twice!r} twice: keep the rows of one level")
     return [_Query(_differing(each), each) for each in measured]
 
 
@@ -143,10 +133,7 @@ def _table(queries: Sequence[_Query], names: tuple[str, ...], subject: str) -> P
         levels=tuple(levels),
         below=np.full(answers.size, np.nan),
         columns={
-            **{
-                name: [None if key[at] == ALL_KEYS else key[at] for key in keys]
-                for at, name in enumerate(names)
-            },
+            **{name: [None if key[at] == ALL_KEYS else key[at] for key in keys] for at, name in enumerate(names)},
             "query": named,
             "answer": answers.tolist(),
         },
@@ -160,11 +147,7 @@ def _places(own: Sequence[str], names: Sequence[str]) -> tuple[int, ...]:
 
 def _keys(query: _Query, kept: Sequence[int], width: int) -> list[tuple[str, ...]]:
     """The keys of the cells of a query: numbers from 1, in the order of its list."""
-    sizes = (
-        [_SIZES[name] for name in query.names]
-        if len(query.names) > 1
-        else [len(query.measured.values)]
-    )
+    sizes = [_SIZES[name] for name in query.names] if len(query.names) > 1 else [len(query.measured.values)]
     codes = np.indices(sizes).reshape(len(sizes), -1).T + 1
     found = []
     for code in codes.tolist():

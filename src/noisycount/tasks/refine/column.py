@@ -23,15 +23,6 @@ from noisycount.tasks.refine.estimate import continuous_words
 from noisycount.tasks.refine.table import check_out
 from noisycount.validation import LARGEST_WHOLE
 
-__all__ = [
-    "AnswersFile",
-    "RefinedColumn",
-    "RowLaws",
-    "column_object",
-    "column_text",
-    "refined_column",
-]
-
 
 @frozen
 class AnswersFile:
@@ -121,9 +112,7 @@ def row_groups(
         yield assumed.population, given & (sizes == size) & (rates == rate)
 
 
-def _sizes(
-    table: PublicTable, column: str | None, size: int | None, given: NDArray[np.bool_]
-) -> Reals:
+def _sizes(table: PublicTable, column: str | None, size: int | None, given: NDArray[np.bool_]) -> Reals:
     """The size of each row."""
     if column is None:
         return np.full(given.shape, float(size or 0))
@@ -146,9 +135,7 @@ _WHOLE = ("median", "low", "high")
 _BLOCK, _MOST_BLOCKS = 1000, 25
 
 
-def refined_column(
-    asked: AnswersFile, laws: RowLaws, noise: AdditiveNoise, level: float, done: Done
-) -> RefinedColumn:
+def refined_column(asked: AnswersFile, laws: RowLaws, noise: AdditiveNoise, level: float, done: Done) -> RefinedColumn:
     """A table of answers, with `mean`, `median`, `low`, `high` and `surprise` added.
 
     Args:
@@ -197,11 +184,7 @@ def _share_of(done: Done, before: int, number: int, whole: int) -> Done:
 
 
 def _check_answers(
-    table: PublicTable,
-    column: str,
-    answers: Reals,
-    population: Population,
-    noise: AdditiveNoise,
+    table: PublicTable, column: str, answers: Reals, population: Population, noise: AdditiveNoise
 ) -> None:
     """The refusal of the first answer that the noise cannot give."""
     impossible = _impossible(answers, population, noise)
@@ -246,9 +229,7 @@ def _impossible(answers: Reals, population: Population, noise: AdditiveNoise) ->
     return None
 
 
-def _quantiles(
-    answers: Reals, population: Population, noise: AdditiveNoise, level: float, done: Done
-) -> Reals:
+def _quantiles(answers: Reals, population: Population, noise: AdditiveNoise, level: float, done: Done) -> Reals:
     """The median, the low and the high end of each answer's posterior, shape (3, answers)."""
     tail = (1 - level) / 2
     different, places = np.unique(answers, return_inverse=True)

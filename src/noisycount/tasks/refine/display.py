@@ -13,8 +13,6 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.tasks.refine.published import PublishedTable
 from noisycount.tasks.refine.refined import SELECTED, RefinedTable, Spread
 
-__all__ = ["print_refined", "prior_object", "prior_words", "told_sensitivity"]
-
 _MOST_CELLS = 5000  # of a larger table it takes too long to solve it twice more
 
 
@@ -57,9 +55,7 @@ def shown_rows(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, lis
         "mean": _known([signed(told.mean[at], 1) for at in places], known),
         "median": _known([signed(told.median[at]) for at in places], known),
     }
-    ends = _ranges(
-        [signed(told.low[at]) for at in places], [signed(told.high[at]) for at in places]
-    )
+    ends = _ranges([signed(told.low[at]) for at in places], [signed(told.high[at]) for at in places])
     columns[percent(refined.level)] = _known(ends, known)
     return _beside_keys(table, places, columns)
 
@@ -80,9 +76,7 @@ def shown_spreads(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, 
     return _beside_keys(refined.published, places, columns)
 
 
-def _beside_keys(
-    table: PublishedTable, places: Sequence[int], columns: dict[str, Texts]
-) -> tuple[Texts, list[Texts]]:
+def _beside_keys(table: PublishedTable, places: Sequence[int], columns: dict[str, Texts]) -> tuple[Texts, list[Texts]]:
     """Columns of numbers to the right of the keys of their rows."""
     numbers = zip(*map(_padded, columns.values()), strict=True)
     rows = [[*table.keys[at], *own] for at, own in zip(places, numbers, strict=True)]
@@ -104,10 +98,7 @@ def _known(texts: Texts, known: Sequence[bool]) -> Texts:
 
 def _spread(told: Spread, places: Sequence[int], shown: Callable[[float], str]) -> Texts:
     """An estimate of each cell with its interval."""
-    middle, low, high = (
-        _padded([shown(values[at]) for at in places])
-        for values in (told.middle, told.low, told.high)
-    )
+    middle, low, high = (_padded([shown(values[at]) for at in places]) for values in (told.middle, told.low, told.high))
     ends = _ranges(low, high)
     return [f"{one} ({end.strip()})" for one, end in zip(middle, ends, strict=True)]
 
@@ -127,9 +118,7 @@ _ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
 _LEVELS = 4  # more are told by their number
 
 
-def print_refined(
-    refined: RefinedTable, total: int | None, out: Path | None, plot: Path | None
-) -> None:
+def print_refined(refined: RefinedTable, total: int | None, out: Path | None, plot: Path | None) -> None:
     """A refined table on standard output.
 
     Args:

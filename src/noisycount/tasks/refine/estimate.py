@@ -18,16 +18,6 @@ from noisycount.model.sampling.scales import as_written
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.validation import exact_text, optional_text
 
-__all__ = [
-    "Refinement",
-    "assumed_members",
-    "check_whole",
-    "continuous_words",
-    "refined",
-    "refinement_facts",
-    "refinement_object",
-]
-
 LEVEL = 0.95
 _DISCRETE = "discrete "
 
@@ -220,10 +210,7 @@ def refinement_facts(refinement: Refinement) -> Facts:
         ),
         (
             "deviation",
-            (
-                f"{signed(refinement.deviation, 1)}, against "
-                f"{signed(refinement.answer_deviation, 1)} of {raw}"
-            ),
+            (f"{signed(refinement.deviation, 1)}, against {signed(refinement.answer_deviation, 1)} of {raw}"),
         ),
     ]
     odd = warning(refinement)

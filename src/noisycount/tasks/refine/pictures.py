@@ -9,13 +9,7 @@ import numpy as np
 
 from noisycount.charts.bars import RefinementCurves
 from noisycount.charts.drawing import save, save_file
-from noisycount.charts.refined_table import (
-    RefinedDot,
-    RefinedDots,
-    RefinedSums,
-    answer_error,
-    refined_chart,
-)
+from noisycount.charts.refined_table import RefinedDot, RefinedDots, RefinedSums, answer_error, refined_chart
 from noisycount.charts.refinement import refinement_chart
 from noisycount.display.output import draft, writing
 from noisycount.display.texts import ALL_KEYS
@@ -24,8 +18,6 @@ from noisycount.frozen import frozen
 from noisycount.tasks.refine.estimate import Refinement
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
 from noisycount.tasks.refine.refined import RefinedTable
-
-__all__ = ["Caption", "save_picture", "save_plot", "save_refined_table_plot"]
 
 
 @frozen
@@ -46,17 +38,12 @@ class Caption:
 def save_picture(refinement: Refinement, caption: Caption, folder: Path, stem: str) -> list[Path]:
     """The picture of a refinement as SVG and PNG: the two files."""
     chart = refinement_chart(
-        RefinementCurves.of(refinement.told, refinement.level),
-        caption.title,
-        caption.subtitle,
-        caption.unit,
+        RefinementCurves.of(refinement.told, refinement.level), caption.title, caption.subtitle, caption.unit
     )
     try:
         return save(chart, folder, stem)
     except OSError as error:
-        raise NoisyCountError(
-            f"folder {str(folder)!r} cannot be written ({error.strerror}): name another"
-        ) from None
+        raise NoisyCountError(f"folder {str(folder)!r} cannot be written ({error.strerror}): name another") from None
 
 
 def save_plot(refinement: Refinement, file: Path) -> None:
@@ -66,9 +53,7 @@ def save_plot(refinement: Refinement, file: Path) -> None:
     averaged = f"; the answer is the {kind} of {answers}" if answers > 1 else ""
     subtitle = f"{size:,} records{averaged}"
     chart = refinement_chart(
-        RefinementCurves.of(refinement.told, refinement.level, refinement.answer),
-        "What is the true count?",
-        subtitle,
+        RefinementCurves.of(refinement.told, refinement.level, refinement.answer), "What is the true count?", subtitle
     )
     with writing(file):
         save_file(chart, file)
@@ -117,9 +102,6 @@ def _label(table: PublishedTable, level: PublishedLevel, row: int) -> str:
     keys = table.keys[row]
     if level.of_cell is not None or level is table.cells:
         return ", ".join(keys)
-    kept = [
-        at in level.columns or not (table.is_hierarchy or key == ALL_KEYS)
-        for at, key in enumerate(keys)
-    ]
+    kept = [at in level.columns or not (table.is_hierarchy or key == ALL_KEYS) for at, key in enumerate(keys)]
     told = [key for key, is_kept in zip(keys, kept, strict=True) if is_kept]
     return ", ".join(told) or level.name

@@ -17,19 +17,6 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.tables.levels import OTHER, RANGES, TOTAL
 from noisycount.model.tables.tree import Tree
 
-__all__ = [
-    "GroupedRows",
-    "Nested",
-    "PlacedLevel",
-    "PublishedLevel",
-    "PublishedTable",
-    "Rows",
-    "grouped_by_empty",
-    "grouped_by_name",
-    "nested",
-    "written_columns",
-]
-
 Rows = NDArray[np.int64]
 Key = int | float | str | bool | None
 
@@ -138,11 +125,7 @@ class GroupedRows:
 
 
 def grouped_by_name(
-    keys: Sequence[Sequence[Key]],
-    levels: Sequence[str],
-    columns: Sequence[str],
-    *,
-    is_hidden: bool = False,
+    keys: Sequence[Sequence[Key]], levels: Sequence[str], columns: Sequence[str], *, is_hidden: bool = False
 ) -> GroupedRows:
     """Rows by the names of their levels, as `count --by` writes them.
 
@@ -204,9 +187,7 @@ def grouped_by_empty(
         kept = tuple(place for place, key in enumerate(cells) if key is not None)
         found.setdefault(kept, []).append(row)
     if not next(iter(found.values())):
-        raise NoisyCountError(
-            f"no row has a key in each of {', '.join(names)}: name columns that every cell has"
-        )
+        raise NoisyCountError(f"no row has a key in each of {', '.join(names)}: name columns that every cell has")
     levels = [
         (",".join(names[at] for at in kept) or TOTAL, np.array(rows, dtype=np.int64), kept)
         for kept, rows in found.items()
@@ -215,9 +196,7 @@ def grouped_by_empty(
     texts: list[tuple[str, ...]] = [()] * len(keys)
     for _, rows, kept in levels:
         below = [] if is_hidden and not kept else listed
-        for row, text in zip(
-            rows.tolist(), _sums([keys[at] for at in rows], below, kept), strict=True
-        ):
+        for row, text in zip(rows.tolist(), _sums([keys[at] for at in rows], below, kept), strict=True):
             texts[row] = text
     return GroupedRows(texts, levels)
 
@@ -238,14 +217,10 @@ def _differing(keys: Sequence[Sequence[Key]]) -> tuple[int, ...]:
     return tuple(at for at in range(len(keys[0])) if any(row[at] is not None for row in keys))
 
 
-def _sums(
-    sums: Sequence[Sequence[Key]], cells: Sequence[Sequence[Key]], kept: Sequence[int]
-) -> list[tuple[str, ...]]:
+def _sums(sums: Sequence[Sequence[Key]], cells: Sequence[Sequence[Key]], kept: Sequence[int]) -> list[tuple[str, ...]]:
     """What people read for the keys of each sum of a level; of no listed cell "all"."""
     over = [at for at in range(len(sums[0])) if at not in kept]
-    found = summed_texts(
-        (tuple(cell[at] for at in kept), [cell[at] for at in over]) for cell in cells
-    )
+    found = summed_texts((tuple(cell[at] for at in kept), [cell[at] for at in over]) for cell in cells)
     told = []
     for own in sums:
         texts = found.get(tuple(own[at] for at in kept), (ALL_KEYS,) * len(over))
@@ -299,16 +274,11 @@ def nested(table: PublishedTable) -> Nested:
     if table.is_hierarchy:
         return _of_columns(table, chain, left_out)
     tree, first = tree_of([_tree_level(table, level) for level in chain])
-    placed = (
-        PlacedLevel(level, depth, np.arange(len(level.rows)))
-        for depth, level in enumerate(chain, start=first)
-    )
+    placed = (PlacedLevel(level, depth, np.arange(len(level.rows))) for depth, level in enumerate(chain, start=first))
     return Nested(tree, tuple(placed), left_out)
 
 
-def _of_columns(
-    table: PublishedTable, chain: Sequence[PublishedLevel], left_out: tuple[str, ...]
-) -> Nested:
+def _of_columns(table: PublishedTable, chain: Sequence[PublishedLevel], left_out: tuple[str, ...]) -> Nested:
     """The tree with a level for each column."""
     order = list(dict.fromkeys(at for level in chain for at in level.columns))
     keys = {table.names[at]: [table.keys[row][at] for row in table.cells.rows] for at in order}

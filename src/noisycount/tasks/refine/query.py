@@ -7,8 +7,6 @@ from pathlib import Path
 from noisycount.frozen import frozen
 from noisycount.model.noises.additive import AdditiveNoise
 
-__all__ = ["RefineQuery"]
-
 
 @frozen
 class RefineQuery:

@@ -34,8 +34,6 @@ from noisycount.tasks.refine.query import RefineQuery
 from noisycount.tasks.refine.stored import NO_SUMS, stored_table
 from noisycount.tasks.refine.wikimedia import is_wikimedia, wikimedia_table
 
-__all__ = ["OpenedTable", "opened_table"]
-
 _COLUMNS = ("level", "answer", "error", "error_of_all", "mechanism", "scale")
 _HIDDEN, _SHARED = "threshold", "groups_per_unit"
 
@@ -89,16 +87,13 @@ class OwnNoise:
 def own_json(asked: RefineQuery, path: Path) -> PublishedTable:
     """The table of a file that `noisycount count --by --output FILE.json` wrote."""
     if asked.noises:
-        raise NoisyCountError(
-            f"{asked.place} says its noise itself: leave --epsilon, --noise and --scale out"
-        )
+        raise NoisyCountError(f"{asked.place} says its noise itself: leave --epsilon, --noise and --scale out")
     told = _object(path)
     try:
         return _table(told, path)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise SourceError(
-            f"{str(path)!r} is no table of noisycount: give what `count --by --output` wrote, or a "
-            "CSV or Parquet file"
+            f"{str(path)!r} is no table of noisycount: give what `count --by --output` wrote, or a CSV or Parquet file"
         ) from None
 
 
@@ -175,27 +170,19 @@ def rows_table(asked: RefineQuery, table: PublicTable) -> PublishedTable:
 def _check_own(asked: RefineQuery, column: str) -> None:
     """The refusal of another noise, or another column, than the file tells of."""
     if asked.noises:
-        raise NoisyCountError(
-            f"{asked.place} says its noise itself: leave --epsilon, --noise and --scale out"
-        )
+        raise NoisyCountError(f"{asked.place} says its noise itself: leave --epsilon, --noise and --scale out")
     if column != _ANSWER:
         raise NoisyCountError(
-            f"--column {column!r}: the noise in {asked.place} is that of its column 'answer': "
-            "leave --column out"
+            f"--column {column!r}: the noise in {asked.place} is that of its column 'answer': leave --column out"
         )
 
 
-def _check_whole(
-    table: PublicTable, column: str, answers: Reals, level: PublishedLevel, noise: AdditiveNoise
-) -> None:
+def _check_whole(table: PublicTable, column: str, answers: Reals, level: PublishedLevel, noise: AdditiveNoise) -> None:
     """The refusal of a fraction under noise of whole numbers, with its row."""
     broken = level.rows[answers[level.rows] % 1 > 0]
     if noise.is_discrete and broken.size:
         raise table.refusal(
-            column,
-            int(broken[0]),
-            f"a whole number, as its noise is {noise.name}",
-            f"mend it{continuous_words(noise)}",
+            column, int(broken[0]), f"a whole number, as its noise is {noise.name}", f"mend it{continuous_words(noise)}"
         )
 
 
@@ -204,9 +191,7 @@ def _columns_rows_file(asked: RefineQuery, columns: Sequence[str]) -> tuple[list
     if asked.by:
         for name in asked.by:
             if name not in columns:
-                raise NoisyCountError(
-                    f"{asked.place} has no column {name!r}: use {close_names(name, columns)}"
-                )
+                raise NoisyCountError(f"{asked.place} has no column {name!r}: use {close_names(name, columns)}")
         return list(asked.by), asked.column or _ANSWER
     if all(name in columns for name in _OWN) and columns.index("level"):
         return list(columns[: columns.index("level")]), _ANSWER
@@ -217,12 +202,7 @@ def _columns_rows_file(asked: RefineQuery, columns: Sequence[str]) -> tuple[list
 
 
 def _grouped(
-    table: PublicTable,
-    keys: Sequence[tuple[str | None, ...]],
-    names: Sequence[str],
-    *,
-    is_own: bool,
-    is_hidden: bool,
+    table: PublicTable, keys: Sequence[tuple[str | None, ...]], names: Sequence[str], *, is_own: bool, is_hidden: bool
 ) -> GroupedRows:
     """The rows by their levels."""
     if not keys:
@@ -278,7 +258,5 @@ def opened_table(asked: RefineQuery, configuration: Config, opened: ExitStack) -
 def _stored(asked: RefineQuery, configuration: Config) -> PublishedTable:
     """The table of the ledger, which tells its noise."""
     if asked.noises:
-        raise NoisyCountError(
-            f"{asked.place}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
-        )
+        raise NoisyCountError(f"{asked.place}: the ledger knows the noise: leave --epsilon, --noise and --scale out")
     return stored_table(asked.key or "", asked.source, configuration)

@@ -23,25 +23,8 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.tables.splits import Splits
-from noisycount.tasks.refine.published import (
-    Nested,
-    PlacedLevel,
-    PublishedTable,
-    Rows,
-    nested,
-)
+from noisycount.tasks.refine.published import Nested, PlacedLevel, PublishedTable, Rows, nested
 from noisycount.tasks.refine.query import RefineQuery
-
-__all__ = [
-    "SELECTED",
-    "RefinedTable",
-    "RowEstimates",
-    "Spread",
-    "ranks",
-    "refined_table",
-    "selected_estimates",
-    "shares",
-]
 
 Counts = NDArray[np.int64]
 
@@ -154,9 +137,7 @@ def ranks(tables: Counts, level: float) -> Spread:
         order = np.sort(table)
         placed[row] = table.size - np.searchsorted(order, table, side="right") + 1
     low, high = _tails(level)
-    told = np.quantile(
-        placed, [0.5, low, high], axis=0, method="inverted_cdf", overwrite_input=True
-    )
+    told = np.quantile(placed, [0.5, low, high], axis=0, method="inverted_cdf", overwrite_input=True)
     return Spread(*told.astype(np.int64))
 
 
@@ -182,9 +163,7 @@ def selected_estimates(table: PublishedTable, level: float) -> RowEstimates:
     return estimates
 
 
-def _told(
-    answers: Reals, mechanism: Mechanism, level: float
-) -> dict[str, Reals | NDArray[np.int64]]:
+def _told(answers: Reals, mechanism: Mechanism, level: float) -> dict[str, Reals | NDArray[np.int64]]:
     """The mean and the quantiles of each law.
 
     The noise Z is at most y, as counts are not negative: with W(e) = P[Z <= e] its cumulated law,
@@ -292,9 +271,7 @@ def _answers(table: PublishedTable, level: PlacedLevel, tree: Nested) -> Any:  #
     return mixed
 
 
-def _estimates(
-    table: PublishedTable, tree: Nested, told: TablePosterior, level: float
-) -> RowEstimates:
+def _estimates(table: PublishedTable, tree: Nested, told: TablePosterior, level: float) -> RowEstimates:
     """What is told of each row whose level is in the tree."""
     estimates = RowEstimates.empty(len(table.answers))
     for placed in tree.levels:

@@ -35,18 +35,6 @@ from noisycount.tasks.backup import entry_under_key
 from noisycount.tasks.ledger import asked_words
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, written_columns
 
-__all__ = [
-    "NO_SUMS",
-    "StoredCells",
-    "StoredRows",
-    "rows_member",
-    "stored_count",
-    "stored_levels",
-    "stored_rows",
-    "stored_table",
-    "table_of_entry",
-]
-
 
 def stored_entry(key: str, source: str | None, configuration: Config) -> Entry:
     """The debit under a key of the ledger, or under the one key that begins so.
@@ -59,8 +47,7 @@ def stored_entry(key: str, source: str | None, configuration: Config) -> Entry:
     entry = entry_under_key(key, configuration, "--key")
     if source is not None and configuration.dataset(source).account != entry.request.dataset:
         raise NoisyCountError(
-            f"--key {key!r}: that is an answer about {told_name(entry.request.dataset)}: "
-            f"leave {source!r} out"
+            f"--key {key!r}: that is an answer about {told_name(entry.request.dataset)}: leave {source!r} out"
         )
     return entry
 
@@ -76,8 +63,7 @@ def stored_count(key: str, source: str | None, configuration: Config) -> StoredC
     entry = stored_entry(key, source, configuration)
     if asks_for_table(entry):
         raise NoisyCountError(
-            f"--key {key!r}: that is a table, whose counts it knows: leave --size, --rate and "
-            "--strata out"
+            f"--key {key!r}: that is a table, whose counts it knows: leave --size, --rate and --strata out"
         )
     found = StoredCount.of(entry)
     if found is None:
@@ -109,9 +95,7 @@ class StoredCells:
             return cls(TableLabels(("question",), (questions,)), codes)
         parts = [_part(item) for text in asked["by"] for item in items(text)]
         values, codes = _coded(asked["keys"], answer.keys or (), len(parts))
-        labels = tuple(
-            tuple(map(part.label, keys)) for part, keys in zip(parts, values, strict=True)
-        )
+        labels = tuple(tuple(map(part.label, keys)) for part, keys in zip(parts, values, strict=True))
         names = tuple(part.column.name for part in parts)
         return cls(TableLabels(names, labels, codes, is_hidden=asked["keys"] is None), codes)
 
@@ -137,17 +121,13 @@ def _part(item: Item) -> Part:
     return Edges(Column(item.column, Kind.REAL), edges)
 
 
-def _coded(
-    written: dict[str, Any] | None, found: Sequence[Sequence[Any]], parts: int
-) -> tuple[list[list[Any]], Codes]:
+def _coded(written: dict[str, Any] | None, found: Sequence[Sequence[Any]], parts: int) -> tuple[list[list[Any]], Codes]:
     """The values of each part, and the places of each cell's keys among them."""
     if written is None:
         columns = [[row[part] for row in found] for part in range(parts)]
         values = [list({json.dumps(key): key for key in column}.values()) for column in columns]
         places = [{json.dumps(key): at for at, key in enumerate(keys)} for keys in values]
-        listed = [
-            [at[json.dumps(key)] for at, key in zip(places, row, strict=True)] for row in found
-        ]
+        listed = [[at[json.dumps(key)] for at, key in zip(places, row, strict=True)] for row in found]
         return values, np.array(listed, dtype=np.int32).reshape(len(found), parts)
     if "grid" in written:
         sizes = [len(keys) for keys in written["grid"]]
@@ -264,9 +244,7 @@ def table_of_entry(entry: Entry, key: str) -> PublishedTable:
     """The table of a debit."""
     asked = asked_of(entry).get("table")
     if not isinstance(asked, dict):
-        raise NoisyCountError(
-            f"--key {key!r}: that is one count: add --size N, and --rate P if it is known"
-        )
+        raise NoisyCountError(f"--key {key!r}: that is one count: add --size N, and --rate P if it is known")
     if not isinstance(entry.answer, TableAnswer):
         raise NoisyCountError(f"--key {key!r}: there is no answer yet: ask the same question again")
     words = asked_words(entry)  # refuses what no noisycount wrote
@@ -301,9 +279,7 @@ def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str)
     )
 
 
-def _levels(
-    counted: Sequence[Level], noise: str, scales: Sequence[str]
-) -> tuple[PublishedLevel, ...]:
+def _levels(counted: Sequence[Level], noise: str, scales: Sequence[str]) -> tuple[PublishedLevel, ...]:
     """Levels, each with its rows and its noise."""
     starts = accumulate((level.size for level in counted), initial=0)
     return tuple(

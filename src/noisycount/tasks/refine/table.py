@@ -21,8 +21,6 @@ from noisycount.tasks.refine.query import RefineQuery
 from noisycount.tasks.refine.readers import OpenedTable, opened_table
 from noisycount.tasks.refine.refined import RefinedTable, RowEstimates, refined_table
 
-__all__ = ["ask_table", "check_out"]
-
 
 @frozen
 class AddedColumn:
@@ -59,10 +57,7 @@ def added_names(*, has_shares: bool, has_ranks: bool) -> list[str]:
 def added_columns(told: RowEstimates) -> dict[str, AddedColumn]:
     """The columns by their names."""
     unknown = ~told.is_told
-    columns = {
-        name: AddedColumn(getattr(told, name), unknown)
-        for name in ("mean", "median", "low", "high")
-    }
+    columns = {name: AddedColumn(getattr(told, name), unknown) for name in ("mean", "median", "low", "high")}
     for name, spread in (("share", told.shares), ("rank", told.ranks)):
         if spread is not None:
             outside = np.isnan(spread.middle) if name == "share" else spread.middle == 0
@@ -145,9 +140,7 @@ def check_out(out: Path, read: Path | None, *, is_replacing: bool, is_rows: bool
     """
     _check_apart(out, read)
     if out.exists() and not is_replacing:
-        raise NoisyCountError(
-            f"--out {str(out)!r} exists already: name another file, or add --overwrite"
-        )
+        raise NoisyCountError(f"--out {str(out)!r} exists already: name another file, or add --overwrite")
     if not is_rows:
         return
     try:

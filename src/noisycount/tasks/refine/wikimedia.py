@@ -17,8 +17,6 @@ from noisycount.model.releases import PageViews, wikimedia
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, Rows
 from noisycount.tasks.refine.query import RefineQuery
 
-__all__ = ["is_wikimedia", "wikimedia_table"]
-
 _DAY = re.compile(r"(?<![0-9])([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?![0-9])")
 _COLUMNS = (0, 1, 2)
 _NEXT = "medium"
@@ -66,9 +64,7 @@ def _day(asked: RefineQuery) -> str:
         return asked.day
     found = None if asked.file is None else _DAY.search(asked.file.name)
     if found is None or asked.noises:
-        raise NoisyCountError(
-            f"{asked.place} does not say its day: give --day, or its one --noise and --scale"
-        )
+        raise NoisyCountError(f"{asked.place} does not say its day: give --day, or its one --noise and --scale")
     year, month, day = map(int, found.groups())
     return f"{year:04d}-{month:02d}-{day:02d}"
 
@@ -165,9 +161,7 @@ def _is_row(line: str) -> bool:
     """Whether a line has the code of a country second, and a count last."""
     cells = line.split("\t")
     return (
-        len(cells) - 1 in _NAMES
-        and _CODE.fullmatch(cells[1]) is not None
-        and _COUNT.fullmatch(cells[-1]) is not None
+        len(cells) - 1 in _NAMES and _CODE.fullmatch(cells[1]) is not None and _COUNT.fullmatch(cells[-1]) is not None
     )
 
 

@@ -26,13 +26,7 @@ from noisycount.tasks.ledger import (
 )
 from noisycount.tasks.refine.stored import StoredRows, rows_member
 from noisycount.tasks.report.registry import registry_objects
-from noisycount.tasks.report.report import (
-    CONFIDENCE,
-    DatasetReport,
-    Report,
-    ReportedRelease,
-    priced_for,
-)
+from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Report, ReportedRelease, priced_for
 from noisycount.tasks.report.words import (
     ANALYSTS,
     CHECKED,
@@ -48,17 +42,6 @@ from noisycount.tasks.report.words import (
     report_facts,
 )
 from noisycount.validation import exact_text, optional_text
-
-__all__ = [
-    "FORMS",
-    "MEDIA",
-    "as_inline",
-    "as_text",
-    "release_object",
-    "releases_sheet",
-    "report_fragment",
-    "written_report",
-]
 
 Rows = list[tuple[str, ...]]
 _MOST = 200  # rows of one table; JSON has all
@@ -198,13 +181,9 @@ def _facts(facts: Iterable[tuple[str, str]], kind: str = "facts") -> str:
     return f'<dl class="{kind}">\n{items}</dl>\n'
 
 
-def _table_page(
-    name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]
-) -> str:
+def _table_page(name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f'<th scope="col">{escape(each)}</th>' for each in header)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>\n" for row in rows
-    )
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>\n" for row in rows)
     above = f"<caption>{escape(caption)}</caption>\n" if caption else ""
     return (
         f'<div class="wide" role="region" aria-label="{escape(name)}" tabindex="0">\n'
@@ -238,9 +217,7 @@ def releases_sheet(releases: Iterable[ReportedRelease]) -> str:
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((_OF_DATASET[0], *_HEADER))
-    writer.writerows(
-        (as_text(told_name(each.entry.request.dataset)), *_row(each)) for each in releases
-    )
+    writer.writerows((as_text(told_name(each.entry.request.dataset)), *_row(each)) for each in releases)
     return text.getvalue()
 
 

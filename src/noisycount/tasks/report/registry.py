@@ -9,8 +9,6 @@ from noisycount.ledger.price import approximate_loss
 from noisycount.tasks.report.report import DatasetReport, Report
 from noisycount.tasks.report.words import loss_words, neighbours_words
 
-__all__ = ["registry_objects"]
-
 Object = dict[str, Any]
 _TIER = 3
 
@@ -86,9 +84,7 @@ def _entry(dataset: DatasetReport) -> Object:
 
 def _purposes(dataset: DatasetReport) -> str | None:
     """What the answers are for, as far as anybody said so."""
-    said = dict.fromkeys(
-        purpose for each in dataset.releases for purpose in each.entry.purposes if purpose
-    )
+    said = dict.fromkeys(purpose for each in dataset.releases for purpose in each.entry.purposes if purpose)
     return "; ".join(said) or None
 
 
@@ -124,8 +120,7 @@ def _loss(dataset: DatasetReport) -> Object:
         "privacy_unit": f"{unit.capitalize()}-level",
         "privacy_unit_description": f"Adjacent data sets differ by {now}{by}{more}{others}.",
         "privacy_parameters": _parameters(spent, dataset.rho_delta),
-        "privacy_parameters_description": f"All answers so far: {least}{loss_words(spent)}{of}"
-        f"{means}.{why}",
+        "privacy_parameters_description": f"All answers so far: {least}{loss_words(spent)}{of}{means}.{why}",
     }
 
 

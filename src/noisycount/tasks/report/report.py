@@ -16,13 +16,7 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import DESCRIPTION, Head, Row
 from noisycount.ledger.entries import Entry, TableAnswer, asked_of, asked_part
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.price import (
-    NeighbourRelation,
-    NoisyLevels,
-    neighbours_of_size,
-    odds_of,
-    odds_of_all,
-)
+from noisycount.ledger.price import NeighbourRelation, NoisyLevels, neighbours_of_size, odds_of, odds_of_all
 from noisycount.ledger.state import Verification, entries_of
 from noisycount.ledger.storage import require_no_row
 from noisycount.model.half_width import error_within
@@ -32,19 +26,6 @@ from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import Account, accounts_of_analysts, accounts_of_datasets, asked_words
 from noisycount.tasks.opening import existing_ledger
 from noisycount.tasks.refine.stored import StoredCells, StoredRows, stored_levels, stored_rows
-
-__all__ = [
-    "CONFIDENCE",
-    "DatasetReport",
-    "Noise",
-    "Priced",
-    "Report",
-    "ReportedRelease",
-    "priced_for",
-    "releases_of",
-    "report_of",
-    "report_on",
-]
 
 _UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError)
 
@@ -246,9 +227,7 @@ class DatasetReport:
     @property
     def otherwise(self) -> tuple[ReportedRelease, ...]:
         """The releases whose price was made for other neighbours than those of now."""
-        return tuple(
-            each for each in self.releases if each.priced.relation not in {None, self.neighbours}
-        )
+        return tuple(each for each in self.releases if each.priced.relation not in {None, self.neighbours})
 
     @property
     def replaced(self) -> Loss:
@@ -340,9 +319,7 @@ def report_of(configuration: Config, known_head: Head | None = None) -> Report:
         return report_on(ledger, configuration, known_head)
 
 
-def report_on(
-    ledger: Ledger | None, configuration: Config, known_head: Head | None = None
-) -> Report:
+def report_on(ledger: Ledger | None, configuration: Config, known_head: Head | None = None) -> Report:
     """The report on an open ledger; of a broken one on the rows before the first broken row.
 
     None: nothing was asked yet; without a known head it is compared with that of the configuration.
@@ -363,11 +340,7 @@ def _datasets(
     rows: Sequence[Row], entries: Sequence[Entry], configuration: Config, *, is_intact: bool
 ) -> list[DatasetReport]:
     """What verified rows, and the debits that they hold, tell of each data set."""
-    written = {
-        row["dataset"]: DatasetRecord.read(row["question"])
-        for row in rows
-        if row["kind"] == DESCRIPTION
-    }
+    written = {row["dataset"]: DatasetRecord.read(row["question"]) for row in rows if row["kind"] == DESCRIPTION}
     configured = {each.account: each for each in configuration.datasets.values()}
     asked: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -383,9 +356,7 @@ def _datasets(
         for account in accounts_of_datasets(configuration, entries)
     ]
     told = told_names(each.account.name for each in found)
-    return [
-        replace(each, account=replace(each.account, name=told[each.account.name])) for each in found
-    ]
+    return [replace(each, account=replace(each.account, name=told[each.account.name])) for each in found]
 
 
 def _dataset(

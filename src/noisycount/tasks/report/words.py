@@ -13,25 +13,6 @@ from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import Account, answer_words, intact_words, number_of
 from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Report, ReportedRelease
 
-__all__ = [
-    "ANALYSTS",
-    "CHECKED",
-    "HEADER",
-    "NOTES",
-    "SIGNED",
-    "TERMS",
-    "TITLE",
-    "account_cells",
-    "analyst_rows",
-    "dataset_facts",
-    "loss_words",
-    "neighbours_words",
-    "notice_kind",
-    "release_cells",
-    "report_facts",
-    "verified_words",
-]
-
 Facts = list[tuple[str, str]]
 TITLE = "Report on private counts"
 CHECKED = "checked"  # the name of what is told of the rows of the ledger
@@ -45,10 +26,7 @@ _ERROR = (
     " for anybody else."
 )
 
-_ROUNDING = (
-    "What was spent is rounded up, what is left is rounded down; the JSON form has every number"
-    " exactly."
-)
+_ROUNDING = "What was spent is rounded up, what is left is rounded down; the JSON form has every number exactly."
 
 _ASKERS = (
     "Of several who asked the first has paid; the others asked for the same answer later, free of"
@@ -226,9 +204,7 @@ def _failure_facts(dataset: DatasetReport) -> Facts:
     number = len(dataset.failures)
     if not number:
         return []
-    paid = (
-        f"{number} spend{'' if number == 1 else 's'} without an answer, {loss_words(dataset.lost)}"
-    )
+    paid = f"{number} spend{'' if number == 1 else 's'} without an answer, {loss_words(dataset.lost)}"
     return [("failed", f"{paid}: charged for ever; to ask the same again costs nothing more")]
 
 

@@ -6,29 +6,11 @@ from decimal import ROUND_CEILING, Decimal
 from math import isfinite
 from typing import Any
 
-from noisycount.display.numbers import (
-    approximately,
-    at_least,
-    at_most,
-    odds,
-    odds_sentence,
-    percent,
-    signed,
-)
+from noisycount.display.numbers import approximately, at_least, at_most, odds, odds_sentence, percent, signed
 from noisycount.model.exact import Exact
 from noisycount.tasks.refine.estimate import assumed_members
 from noisycount.tasks.risk.risk import Risk, Risks, RiskScenario
 from noisycount.validation import exact_text
-
-__all__ = [
-    "answer_words",
-    "cautions",
-    "risk_facts",
-    "risk_header",
-    "risk_rows",
-    "risks_object",
-    "shared_meanings",
-]
 
 
 def headline(risks: Risks) -> str:
@@ -85,9 +67,7 @@ def risk_rows(risks: Risks) -> list[tuple[str, ...]]:
 
 def meanings(risks: Risks) -> list[tuple[str, str]]:
     """What ε and δ promise against each adversary."""
-    return [
-        (risk.adversary.name, _meaning(risk, risks, at_most(risk.delta))) for risk in risks.risks
-    ]
+    return [(risk.adversary.name, _meaning(risk, risks, at_most(risk.delta))) for risk in risks.risks]
 
 
 def shared_meanings(risks: Risks) -> list[tuple[str, str]]:
@@ -165,10 +145,7 @@ def _error(risks: Risks) -> str:
         return "none"
     share, size = risks.standard_error, risks.setting.assumed.population.records
     scaled = "" if risks.setting.sample is None else ", scaled up from the sample"
-    return (
-        f"standard error {share * size:,.3g} records, "
-        f"{percent(Decimal(f'{share:.2e}'))} of the database{scaled}"
-    )
+    return f"standard error {share * size:,.3g} records, {percent(Decimal(f'{share:.2e}'))} of the database{scaled}"
 
 
 def _scope(risks: Risks) -> str:
@@ -184,9 +161,7 @@ def _scope(risks: Risks) -> str:
         f"below the worst case, only if {trusted} right"
     )
     independent = assumed.rate is None or not assumed.rate.deviation
-    return (
-        f"{scope}. Treat whoever may know more as the worst case." if independent else f"{scope}."
-    )
+    return f"{scope}. Treat whoever may know more as the worst case." if independent else f"{scope}."
 
 
 def _dependence(risks: Risks) -> str:

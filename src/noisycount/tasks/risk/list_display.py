@@ -11,8 +11,6 @@ from noisycount.tasks.ledger import number_of
 from noisycount.tasks.risk.lists import AnswersSoFar, ListRisks, OutsiderRisk
 from noisycount.validation import exact_text
 
-__all__ = ["tell_list"]
-
 _WORST = "worst case"
 _OUTSIDER, _PARTLY = "outsider", "partly informed"
 _LED_BY = "led by answers"
@@ -46,9 +44,7 @@ def list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
     worst = (_WORST, "all other records", at_most(risks.worst))
     if risks.outsider is None:
         of_group = risks.asked.paid.delta_replaced(risks.epsilon)
-        group = (
-            [] if of_group is None else [(_GROUP, "also that the person is in", at_most(of_group))]
-        )
+        group = [] if of_group is None else [(_GROUP, "also that the person is in", at_most(of_group))]
         return [worst, *group]
     partly = [] if risks.partly is None else _rows(_PARTLY, risks.partly, risks.held)
     return [worst, *partly, *_rows(_OUTSIDER, risks.outsider, None)]
@@ -119,9 +115,7 @@ def list_object(risks: ListRisks) -> dict[str, Any]:
             for place, price in zip(asked.places, asked.prices, strict=True)
         ],
         "tables": len(asked.tables),
-        "asked_tables": [
-            {"question": table.words, "price": loss_object(table.price)} for table in asked.tables
-        ],
+        "asked_tables": [{"question": table.words, "price": loss_object(table.price)} for table in asked.tables],
         "paid": loss_object(asked.paid.loss),
         "replaced": loss_object(asked.paid.replaced),
         "promised": {"epsilon": float(epsilon), "delta": float(delta), "odds": asked.paid.odds},

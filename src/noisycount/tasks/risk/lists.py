@@ -25,8 +25,6 @@ from noisycount.tasks.opening import debits
 from noisycount.tasks.report.report import Priced
 from noisycount.tasks.risk.risk import BackgroundKnowledge, check_known, float_above
 
-__all__ = ["AnswersSoFar", "ListRisks", "OutsiderRisk", "PaidSoFar", "answers_so_far"]
-
 
 def atoms_of_file(path: Path, size: int, number: int) -> Atoms:
     """The atoms of a CSV or Parquet file with the columns `rate`, `1`, `2` and so on.
@@ -162,8 +160,7 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
     entries = [entry for entry in debits(configuration) if entry.request.dataset == dataset.account]
     if not entries:
         raise NoisyCountError(
-            f"--ledger {name!r}: nothing was asked of it yet, and nothing is shown: ask with "
-            "`noisycount count`"
+            f"--ledger {name!r}: nothing was asked of it yet, and nothing is shown: ask with `noisycount count`"
         )
     counts = [entry for entry in entries if _is_count(entry)]
     questions = tuple(dict.fromkeys(asked_words(entry) for entry in counts))
@@ -173,11 +170,7 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
         questions,
         tuple(questions.index(asked_words(entry)) for entry in counts),
         _prices(counts),
-        tuple(
-            ChargedTable(asked_words(entry), entry.request.price)
-            for entry in entries
-            if not _is_count(entry)
-        ),
+        tuple(ChargedTable(asked_words(entry), entry.request.price) for entry in entries if not _is_count(entry)),
         PaidSoFar(
             entries[-1].spent,
             sum((Priced.of(entry).replaced for entry in entries), Loss()),
@@ -249,9 +242,7 @@ class ListRisks:
     held: int | None = None
 
     @classmethod
-    def of(
-        cls, asked: AnswersSoFar, known: BackgroundKnowledge, epsilon: Fraction | None
-    ) -> "ListRisks":
+    def of(cls, asked: AnswersSoFar, known: BackgroundKnowledge, epsilon: Fraction | None) -> "ListRisks":
         """The risks of a list at an ε, by default the price of the dearest answer."""
         told = asked.dearest if epsilon is None else epsilon
         number = float_above(told)
@@ -312,9 +303,7 @@ def _atoms(asked: AnswersSoFar, known: BackgroundKnowledge) -> Atoms | None:
     if known.atoms is None and (known.rate is None or len(asked.questions) > 1):
         return None
     if size is None:
-        raise NoisyCountError(
-            f"--ledger {asked.dataset!r}: its size is not public in noisycount.toml: give --size"
-        )
+        raise NoisyCountError(f"--ledger {asked.dataset!r}: its size is not public in noisycount.toml: give --size")
     if known.atoms is not None:
         return atoms_of_file(known.atoms, size, len(asked.questions))
     rate = known.rate

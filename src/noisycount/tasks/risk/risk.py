@@ -20,16 +20,6 @@ from noisycount.model.sampling.scales import as_written
 from noisycount.model.subsampling import Subsample
 from noisycount.readers.assumption import Assumed, Rate
 
-__all__ = [
-    "Adversary",
-    "BackgroundKnowledge",
-    "Risk",
-    "RiskScenario",
-    "Risks",
-    "check_known",
-    "float_above",
-]
-
 
 @frozen
 class BackgroundKnowledge:
@@ -57,10 +47,7 @@ def check_known(known: int, size: int) -> None:
         >>> check_known(99, 100)
     """
     if known >= size:
-        raise NoisyCountError(
-            f"--known {known} leaves nobody to protect among {size} records: give at most "
-            f"{size - 1}"
-        )
+        raise NoisyCountError(f"--known {known} leaves nobody to protect among {size} records: give at most {size - 1}")
 
 
 _LARGEST_EPSILON = Fraction(700)  # the largest for which curves are computed
@@ -110,9 +97,7 @@ class RiskScenario:
                 "give a rate between 0 and 1"
             )
         if self.sample is not None and self.sample > size:
-            raise NoisyCountError(
-                f"--sample {self.sample} exceeds the {size} records there are: draw at most all"
-            )
+            raise NoisyCountError(f"--sample {self.sample} exceeds the {size} records there are: draw at most all")
         if self.known is None:
             if self.known_positives is not None:
                 raise NoisyCountError("--known-positives needs --known: say of how many records")
@@ -123,8 +108,7 @@ class RiskScenario:
         """The refusal of what nobody can hold; the number that counts is filled in."""
         if self.assumed.rate is None:
             raise NoisyCountError(
-                "--known needs --size and --rate: with --strata it is not told whose records "
-                "are known"
+                "--known needs --size and --rate: with --strata it is not told whose records are known"
             )
         known = self.known or 0
         check_known(known, size)
@@ -133,8 +117,7 @@ class RiskScenario:
             object.__setattr__(self, "known_positives", expected)
         elif self.known_positives > known:
             raise NoisyCountError(
-                f"--known-positives {self.known_positives} exceeds --known {known}: give at "
-                "most that many"
+                f"--known-positives {self.known_positives} exceeds --known {known}: give at most that many"
             )
 
     @property

@@ -6,38 +6,14 @@ from fractions import Fraction
 from pathlib import Path
 
 from noisycount.display.numbers import percent, plus_minus, signed
-from noisycount.display.output import (
-    Facts,
-    file_facts,
-    print_facts,
-    print_table,
-    print_text,
-)
+from noisycount.display.output import Facts, file_facts, print_facts, print_table, print_text
 from noisycount.display.texts import OTHER_KEYS
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import RANGES, TOTAL
 from noisycount.release.plan import TablePlan
 from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
-from noisycount.tasks.answer_display import (
-    ShownLevel,
-    accepted,
-    account,
-    counted,
-    ledger_words,
-    left,
-    shown_levels,
-)
-
-__all__ = [
-    "level_rows",
-    "noise_words",
-    "preview_facts",
-    "print_preview",
-    "print_table_answer",
-    "shown_rows",
-    "table_head",
-]
+from noisycount.tasks.answer_display import ShownLevel, accepted, account, counted, ledger_words, left, shown_levels
 
 MANY = 7  # levels, which are not told one by one
 
@@ -172,10 +148,7 @@ def _aligned(rows: Sequence[ShownRow], others: Sequence[Sequence[str]]) -> Lines
     errors = _padded([plus_minus(row.error) for row in rows])
     told = [f"{answer} {error}" for answer, error in zip(answers, errors, strict=True)]
     columns = [told, *map(_padded, others)]
-    return [
-        (*row.labels, *numbers)
-        for row, numbers in zip(rows, zip(*columns, strict=True), strict=True)
-    ]
+    return [(*row.labels, *numbers) for row, numbers in zip(rows, zip(*columns, strict=True), strict=True)]
 
 
 def _estimate(value: float, error: float) -> str:

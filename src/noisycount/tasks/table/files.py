@@ -21,8 +21,6 @@ from noisycount.tasks.question import known_keys
 from noisycount.tasks.table.options import TableFiles
 from noisycount.validation import exact_text
 
-__all__ = ["check_files", "save_rows", "with_files", "written_files"]
-
 
 def check_files(files: TableFiles) -> None:
     """The refusal of files that could not be written, before anything is charged."""
@@ -52,9 +50,7 @@ def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query
     if not listed:
         return replace(query, keys=found)
     if not isinstance(found, Mapping) or set(found) & set(listed):
-        raise NoisyCountError(
-            f"--keys-from {str(files.keys)!r} lists keys that --keys lists too: leave one out"
-        )
+        raise NoisyCountError(f"--keys-from {str(files.keys)!r} lists keys that --keys lists too: leave one out")
     return replace(query, keys={**listed, **found})
 
 
@@ -82,8 +78,7 @@ def keys_of_file(path: Path, items: Sequence[Item]) -> Mapping[str, Listed] | li
             )
         if table.length > MOST_CELLS:
             raise NoisyCountError(
-                f"--keys-from {str(path)!r} has {table.length:,} rows, more than {MOST_CELLS:,}: "
-                "list fewer keys"
+                f"--keys-from {str(path)!r} has {table.length:,} rows, more than {MOST_CELLS:,}: list fewer keys"
             )
         rows = table.texts()
     words = {text: Word(text, is_quoted=True) for row in rows for text in row}
@@ -151,13 +146,9 @@ def _columns(release: TableRelease) -> dict[str, Cells]:
     elif not release.is_additive:
         columns[free_name("groups_per_unit", columns)] = [plan.groups] * rows
     if (estimates := release.combined) is not None:
-        columns[free_name("combined", columns)] = [
-            one for level in estimates for one in level.tolist()
-        ]
+        columns[free_name("combined", columns)] = [one for level in estimates for one in level.tolist()]
     if estimates is not None and (deviations := release.standard_errors) is not None:
-        columns[free_name("combined_standard_error", columns)] = [
-            one for level in deviations for one in level.tolist()
-        ]
+        columns[free_name("combined_standard_error", columns)] = [one for level in deviations for one in level.tolist()]
     if (cumulative := release.cumulative) is not None:
         sums = cumulative.tolist()
         columns[free_name("sum_so_far", columns)] = [*sums, *([None] * (len(release) - len(sums)))]
@@ -182,7 +173,6 @@ def _arrow() -> Any:  # noqa: ANN401 - a package
         import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - only for such files
     except ImportError:
         raise NoisyCountError(
-            f"files that end in .arrow need the package pyarrow: {extra_words('frames')}; "
-            ".parquet needs none"
+            f"files that end in .arrow need the package pyarrow: {extra_words('frames')}; .parquet needs none"
         ) from None
     return pa

@@ -21,15 +21,6 @@ from noisycount.tasks.answer_display import ShownLevel, level_objects, loss_obje
 from noisycount.tasks.table.display import level_rows, noise_words
 from noisycount.validation import exact_text
 
-__all__ = [
-    "Design",
-    "TableForecast",
-    "forecast",
-    "forecast_object",
-    "print_forecast",
-    "shape_words",
-]
-
 
 @frozen
 class Design:
@@ -97,9 +88,7 @@ def _noises(design: Design) -> list[type[DiscreteLaplace | DiscreteGaussian]]:
     if design.epsilon is None:
         raise NoisyCountError("a table needs a price: --epsilon 1, with --delta 1e-6 or without")
     if design.is_hidden and design.delta is None:
-        raise NoisyCountError(
-            "--delta is missing: the chance that the key of one person is shown, --delta 1e-6"
-        )
+        raise NoisyCountError("--delta is missing: the chance that the key of one person is shown, --delta 1e-6")
     return [DiscreteLaplace] if design.delta is None else [DiscreteLaplace, DiscreteGaussian]
 
 
@@ -109,9 +98,7 @@ def _plan(design: Design, noise: type[DiscreteLaplace | DiscreteGaussian]) -> Ta
     is_bounded = design.groups is not None
     query = Query(
         by=list(design.cells),
-        keys=None
-        if design.is_hidden
-        else {name: list(range(size)) for name, size in design.cells.items()},
+        keys=None if design.is_hidden else {name: list(range(size)) for name, size in design.cells.items()},
         epsilon=design.epsilon,
         rho=design.rho,
         delta=design.delta if needs_delta else None,
@@ -129,10 +116,7 @@ def _plan(design: Design, noise: type[DiscreteLaplace | DiscreteGaussian]) -> Ta
 
 def _squares(plan: TablePlan, cells: int) -> float:
     """The sum of the squared errors of all counts."""
-    return sum(
-        (cells if level.size is None else level.size) * level.mechanism.variance
-        for level in plan.levels
-    )
+    return sum((cells if level.size is None else level.size) * level.mechanism.variance for level in plan.levels)
 
 
 def print_forecast(told: TableForecast) -> None:
@@ -163,10 +147,7 @@ def _facts(told: TableForecast) -> Iterator[tuple[str, str]]:
         better, other = (plan.levels[0].mechanism.name for plan in told.plans)
         yield (
             "cheaper",
-            (
-                f"{better}: its squared errors are {told.gain:.2g} of those of {other} at the "
-                "same ε and δ"
-            ),
+            (f"{better}: its squared errors are {told.gain:.2g} of those of {other} at the same ε and δ"),
         )
     elif told.design.rho is None:
         yield "hint", "with --delta 1e-6 Gaussian noise at the same price is told beside it"
@@ -178,9 +159,7 @@ def shape_words(design: Design) -> str:
     hidden = ", known to the records alone" if design.is_hidden else ""
     most = 1 if design.groups is None else design.groups
     replaced = "; one unit replaces another" if design.is_size_public else ""
-    return (
-        f"{keys}: {design.counts:,} cells{hidden}; a unit is in {most:,} of them at most{replaced}"
-    )
+    return f"{keys}: {design.counts:,} cells{hidden}; a unit is in {most:,} of them at most{replaced}"
 
 
 def forecast_object(told: TableForecast) -> dict[str, Any]:

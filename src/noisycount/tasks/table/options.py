@@ -12,28 +12,10 @@ from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.key_sets import Listed
-from noisycount.query.query import (
-    NOISES,
-    Item,
-    Query,
-    items_of,
-    keys_of_column,
-    margin_names,
-    require_once,
-)
+from noisycount.query.query import NOISES, Item, Query, items_of, keys_of_column, margin_names, require_once
 from noisycount.query.schema import close_names
 from noisycount.readers.options import Command, Parsed, plot_option, with_options
 from noisycount.readers.values import parse_delta, parse_groups, parse_rho
-
-__all__ = [
-    "NOISES",
-    "ONE_PRICE",
-    "TableFiles",
-    "as_items",
-    "as_margins",
-    "check_query",
-    "table_options",
-]
 
 ONE_PRICE = "give either --epsilon, or both --within and --guess, such as --within 20% --guess 100"
 
@@ -114,10 +96,7 @@ _OPTIONS = (
     ),
     click.option("--other", is_flag=True, help="One more row for all other keys together."),
     click.option(
-        "--questions",
-        type=_FILE,
-        metavar="FILE",
-        help="Or, as --where several times: a row for each line of a file.",
+        "--questions", type=_FILE, metavar="FILE", help="Or, as --where several times: a row for each line of a file."
     ),
     click.option(
         "--delta",
@@ -126,15 +105,8 @@ _OPTIONS = (
         help="Without keys: show those that enough persons have; a key of one person appears with "
         "at most this probability. Or the δ of Gaussian noise.",
     ),
-    click.option(
-        "--noise",
-        callback=as_noise,
-        metavar="laplace|gaussian",
-        help="Of a table.  [default: laplace]",
-    ),
-    click.option(
-        "--rho", type=Parsed(parse_rho), metavar="R", help="The price with Gaussian noise."
-    ),
+    click.option("--noise", callback=as_noise, metavar="laplace|gaussian", help="Of a table.  [default: laplace]"),
+    click.option("--rho", type=Parsed(parse_rho), metavar="R", help="The price with Gaussian noise."),
     click.option(
         "--margins",
         multiple=True,
@@ -177,9 +149,7 @@ def table_options(command: Command) -> Command:
 
     @wraps(command)
     def packed(**given: Any) -> None:  # noqa: ANN401 - whatever options give
-        files = TableFiles(
-            given.pop("keys_from"), given.pop("questions"), given.pop("plot"), given.pop("output")
-        )
+        files = TableFiles(given.pop("keys_from"), given.pop("questions"), given.pop("plot"), given.pop("output"))
         wheres, by = tuple(given.pop("where")), given.pop("by")
         told = {name: given.pop(name) for name in _ASKED}
         is_list = files.questions is not None or len(wheres) > 1

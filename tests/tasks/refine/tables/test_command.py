@@ -181,9 +181,7 @@ def test_files_of_a_table_say_what_its_key_says(run: Run, counted: str) -> None:
         found = run("refine", "--table", *words, "--json").object
         assert told(found) == told(told_levels)
         assert [level["mechanism"] for level in found["levels"]] == levels
-        assert [row["keys"] for row in found["rows"]] == [
-            row["keys"] for row in told_levels["rows"]
-        ]
+        assert [row["keys"] for row in found["rows"]] == [row["keys"] for row in told_levels["rows"]]
 
 
 @pytest.mark.parametrize(
@@ -194,9 +192,7 @@ def test_files_of_a_table_say_what_its_key_says(run: Run, counted: str) -> None:
         ("--by", "age:0,18,65", "--cumulative", "--groups-per-unit", "1", "--epsilon", "2"),
     ],
 )
-def test_a_file_says_what_its_sums_and_keys_mean(
-    run: Run, here: Path, words: tuple[str, ...]
-) -> None:
+def test_a_file_says_what_its_sums_and_keys_mean(run: Run, here: Path, words: tuple[str, ...]) -> None:
     """Persons in several cells, hidden keys and ranges are refined as those of the ledger are."""
     budget = '{ epsilon = "1000", delta = "1e-5", for_keys = "1e-5" }'
     configure(here, f'unit = "person"\nbudget = {budget}')
@@ -273,9 +269,7 @@ def test_a_picture_shows_answers_and_estimates(run: Run, here: Path) -> None:
     assert "answer, with noise" in drawn
 
 
-def test_stopping_leaves_nothing_half(
-    run: Run, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopping_leaves_nothing_half(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does it change what was there."""
 
     def stopped(*_: object) -> None:

@@ -2,29 +2,19 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.tasks.refine.published import (
-    GroupedRows,
-    PublishedTable,
-    grouped_by_empty,
-    grouped_by_name,
-    nested,
-)
+from noisycount.tasks.refine.published import GroupedRows, PublishedTable, grouped_by_empty, grouped_by_name, nested
 
 GRID = [(town, sex) for town in "ab" for sex in "mf"]
 CROSSED = [*GRID, (None, "f"), (None, "m"), ("b", None), ("a", None), (None, None)]
 
 
-def table(
-    grouped: GroupedRows, names: tuple[str, ...], *, is_hierarchy: bool = False
-) -> PublishedTable:
+def table(grouped: GroupedRows, names: tuple[str, ...], *, is_hierarchy: bool = False) -> PublishedTable:
     """Rows as a table whose answers are their places."""
     answers = np.arange(len(grouped.keys), dtype=np.float64)
     noises = [nc.DiscreteLaplace(place + 1) for place in range(len(grouped.levels))]
     levels = grouped.with_noises(noises, "'t.csv'")
     missing = np.full(answers.size, np.nan)
-    return PublishedTable(
-        "", names, grouped.keys, answers, levels, missing, {}, is_hierarchy=is_hierarchy
-    )
+    return PublishedTable("", names, grouped.keys, answers, levels, missing, {}, is_hierarchy=is_hierarchy)
 
 
 def sums(found: PublishedTable) -> dict[int, set[tuple[int, ...]]]:
@@ -115,7 +105,5 @@ def test_sums_that_do_not_fit_are_refused(rows: list[tuple[str, str]], reason: s
 def test_each_level_needs_its_noise() -> None:
     """The levels are named in the order in which noises are given."""
     grouped = grouped_by_empty(CROSSED, ("town", "sex"))
-    with pytest.raises(
-        nc.NoisyCountError, match=r"4 levels \(town,sex; sex; town; total\), and 2 are"
-    ):
+    with pytest.raises(nc.NoisyCountError, match=r"4 levels \(town,sex; sex; town; total\), and 2 are"):
         grouped.with_noises([nc.DiscreteLaplace(1), nc.DiscreteLaplace(2)], "'t.csv'")

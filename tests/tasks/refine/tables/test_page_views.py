@@ -14,10 +14,7 @@ CANADA, TURKEY = ("Canada", "CA"), ("Türkiye", "TR")
 def views(country: tuple[str, str], counts: list[int]) -> str:
     """Rows of one country, with quotes in titles and no wikidata item for some."""
     return "".join(
-        "\t".join(
-            [*country, "en.wikipedia", str(page), f'Page "{page}', "Q5" * (page % 2), str(count)]
-        )
-        + "\n"
+        "\t".join([*country, "en.wikipedia", str(page), f'Page "{page}', "Q5" * (page % 2), str(count)]) + "\n"
         for page, count in enumerate(counts)
     )
 

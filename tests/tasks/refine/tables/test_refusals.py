@@ -93,9 +93,7 @@ def files(here: Path) -> None:
         (("t.csv", "107"), WHOLE),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(
-    refused: Refused, words: tuple[str, ...], reason: str
-) -> None:
+def test_what_cannot_be_is_refused_in_one_line(refused: Refused, words: tuple[str, ...], reason: str) -> None:
     """With the name of the file or the option, and a remedy; nothing is written."""
     message = refused("refine", "--table", *words)
     assert any(each in message for each in reason.split("|"))
@@ -114,18 +112,14 @@ def test_keys_that_lead_to_no_table_are_refused(run: Run, refused: Refused, here
     words = ("--by", "female", "--groups-per-unit", "1", "--epsilon", "0.1", "--json")
     table = run("count", "survey", *words).object["key"]
     assert "the ledger has no such key" in refused("refine", "--key", "abcdef")
-    assert "that is one count: add --size N, and --rate P" in refused(
-        "refine", "--key", count["key"]
-    )
+    assert "that is one count: add --size N, and --rate P" in refused("refine", "--key", count["key"])
     assert "must begin with 6 of its characters or more" in refused("refine", "--key", table[:5])
     assert "that is an answer about survey" in refused("refine", "--key", table, "t.csv")
     assert "must be the one data set of --key" in refused("refine", "--key", table, "a", "b")
     assert "the ledger knows the noise" in refused("refine", "--key", table, *NOISE)
 
 
-def test_a_count_of_the_ledger_is_refined_by_its_key(
-    run: Run, refused: Refused, here: Path
-) -> None:
+def test_a_count_of_the_ledger_is_refined_by_its_key(run: Run, refused: Refused, here: Path) -> None:
     """The ledger knows its answer and its noise, so only what is public is typed."""
     configure(here, 'unit = "person"')
     count = run("count", "survey", "--where", "age > 60", "--epsilon", "0.1", "--json").object

@@ -14,18 +14,13 @@ def table(answers: list[float], *noises: AdditiveNoise) -> PublishedTable:
     """Rows of which each noise has as many, in turn."""
     values = np.array(answers, dtype=np.float64)
     rows = np.arange(values.size)
-    levels = [
-        PublishedLevel("page", rows[place :: len(noises)], noise)
-        for place, noise in enumerate(noises)
-    ]
+    levels = [PublishedLevel("page", rows[place :: len(noises)], noise) for place, noise in enumerate(noises)]
     keys = [(str(row),) for row in rows]
     missing = np.full(values.size, np.nan)
     return PublishedTable("", ("page",), keys, values, tuple(levels), missing, {}, is_selected=True)
 
 
-@pytest.mark.parametrize(
-    "noise", [nc.DiscreteLaplace(3), nc.DiscreteGaussian(4.5), nc.Laplace(2.5)], ids=case_name
-)
+@pytest.mark.parametrize("noise", [nc.DiscreteLaplace(3), nc.DiscreteGaussian(4.5), nc.Laplace(2.5)], ids=case_name)
 @pytest.mark.parametrize("level", [0.95, 0.5])
 def test_each_count_has_the_law_of_its_own_answer(noise: AdditiveNoise, level: float) -> None:
     """Summed term by term over all counts from 0, each as likely before."""

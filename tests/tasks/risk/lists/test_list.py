@@ -103,15 +103,11 @@ def test_answers_at_many_prices_have_a_worst_case(here: Path, run: Run) -> None:
 @pytest.mark.usefixtures("asked")
 def test_it_is_told_to_people(run: Run) -> None:
     """In lines of 80 characters, with the questions by their numbers."""
-    told = run(
-        "risk", "--ledger", "survey", "--atoms", "atoms.csv", "--least", "7", "--epsilon", "0.1"
-    )
+    told = run("risk", "--ledger", "survey", "--atoms", "atoms.csv", "--least", "7", "--epsilon", "0.1")
     assert (told.status, told.errors) == (0, "")
     assert max(map(len, told.output.splitlines())) <= 80
     words = told.words
-    assert (
-        "list 3 answers to 2 different questions, survey 1 health = 'poor' 2 age >= 40.0" in words
-    )
+    assert "list 3 answers to 2 different questions, survey 1 health = 'poor' 2 age >= 40.0" in words
     assert "the ledger charges the worst case" in words
     assert "if the atoms were fixed before the first" in words
 
@@ -185,18 +181,14 @@ def test_known_records_part_off_smaller_groups(run: Run) -> None:
     assert "20 records and the 20 % in small" in run(*words).words
 
 
-def test_known_records_without_an_outsider_are_refused(
-    here: Path, run: Run, refused: Refused
-) -> None:
+def test_known_records_without_an_outsider_are_refused(here: Path, run: Run, refused: Refused) -> None:
     """As nothing is told of somebody who knows fewer than all others."""
     configure(here, 'unit = "person"\nsize = 60')
     words = ("risk", "--ledger", "survey", "--known")
     run("count", "survey", "--where", POOR, "--epsilon", "0.1")
     assert "leave --known 9 out: no figure of its own without the rate" in refused(*words, "9")
     rated = (*words, "60", "--rate", "20%")
-    assert "--known 60 leaves nobody to protect among 60 records: give at most 59" in refused(
-        *rated
-    )
+    assert "--known 60 leaves nobody to protect among 60 records: give at most 59" in refused(*rated)
     assert "goes with --size, --rate, --known, --atoms" in refused(*rated, "--known-positives", "3")
     keys = ("--keys", "health=excellent,good,fair,poor,null", "--groups-per-unit", "1")
     run("count", "survey", "--by", "health", *keys, "--epsilon", "0.2")
@@ -254,9 +246,7 @@ def test_tables_among_the_answers_leave_what_was_paid(here: Path, run: Run) -> N
     assert "│ worst case, group │ also that the person is in │" in shown
 
 
-def test_gaussian_tables_and_hidden_keys_have_the_worst_case_of_their_sums(
-    here: Path, run: Run
-) -> None:
+def test_gaussian_tables_and_hidden_keys_have_the_worst_case_of_their_sums(here: Path, run: Run) -> None:
     """The ε that the sum of the ρ implies at the budget's own δ, and the δ of the keys beside."""
     configure(here, 'unit = "person"\nbudget = { epsilon = "2", delta = "1e-6" }')
     run("count", "survey", "--where", POOR, "--epsilon", "0.2")
