@@ -2,19 +2,6 @@
 
 from typing import TypeVar
 
-
-def extra_words(extra: str) -> str:
-    """How to get what an extra of the package brings; its name is nobody's in a registry.
-
-    Args:
-        extra: Its name, as in `charts`.
-    """
-    return (
-        f"install noisycount's extra {extra}: pip install '.[{extra}]' in the folder of its "
-        f"sources, or 'PATH.whl[{extra}]' from a wheel of it"
-    )
-
-
 __all__ = [
     "BudgetError",
     "ConfigError",
@@ -28,6 +15,18 @@ __all__ = [
     "extra_words",
     "without_traceback",
 ]
+
+
+def extra_words(extra: str) -> str:
+    """How to get what an extra of the package brings; its name is nobody's in a registry.
+
+    Args:
+        extra: Its name, as in `charts`.
+    """
+    return (
+        f"install noisycount's extra {extra}: pip install '.[{extra}]' in the folder of its "
+        f"sources, or 'PATH.whl[{extra}]' from a wheel of it"
+    )
 
 
 class NoisyCountError(Exception):

@@ -17,6 +17,8 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 
+__all__ = ["PageViews", "census_2020", "wikimedia"]
+
 _GLOBAL_SCALE = Fraction(339, 542)
 
 _LEVELS = {
