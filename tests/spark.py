@@ -22,11 +22,7 @@ REQUIRED = "NOISYCOUNT_REQUIRES_SPARK"
 """Where this is set in the environment, a missing Spark fails the tests instead of skipping."""
 
 _FRUGAL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_SETTINGS = {
-    "spark.driver.extraJavaOptions": _FRUGAL,
-    "spark.driver.memory": "3g",
-    "spark.sql.shuffle.partitions": "2",
-}
+_SETTINGS = {"spark.driver.extraJavaOptions": _FRUGAL, "spark.driver.memory": "3g", "spark.sql.shuffle.partitions": "2"}
 _ON_LOOPBACK = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -51,11 +47,7 @@ class Programs:
         self.running: list[subprocess.Popen[bytes]] = []
         self.home = Path(importlib.util.find_spec("pyspark").origin).parent
         with java_at_hand():
-            own = {
-                "SPARK_HOME": self.home,
-                "SPARK_LOCAL_IP": "127.0.0.1",
-                "SPARK_LOCAL_DIRS": self.folder,
-            }
+            own = {"SPARK_HOME": self.home, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": self.folder}
             self.settings = os.environ | {name: str(value) for name, value in own.items()}
 
     def start(self, program: str, *words: str) -> subprocess.Popen[bytes]:

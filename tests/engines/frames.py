@@ -50,8 +50,4 @@ def pandas_frame(records: Sequence[Record], schema: Mapping[str, Kind]) -> pd.Da
     )
 
 
-FRAMES: dict[str, Callable[..., object]] = {
-    "arrow": arrow_table,
-    "pandas": pandas_frame,
-    "polars": polars_frame,
-}
+FRAMES: dict[str, Callable[..., object]] = {"arrow": arrow_table, "pandas": pandas_frame, "polars": polars_frame}

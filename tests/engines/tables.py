@@ -14,14 +14,7 @@ from noisycount.query.parser import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
 
-__all__ = [
-    "SCHEMA",
-    "cell_questions",
-    "grid",
-    "identity",
-    "key_questions",
-    "total",
-]
+__all__ = ["SCHEMA", "cell_questions", "grid", "identity", "key_questions", "total"]
 
 SCHEMA = {
     "person": Kind.TEXT,
@@ -32,20 +25,7 @@ SCHEMA = {
     "u": Kind.DATE,
     "seen": Kind.TIMESTAMP,
 }
-TOWNS = [
-    "Bern",
-    "bern",
-    "Zürich",
-    "Zu\u0308rich",
-    "",
-    "it's",
-    '"',
-    "👍",
-    "a\0b",
-    "1:x",
-    "-",
-    "other",
-]
+TOWNS = ["Bern", "bern", "Zürich", "Zu\u0308rich", "", "it's", '"', "👍", "a\0b", "1:x", "-", "other"]
 EDGE_NUMBERS = [-(2**63), -3, -1, 0, 1, 2, 7, 2**53 + 1, 2**62, 2**63 - 1]
 FIRST = datetime(1, 1, 1)  # noqa: DTZ001 - columns have no zone
 LAST = datetime(9999, 12, 31, 23, 59, 59, 999999)  # noqa: DTZ001 - columns have no zone

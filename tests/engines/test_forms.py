@@ -28,12 +28,7 @@ def test_a_form_is_written_and_read_back(form: ColumnForm) -> None:
 def test_parts_say_only_what_is_unusual() -> None:
     """A kind alone is the usual form of its texts."""
     assert ColumnForm(Kind.DATE).parts == {"kind": "date"}
-    assert FORMS[1].parts == {
-        "kind": "real",
-        "decimal": ",",
-        "missing": ["NA", "k.A."],
-        "unreadable": "missing",
-    }
+    assert FORMS[1].parts == {"kind": "real", "decimal": ",", "missing": ["NA", "k.A."], "unreadable": "missing"}
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,7 @@ WRITTEN: dict[str, tuple[ColumnForm, list[str]]] = {
     "exponents": (ColumnForm(Kind.REAL), [f"{n / 7:.2e}" for n in range(60)]),
     "thousands": (ColumnForm(Kind.REAL), [f"{n * 77.5:,.2f}" for n in range(60)]),
     "commas": (ColumnForm(Kind.REAL, decimal=","), [comma(f"{n / 7:.2f}") for n in range(60)]),
-    "points": (
-        ColumnForm(Kind.REAL, decimal=","),
-        [comma(f"{n * 77.5:,.2f}") for n in range(60)],
-    ),
+    "points": (ColumnForm(Kind.REAL, decimal=","), [comma(f"{n * 77.5:,.2f}") for n in range(60)]),
     "texts": (ColumnForm(Kind.TEXT), [f"region {n}" for n in range(60)]),
     "codes": (ColumnForm(Kind.TEXT), [f"{n:03}" for n in range(60)]),
     "truths": (
@@ -44,14 +41,8 @@ WRITTEN: dict[str, tuple[ColumnForm, list[str]]] = {
     "american": (ColumnForm(Kind.DATE, date_format="%m/%d/%Y"), [f"{t:%m/%d/%Y}" for t in TIMES]),
     "slashes": (ColumnForm(Kind.DATE, date_format="%Y/%m/%d"), [f"{t:%Y/%m/%d}" for t in TIMES]),
     "times": (ColumnForm(Kind.TIMESTAMP), [f"{t:%Y-%m-%d %H:%M:%S}" for t in TIMES]),
-    "zones": (
-        ColumnForm(Kind.TIMESTAMP, date_format=ZONED),
-        [f"{t:%Y-%m-%dT%H:%M:%S}+02:00" for t in TIMES],
-    ),
-    "minutes": (
-        ColumnForm(Kind.TIMESTAMP, date_format="%d.%m.%Y %H:%M"),
-        [f"{t:%d.%m.%Y %H:%M}" for t in TIMES],
-    ),
+    "zones": (ColumnForm(Kind.TIMESTAMP, date_format=ZONED), [f"{t:%Y-%m-%dT%H:%M:%S}+02:00" for t in TIMES]),
+    "minutes": (ColumnForm(Kind.TIMESTAMP, date_format="%d.%m.%Y %H:%M"), [f"{t:%d.%m.%Y %H:%M}" for t in TIMES]),
 }
 
 

@@ -23,14 +23,8 @@ READ: dict[str, tuple[bytes, dict[str, int]]] = {
     "semicolons": (b"age;cost\n31;1.234,50\n29;2,25\n", {"cost = 1234.5": 1, "cost < 3": 1}),
     "crlf": (b"age,health\r\n31,poor\r\n29,good\r\n", {"health = 'poor'": 1, "true": 2}),
     "old mac": (b"age,health\r31,poor\r29,good\r", {"health = 'poor'": 1, "true": 2}),
-    "quoted": (
-        b'age,note\n31,"a, b\nc"\n29,"x ""y"""\n',
-        {"note = 'a, b\nc'": 1, "note = 'x \"y\"'": 1, "true": 2},
-    ),
-    "titles": (
-        b"Report 2026\nSource: office\nage,health\n31,poor\n29,good\n30,good\n",
-        {"age > 29": 2, "true": 3},
-    ),
+    "quoted": (b'age,note\n31,"a, b\nc"\n29,"x ""y"""\n', {"note = 'a, b\nc'": 1, "note = 'x \"y\"'": 1, "true": 2}),
+    "titles": (b"Report 2026\nSource: office\nage,health\n31,poor\n29,good\n30,good\n", {"age > 29": 2, "true": 3}),
     "sep": (b"sep=;\r\nage;health\r\n31;poor\r\n29;good\r\n", {"age = 31": 1, "true": 2}),
     "keywords": (b"select,not,from\n1,2,3\n", {'"select" = 1 and "not" = 2': 1}),
     "header": (b"age,health\n", {"true": 0, "health is null": 0}),
@@ -46,10 +40,7 @@ READ: dict[str, tuple[bytes, dict[str, int]]] = {
 }
 REFUSED: dict[str, tuple[bytes, str]] = {
     "doubled": (b"age,health,age\n31,poor,1\n", "line 1 of * has one name for columns 1 and 3"),
-    "cases": (
-        b"Titel\nage,Age\n31,1\n",
-        "line 2 of * has one name for columns 1 and 2, in whatever",
-    ),
+    "cases": (b"Titel\nage,Age\n31,1\n", "line 2 of * has one name for columns 1 and 2, in whatever"),
     "ragged": (b"age,health\n31,poor\n29\n30,good,x\n", "line 3 has 1 cell for 2 names: mend it"),
     "open quote": (b'age,health\n31,poor\n29,"good\n', "has a quotation mark without its second"),
     "empty": (b"", "has no names of columns: write them into its first line"),
@@ -57,10 +48,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "blank": (b" \n\n", "has no names of columns: write them into its first line"),
     "utf-16 le": (GERMAN.encode("utf-16-le"), 'encoding = "utf-16-le"'),
     "utf-16 be": (GERMAN.encode("utf-16-be"), 'encoding = "utf-16-be"'),
-    "cp1252": (
-        GERMAN.encode("cp1252"),
-        'is not in utf-8: state its encoding, such as encoding = "cp1252"',
-    ),
+    "cp1252": (GERMAN.encode("cp1252"), 'is not in utf-8: state its encoding, such as encoding = "cp1252"'),
     "nul": (b"age,health\n31,po\0or\n", "line 2 of * has a NUL character, which no text has"),
 }
 

@@ -76,10 +76,7 @@ def test_no_address_of_a_table(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (
-            "postgresql+psycopg://a:x@DB/clinic#visits",
-            "postgresql://b@db:5432/clinic#public.visits",
-        ),
+        ("postgresql+psycopg://a:x@DB/clinic#visits", "postgresql://b@db:5432/clinic#public.visits"),
         ("postgresql://localhost/c#t", "postgresql://127.0.0.1/c?sslmode=require#t"),
         ("postgresql:///c?host=/run/pg#t", "postgresql://w@/c?host=/run/pg&port=5432#t"),
         ("postgresql://ward@db#t", "postgresql://db/ward#t"),

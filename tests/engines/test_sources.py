@@ -49,15 +49,7 @@ SURVEY_SCHEMA = {
 }
 NOON = datetime(2020, 1, 31, 12)  # noqa: DTZ001, columns have no zone
 SURVEY = [
-    {
-        "person": 1,
-        "age": 31,
-        "bmi": 20.5,
-        "health": "poor",
-        "smoker": True,
-        "born": date(1990, 1, 31),
-        "seen": NOON,
-    },
+    {"person": 1, "age": 31, "bmi": 20.5, "health": "poor", "smoker": True, "born": date(1990, 1, 31), "seen": NOON},
     {"person": 1, "age": 32, "bmi": math.nan, "health": "it's", "smoker": False},
     {"person": 2, "age": 2**63 - 1, "bmi": math.inf, "health": ""},
     {"person": 3, "age": -(2**63), "bmi": -0.0, "health": "100%"},
@@ -197,10 +189,7 @@ def test_records_that_cannot_be_counted_are_refused_at_opening(
 def test_no_records_are_counted_as_none(open_source: OpenSource, unit: str | None) -> None:
     """A refusal would tell an empty data set from its neighbour of one unit."""
     with open_source([], SURVEY_SCHEMA, unit=unit) as source:
-        assert source.count([parse("true", source.schema), parse("age = 1", source.schema)]) == [
-            0,
-            0,
-        ]
+        assert source.count([parse("true", source.schema), parse("age = 1", source.schema)]) == [0, 0]
 
 
 def test_version_tells_whether_records_changed(open_source: OpenSource) -> None:
@@ -237,7 +226,7 @@ CHARACTERS = st.sampled_from(["a", "A", "%", "_", "'", '"', "\\", "é", "e\u0301
 TEXTS = st.lists(CHARACTERS, max_size=4).map("".join)
 DATES = st.sampled_from([date.min, date(1970, 1, 1), date(2020, 2, 29), date.max])
 TIMES = st.sampled_from(
-    [datetime(1, 1, 1), NOON, NOON + timedelta(microseconds=1), datetime(9999, 12, 31, 23)],  # noqa: DTZ001, columns have no zone
+    [datetime(1, 1, 1), NOON, NOON + timedelta(microseconds=1), datetime(9999, 12, 31, 23)]  # noqa: DTZ001, columns have no zone
 )
 LITERALS = {
     Kind.INTEGER: INTEGERS | st.integers(-(2**63), 2**63 - 1),
@@ -327,10 +316,7 @@ def test_duckdb_counts_as_the_reference_does(
     with TemporaryDirectory() as folder:
         path = Path(folder, "records.parquet")
         write_parquet(path, records, DIRTY_SCHEMA)
-        with (
-            MemorySource(records, DIRTY_SCHEMA, unit) as reference,
-            DuckDBSource.open(path, unit=unit) as source,
-        ):
+        with MemorySource(records, DIRTY_SCHEMA, unit) as reference, DuckDBSource.open(path, unit=unit) as source:
             counts = reference.count(questions)
             assert source.count(questions) == counts
     if unit is None:

@@ -17,19 +17,14 @@ from noisycount.query.schema import Kind
 class Identity:
     """An engine, as far as its answers may depend on it.
 
-    Attributes:
-        engine: Its name, such as `postgresql` or `spark`.
-        version: Its version, as far as a new one may answer otherwise: `15`, or `4.3`.
-        collation: How it compares texts, and how it encodes them: `C (UTF8)`, or `UTF8_BINARY`.
-
     Example:
         >>> print(Identity("postgresql", "15", "C (UTF8)"))
         postgresql 15 with C (UTF8)
     """
 
-    engine: str
-    version: str
-    collation: str
+    engine: str  # its name, such as `postgresql` or `spark`
+    version: str  # its version, as far as a new one may answer otherwise: `15`, or `4.3`
+    collation: str  # how it compares texts, and how it encodes them: `C (UTF8)`, or `UTF8_BINARY`
 
     def __str__(self) -> str:
         return f"{self.engine} {self.version} with {self.collation}"
@@ -62,33 +57,19 @@ _NAMED = 8  # columns in one line
 
 @frozen
 class ColumnCheck(Shown):
-    """What is in one column.
+    """What is in one column."""
 
-    Attributes:
-        name: Of the column.
-        kind: Of its values; None: no question can use it.
-        type: What the engine calls its values.
-        form: What its texts stand for; None where the file states the type of its values.
-        missing: How many cells say nothing.
-        unreadable: How many cells do not fit the kind.
-        examples: Some different ones, at most `EXAMPLES`.
-        reason: Why it has this kind.
-        lines: The line of the file that has the first of each example; none where it has no lines.
-        distinct: About how many different texts it has; None: nobody looked, or they are no texts.
-        values: Each of its texts, where they are few, with how many rows have it.
-    """
-
-    name: str
-    kind: Kind | None
-    type: str
-    form: ColumnForm | None
-    missing: int
-    unreadable: int = 0
-    examples: tuple[str, ...] = ()
-    reason: str = "the file says so"
-    lines: tuple[int, ...] = ()
-    distinct: int | None = None
-    values: tuple[tuple[str, int], ...] = ()
+    name: str  # of the column
+    kind: Kind | None  # of its values; None: no question can use it
+    type: str  # what the engine calls its values
+    form: ColumnForm | None  # what its texts stand for; None where the file states the type of its values
+    missing: int  # how many cells say nothing
+    unreadable: int = 0  # how many cells do not fit the kind
+    examples: tuple[str, ...] = ()  # some different ones, at most `EXAMPLES`
+    reason: str = "the file says so"  # why it has this kind
+    lines: tuple[int, ...] = ()  # the line of the file that has the first of each example; none where it has no lines
+    distinct: int | None = None  # about how many different texts it has; None: nobody looked, or they are no texts
+    values: tuple[tuple[str, int], ...] = ()  # each of its texts, where they are few, with how many rows have it
 
     def _facts(self) -> dict[str, object]:
         """All of it, and the line that mends it."""
@@ -113,26 +94,16 @@ class ColumnCheck(Shown):
 
 @frozen(repr=False)
 class Check(Shown):
-    """What is in private records.
+    """What is in private records."""
 
-    Attributes:
-        rows: How many there are.
-        columns: What is in each column.
-        form: How the texts of a file were found; None for other records.
-        units: How many different persons the unit names; None: nobody counted them.
-        without_unit: The lines of some rows that name no person, at most `EXAMPLES`.
-        sparse_line: That of the last row where it is nearly empty, as a row of sums is; None: it
-            is as the others.
-        letters: Some texts with letters beyond ASCII, to see whether the encoding is right.
-    """
-
-    rows: int
-    columns: tuple[ColumnCheck, ...]
-    form: FileForm | None = None
-    units: int | None = None
-    without_unit: tuple[int, ...] = ()
+    rows: int  # how many there are
+    columns: tuple[ColumnCheck, ...]  # what is in each column
+    form: FileForm | None = None  # how the texts of a file were found; None for other records
+    units: int | None = None  # how many different persons the unit names; None: nobody counted them
+    without_unit: tuple[int, ...] = ()  # the lines of some rows that name no person, at most `EXAMPLES`
+    # that of the last row where it is nearly empty, as a row of sums is; None: it is as the others
     sparse_line: int | None = None
-    letters: tuple[str, ...] = ()
+    letters: tuple[str, ...] = ()  # some texts with letters beyond ASCII, to see whether the encoding is right
 
     def _key_facts(self) -> dict[str, object]:
         """How much there is, and which columns have cells that do not fit."""
@@ -167,15 +138,8 @@ def _cells(column: ColumnCheck) -> str:
 def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:
     """The refusal of records with cells that do not fit what is stated of them.
 
-    It names no cell and no number, and is the same for every question: whether a data set answers
-    depends on its owner, and is nothing that a question could probe.
-
-    Args:
-        shown: What the records are called.
-        columns: Those that questions may use, and the unit.
-
-    Raises:
-        SourceError: There are such cells, and their owner did not accept them as missing.
+    It names no cell and no number, and is the same for every question: whether a data set answers depends on its owner,
+    and is nothing that a question could probe.
     """
     refused = [repr(column.name) for column in columns if column.is_refused]
     if refused:

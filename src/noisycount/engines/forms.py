@@ -53,34 +53,22 @@ _DIRECTIVES = {
 class ColumnForm(Shown):
     """What the cells of one column of texts stand for.
 
-    Args:
-        kind: The kind of the values.
-        decimal: What stands before the decimals of a number: `.` or `,`; the other one may stand
-            between groups of three digits.
-        date_format: How dates or times are written, in the directives of `strftime`; `iso+zone`:
-            moments of ISO 8601 with their zone, which are kept in UTC; None: ISO 8601.
-        true: The words for true, in whatever case; none: the usual ones of English.
-        false: The words for false.
-        missing: The words that stand for a missing value, beside an empty cell.
-        trim: Whether blanks around a text belong to it; around other values they never do.
-        accepts_unreadable: Whether cells that do not fit count as missing, as the owner said.
-
-    Raises:
-        SourceError: A part does not belong to the kind, or is out of range.
-
     Example:
         >>> ColumnForm(Kind.REAL, decimal=",").parts
         {'kind': 'real', 'decimal': ','}
     """
 
-    kind: Kind
+    kind: Kind  # the kind of the values
+    # what stands before the decimals of a number: `.` or `,`; the other one may stand between groups of three digits
     decimal: str = "."
+    # how dates or times are written, in the directives of `strftime`; `iso+zone`: moments of ISO 8601 with their zone,
+    # which are kept in UTC; None: ISO 8601
     date_format: str | None = None
-    true: tuple[str, ...] = ()
-    false: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    trim: bool = False
-    accepts_unreadable: bool = False
+    true: tuple[str, ...] = ()  # the words for true, in whatever case; none: the usual ones of English
+    false: tuple[str, ...] = ()  # the words for false
+    missing: tuple[str, ...] = ()  # the words that stand for a missing value, beside an empty cell
+    trim: bool = False  # whether blanks around a text belong to it; around other values they never do
+    accepts_unreadable: bool = False  # whether cells that do not fit count as missing, as the owner said
 
     def __post_init__(self) -> None:
         if self.decimal not in {".", ","}:
@@ -147,21 +135,12 @@ _DEFAULTS = {field.name: field.default for field in fields(ColumnForm) if field.
 
 @frozen
 class FileForm(Shown):
-    """How the texts of a file are found in it.
+    """How the texts of a file are found in it."""
 
-    Args:
-        encoding: Of its characters, as Python names it; None: UTF-8, or what a mark at its
-            beginning says.
-        delimiter: What stands between cells; None: what its first lines have most of.
-        skip: How many lines stand before the names of the columns; None: as many as have fewer
-            cells than the table.
-
-    Raises:
-        SourceError: A part is out of range.
-    """
-
+    # of its characters, as Python names it; None: UTF-8, or what a mark at its beginning says
     encoding: str | None = None
-    delimiter: str | None = None
+    delimiter: str | None = None  # what stands between cells; None: what its first lines have most of
+    # how many lines stand before the names of the columns; None: as many as have fewer cells than the table
     skip: int | None = None
 
     def __post_init__(self) -> None:

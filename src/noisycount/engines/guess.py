@@ -72,10 +72,9 @@ _CANDIDATES = [
 def guessed_form(cells: Iterable[str]) -> Guess:
     """The form of a column, from some of its cells that are not empty.
 
-    Numbers, dates and truth values are those that at least four fifths of the cells look like;
-    cells that then do not fit are told, and change nothing for the others. Codes with leading
-    zeros are texts, and so are dates that could have their day or their month first, and numbers
-    whose only mark could stand before decimals or between thousands.
+    Numbers, dates and truth values are those that at least four fifths of the cells look like; cells that then do not
+    fit are told, and change nothing for the others. Codes with leading zeros are texts, and so are dates that could
+    have their day or their month first, and numbers whose only mark could stand before decimals or between thousands.
 
     Example:
         >>> guessed_form(["1,5", "2,25", "k.A."]).form.parts
@@ -104,8 +103,8 @@ def guessed_form(cells: Iterable[str]) -> Guess:
 def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str]) -> Guess:
     """The form of a column whose file tells numbers, truth values and dates from texts.
 
-    Where most cells have one of these types, the texts among them are told as those that do not
-    fit; where most are texts, they are no numbers, whatever they look like.
+    Where most cells have one of these types, the texts among them are told as those that do not fit; where most are
+    texts, they are no numbers, whatever they look like.
 
     Example:
         >>> guessed_of_types({Kind.TEXT: 2}, ["501", "10001"]).form.kind

@@ -44,68 +44,42 @@ class Source(Protocol):
         ...
 
     def require_unchanged(self) -> None:
-        """The refusal of records that are closed, or may not be those of the version any more.
-
-        Raises:
-            SourceError: they are.
-        """
+        """The refusal of records that are closed, or may not be those of the version any more."""
         ...
 
     def prepare(self) -> None:
-        """All that can fail before a count, and no count: it comes before the debit.
-
-        Raises:
-            SourceError: the records cannot be read, or have cells that do not fit their kinds and
-                were not accepted as missing.
-        """
+        """All that can fail before a count, and no count: it comes before the debit."""
         ...
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate, from one scan of the records.
 
-        A count is the number of records for which the predicate is true (not false, not unknown)
-        or, with a unit, the number of distinct units that have at least one such record.
-
-        Raises:
-            SourceError: a predicate reads a column that questions may not use, or the records
-                cannot be read or have changed since the source was opened.
+        A count is the number of records for which the predicate is true (not false, not unknown) or, with a unit, the
+        number of distinct units that have at least one such record.
         """
         ...
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """The true counts of each level of a table, from one scan of the records.
 
-        A count is the number of records that match and whose keys are of the node or, with a unit,
-        the number of distinct units that have at least one such record in a cell that they are
-        left in.
+        A count is the number of records that match and whose keys are of the node or, with a unit, the number of
+        distinct units that have at least one such record in a cell that they are left in.
 
-        Returns:
-            Of each level an array of shape (level.size,).
-
-        Raises:
-            SourceError: As for `count`.
+        Returned: of each level an array of shape (level.size,).
         """
         ...
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """The groups that have at least one unit that matches, and how many, in no stated order.
 
-        They come in batches. What was given before an error is no answer: the records may have
-        changed.
-
-        Raises:
-            SourceError: As for `count`, at once or with a later batch.
+        They come in batches. What was given before an error is no answer: the records may have changed.
         """
         ...
 
     def check(self, unit: str | None = None) -> Check:
         """What is in the records: facts about them, for their owner.
 
-        Args:
-            unit: Of which column different persons are counted, where it was not said at opening.
-
-        Raises:
-            SourceError: they cannot be read.
+        `unit`: of which column different persons are counted, where it was not said at opening.
         """
         ...
 
@@ -144,26 +118,13 @@ class CheckedSource(Source, Protocol):
 
 
 def require_known_columns(predicates: Iterable[Predicate], schema: Mapping[str, Kind]) -> None:
-    """The refusal of predicates that read anything but the columns of a schema.
-
-    Raises:
-        SourceError: one does; predicates parsed against the same schema never do.
-    """
+    """The refusal of predicates that read anything but the columns of a schema."""
     for predicate in predicates:
         _require_known(columns(predicate), schema, "predicates read")
 
 
 def require_known_parts(parts: Iterable[Part], where: Predicate | None, schema: Mapping[str, Kind]) -> None:
-    """The refusal of tables that are of anything but the columns of a schema.
-
-    Args:
-        parts: What the table is grouped by.
-        where: Which records it is of.
-        schema: What questions may use.
-
-    Raises:
-        SourceError: It is.
-    """
+    """The refusal of tables that are of anything but the columns of a schema."""
     _require_known((part.column for part in parts), schema, "tables are by")
     require_known_columns([] if where is None else [where], schema)
 

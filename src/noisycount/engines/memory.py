@@ -23,15 +23,10 @@ _BATCH = 100_000  # groups
 
 @frozen
 class Unit:
-    """Whose record one is.
+    """Whose record one is."""
 
-    Args:
-        name: What tells units apart.
-        text: What of it is hashed.
-    """
-
-    name: Hashable
-    text: str
+    name: Hashable  # what tells units apart
+    text: str  # what of it is hashed
 
 
 Keys: TypeAlias = tuple[Key, ...]
@@ -84,24 +79,15 @@ def _groups(
     """The unit of each record that matches, and the keys of its group."""
     for number, record in enumerate(records):
         if where is None or truth(where, record):
-            yield (
-                unit_of(number, record),
-                tuple(part.key(record[part.column.name]) for part in parts),
-            )
+            yield (unit_of(number, record), tuple(part.key(record[part.column.name]) for part in parts))
 
 
 class MemorySource(Closing):
     """Records that are in memory already, counted one by one.
 
-    Args:
-        records: one mapping of column names to values each; None, or no entry, is a missing value.
-        schema: the kind of every column; other entries of the records are left out.
-        unit: the column that names the person, or None where every record is one unit.
-        columns: the columns that questions may use, or None for all but the unit.
-
-    Raises:
-        SourceError: a value is not of its column's kind, a name is unknown, or a record has no
-            unit.
+    `records`: one mapping of column names to values each; None, or no entry, is a missing value. `schema`: the kind of
+    every column; other entries of the records are left out. `unit`: the column that names the person, or None where
+    every record is one unit. `columns`: the columns that questions may use, or None for all but the unit.
 
     Example:
         >>> from noisycount.query.parser import parse

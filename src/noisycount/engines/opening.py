@@ -41,18 +41,9 @@ def served(  # noqa: PLR0913 - one argument a property of the records
 ) -> CheckedSource:
     """The records of a table of a server or a cluster, by an engine that was tested.
 
-    Args:
-        place: the server, and which table of it; or files on an object store.
-        unit: the column that names the person, or None where every record is one unit.
-        columns: the columns that questions may use, or None for all but the unit.
-        seconds: after which a count is given up; None: when the server gives it up.
-        uses_indexes: whether only records that match are read, which is faster, and whose time
-            tells how many they are.
-        certificates: those that the owner has, for engines that no test of ours is made with.
-
-    Raises:
-        SourceError: the server cannot be reached, its driver is not installed, it was never
-            tested, or the table cannot be counted.
+    `seconds`: after which a count is given up; None: when the server gives it up. `uses_indexes`: whether only records
+    that match are read, which is faster, and whose time tells how many they are. `certificates`: those that the owner
+    has, for engines that no test of ours is made with.
     """
     if isinstance(place, LakePlace):
         return files().of_lake(place, unit=unit, columns=columns, seconds=seconds)
@@ -70,11 +61,7 @@ def served(  # noqa: PLR0913 - one argument a property of the records
 def bench_of(place: ServerPlace | None) -> Bench:
     """What tests an engine, on tables of made-up records.
 
-    Args:
-        place: A table of the server or cluster, which is not touched; None: the engine of files.
-
-    Raises:
-        SourceError: The server cannot be reached, or its driver is not installed.
+    `place`: a table of the server or cluster, which is not touched; None: the engine of files.
     """
     if place is None:
         from noisycount.engines.duckdb.bench import DuckDBBench  # noqa: PLC0415 - on first use

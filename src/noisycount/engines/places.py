@@ -61,9 +61,6 @@ class Address:
         """The parts of an address.
 
         A password may hold anything but an @, as SQLAlchemy reads it.
-
-        Raises:
-            SourceError: It is no address, or nobody can tell where its password ends.
         """
         start = _START.match(text)
         engine = "" if start is None else start["engine"].lower()
@@ -148,9 +145,7 @@ COLUMNAR = (".parquet", ".pq")
 def files_of(place: Path) -> tuple[Path, ...]:
     """The files that hold the records of a place, with the write-ahead log of a database.
 
-    Args:
-        place: A file, taken literally; a folder, with all Parquet files below it; or a pattern
-            such as `data/*.parquet`.
+    `place`: a file, taken literally; a folder, with all Parquet files below it; or a pattern such as `data/*.parquet`.
     """
     try:
         if place.is_file():
@@ -253,15 +248,10 @@ def is_server(text: str) -> bool:
 
 @frozen
 class ServerPlace:
-    """A table of a server or a cluster.
+    """A table of a server or a cluster."""
 
-    Attributes:
-        url: The address of the server, which may hold a password: never shown.
-        table: Which table of it, with its schema before a dot; or a folder or an address of Parquet
-            files that a cluster reads.
-    """
-
-    url: str = field(repr=False)
+    url: str = field(repr=False)  # the address of the server, which may hold a password: never shown
+    # which table of it, with its schema before a dot; or a folder or an address of Parquet files that a cluster reads
     table: str
     shown: str  # what messages and the ledger call it: without a password and options
 
@@ -321,18 +311,14 @@ SECONDS = 600.0  # after so many seconds a count is given up where its owner say
 
 @frozen
 class ServedTable:
-    """A table of a server or a cluster, or Parquet files on an object store.
-
-    Attributes:
-        edition: What its owner calls the records as they are now; None: nothing. A table that
-            changes all the time has no content of its own: an answer holds until another edition.
-        uses_indexes: Whether a count may take indexes, which is faster, and whose time tells how
-            many records match.
-    """
+    """A table of a server or a cluster, or Parquet files on an object store."""
 
     place: ServerPlace | LakePlace  # where it is
+    # what its owner calls the records as they are now; None: nothing. A table that changes all the time has no content
+    # of its own: an answer holds until another edition
     edition: str | None = None
     seconds: float = SECONDS  # after which a count is given up
+    # whether a count may take indexes, which is faster, and whose time tells how many records match
     uses_indexes: bool = False
 
     def __str__(self) -> str:

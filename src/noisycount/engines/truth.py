@@ -1,8 +1,8 @@
 """Whether a record matches, and in which groups a unit is left: what every engine is compared with.
 
-Of its groups a unit is left in those with the smallest hashes of the key of the rule (the salt),
-the group and the unit: the rule looks at no other unit, and at no order. Each engine computes the
-same hashes, of texts that only one group and one unit have.
+Of its groups a unit is left in those with the smallest hashes of the key of the rule (the salt), the group and the
+unit: the rule looks at no other unit, and at no order. Each engine computes the same hashes, of texts that only one
+group and one unit have.
 """
 
 import re
@@ -42,11 +42,7 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - columns have no zone
 def kept_groups(groups: Iterable[Group], unit: str, most: int | None, salt: str) -> set[Group]:
     """The groups that a unit is left in.
 
-    Args:
-        groups: Those that it is in, by their keys; None: that of all that is not listed.
-        unit: The text of the unit.
-        most: In how many it may be; None: in all.
-        salt: The key of the rule.
+    `groups`: those that it is in, by their keys; None: that of all that is not listed.
 
     Example:
         >>> sorted(kept_groups({("Bern",), ("Genf",), ("Zug",)}, "ann", 2, salt=""))

@@ -123,11 +123,7 @@ def test_one_more_record_moves_a_count_by_one_at_most_and_no_refusal(
     questions: list[str],
     written: tuple[ColumnForm, ColumnForm, int],
 ) -> None:
-    """Whatever its cells and those of others are, for rows, and for a person with all records.
-
-    Where the owner has accepted cells that do not fit, a question is refused by its words alone;
-    where not, whether anything is answered is the same for all questions, and in the same words.
-    """
+    """Whatever its cells and those of others are, for rows, and for a person with all records."""
     others = [(PERSONS[n % len(PERSONS)], *row) for n, row in enumerate(rows * 20)]
     new = [(person, *row) for row in added]
     *forms, quoting = written
@@ -139,10 +135,7 @@ def test_one_more_record_moves_a_count_by_one_at_most_and_no_refusal(
                 File(Path(folder, "x.csv"), lines, unit, quoting) for lines in (others, [*others, *records])
             )
             check_neighbours(without.replies(questions, accepted), with_new.replies(questions, accepted))
-            assert with_new.replies(questions, kinds) in (
-                None,
-                with_new.replies(questions, accepted),
-            )
+            assert with_new.replies(questions, kinds) in (None, with_new.replies(questions, accepted))
 
 
 def check_neighbours(without: Replies, with_new: Replies) -> None:

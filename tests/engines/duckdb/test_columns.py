@@ -12,10 +12,7 @@ from noisycount.errors import NoisyCountError, SourceError
 CANARY = "canary-7c1"
 CSV = 'id,answer,note\n007,1.50,""\n008,,\n"9, a",-3,"q ""x"""\n010,1e3,1.10\n'
 MISSING = np.array([False, True, False, False])
-ADDED = {
-    "mean": np.array([1.25, np.nan, -3, 0.1]),
-    "median": np.array([1, 0, -3, 2**53]),
-}
+ADDED = {"mean": np.array([1.25, np.nan, -3, 0.1]), "median": np.array([1, 0, -3, 2**53])}
 
 
 @pytest.fixture

@@ -120,10 +120,7 @@ def test_other_records_have_another_version(other: dict[str, list[object]]) -> N
 
 MOMENTS = [datetime(1969, 12, 31, 23, 59, 59, 999999), None, datetime(2026, 1, 31, 12)]  # noqa: DTZ001
 KEPT: dict[str, tuple[Callable[[], object], str]] = {
-    "numbers": (
-        lambda: pl.DataFrame(SURVEY | ODD),
-        "11ad0c121775bfc3e1a89b9760e0b7389b92cd401beb0cc79720200ae8fb604c",
-    ),
+    "numbers": (lambda: pl.DataFrame(SURVEY | ODD), "11ad0c121775bfc3e1a89b9760e0b7389b92cd401beb0cc79720200ae8fb604c"),
     "days": (
         lambda: pl.DataFrame(
             {

@@ -77,10 +77,7 @@ def test_categories_count_as_their_texts_do(records: list[Mapping[str, object]],
     ]
     known = [[without_nan(record) for record in records], *[records] * 4]
     for frame, expected in zip(frames, known, strict=True):
-        with (
-            MemorySource(expected, DIRTY_SCHEMA) as reference,
-            FrameSource.open(frame, unit=None) as source,
-        ):
+        with MemorySource(expected, DIRTY_SCHEMA) as reference, FrameSource.open(frame, unit=None) as source:
             assert source.count(predicates) == reference.count(predicates)
 
 
@@ -130,12 +127,7 @@ def test_many_categories_count_as_few_do() -> None:
         texts = [f"t{n:03}" for n in range(number)]
         frame = pl.DataFrame({"x": pl.Series([*texts, None], dtype=pl.Enum(texts))})
         last = texts[-1]
-        assert count(frame, f"x = '{last}'", f"x < '{last}'", "x = 'no'", "x is null") == [
-            1,
-            number - 1,
-            0,
-            1,
-        ]
+        assert count(frame, f"x = '{last}'", f"x < '{last}'", "x = 'no'", "x is null") == [1, number - 1, 0, 1]
     odd = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None]), pa.array(["a", "a", None]))
     table = pa.table({"x": odd})
     assert count(table, "x = 'a'", "x is null", "not x = 'a'") == [2, 2, 0]

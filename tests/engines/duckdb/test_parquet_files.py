@@ -61,10 +61,7 @@ def test_other_files_of_a_folder_are_none_of_its_records(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("select", "words"),
     [
-        (
-            "SELECT 'x' AS age",
-            "files whose column 'age' is not of one type: make it INTEGER in all",
-        ),
+        ("SELECT 'x' AS age", "files whose column 'age' is not of one type: make it INTEGER in all"),
         ("SELECT 1::BIGINT AS age", "column 'age' is not of one type: make it INTEGER in all"),
         ("SELECT 1 AS AGE", "names a column 'age' in one file and 'AGE' in another"),
     ],

@@ -80,11 +80,7 @@ def test_every_known_extension_counts(any_file: Path) -> None:
     ("type_", "cells", "expected"),
     [
         *(
-            (
-                type_,
-                ("0", "7", "100", "NULL"),
-                {"x = 7": 1, "x > 99.5": 1, "x < 0": 0, "x < 1e300": 3},
-            )
+            (type_, ("0", "7", "100", "NULL"), {"x = 7": 1, "x > 99.5": 1, "x < 0": 0, "x < 1e300": 3})
             for type_ in NUMBER_TYPES.split()
         ),
         (
@@ -348,10 +344,7 @@ def test_path_is_taken_literally(tmp_path: Path, name: str, suffix: str) -> None
         write_database(tmp_path, "CREATE TABLE t AS SELECT 31 AS age").rename(path)
     with DuckDBSource.open(path) as source:
         assert set(source.schema) == {"age"}
-        assert source.count([parse("age = 31", source.schema), parse("true", source.schema)]) == [
-            1,
-            1,
-        ]
+        assert source.count([parse("age = 31", source.schema), parse("true", source.schema)]) == [1, 1]
 
 
 def test_relative_path_and_link_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,11 +378,7 @@ def broken(tmp_path: Path, name: str, content: bytes = CANARY.encode()) -> Path:
         (lambda folder: broken(folder, "x.csv", b""), {}, "no names of columns: write them"),
         (lambda folder: write_csv(folder, f"{CANARY}\0{CANARY}"), {}, "a NUL character"),
         (lambda folder: write_csv(folder, "\n1\n"), {}, "no names of columns: write them"),
-        (
-            lambda folder: write_csv(folder, "a\n1\n"),
-            {"table": "a"},
-            "only DuckDB files and workbooks have several",
-        ),
+        (lambda folder: write_csv(folder, "a\n1\n"), {"table": "a"}, "only DuckDB files and workbooks have several"),
         (lambda folder: write_csv(folder, "a\n1\n"), {"unit": "b"}, "use 'a'"),
         (lambda folder: write_csv(folder, "a\n1\n"), {"columns": ["b"]}, "use 'a'"),
         (lambda folder: write_csv(folder, "a,b\n1,2\n,3\n"), {"unit": "a"}, "has missing values"),
@@ -577,12 +566,7 @@ def test_plan_does_not_depend_on_the_values(tmp_path: Path) -> None:
 
 STATED = {
     name: ColumnForm(kind, accepts_unreadable=True)
-    for name, kind in {
-        "age": Kind.INTEGER,
-        "born": Kind.DATE,
-        "bmi": Kind.REAL,
-        "smoker": Kind.BOOLEAN,
-    }.items()
+    for name, kind in {"age": Kind.INTEGER, "born": Kind.DATE, "bmi": Kind.REAL, "smoker": Kind.BOOLEAN}.items()
 }
 
 
@@ -621,11 +605,7 @@ def test_one_record_changes_no_stated_schema(tmp_path: Path) -> None:
     ("name", "options", "words"),
     [
         ("x.csv", {"kinds": {"agee": Kind.INTEGER}}, "kinds names 'agee', which is no column"),
-        (
-            "x.parquet",
-            {"kinds": {"age": Kind.INTEGER}},
-            "leave kinds out",
-        ),
+        ("x.parquet", {"kinds": {"age": Kind.INTEGER}}, "leave kinds out"),
     ],
 )
 def test_kinds_that_cannot_be_stated_are_refused(

@@ -40,14 +40,8 @@ def test_predicates_and_tables_count_as_the_reference_does(spark_url: str, unit:
     parts = (Plain(Column("health", Kind.TEXT)), Plain(Column("smoker", Kind.BOOLEAN)))
     values = (("poor", "", None), (True, None))
     keys = KeySet(parts, values, np.array([[0, 0], [1, 1], [2, 1]], np.int32))
-    levels = (
-        Level("cells", np.arange(4, dtype=np.int32), 4),
-        Level("total", np.array([0, 0, -1, 0], np.int32), 1),
-    )
-    with (
-        bench.source(SURVEY, SURVEY_SCHEMA, unit) as source,
-        MemorySource(SURVEY, SURVEY_SCHEMA, unit) as reference,
-    ):
+    levels = (Level("cells", np.arange(4, dtype=np.int32), 4), Level("total", np.array([0, 0, -1, 0], np.int32), 1))
+    with bench.source(SURVEY, SURVEY_SCHEMA, unit) as source, MemorySource(SURVEY, SURVEY_SCHEMA, unit) as reference:
         asked = [parse(text, reference.schema) for text in COUNTS if unit is None or "person" not in text]
         assert source.count(asked) == reference.count(asked)
         for most in (None, 1):
@@ -104,12 +98,7 @@ def test_types_of_parquet_are_of_their_kinds(spark_url: str, tmp_path: Path) -> 
         }
         assert dict(zip(asked, counted(source, *asked), strict=True)) == asked
         assert [column.missing for column in source.check().columns[:4]] == [1, 0, 0, 1]
-        assert [source.check(unit).units for unit in (None, "byte", "text", "list")] == [
-            None,
-            1,
-            2,
-            None,
-        ]
+        assert [source.check(unit).units for unit in (None, "byte", "text", "list")] == [None, 1, 2, None]
     with opened(spark_url, tmp_path, unit="text") as source:
         assert source.check().units == 2
 

@@ -29,14 +29,7 @@ def place_of(server: Server, table: str, user: str = "owner", options: str = "")
 
 
 def made_by(server: Server, columns: str, *rows: str, before: str = "") -> str:
-    """The name of a new table of the owner's, with rows that are written as SQL.
-
-    Args:
-        server: Where it is made.
-        columns: Its columns, as SQL; `{}` is its name.
-        rows: The cells of each row.
-        before: What is made before it, as SQL.
-    """
+    """The name of a new table of the owner's, with rows that are written as SQL."""
     name = f"records_{next(NUMBERS)}"
     with server.shell("postgres") as shell:
         shell.execute(f"{before}; CREATE TABLE {name} ({columns})".replace("{}", name).encode())

@@ -198,12 +198,11 @@ def test_what_is_stored_is_counted(postgresql: Server) -> None:
 def test_operators_and_functions_of_others_are_not_called(postgresql: Server, query: str) -> None:
     """Also where a definition does not show that they are others'."""
     snare_made = (
-        "DROP SCHEMA IF EXISTS snare CASCADE; CREATE SCHEMA snare;"
-        "CREATE FUNCTION snare.weighed(text) RETURNS int LANGUAGE sql AS 'SELECT $1::int';"
-        "CREATE FUNCTION snare.same(text, text) RETURNS bool LANGUAGE sql AS 'SELECT $1::int = 1';"
-        "CREATE OPERATOR snare.= (FUNCTION = snare.same, LEFTARG = text, RIGHTARG = text);"
-        "CREATE DOMAIN snare.rising AS text CHECK (value::int > 0); CREATE TYPE snare.mood AS ENUM "
-        "('a'); CREATE TABLE snare.fed (w snare.mood); SET search_path = snare, pg_catalog, public"
+        "DROP SCHEMA IF EXISTS snare CASCADE; CREATE SCHEMA snare;CREATE FUNCTION snare.weighed(text) RETURNS int "
+        "LANGUAGE sql AS 'SELECT $1::int';CREATE FUNCTION snare.same(text, text) RETURNS bool LANGUAGE sql AS 'SELECT "
+        "$1::int = 1';CREATE OPERATOR snare.= (FUNCTION = snare.same, LEFTARG = text, RIGHTARG = text);CREATE DOMAIN "
+        "snare.rising AS text CHECK (value::int > 0); CREATE TYPE snare.mood AS ENUM ('a'); CREATE TABLE snare.fed (w "
+        "snare.mood); SET search_path = snare, pg_catalog, public"
     )
     table = made_by(postgresql, COLUMNS, USUAL)
     view = f"view_{next(NUMBERS)}"

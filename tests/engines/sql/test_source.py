@@ -95,12 +95,11 @@ def test_functions_of_others_are_not_called(postgresql: Server) -> None:
     """An operator that somebody puts first in the path of an account decides nothing."""
     with postgresql.shell("postgres") as shell:
         shell.execute(
-            "CREATE SCHEMA trap; CREATE TABLE trap.aged AS SELECT 7 AS age, 'a'::text AS town;"
-            "CREATE FUNCTION trap.never(text, text) RETURNS bool LANGUAGE sql AS 'SELECT false';"
-            "CREATE OPERATOR trap.= (FUNCTION = trap.never, LEFTARG = text, RIGHTARG = text);"
-            "CREATE FUNCTION trap.md5(text) RETURNS text LANGUAGE sql AS $$SELECT ''$$;"
-            "CREATE ROLE trapped LOGIN; ALTER ROLE trapped SET search_path = trap, pg_catalog;"
-            "GRANT USAGE ON SCHEMA trap TO trapped; GRANT SELECT ON trap.aged TO trapped"
+            "CREATE SCHEMA trap; CREATE TABLE trap.aged AS SELECT 7 AS age, 'a'::text AS town;CREATE FUNCTION "
+            "trap.never(text, text) RETURNS bool LANGUAGE sql AS 'SELECT false';CREATE OPERATOR trap.= (FUNCTION = "
+            "trap.never, LEFTARG = text, RIGHTARG = text);CREATE FUNCTION trap.md5(text) RETURNS text LANGUAGE sql AS "
+            "$$SELECT ''$$;CREATE ROLE trapped LOGIN; ALTER ROLE trapped SET search_path = trap, pg_catalog;GRANT "
+            "USAGE ON SCHEMA trap TO trapped; GRANT SELECT ON trap.aged TO trapped"
         )
     with opened(place_of(postgresql, "aged", "trapped")) as source:
         assert counted(source, "town = 'a'", "town <> 'a'") == [1, 0]
@@ -167,10 +166,7 @@ def test_a_source_says_what_it_is(postgresql: Server) -> None:
         assert str(source.identity).startswith("postgresql ")
         assert (source.former_versions, source.accepted, source.form) == ((), frozenset(), None)
         assert [*source.used()] == []
-        assert {name: form.kind for name, form in source.forms.items()} == {
-            "who": Kind.TEXT,
-            "age": Kind.INTEGER,
-        }
+        assert {name: form.kind for name, form in source.forms.items()} == {"who": Kind.TEXT, "age": Kind.INTEGER}
         check = source.check()
         assert (check.rows, check.units) == (2, 2)
         assert [(each.name, each.type, each.missing) for each in check.columns] == [
@@ -180,12 +176,7 @@ def test_a_source_says_what_it_is(postgresql: Server) -> None:
     with postgresql.shell("postgres") as shell:
         shell.execute(f"INSERT INTO {table} VALUES ('eve', 7), ('eve', 8)".encode())
     with opened(place, None) as source:
-        assert [source.check(unit).units for unit in (None, "who", "age", "scan")] == [
-            None,
-            3,
-            3,
-            None,
-        ]
+        assert [source.check(unit).units for unit in (None, "who", "age", "scan")] == [None, 3, 3, None]
     with opened(place, "who", uses_indexes=True, seconds=5) as source:
         assert source.version == version
         assert counted(source, "true", "age = 7") == [3, 1]
@@ -331,10 +322,7 @@ def test_texts_that_no_server_holds_equal_nothing(postgresql: Server) -> None:
         Pattern(column, "a\udc00%"),
     ]
     questions += [*map(Not, questions)]
-    with (
-        MemorySource(records, schema) as reference,
-        opened(table_of(postgresql, records, schema)) as source,
-    ):
+    with MemorySource(records, schema) as reference, opened(table_of(postgresql, records, schema)) as source:
         assert source.count(questions) == reference.count(questions)
 
 
@@ -347,10 +335,7 @@ def test_large_questions_are_counted(postgresql: Server) -> None:
         deep = f"{'not ' * (depth % 2)}({deep} {'and' if depth % 3 else 'or'} age <> {depth})"
     wide = f"town in ({', '.join(repr(str(n)) for n in range(200))})"
     texts = [deep, wide, *(f"age >= {n} and town <> '{n}'" for n in range(98))]
-    with (
-        MemorySource(records, schema) as reference,
-        opened(table_of(postgresql, records, schema)) as source,
-    ):
+    with MemorySource(records, schema) as reference, opened(table_of(postgresql, records, schema)) as source:
         questions = [parse(text, schema) for text in texts]
         assert source.count(questions) == reference.count(questions)
 

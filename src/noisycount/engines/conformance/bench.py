@@ -21,9 +21,5 @@ class Bench(Protocol):
     def source(
         self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
     ) -> AbstractContextManager[Source]:
-        """The records in a table of its own, which is gone afterwards.
-
-        Raises:
-            SourceError: The table cannot be made, or cannot be counted.
-        """
+        """The records in a table of its own, which is gone afterwards."""
         ...

@@ -24,24 +24,13 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 @frozen
 class Certificate:
-    """That an engine gave every answer of the suite as it should.
+    """That an engine gave every answer of the suite as it should."""
 
-    Attributes:
-        identity: Which engine.
-        date: When, as `2026-01-31`.
-        suite: The SHA-256 of the suite's records and questions, in hexadecimal digits.
-        answers: How many were compared.
-        unheld: What its tables cannot hold, and it was not asked.
-
-    Raises:
-        ValueError: A part is of another form.
-    """
-
-    identity: Identity
-    date: str
-    suite: str
-    answers: int
-    unheld: tuple[str, ...] = ()
+    identity: Identity  # which engine
+    date: str  # when, as `2026-01-31`
+    suite: str  # the SHA-256 of the suite's records and questions, in hexadecimal digits
+    answers: int  # how many were compared
+    unheld: tuple[str, ...] = ()  # what its tables cannot hold, and it was not asked
 
     def __post_init__(self) -> None:
         """The refusal of what no doctor wrote."""
@@ -54,11 +43,7 @@ class Certificate:
 
     @classmethod
     def of_parts(cls, parts: Mapping[str, Any]) -> Self:
-        """The certificate of its parts, as `parts` gives them.
-
-        Raises:
-            SourceError: They are of another form.
-        """
+        """The certificate of its parts, as `parts` gives them."""
         try:
             identity = Identity(**parts["identity"])
             return cls(**{**parts, "identity": identity, "unheld": tuple(parts["unheld"])})
@@ -73,17 +58,7 @@ class Certificate:
 
 
 def require_certified(shown: str, identity: Identity, suite: str, certificates: Iterable[Certificate]) -> None:
-    """The refusal of an engine that nobody tested.
-
-    Args:
-        shown: What its records are called.
-        identity: Which engine it is.
-        suite: The SHA-256 of the suite as it is now.
-        certificates: Those that the owner has.
-
-    Raises:
-        SourceError: It is neither one that our own tests pass with nor has a certificate.
-    """
+    """The refusal of an engine that nobody tested."""
     kept = list(certificates)
     own = [each for each in kept if each.identity == identity]
     if identity in _CERTIFIED or any(each.suite == suite for each in own):

@@ -22,8 +22,7 @@ Choice = TypeVar("Choice")
 class Draws:
     """A sequence of choices.
 
-    Args:
-        seed: What all of them follow from.
+    `seed`: what all of them follow from.
 
     Example:
         >>> Draws("a").below(1000) == Draws("a").below(1000)
@@ -68,65 +67,11 @@ _REALS = (
 )
 _TEXTS = (
     *("a", "A", "b", "B", "ab", "aB", "AB", "a ", " a", "a  ", "", " ", "\t", "\n", "a\n", "\na"),
-    *(
-        "é",
-        "e\u0301",
-        "É",
-        "e",
-        "E",
-        "ß",
-        "ss",
-        "ẞ",
-        "\u0131",
-        "i",
-        "I",
-        "İ",
-        "ﬁ",
-        "fi",
-        "\u212b",
-        "\u00c5",
-        "ö",
-    ),
-    *(
-        "oe",
-        "z",
-        "Z",
-        "ä",
-        "ae",
-        "\u200b",
-        "a\u200b",
-        "a\u00ad",
-        "\u00a0",
-        "\uff41",
-        "名",
-        "\uffff",
-    ),
-    *(
-        "👍",
-        "👍🏽",
-        "👩\u200d👩\u200d👧",
-        "\U00010400",
-        "\U00010428",
-        "\ufffd",
-        "\U0010fffd",
-        "a👍b",
-    ),
+    *("é", "e\u0301", "É", "e", "E", "ß", "ss", "ẞ", "\u0131", "i", "I", "İ", "ﬁ", "fi", "\u212b", "\u00c5", "ö"),
+    *("oe", "z", "Z", "ä", "ae", "\u200b", "a\u200b", "a\u00ad", "\u00a0", "\uff41", "名", "\uffff"),
+    *("👍", "👍🏽", "👩\u200d👩\u200d👧", "\U00010400", "\U00010428", "\ufffd", "\U0010fffd", "a👍b"),
     *("'", "''", '"', "it's", "\\", "\\\\", "\\%", "\\_", "a\\b", "%", "_", "%%", "__", "100%"),
-    *(
-        "100\\%",
-        "a%b",
-        "a_b",
-        "axb",
-        "a.b",
-        "a*b",
-        "a?b",
-        "[ab]",
-        "[^a]",
-        "^a$",
-        "a|b",
-        "(a)",
-        "{}",
-    ),
+    *("100\\%", "a%b", "a_b", "axb", "a.b", "a*b", "a?b", "[ab]", "[^a]", "^a$", "a|b", "(a)", "{}"),
     *("two\nlines", "two\r\nlines", "cr\r", "null", "NULL", "None", "nan", "0", "00", "1", "-0"),
     *("true", "2026-01-31", ":a", "%(a)s", "?", "$1", "@a", "--", ";", "/*", "a\0b", "a\0", "\x7f"),
 )
@@ -167,15 +112,10 @@ _LAST_OF_PLANE = "\uffff"
 
 @frozen
 class Feature:
-    """Some cells that not every engine can hold.
+    """Some cells that not every engine can hold."""
 
-    Args:
-        name: What they are called.
-        covers: Whether a value is one of them.
-    """
-
-    name: str
-    covers: Callable[[Any], bool]
+    name: str  # what they are called
+    covers: Callable[[Any], bool]  # whether a value is one of them
 
 
 FEATURES = (
@@ -195,27 +135,16 @@ TableQuestion = CellQuestion | KeyQuestion
 
 @frozen(eq=False)
 class Exercise:
-    """Records and questions about them.
+    """Records and questions about them."""
 
-    Attributes:
-        name: What the records are about.
-        schema: The kind of every column of theirs.
-        records: A value, or None, of each column.
-        unit: The column that names the person; None: every record is one unit.
-        predicates: What is counted.
-        tables: Which tables are counted.
-        is_optional: Whether an engine may refuse to hold the records.
-        is_refused: Whether it must refuse to count them.
-    """
-
-    name: str
-    schema: Mapping[str, Kind]
-    records: Sequence[Record]
-    unit: str | None = None
-    predicates: Sequence[Predicate] = ()
-    tables: Sequence[TableQuestion] = ()
-    is_optional: bool = False
-    is_refused: bool = False
+    name: str  # what the records are about
+    schema: Mapping[str, Kind]  # the kind of every column of theirs
+    records: Sequence[Record]  # a value, or None, of each column
+    unit: str | None = None  # the column that names the person; None: every record is one unit
+    predicates: Sequence[Predicate] = ()  # what is counted
+    tables: Sequence[TableQuestion] = ()  # which tables are counted
+    is_optional: bool = False  # whether an engine may refuse to hold the records
+    is_refused: bool = False  # whether it must refuse to count them
 
     @property
     def questions(self) -> int:

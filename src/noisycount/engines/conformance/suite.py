@@ -28,40 +28,24 @@ from noisycount.query.predicate import Predicate, canonical_text
 
 @frozen
 class Mismatch(Shown):
-    """An answer of an engine that is not as its definition says; its records are made up.
+    """An answer of an engine that is not as its definition says; its records are made up."""
 
-    Attributes:
-        records: What the records are about.
-        question: What was asked, in its own language.
-        expected: What the answer is by its definition; None: there is none.
-        found: What the engine said; None: nothing, or it refused.
-    """
-
-    records: str
-    question: str
-    expected: int | None
-    found: int | None
+    records: str  # what the records are about
+    question: str  # what was asked, in its own language
+    expected: int | None  # what the answer is by its definition; None: there is none
+    found: int | None  # what the engine said; None: nothing, or it refused
 
 
 @frozen
 class Examination(Shown):
-    """What an engine said of made-up records.
+    """What an engine said of made-up records."""
 
-    Attributes:
-        identity: Which engine.
-        answers: How many of its answers were compared.
-        differences: Those that are not as their definition says; after some it is asked no more.
-        unheld: What its tables cannot hold, and was not asked.
-        seconds: How long it took.
-        suite: The SHA-256 of what it was asked about which records, in hexadecimal digits.
-    """
-
-    identity: Identity
-    answers: int
-    differences: tuple[Mismatch, ...]
-    unheld: tuple[str, ...]
-    seconds: float
-    suite: str
+    identity: Identity  # which engine
+    answers: int  # how many of its answers were compared
+    differences: tuple[Mismatch, ...]  # those that are not as their definition says; after some it is asked no more
+    unheld: tuple[str, ...]  # what its tables cannot hold, and was not asked
+    seconds: float  # how long it took
+    suite: str  # the SHA-256 of what it was asked about which records, in hexadecimal digits
 
     def certificate(self, day: date) -> Certificate | None:
         """That it passed, on a day; None: it did not."""
@@ -95,11 +79,7 @@ def true_table(exercise: Exercise, question: TableQuestion) -> TableCounts:
 
 
 def asked_table(source: Source, question: TableQuestion) -> TableCounts:
-    """What an engine says that the counts of a table are.
-
-    Raises:
-        SourceError: It does not say.
-    """
+    """What an engine says that the counts of a table are."""
     if isinstance(question, CellQuestion):
         return _by_node(source.count_cells(question))
     return _by_keys(source.count_keys(question))
@@ -136,9 +116,7 @@ _LONGEST = 60  # characters of a list of keys or edges
 def number_text(question: TableQuestion, place: object) -> str:
     """A table and one of its numbers.
 
-    Args:
-        question: The table.
-        place: The level and node of the number, or the keys of its group; None: the whole table.
+    `place`: the level and node of the number, or the keys of its group; None: the whole table.
     """
     parts = question.keys.parts if isinstance(question, CellQuestion) else question.parts
     text = f"by {' and '.join(_cut(part.text) for part in parts)}"
@@ -178,28 +156,17 @@ class _Answer:
 
 @dataclass(slots=True)
 class Examiner:
-    """An engine, and what it is asked.
+    """An engine, and what it is asked."""
 
-    Args:
-        bench: The engine.
-        exercises: What it is asked.
-        progress: It is told how many questions of how many were asked.
-        most: After how many differences it is asked no more.
-    """
-
-    bench: Bench
-    exercises: Sequence[Exercise]
-    progress: Callable[[int, int], None] | None = None
-    most: int = 20
+    bench: Bench  # the engine
+    exercises: Sequence[Exercise]  # what it is asked
+    progress: Callable[[int, int], None] | None = None  # it is told how many questions of how many were asked
+    most: int = 20  # after how many differences it is asked no more
     asked: int = 0
     unheld: list[str] = field(default_factory=list)
 
     def examination(self) -> Examination:
-        """All that the engine says, until it was wrong too often.
-
-        Raises:
-            SourceError: It makes no table of the cells that every engine must hold.
-        """
+        """All that the engine says, until it was wrong too often."""
         begun, answers, differences = monotonic(), 0, list[Mismatch]()
         with closing(self._answers()) as given:
             for answer in given:
@@ -250,11 +217,7 @@ class Examiner:
             return self._opened(_probe(feature), opened) is not None
 
     def _opened(self, exercise: Exercise, opened: ExitStack) -> Source | None:
-        """The records in a table of it; None where it may refuse them, and does.
-
-        Raises:
-            SourceError: It may not, and does.
-        """
+        """The records in a table of it; None where it may refuse them, and does."""
         try:
             source = opened.enter_context(self._source(exercise))
             source.prepare()
@@ -340,11 +303,7 @@ def suite_hash() -> str:
 
 @cache
 def suite(one_in: int = 1) -> Sequence[Exercise]:
-    """The exercises, with one question in so many.
-
-    Args:
-        one_in: How many questions there are for each that is kept.
-    """
+    """The exercises, with one question in so many."""
     return tuple(
         replace(each, predicates=each.predicates[::one_in], tables=each.tables[::one_in]) for each in exercises()
     )
@@ -353,14 +312,5 @@ def suite(one_in: int = 1) -> Sequence[Exercise]:
 def examined(
     bench: Bench, progress: Callable[[int, int], None] | None = None, asked: Sequence[Exercise] | None = None
 ) -> Examination:
-    """What an engine says of made-up records, compared with what is so by definition.
-
-    Args:
-        bench: The engine.
-        progress: It is told now and then how many questions of how many were asked.
-        asked: The exercises; None: the whole suite.
-
-    Raises:
-        SourceError: The engine makes no table of cells that every engine must hold.
-    """
+    """What an engine says of made-up records, compared with what is so by definition."""
     return Examiner(bench, suite() if asked is None else asked, progress).examination()

@@ -123,8 +123,7 @@ _SALTS_TRUNCATED_TABLES = ("", "salt")
 def truncated_tables(towns: Sequence[str]) -> Iterator[TableQuestion]:
     """Tables by town, by age, and by both: of listed keys and of hidden ones.
 
-    Args:
-        towns: Those that are listed.
+    `towns`: those that are listed.
     """
     for parts, most, salt in product([(_TOWN,), (_AGE,), (_TOWN, _AGE)], _LIMITS, _SALTS_TRUNCATED_TABLES):
         yield KeyQuestion(parts, None, most, salt)
@@ -144,11 +143,7 @@ def _listed(parts: tuple[Part, ...], towns: Sequence[str]) -> KeySet:
 def _levels(cells: int) -> tuple[Level, ...]:
     """The cells, every second one with its neighbour, and all of them."""
     places = np.arange(cells, dtype=np.int32)
-    return (
-        Level("cells", places, cells),
-        Level("pairs", places // 2, (cells + 1) // 2),
-        Level("total", places * 0, 1),
-    )
+    return (Level("cells", places, cells), Level("pairs", places // 2, (cells + 1) // 2), Level("total", places * 0, 1))
 
 
 _KEYWORDS = ("select", "order", "group", "user", "table", "null", "case", "count", "by", "from")

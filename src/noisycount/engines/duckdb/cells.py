@@ -57,8 +57,8 @@ def plain_cast(text: str, form: ColumnForm) -> str | None:
 def sure_cases(text: str, cast: str | None, form: ColumnForm) -> str:
     """The cases of a CASE of SQL in which a text is surely a value; empty: there are none.
 
-    Where no case is true, the text may be a value all the same. DuckDB casts more texts than it
-    should: it rounds 1.5 to an integer, and reads 1_0, 0x10, epoch and infinity.
+    Where no case is true, the text may be a value all the same. DuckDB casts more texts than it should: it rounds 1.5
+    to an integer, and reads 1_0, 0x10, epoch and infinity.
     """
     match form.kind:
         case Kind.BOOLEAN:

@@ -48,10 +48,7 @@ def without_engine_errors(work: Callable[[], Result], refusal: str, without_memo
 
     A context manager could not serve: the refusal would have that error as its context.
 
-    Args:
-        work: What asks the engine.
-        refusal: The text of the refusal.
-        without_memory: Its text where memory did not suffice; None: the same.
+    `without_memory`: its text where memory did not suffice; None: the same.
     """
     try:
         return work()

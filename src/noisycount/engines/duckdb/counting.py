@@ -45,10 +45,7 @@ def _named(name: str, kind: Kind | None) -> Expression:
 def records_of(unit: str | None, schema: Schema, cursor: Connection | None = None) -> StatementRecords:
     """The records of the view, of which none is of nobody.
 
-    Args:
-        unit: The column that names the person, or None where every record is one unit.
-        schema: The columns that questions may use, and the whole that they are from.
-        cursor: Where keys are listed.
+    `cursor`: where keys are listed.
     """
     kind = None if unit is None else schema.entire.kinds.get(unit)
     person = None if unit is None else Person(_named(unit, kind), kind, is_required=True)
@@ -57,23 +54,14 @@ def records_of(unit: str | None, schema: Schema, cursor: Connection | None = Non
 
 @frozen
 class Counting:
-    """How the records of a source are counted.
+    """How the records of a source are counted."""
 
-    Attributes:
-        opened: A cursor that has the view ``records``.
-        require_unchanged: Refuses a source that is closed, or whose records may have changed.
-        unit: The column that names the person, or None where every record is one unit.
-        schema: The columns that questions may use.
-        seconds: After which a count is given up; None: never.
-        refusal: What is said where the engine fails.
-    """
-
-    opened: Callable[[], AbstractContextManager[Connection]]
-    require_unchanged: Callable[[], None]
-    unit: str | None
-    schema: Schema
-    seconds: float | None
-    refusal: str
+    opened: Callable[[], AbstractContextManager[Connection]]  # a cursor that has the view ``records``
+    require_unchanged: Callable[[], None]  # refuses a source that is closed, or whose records may have changed
+    unit: str | None  # the column that names the person, or None where every record is one unit
+    schema: Schema  # the columns that questions may use
+    seconds: float | None  # after which a count is given up; None: never
+    refusal: str  # what is said where the engine fails
 
     def counts(self, predicates: Sequence[Predicate]) -> list[int]:
         """The count of each predicate; see ``Source.count``."""

@@ -76,12 +76,9 @@ class DuckDBDialect(Dialect):
     """DuckDB, whose flags are truth values, which may be unknown.
 
     It looks at all records at each step; its time does not tell how many match.
-
-    Attributes:
-        cursor: Where keys are listed; None: for statements without them.
     """
 
-    cursor: Connection | None = None
+    cursor: Connection | None = None  # where keys are listed; None: for statements without them
 
     keeps_keys = True
     joins_missing = True
@@ -132,8 +129,8 @@ class DuckDBDialect(Dialect):
     def flag(self, truth: Expression) -> Expression:
         """The condition itself, or, of several, the bits of numbers.
 
-        DuckDB is three times as fast at those as at AND, and as blind: it looks at all operands of
-        every record, so that its time does not tell how many match the first.
+        DuckDB is three times as fast at those as at AND, and as blind: it looks at all operands of every record, so
+        that its time does not tell how many match the first.
         """
         if isinstance(truth, BooleanClauseList) and truth.operator is operators.and_:
             bits = [cast(each, SmallInteger()) for each in truth.clauses]

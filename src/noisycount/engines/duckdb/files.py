@@ -60,33 +60,25 @@ def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnF
 
 @frozen
 class Description:
-    """What the owner of a file says of it.
-
-    Attributes:
-        kinds: What the texts of columns stand for; the others: what they most likely do.
-        is_for_check: Whether nothing is counted but what is in each column, the unit among them.
-    """
+    """What the owner of a file says of it."""
 
     unit: str | None = None  # the column that names the person; None: every row is one unit
     columns: Sequence[str] | None = None  # what questions may use; None: all but the unit
     table: str | None = None  # which table of a database
+    # what the texts of columns stand for; the others: what they most likely do
     kinds: Mapping[str, ColumnForm] | None = None
     form: FileForm = FileForm()  # how texts are found in the file
-    is_for_check: bool = False
+    is_for_check: bool = False  # whether nothing is counted but what is in each column, the unit among them
 
 
 @frozen
 class Relation:
-    """A file as a relation of a connection.
-
-    Attributes:
-        is_computed: Whether it is a view of the file's, whose cells are made when they are read.
-    """
+    """A file as a relation of a connection."""
 
     sql: str  # what stands after FROM
     check: Check | None = None  # what is in its columns, where it was made of texts
     is_sound: bool = False  # whether all cells are known to be readable
-    is_computed: bool = False
+    is_computed: bool = False  # whether it is a view of the file's, whose cells are made when they are read
 
     @property
     def columns(self) -> tuple[ColumnCheck, ...]:
@@ -170,10 +162,10 @@ def _database(connection: Connection, place: Path, told: Description) -> Relatio
     connection.execute(f"ATTACH {path} AS file (READ_ONLY, TYPE duckdb)")
     connection.execute("SET enable_external_access = false")  # for views, which may read anything
     rows = connection.execute(
-        "SELECT schema_name, table_name, false FROM duckdb_tables() "
-        "WHERE database_name = 'file' AND NOT internal UNION ALL "
-        "SELECT schema_name, view_name, true FROM duckdb_views() "
-        "WHERE database_name = 'file' AND NOT internal ORDER BY ALL"
+        "SELECT schema_name, table_name, false FROM duckdb_tables() WHERE database_name = 'file' AND NOT internal "
+        "UNION ALL "
+        "SELECT schema_name, view_name, true FROM duckdb_views() WHERE database_name = 'file' AND NOT internal "
+        "ORDER BY ALL"
     ).fetchall()
     found = {
         name if schema == "main" else f"{schema}.{name}": (schema, name, is_view) for schema, name, is_view in rows
@@ -203,19 +195,14 @@ def _reads_others(connection: Connection, relation: str) -> bool:
 
 @frozen
 class Format:
-    """How files of an ending are read, and what to do where they cannot be.
-
-    Attributes:
-        relation: Makes a file a relation of a connection.
-        describes: What can be said of how its texts are found, beside their kinds.
-    """
+    """How files of an ending are read, and what to do where they cannot be."""
 
     name: str
     check: str  # what to check where a file cannot be read
     relief: str  # what to do where memory does not suffice
-    relation: Callable[[Connection, Any, Description], Relation]
+    relation: Callable[[Connection, Any, Description], Relation]  # makes a file a relation of a connection
     holds_texts: bool = False  # whether its cells are texts, which are read once
-    describes: frozenset[str] = frozenset()
+    describes: frozenset[str] = frozenset()  # what can be said of how its texts are found, beside their kinds
     has_tables: bool = False  # whether it can have several tables
 
 

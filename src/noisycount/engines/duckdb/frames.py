@@ -90,12 +90,11 @@ _CATEGORIES = "enum"
 class FrameSource(TypedSource):
     """The records of a table in memory; made by ``FrameSource.open``.
 
-    They are those that the table has at opening: what is changed in it afterwards is not counted.
-    Arrays of NumPy that a table was made of without a copy must not be written to meanwhile.
-    A frame of pandas, Polars or Arrow is counted where it is; what another library computes as it
-    is read, such as a relation of DuckDB, is copied. A float that pandas knows as missing (NaN) is
-    missing; in Polars and Arrow NaN is a value. Categories and dictionaries count as what they
-    stand for, FLOAT and DECIMAL as DOUBLE, times in UTC and in microseconds, finer ones cut off.
+    They are those that the table has at opening: what is changed in it afterwards is not counted. Arrays of NumPy that
+    a table was made of without a copy must not be written to meanwhile. A frame of pandas, Polars or Arrow is counted
+    where it is; what another library computes as it is read, such as a relation of DuckDB, is copied. A float that
+    pandas knows as missing (NaN) is missing; in Polars and Arrow NaN is a value. Categories and dictionaries count as
+    what they stand for, FLOAT and DECIMAL as DOUBLE, times in UTC and in microseconds, finer ones cut off.
 
     Example:
         >>> import polars as pl
@@ -125,13 +124,8 @@ class FrameSource(TypedSource):
     ) -> Self:
         """The records of a table.
 
-        Args:
-            frame: A DataFrame of pandas or Polars, a table of Arrow, a relation of DuckDB, or
-                another table that has `__arrow_c_stream__`.
-            unit: The column that names the person, or None where every record is one unit. A named
-                index of pandas is a column.
-            columns: The columns that questions may use, or None for all but the unit.
-            seconds: After which a count is given up; None: never.
+        `unit`: the column that names the person, or None where every record is one unit. A named index of pandas is a
+        column. `seconds`: after which a count is given up; None: never.
         """
         connection = private_connection()
         try:
@@ -149,8 +143,8 @@ class FrameSource(TypedSource):
     def version(self) -> str:
         """The hash of what all columns hold that a question or a unit could use.
 
-        The same records in the same order have the same, whichever library holds them, in however
-        many parts, and after they were written to a file and read again.
+        The same records in the same order have the same, whichever library holds them, in however many parts, and after
+        they were written to a file and read again.
         """
         if not self._version:
             self._version = without_engine_errors(self._hash, _FAILURE)

@@ -103,9 +103,7 @@ class PublicTable(Closing):
     def numbers(self, column: str, *, has_shares: bool = False) -> NDArray[np.float64]:
         """A column as numbers, nan where a cell is empty, shape (rows,).
 
-        Args:
-            column: The name of the column.
-            has_shares: Whether a cell such as 2% is the number 0.02.
+        `has_shares`: whether a cell such as 2% is the number 0.02.
         """
         if column not in self.columns:
             raise NoisyCountError(
@@ -159,13 +157,11 @@ class PublicTable(Closing):
     def save(self, out: Path, added: Mapping[str, Column], missing: Missing) -> None:
         """The writing of the table with columns added, in the order of its rows.
 
-        Where a CSV file becomes a Parquet file, columns that hold only whole numbers, numbers,
-        truth values or dates get that type; all others stay text.
+        Where a CSV file becomes a Parquet file, columns that hold only whole numbers, numbers, truth values or dates
+        get that type; all others stay text.
 
-        Args:
-            out: A .csv, .tsv, .parquet or .pq file; an older one is replaced when all is written.
-            added: For each new name its values, each of shape (rows,).
-            missing: Whether the row has none of these values, shape (rows,); or so for each name.
+        `out`: a .csv, .tsv, .parquet or .pq file; an older one is replaced when all is written. `missing`: whether the
+        row has none of these values, shape (rows,); or so for each name.
         """
         form = table_format(out)
         given: dict[str, NDArray[np.generic]] = {}
@@ -213,16 +209,14 @@ def table_format(path: Path) -> str:
 class PublicColumns:
     """Columns that everybody may see.
 
-    Args:
-        columns: The cells of each by its name, equally many, each column of one type or None; all
-            are texts where one is, such as the name of a range among numbers.
-
     Example:
         >>> import polars as pl
         >>> pl.DataFrame(PublicColumns({"town": ["Bern", None], "answer": [12, 3]})).rows()
         [('Bern', 12), (None, 3)]
     """
 
+    # the cells of each by its name, equally many, each column of one type or None; all are texts where one is, such as
+    # the name of a range among numbers
     columns: Mapping[str, Cells]
 
     def save(self, out: Path) -> None:
@@ -263,10 +257,7 @@ def measured_places(path: Path, most: int) -> list[str]:
 def measurements(path: Path, geocode: str) -> list[NoisyMeasurement]:
     """All that was measured of one place; only its rows are read.
 
-    Args:
-        path: A Parquet file with the columns `geocode`, `query_name`, `value` (a list of whole
-            numbers) and `variance`.
-        geocode: The code of the place.
+    `path`: a Parquet file with the columns `geocode`, `query_name`, `value` (a list of whole numbers) and `variance`.
     """
     rows = _asked(
         path,

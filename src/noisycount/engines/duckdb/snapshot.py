@@ -46,9 +46,7 @@ class Snapshot:
 def snapshot_of(frame: Any, connection: Connection) -> Snapshot:  # noqa: ANN401 - any table
     """A table as it is now.
 
-    Args:
-        frame: Of pandas, Polars, Arrow or DuckDB, or any other with `__arrow_c_stream__`.
-        connection: Takes a copy of what can be read only once, or is computed when it is read.
+    `connection`: takes a copy of what can be read only once, or is computed when it is read.
     """
     library, kind = _origin(frame)
     snapshot: Snapshot
@@ -123,14 +121,10 @@ _ARROW_ERRORS = (TypeError, ValueError, OverflowError, NotImplementedError)  # a
 
 @frozen
 class _PandasTable(Snapshot):
-    """A frame of pandas as it is now: whoever writes into it from now on writes into a copy.
-
-    Attributes:
-        arrow: Its columns that DuckDB would have to guess the type of, read by pyarrow.
-    """
+    """A frame of pandas as it is now: whoever writes into it from now on writes into a copy."""
 
     frame: Any  # shares the memory of the frame that was given
-    arrow: dict[str, Any]
+    arrow: dict[str, Any]  # its columns that DuckDB would have to guess the type of, read by pyarrow
 
     @classmethod
     def of(cls, frame: Any) -> "_PandasTable":  # noqa: ANN401 - its library is not imported
@@ -302,17 +296,14 @@ def compared_columns(predicate: Predicate) -> set[str]:
 class Decisions:
     """What is asked of categories, decided for each of them.
 
-    A bit for each category takes the same time whichever of them satisfy a test: how long a count
-    takes does not tell whether anybody has a category.
-
-    Attributes:
-        tests: The SQL of each test of the numbers of a column, by name.
+    A bit for each category takes the same time whichever of them satisfy a test: how long a count takes does not tell
+    whether anybody has a category.
     """
 
     texts: Mapping[str, Sequence[str]]  # what the numbers of each column stand for
     connection: Connection  # decides which texts satisfy a test, as it would for records
     stem: str  # the beginning of names that no column has
-    tests: dict[str, str] = field(default_factory=dict)
+    tests: dict[str, str] = field(default_factory=dict)  # the SQL of each test of the numbers of a column, by name
 
     def of(self, predicate: Predicate) -> Predicate:
         """The same predicate, with a flag for each test of categories."""

@@ -46,12 +46,11 @@ from noisycount.query.schema import Kind, Schema
 class DuckDBSource(Closing):
     r"""The records of one file; made by ``DuckDBSource.open``.
 
-    A CSV file is read once, at opening: its first line names the columns, every line has as many
-    cells, an empty cell is a missing value. What the cells stand for is stated, or guessed from
-    them; if cells do not fit, the file answers nothing until whoever owns it accepts them as
-    missing. Parquet and DuckDB files are read at every count.
-    Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, ENUM and TIME as text, every
-    TIMESTAMP as one of microseconds, in UTC where it has a zone, finer ones cut off.
+    A CSV file is read once, at opening: its first line names the columns, every line has as many cells, an empty cell
+    is a missing value. What the cells stand for is stated, or guessed from them; if cells do not fit, the file answers
+    nothing until whoever owns it accepts them as missing. Parquet and DuckDB files are read at every count. Integers
+    have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, ENUM and TIME as text, every TIMESTAMP as one of microseconds,
+    in UTC where it has a zone, finer ones cut off.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -99,17 +98,10 @@ class DuckDBSource(Closing):
     ) -> Self:
         """The records of a file, whether or not their cells fit.
 
-        Args:
-            path: a .csv, .parquet, .pq, .duckdb, .db or .ddb file, taken literally.
-            unit: the column that names the person, or None where every record is one unit.
-            columns: the columns that questions may use, or None for all but the unit.
-            table: which table of a DuckDB file; not needed if it has only one.
-            kinds: what the texts of a CSV file's columns stand for; those left out stand for what
-                they most likely do, and the unit is text.
-            form: how the texts of a CSV file are found in it.
-            seconds: after which a count is given up; None: never.
-            copy: where a file of texts leaves what they stand for, for `of_copy`; `copied` tells
-                whether it could.
+        `path`: a .csv, .parquet, .pq, .duckdb, .db or .ddb file, taken literally. `table`: which table of a DuckDB
+        file; not needed if it has only one. `kinds`: what the texts of a CSV file's columns stand for; those left out
+        stand for what they most likely do, and the unit is text. `copy`: where a file of texts leaves what they stand
+        for, for `of_copy`; `copied` tells whether it could.
         """
         told = Description(unit, columns, table, stated_forms(kinds), form)
         return cls._read(format_of(Path(path), told), Path(path), told, seconds, copy)
@@ -219,10 +211,7 @@ class DuckDBSource(Closing):
         """What the cells of each column stand for; see ``CheckedSource.forms``."""
         found = {column.name: column.form for column in self.relation.columns if column.form}
         whole = self.schema.entire
-        return found or {
-            **{name: ColumnForm(kind) for name, kind in whole.items()},
-            **(self.told.kinds or {}),
-        }
+        return found or {**{name: ColumnForm(kind) for name, kind in whole.items()}, **(self.told.kinds or {})}
 
     @property
     def form(self) -> FileForm | None:

@@ -1,7 +1,7 @@
 """What tells records from others: a hash of their cells that no chunk, library or file changes.
 
-The cells are read from streams of Arrow's C interface as DuckDB writes them, as arrays that borrow
-their memory, without pyarrow: https://arrow.apache.org/docs/format/CDataInterface.html.
+The cells are read from streams of Arrow's C interface as DuckDB writes them, as arrays that borrow their memory,
+without pyarrow: https://arrow.apache.org/docs/format/CDataInterface.html.
 """
 
 import ctypes

@@ -98,11 +98,9 @@ class TextFile:
     def load(self, connection: Connection, *, keeps_empty: bool = False, rewrites: bool = False) -> None:
         """The making of a table `loaded` of its texts.
 
-        Args:
-            connection: Where.
-            keeps_empty: Whether a quoted empty cell is a text, and not missing.
-            rewrites: Whether its lines are written anew on the way, with one end and one delimiter,
-                as Python reads them: it takes longer, and several ends for lines of one file.
+        `keeps_empty`: whether a quoted empty cell is a text, and not missing. `rewrites`: whether its lines are written
+        anew on the way, with one end and one delimiter, as Python reads them: it takes longer, and several ends for
+        lines of one file.
         """
         columns = ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in self.names)
         skip, delimiter = (0, ",") if rewrites else (self.form.skip, self.form.delimiter or ",")
@@ -113,16 +111,15 @@ class TextFile:
             options += ", new_line='\\r'"
         with self._readable(rewrites=rewrites) as path:
             connection.execute(
-                f"CREATE TABLE loaded AS SELECT * FROM read_csv({quoted_text(path)}, "
-                f"{options}, encoding='utf-8', auto_detect=false, "
-                f"columns={{{columns}}})"
+                f"CREATE TABLE loaded AS SELECT * FROM read_csv({quoted_text(path)}, {options}, encoding='utf-8', "
+                f"auto_detect=false, columns={{{columns}}})"
             )
 
     def fault(self) -> str | None:
         """The number and the cells of the first line that is not as the others; None: all are.
 
-        No cell is quoted. DuckDB's own numbers of rejected lines are those of records: they are too
-        small behind a cell of several lines.
+        No cell is quoted. DuckDB's own numbers of rejected lines are those of records: they are too small behind a cell
+        of several lines.
         """
         number = 0
         try:
@@ -142,8 +139,8 @@ class TextFile:
     def lines(self, connection: Connection, rows: Collection[int]) -> dict[int, int]:
         """The lines on which some rows of the table `loaded` begin.
 
-        Rows that are not found with the very cells that were loaded have none, as a wrong line
-        would be worse than none.
+        Rows that are not found with the very cells that were loaded have none, as a wrong line would be worse than
+        none.
         """
         if not rows:
             return {}

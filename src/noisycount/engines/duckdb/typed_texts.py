@@ -70,9 +70,8 @@ def _sparse_row(connection: Connection, checks: Sequence[ColumnCheck]) -> int | 
     cells = ", ".join(quoted_name(column.name) for column in checks)
     earlier = "rowid < (SELECT max(rowid) FROM loaded)"
     query = (
-        "SELECT count(*), max(rowid), arg_max(given, rowid), "
-        f"min(given) FILTER (WHERE {earlier}) "
-        f"FROM (SELECT rowid, list_count([{cells}]) AS given FROM loaded)"
+        f"SELECT count(*), max(rowid), arg_max(given, rowid), min(given) FILTER (WHERE {earlier}) FROM (SELECT rowid, "
+        f"list_count([{cells}]) AS given FROM loaded)"
     )
     rows, last, given, others = connection.execute(query).fetchall()[0]
     is_sparse = rows > 1 and given * _NEARLY_EMPTY <= len(checks) and given < others
@@ -121,14 +120,11 @@ _AT_ONCE = 200  # columns of one statement
 
 @frozen
 class TextTable:
-    """A table `loaded` of texts on a connection.
-
-    Attributes:
-        types: How many cells of a kind each column has, where the file tells kinds apart.
-    """
+    """A table `loaded` of texts on a connection."""
 
     connection: Connection
     names: tuple[str, ...]
+    # how many cells of a kind each column has, where the file tells kinds apart
     types: Mapping[str, Mapping[Kind, int]] = field(default_factory=dict)
 
     @property
@@ -139,11 +135,7 @@ class TextTable:
     def typed(self, stated: Mapping[str, ColumnForm], unit: str | None, *, explains: bool = False) -> list[ColumnCheck]:
         """The making of the table `typed`, and what does not fit into it.
 
-        Args:
-            stated: What the texts of columns stand for; the others stand for what they most likely
-                do.
-            unit: The column that names the person, which is text whatever its cells are.
-            explains: Whether to say what the texts look like where that is what is stated.
+        `explains`: whether to say what the texts look like where that is what is stated.
         """
         with self._planned():
             columns = self._typed(stated, unit)
@@ -273,8 +265,7 @@ class TextTable:
         """So many different cells of each column, at most, that do not fit."""
         wrong = {
             name: f"min(DISTINCT {quoted_name(name)}, {number}) FILTER (WHERE "
-            f"{given_cell(quoted_name(name), guess.form)} "
-            f"AND ({typed_cell(quoted_name(name), guess.form)}) IS NULL)"
+            f"{given_cell(quoted_name(name), guess.form)} AND ({typed_cell(quoted_name(name), guess.form)}) IS NULL)"
             for name, guess in guesses.items()
         }
         found = self._numbers("loaded", wrong)

@@ -32,8 +32,8 @@ _SPARSE = "a line must be one JSON object: mend it there, and put no array aroun
 class JsonLines:
     """The objects of a file, held by a connection as the table `loaded` of texts.
 
-    A key that no object or only a late one has is a column all the same; null and no entry are
-    missing values; what is within arrays and objects stays a text.
+    A key that no object or only a late one has is a column all the same; null and no entry are missing values; what is
+    within arrays and objects stays a text.
     """
 
     place: Path  # the file, which may be compressed by gzip
@@ -73,9 +73,8 @@ def _are_objects(place: Path, connection: Connection) -> bool:
     """Whether a table `objects` could be made of the lines, with no key twice in one."""
     try:
         connection.execute(
-            "CREATE TABLE objects AS SELECT json AS object FROM read_json_objects("
-            f"{quoted_text(path_pattern(place))}, format='newline_delimited', "
-            f"maximum_object_size={_LONGEST}, hive_partitioning=false)"
+            f"CREATE TABLE objects AS SELECT json AS object FROM read_json_objects({quoted_text(path_pattern(place))}, "
+            f"format='newline_delimited', maximum_object_size={_LONGEST}, hive_partitioning=false)"
         )
     except duckdb.OutOfMemoryException:
         raise
@@ -91,8 +90,7 @@ def _keys(connection: Connection) -> tuple[str, ...]:
     """The keys of all objects, in the order in which they come first."""
     rows = connection.execute(
         "SELECT key FROM (SELECT rowid AS line, unnest(json_keys(object)) AS key, "
-        "generate_subscripts(json_keys(object), 1) AS place FROM objects) "
-        "GROUP BY key ORDER BY min((line, place))"
+        "generate_subscripts(json_keys(object), 1) AS place FROM objects) GROUP BY key ORDER BY min((line, place))"
     ).fetchall()
     return tuple(key for (key,) in rows)
 
@@ -101,11 +99,9 @@ def _types(connection: Connection, name: str) -> Counter[Kind]:
     """How many values of a kind a column of JSON has; arrays and objects count as texts."""
     text = f"CAST({quoted_name(name)} AS VARCHAR)"
     kind = (
-        f"CASE WHEN {text} IN ('true', 'false') THEN 'boolean' "
-        f"WHEN ascii({text}) BETWEEN 45 AND 57 THEN "
-        f"CASE WHEN TRY_CAST({text} AS BIGINT) IS NOT NULL AND NOT contains({text}, '.') "
-        f"AND NOT contains({text}, 'e') AND NOT contains({text}, 'E') "
-        "THEN 'integer' ELSE 'real' END ELSE 'text' END"
+        f"CASE WHEN {text} IN ('true', 'false') THEN 'boolean' WHEN ascii({text}) BETWEEN 45 AND 57 THEN CASE WHEN "
+        f"TRY_CAST({text} AS BIGINT) IS NOT NULL AND NOT contains({text}, '.') AND NOT contains({text}, 'e') AND NOT "
+        f"contains({text}, 'E') THEN 'integer' ELSE 'real' END ELSE 'text' END"
     )
     query = f"SELECT {kind}, count(*) FROM cells WHERE {quoted_name(name)} IS NOT NULL GROUP BY 1"
     return Counter({KINDS[kind]: number for kind, number in connection.execute(query).fetchall()})
@@ -162,14 +158,7 @@ class Workbook:
 
     @classmethod
     def load(cls, place: Path, connection: Connection, table: str | None, skip: int | None) -> Self:
-        """The making of the table.
-
-        Args:
-            place: The file.
-            connection: Where.
-            table: The name of the sheet; None: the only one.
-            skip: How many rows stand before the names; None: as many as look like titles.
-        """
+        """The making of the table."""
         rows = _rows(place, table)
         texts = [list(map(_text_workbook, row)) for row in rows[:_HEAD]]
         first = title_lines([[cell or "" for cell in row] for row in texts]) if skip is None else skip

@@ -26,11 +26,7 @@ _TYPES = {
 class SparkBench:
     """A cluster that is tested; see ``Bench``.
 
-    Args:
-        url: Of the cluster; what stands behind a # is not touched.
-
-    Raises:
-        SourceError: It does not answer.
+    `url`: of the cluster; what stands behind a # is not touched.
     """
 
     __slots__ = ("_url", "identity")

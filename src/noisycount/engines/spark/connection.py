@@ -1,7 +1,7 @@
 """Sessions of our own on Spark, in which nothing that an application set has a say.
 
-The same is asked of a driver in this process and of a server of Connect; nothing of its errors and
-logs comes out, as they quote cells and plans.
+The same is asked of a driver in this process and of a server of Connect; nothing of its errors and logs comes out, as
+they quote cells and plans.
 """
 
 import logging
@@ -38,23 +38,14 @@ class Functions(Protocol):
 
 @frozen
 class Api:
-    """A session of our own and what makes expressions for it.
+    """A session of our own and what makes expressions for it."""
 
-    Attributes:
-        session: Whose settings, temporary views and jobs are ours alone.
-        functions: Those of its kind.
-        window: Makes the windows of its kind.
-        tag: Marks all that this thread asks from now on by a name.
-        untag: Ends that.
-        cancel: Gives up all that is marked by a name, whichever thread asked it.
-    """
-
-    session: Any
-    functions: Functions
-    window: Any
-    tag: Callable[[str], object]
-    untag: Callable[[str], object]
-    cancel: Callable[[str], object]
+    session: Any  # whose settings, temporary views and jobs are ours alone
+    functions: Functions  # those of its kind
+    window: Any  # makes the windows of its kind
+    tag: Callable[[str], object]  # marks all that this thread asks from now on by a name
+    untag: Callable[[str], object]  # ends that
+    cancel: Callable[[str], object]  # gives up all that is marked by a name, whichever thread asked it
 
 
 class Late(Exception):  # noqa: N818 - it is what happened
@@ -209,29 +200,18 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class Session:
-    """A session of our own on a cluster.
+    """A session of our own on a cluster."""
 
-    Attributes:
-        api: The session, and what makes expressions for it.
-        shown: What messages call the records.
-        is_remote: Whether a server of Connect answers.
-    """
-
-    api: Api
-    shown: str
-    is_remote: bool
+    api: Api  # the session, and what makes expressions for it
+    shown: str  # what messages call the records
+    is_remote: bool  # whether a server of Connect answers
     _is_closed: Event = field(default_factory=Event)
 
     @classmethod
     def open(cls, url: str, shown: str) -> "Session":
         """A new session at an address.
 
-        Args:
-            url: `spark://host:port`, `spark://local`, or `sc://host:port`.
-            shown: What messages call the records.
-
-        Raises:
-            SourceError: The cluster does not answer, or a part of Spark is not installed.
+        `url`: `spark://host:port`, `spark://local`, or `sc://host:port`.
         """
         is_remote = url.lower().startswith("sc:")
         made = _without_errors(lambda: _connected(url) if is_remote else _driven(url, shown), shown)
@@ -249,15 +229,7 @@ class Session:
         return str(self.asked(lambda: self.api.session.version))
 
     def asked(self, work: Callable[[], Result], seconds: float | None = None) -> Result:
-        """The result of some work, or a refusal that keeps nothing of Spark's error.
-
-        Args:
-            work: What asks Spark.
-            seconds: After which it is given up; None: never.
-
-        Raises:
-            SourceError: Spark failed, was too slow, or the session is closed.
-        """
+        """The result of some work, or a refusal that keeps nothing of Spark's error."""
         self.require_open()
         if seconds is None:
             return _without_errors(work, self.shown, self._is_gone)
@@ -286,11 +258,7 @@ class Session:
         return _without_errors(limited, self.shown, self._is_gone)
 
     def require_open(self) -> None:
-        """The refusal to go on once it is closed.
-
-        Raises:
-            SourceError: It is.
-        """
+        """The refusal to go on once it is closed."""
         if self._is_closed.is_set():
             raise SourceError("the records are closed: open the source again")
 

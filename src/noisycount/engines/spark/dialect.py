@@ -25,8 +25,8 @@ _ARROW = {BigInteger: pa.int64(), Boolean: pa.bool_(), Date: pa.date32(), String
 def java_regex(pattern: str) -> str:
     r"""The regular expression of a like pattern: `%` is any text, `_` one character.
 
-    A text that matches a part in many places would take Spark's own `like` as many steps as there
-    are choices of places, and one record could stop a count.
+    A text that matches a part in many places would take Spark's own `like` as many steps as there are choices of
+    places, and one record could stop a count.
 
     Example:
         >>> print(java_regex("100%_\\"))
@@ -99,8 +99,7 @@ def bound_frame(rows: pa.Table, api: Api) -> Frame:
 class SparkDialect(Dialect):
     """Spark, whose lists of keys are views of our session.
 
-    Args:
-        api: The session.
+    `api`: the session.
     """
 
     text_type = String()

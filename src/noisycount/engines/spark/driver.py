@@ -33,11 +33,7 @@ exec {java} "$@"
 
 @contextmanager
 def java_at_hand() -> Iterator[None]:
-    """A block in which Spark finds a Java: that of the machine, else that of the extra.
-
-    Raises:
-        SourceError: There is none.
-    """
+    """A block in which Spark finds a Java: that of the machine, else that of the extra."""
     if os.environ.get(_HOME) or shutil.which("java"):
         yield
         return
@@ -85,12 +81,7 @@ _lock = Lock()
 def root_session(url: str, shown: str) -> SparkSession:
     """The session that ours are made from; it keeps its own settings.
 
-    Args:
-        url: `spark://host:port` or `spark://local`; behind a ? settings that a driver starts with.
-        shown: What messages call the records.
-
-    Raises:
-        SourceError: The cluster does not answer, or this process drives another one already.
+    `url`: `spark://host:port` or `spark://local`; behind a ? settings that a driver starts with.
     """
     master = _master(url)
     with _lock:

@@ -41,15 +41,10 @@ _BINARY = "UTF8_BINARY"
 
 @frozen
 class ColumnType:
-    """The type of a column.
+    """The type of a column."""
 
-    Attributes:
-        name: Of the type, such as `decimal(10,2)` or `array`.
-        is_required: Whether no value may be missing.
-    """
-
-    name: str
-    is_required: bool
+    name: str  # of the type, such as `decimal(10,2)` or `array`
+    is_required: bool  # whether no value may be missing
 
     @classmethod
     def of_field(cls, field: Any) -> "ColumnType":  # noqa: ANN401 - of Spark
@@ -105,31 +100,21 @@ STORED = frozenset({"MANAGED", "EXTERNAL", "MATERIALIZED_VIEW", "STREAMING_TABLE
 
 @frozen
 class Look:
-    """What a relation was at one time.
+    """What a relation was at one time."""
 
-    Attributes:
-        frame: Its records, with columns `column_name(0)`, `column_name(1)` and so on: the names
-            that its owner gave may have dots and marks, or differ only in case.
-        types: Of its columns, by their own names in their order.
-    """
-
+    # its records, with columns `column_name(0)`, `column_name(1)` and so on: the names that its owner gave may have
+    # dots and marks, or differ only in case
     frame: Frame
-    types: dict[str, ColumnType]
+    types: dict[str, ColumnType]  # of its columns, by their own names in their order
 
 
 @frozen
 class SparkRelation:
-    """Where records are.
+    """Where records are."""
 
-    Attributes:
-        session: Reads them.
-        table: A table of the catalog, or a path or an address of Parquet files.
-        is_made_here: Whether it is a view that the session itself made of records of its own.
-    """
-
-    session: Session
-    table: str
-    is_made_here: bool = False
+    session: Session  # reads them
+    table: str  # a table of the catalog, or a path or an address of Parquet files
+    is_made_here: bool = False  # whether it is a view that the session itself made of records of its own
 
     @property
     def is_of_files(self) -> bool:
@@ -137,15 +122,7 @@ class SparkRelation:
         return self.table.startswith("/") or "://" in self.table
 
     def look(self, seconds: float | None = None) -> Look:
-        """What the relation is now.
-
-        Args:
-            seconds: After which that is given up.
-
-        Raises:
-            SourceError: It is not there, may not be read, has two columns of one name, or is a
-                view: what it computes could fail at those records alone that a question needs.
-        """
+        """What the relation is now."""
         frame, fields = self.session.asked(self._found, seconds)
         self._require_stored(seconds)
         types = {field.name: ColumnType.of_field(field) for field in fields}
@@ -168,11 +145,7 @@ class SparkRelation:
         return found.toDF(*map(column_name, range(len(fields)))), fields
 
     def _require_stored(self, seconds: float | None) -> None:
-        """The refusal of views of others.
-
-        Raises:
-            SourceError: It is one.
-        """
+        """The refusal of views of others."""
         if self.is_of_files or self.is_made_here:
             return
         if self.session.asked(self._kind, seconds) not in STORED:
@@ -198,15 +171,7 @@ _UNIT = "u"  # what the view calls the unit of a record
 def viewed(
     api: Api, look: Look, kinds: Mapping[str, Kind], unit: str | None, *, uses_indexes: bool
 ) -> Iterator[StatementRecords]:
-    """The records of a relation as it was looked at, in a view of our session.
-
-    Args:
-        api: The session.
-        look: The relation.
-        kinds: Of the columns that questions may use.
-        unit: The column that names the person, or None where every record is one unit.
-        uses_indexes: Whether records that do not match may be left out.
-    """
+    """The records of a relation as it was looked at, in a view of our session."""
     names = {name: column_name(place) for place, name in enumerate(look.types)}
 
     def value(name: str) -> Columns:

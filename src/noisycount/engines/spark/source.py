@@ -41,8 +41,8 @@ _SECONDS_TO_ANSWER = 120.0  # for a look, where the owner states no time-out
 class SparkSource(TypedSource):
     """The records of one table or of some Parquet files; made by ``SparkSource.open``.
 
-    They are read anew at every count. Integers have 8 to 64 bits; FLOAT and DECIMAL count as
-    DOUBLE, TIME as text, and a TIMESTAMP is read in UTC.
+    They are read anew at every count. Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, TIME as text, and
+    a TIMESTAMP is read in UTC.
     """
 
     relation: SparkRelation
@@ -66,17 +66,9 @@ class SparkSource(TypedSource):
     ) -> Self:
         """The records at a place.
 
-        Args:
-            place: Of a cluster, and which table or Parquet files it reads.
-            unit: The column that names the person, or None where every record is one unit.
-            columns: The columns that questions may use, or None for all but the unit.
-            seconds: After which a count is given up; None: never.
-            uses_indexes: Whether a count may leave out records by what the cluster knows of its
-                files, which can be faster, and tells by its time how many match.
-
-        Raises:
-            SourceError: The cluster does not answer, the records cannot be read or have no such
-                column, or one of them has no unit.
+        `unit`: the column that names the person, or None where every record is one unit. `seconds`: after which a count
+        is given up; None: never. `uses_indexes`: whether a count may leave out records by what the cluster knows of its
+        files, which can be faster, and tells by its time how many match.
         """
         session = Session.open(place.url, place.shown)
         try:
@@ -102,17 +94,7 @@ class SparkSource(TypedSource):
     ) -> Self:
         """The records that a session of our own reads, which ends with them.
 
-        Args:
-            session: At the place.
-            place: As `open` takes it, like the rest.
-            unit: The column that names the person.
-            columns: What questions may use.
-            seconds: After which a count is given up.
-            uses_indexes: Whether a count may leave out records.
-            is_made_here: Whether the session made them itself, as a view.
-
-        Raises:
-            SourceError: As for `open`.
+        `is_made_here`: whether the session made them itself, as a view.
         """
         relation = SparkRelation(session, place.table, is_made_here)
         types = relation.look(seconds or _SECONDS_TO_ANSWER).types
@@ -140,11 +122,7 @@ class SparkSource(TypedSource):
         return sha256(repr(said).encode(errors="surrogatepass")).hexdigest()
 
     def require_units(self) -> None:
-        """The refusal of records without a unit.
-
-        Raises:
-            SourceError: There are such.
-        """
+        """The refusal of records without a unit."""
         if self.unit is None or self.types[self.unit].is_required:
             return
 
@@ -239,11 +217,7 @@ class SparkSource(TypedSource):
         self.session.close()
 
     def _look(self) -> Look:
-        """The relation as it is now.
-
-        Raises:
-            SourceError: Its columns are not those that it was opened with.
-        """
+        """The relation as it is now."""
         look = self.relation.look(self.seconds or _SECONDS_TO_ANSWER)
         used = [*self.schema, *([] if self.unit is None else [self.unit])]
         if any(look.types.get(name) != self.types[name] for name in used):

@@ -22,16 +22,9 @@ _DENIED = "may not make temporary tables by this account: let its owner grant TE
 
 @frozen
 class SqlBench:
-    """A server as a place of temporary tables; its account needs no other right there.
+    """A server as a place of temporary tables; its account needs no other right there."""
 
-    Args:
-        url: Its address, which may name a table behind a #.
-
-    Raises:
-        SourceError: The address names no server, or its driver is not installed.
-    """
-
-    url: str = field(repr=False)
+    url: str = field(repr=False)  # its address, which may name a table behind a #
     place: ServerPlace = field(init=False)
     engine: Engine = field(init=False, repr=False)
     dialect: ServerDialect = field(init=False, repr=False)

@@ -47,13 +47,7 @@ def without_server_errors(shown: str, work: Callable[[], Result], denied: str | 
 
     A context manager could not serve: the refusal would have that error as its context.
 
-    Args:
-        shown: What the records are called.
-        work: What asks the server.
-        denied: What is said where the account has no right to it; None: that it may not read.
-
-    Raises:
-        SourceError: The server or its driver failed, or the work itself refuses.
+    `denied`: what is said where the account has no right to it; None: that it may not read.
     """
     try:
         return work()
@@ -103,15 +97,7 @@ _PACKAGES = {
 
 
 def engine_of(address: str, shown: str) -> Engine:
-    """The maker of connections to a server, each of which is closed after its use.
-
-    Args:
-        address: Of the server, with its account and password.
-        shown: What messages call the records: nothing of those.
-
-    Raises:
-        SourceError: The address names no server, or its driver is not installed.
-    """
+    """The maker of connections to a server, each of which is closed after its use."""
     try:
         url = make_url(address)
         engine = create_engine(
@@ -165,20 +151,12 @@ class ServerTransactions(Protocol):
     def transaction(self, *, has_own_path: bool = False) -> AbstractContextManager[Connection]:
         """A read-only transaction.
 
-        Args:
-            has_own_path: Whether names without a schema are looked for where the account does.
-
-        Raises:
-            SourceError: All is closed.
+        `has_own_path`: whether names without a schema are looked for where the account does.
         """
         ...
 
     def require_open(self) -> None:
-        """The refusal of what is closed.
-
-        Raises:
-            SourceError: It is.
-        """
+        """The refusal of what is closed."""
         ...
 
     def close(self) -> None:
@@ -188,31 +166,19 @@ class ServerTransactions(Protocol):
 
 @frozen
 class Server:
-    """A server that gives each transaction a connection of its own.
+    """A server that gives each transaction a connection of its own."""
 
-    Attributes:
-        engine: Makes connections.
-        dialect: What the server says in its own way.
-        shown: What messages call the records.
-        seconds: After which a statement is given up; None: when the server does.
-        used: The one set of connections in use; none once all is closed.
-        lock: Held while that changes.
-    """
-
-    engine: Engine
-    dialect: ServerDialect
-    shown: str
-    seconds: float | None = None
+    engine: Engine  # makes connections
+    dialect: ServerDialect  # what the server says in its own way
+    shown: str  # what messages call the records
+    seconds: float | None = None  # after which a statement is given up; None: when the server does
+    # the one set of connections in use; none once all is closed
     used: list[set[Any]] = field(default_factory=lambda: [set()])
-    lock: Lock = field(default_factory=Lock)
+    lock: Lock = field(default_factory=Lock)  # held while that changes
 
     @classmethod
     def at(cls, place: ServerPlace, seconds: float | None) -> Self:
-        """The server of a place, not asked for anything yet.
-
-        Raises:
-            SourceError: The address names no server, or its driver is not installed.
-        """
+        """The server of a place, not asked for anything yet."""
         engine = engine_of(place.url, place.shown)
         return cls(engine, dialect_of(engine.dialect.name), place.shown, seconds)
 
@@ -253,21 +219,13 @@ class Server:
 
 @frozen
 class OneConnection:
-    """A connection that has temporary tables, of which each transaction is one.
+    """A connection that has temporary tables, of which each transaction is one."""
 
-    Attributes:
-        connection: In no transaction.
-        dialect: What the server says in its own way.
-        shown: What messages call the records.
-        lock: Held by the one transaction.
-        is_closed: Whether there are to be no more.
-    """
-
-    connection: Connection
-    dialect: ServerDialect
-    shown: str
-    lock: Lock = field(default_factory=Lock)
-    is_closed: Event = field(default_factory=Event)
+    connection: Connection  # in no transaction
+    dialect: ServerDialect  # what the server says in its own way
+    shown: str  # what messages call the records
+    lock: Lock = field(default_factory=Lock)  # held by the one transaction
+    is_closed: Event = field(default_factory=Event)  # whether there are to be no more
 
     @contextmanager
     def transaction(self, *, has_own_path: bool = False) -> Iterator[Connection]:

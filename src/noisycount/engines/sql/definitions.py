@@ -1,8 +1,8 @@
 """What a view, a policy of rows or a made column of PostgreSQL computes when it is read.
 
-A server evaluates what a view computes for those records alone of which a question needs it: an
-error would tell which match. So nothing is counted but what is stored, and what is made of that by
-expressions that fail at no record: columns, constants, comparisons, choices and a few casts.
+A server evaluates what a view computes for those records alone of which a question needs it: an error would tell which
+match. So nothing is counted but what is stored, and what is made of that by expressions that fail at no record:
+columns, constants, comparisons, choices and a few casts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -97,11 +97,7 @@ class Unsure(Exception):  # noqa: N818 - it is what is known
 
 
 def parsed(definition: str) -> exp.Expr:
-    """A definition in which nothing is but what is known.
-
-    Raises:
-        Unsure: It has other parts.
-    """
+    """A definition in which nothing is but what is known."""
     try:
         tree = parse_one(definition, read="postgres")
     except SqlglotError:
@@ -124,21 +120,13 @@ def output_type(expression: exp.Expr, scope: Mapping[str, Types]) -> str | None:
 
 
 def require_truth(expression: exp.Expr, scope: Mapping[str, Types]) -> None:
-    """The refusal of a condition that might fail.
-
-    Raises:
-        Unsure: It is such a one, or no condition.
-    """
+    """The refusal of a condition that might fail."""
     if _type(expression, scope) != "bool":
         raise Unsure
 
 
 def _column(column: exp.Column, scope: Mapping[str, Types]) -> str | None:
-    """The type of a column; of a policy, which reads one relation, by its own name.
-
-    Raises:
-        Unsure: It is none of a relation, but one of the system.
-    """
+    """The type of a column; of a policy, which reads one relation, by its own name."""
     table = column.table or (next(iter(scope)) if len(scope) == 1 else "")
     try:
         return scope[table][column.name]
@@ -147,11 +135,7 @@ def _column(column: exp.Column, scope: Mapping[str, Types]) -> str | None:
 
 
 def _type(node: exp.Expr, scope: Mapping[str, Types]) -> str:  # noqa: PLR0911 - a case a node
-    """The type of an expression that has a value at every record; empty: none of the server's own.
-
-    Raises:
-        Unsure: It might fail.
-    """
+    """The type of an expression that has a value at every record; empty: none of the server's own."""
     if (number := _number(node)) is not None:
         return number
     match node:
@@ -302,42 +286,22 @@ _COLUMNS = text(
 
 
 def computed_columns(connection: Connection, schema: str, name: str) -> frozenset[str]:
-    """The columns of a relation that are computed when it is read, and might fail then.
-
-    Args:
-        connection: In a transaction with the search path of ours.
-        schema: What the relation is in.
-        name: Its own name.
-
-    Raises:
-        SourceError: Which records it has depends on what might fail, or it calls functions.
-    """
+    """The columns of a relation that are computed when it is read, and might fail then."""
     types = _Catalog(connection).relation(schema, name, is_counted=True)
     return frozenset(each for each, type_ in types.items() if type_ is None)
 
 
 @frozen
 class _Catalog:
-    """What the server says of the relations that definitions name.
+    """What the server says of the relations that definitions name."""
 
-    Attributes:
-        connection: In a transaction with the search path of ours.
-        known: The columns of those that were looked at.
-    """
-
-    connection: Connection
-    known: dict[tuple[str, str], Types] = field(default_factory=dict)
+    connection: Connection  # in a transaction with the search path of ours
+    known: dict[tuple[str, str], Types] = field(default_factory=dict)  # the columns of those that were looked at
 
     def relation(self, schema: str, name: str, *, is_counted: bool = False) -> Types:
         """The columns of a relation.
 
-        Args:
-            schema: What it is in.
-            name: Its own name.
-            is_counted: Whether it is read by the account itself, whose policies are known.
-
-        Raises:
-            SourceError: Its records are not only read, or chosen by what cannot fail.
+        `is_counted`: whether it is read by the account itself, whose policies are known.
         """
         if (schema, name) not in self.known:
             self.known[schema, name] = self._looked_at(schema, name, is_counted=is_counted)
@@ -426,11 +390,7 @@ def _conditions(query: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _require_comparable(join: exp.Join, scope: Mapping[str, Types]) -> None:
-    """The refusal of a join by the names of columns whose comparison might fail.
-
-    Raises:
-        Unsure: It is such a one.
-    """
+    """The refusal of a join by the names of columns whose comparison might fail."""
     for name in join.args.get("using") or ():
         types = [types[name.name] for types in scope.values() if name.name in types]
         require_alike(types)

@@ -14,25 +14,17 @@ from noisycount.query.schema import Kind
 
 
 class ServerDialect(Dialect):
-    """A server that differs from others in nothing that is known, beyond what SQLAlchemy knows.
+    """A server that differs from others in nothing that is known, beyond what SQLAlchemy knows."""
 
-    Attributes:
-        settings: The statements that begin a transaction.
-        temporary: The words of a temporary table.
-        quote: Whether names stand in quotes; None: where SQLAlchemy finds that they must.
-    """
-
-    settings: tuple[str, ...] = ()
-    temporary: tuple[str, ...] = ("TEMPORARY",)
-    quote: bool | None = None
+    settings: tuple[str, ...] = ()  # the statements that begin a transaction
+    temporary: tuple[str, ...] = ("TEMPORARY",)  # the words of a temporary table
+    quote: bool | None = None  # whether names stand in quotes; None: where SQLAlchemy finds that they must
 
     def begin(self, connection: Connection, seconds: float | None, *, has_own_path: bool = False) -> None:
         """The beginning of a transaction.
 
-        Args:
-            connection: Asks nothing before.
-            seconds: After which each statement is given up; None: when the server does.
-            has_own_path: Whether names without a schema are looked for where the account does.
+        `seconds`: after which each statement is given up; None: when the server does. `has_own_path`: whether names
+        without a schema are looked for where the account does.
         """
         del seconds, has_own_path
         for statement in self.settings:
@@ -46,24 +38,13 @@ class ServerDialect(Dialect):
     def found(self, connection: Connection, schema: str | None, name: str, path: Sequence[str]) -> FoundName:
         """A table or view by its name.
 
-        Args:
-            connection: In a transaction.
-            schema: As it was stated; None: the first of the path that has such a table.
-            name: Its own.
-            path: Where the account looks.
-
-        Raises:
-            NoSuchTableError: There is none; where names say it all, `columns` finds that out.
+        `schema`: as it was stated; None: the first of the path that has such a table. `path`: where the account looks.
         """
         del connection, path
         return FoundName(schema, name)
 
     def columns(self, connection: Connection, table: FoundName) -> tuple[FoundColumn, ...]:
-        """The columns of a table or view.
-
-        Raises:
-            NoSuchTableError: There is none.
-        """
+        """The columns of a table or view."""
         return reflected_columns(connection, table.schema, table.name)
 
     def identity(self, connection: Connection) -> Identity:

@@ -1,7 +1,7 @@
 """Servers that our own tests do not have: their owners test them by `noisycount doctor`.
 
-Each has a collation, or bytes, in the order of code points; where it has no truth values,
-conditions are kept as numbers.
+Each has a collation, or bytes, in the order of code points; where it has no truth values, conditions are kept as
+numbers.
 """
 
 from datetime import datetime
@@ -167,9 +167,5 @@ _DIALECTS: dict[str, type[ServerDialect]] = {
 
 
 def dialect_of(name: str) -> ServerDialect:
-    """What a server says in its own way.
-
-    Args:
-        name: Of the dialect in SQLAlchemy.
-    """
+    """What a server says in its own way."""
     return _DIALECTS.get(name, ServerDialect)()

@@ -19,11 +19,7 @@ _PART = re.compile(r'(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^".]+))(?P<end>\.|
 def table_name(text: str) -> tuple[str | None, str]:
     """What a table is in, or None, and its own name; each is taken literally, with its case.
 
-    Args:
-        text: Names with dots between them; one that has a dot or quotes itself stands in quotes.
-
-    Raises:
-        SourceError: It is no such text.
+    `text`: names with dots between them; one that has a dot or quotes itself stands in quotes.
 
     Example:
         >>> table_name("clinic.visits"), table_name('"a.b"')
@@ -54,36 +50,22 @@ class Form(Enum):
 
 @frozen
 class FoundName:
-    """The name of a table that is there.
+    """The name of a table that is there."""
 
-    Attributes:
-        schema: What it is in; None: where the account is.
-        name: Its own.
-    """
-
-    schema: str | None
-    name: str
+    schema: str | None  # what it is in; None: where the account is
+    name: str  # its own
 
 
 @frozen
 class FoundColumn:
-    """A column of a server's table.
+    """A column of a server's table."""
 
-    Attributes:
-        name: The column.
-        type: What the server calls its type.
-        kind: Of its values; None: no question can use it.
-        form: How they are read.
-        is_required: Whether the server keeps values from missing.
-        is_computed: Whether they are made when they are read, and that might fail.
-    """
-
-    name: str
-    type: str
-    kind: Kind | None = None
-    form: Form = Form.PLAIN
-    is_required: bool = False
-    is_computed: bool = False
+    name: str  # the column
+    type: str  # what the server calls its type
+    kind: Kind | None = None  # of its values; None: no question can use it
+    form: Form = Form.PLAIN  # how they are read
+    is_required: bool = False  # whether the server keeps values from missing
+    is_computed: bool = False  # whether they are made when they are read, and that might fail
 
     @property
     def told(self) -> str:
@@ -109,11 +91,7 @@ def schema_of(columns: Sequence[FoundColumn]) -> Schema:
 
 
 def require_stored(columns: Sequence[FoundColumn], named: Sequence[str | None]) -> None:
-    """The refusal of columns that the owner names although they are computed when they are read.
-
-    Raises:
-        SourceError: There is such a one.
-    """
+    """The refusal of columns that the owner names although they are computed when they are read."""
     for column in columns:
         if column.is_computed and column.name in named:
             raise SourceError(
@@ -123,11 +101,7 @@ def require_stored(columns: Sequence[FoundColumn], named: Sequence[str | None]) 
 
 
 def require_unit(column: FoundColumn) -> None:
-    """The refusal of a unit whose values have no text that every engine gives alike.
-
-    Raises:
-        SourceError: It is such a one.
-    """
+    """The refusal of a unit whose values have no text that every engine gives alike."""
     if column.kind not in _UNITS and column.form is not Form.NAMED:
         raise SourceError(
             f"unit column {column.name!r} is {column.type}, which names no person alike on every "
@@ -150,10 +124,6 @@ def reflected_columns(connection: Connection, schema: str | None, name: str) -> 
     """The columns of a table.
 
     What a view computes is known of servers whose catalog is read here, and of no other.
-
-    Raises:
-        NoSuchTableError: There is none.
-        SourceError: It is a view.
     """
     with warnings.catch_warnings(action="ignore", category=SAWarning):  # of types it does not know
         inspector = inspect(connection)

@@ -111,15 +111,7 @@ def catalog_schema(connection: Connection, schemas: Sequence[str], name: str) ->
 
 
 def catalog_columns(connection: Connection, table: FoundName) -> tuple[FoundColumn, ...]:
-    """The columns of a table; types that are not the server's own are told with their schema.
-
-    Args:
-        connection: In a transaction with the search path of ours.
-        table: Which it is.
-
-    Raises:
-        SourceError: Which records it has depends on what can fail.
-    """
+    """The columns of a table; types that are not the server's own are told with their schema."""
     rows = [dict(row) for row in connection.execute(_COLUMNS, asdict(table)).mappings()]
     computed = computed_columns(connection, table.schema or "", table.name)
     return tuple(
@@ -131,8 +123,8 @@ def catalog_columns(connection: Connection, table: FoundName) -> tuple[FoundColu
 def catalog_identity(connection: Connection) -> Identity:
     """Which server it is; one that only speaks the language of PostgreSQL has another name.
 
-    Texts are compared by their bytes whatever the collation of the database is: what they are
-    depends on its encoding alone.
+    Texts are compared by their bytes whatever the collation of the database is: what they are depends on its encoding
+    alone.
     """
     version, number, encoding = connection.execute(_IDENTITY).one()
     words = version.split(" on ")[0].replace("(", "").replace(")", "").split()

@@ -55,24 +55,13 @@ from noisycount.query.schema import Kind, Schema
 
 @frozen
 class CountedTable:
-    """A table whose records are counted.
+    """A table whose records are counted."""
 
-    Attributes:
-        dialect: What its server says in its own way.
-        name: The table.
-        columns: Those that questions may use, and the unit.
-        unit: The column that names the person, or None where every record is one unit.
-        uses_indexes: Whether only records that match are read, which is faster and tells.
-
-    Raises:
-        SourceError: The unit is of a type that names nobody.
-    """
-
-    dialect: ServerDialect
-    name: FoundName
-    columns: tuple[FoundColumn, ...]
-    unit: str | None
-    uses_indexes: bool
+    dialect: ServerDialect  # what its server says in its own way
+    name: FoundName  # the table
+    columns: tuple[FoundColumn, ...]  # those that questions may use, and the unit
+    unit: str | None  # the column that names the person, or None where every record is one unit
+    uses_indexes: bool  # whether only records that match are read, which is faster and tells
 
     def __post_init__(self) -> None:
         if self.unit is not None:
@@ -90,11 +79,7 @@ class CountedTable:
     def require_same(self, connection: Connection) -> None:
         """The refusal of a table that is not as it was, or may not be read.
 
-        It is read first, of which nothing comes: from then on the transaction keeps its columns
-        from changing.
-
-        Raises:
-            SourceError: It is such a one.
+        It is read first, of which nothing comes: from then on the transaction keeps its columns from changing.
         """
         columns: list[Expression] = [self._column(each) for each in self.columns]
         connection.execute(select(*(columns or [literal_column("1")])).select_from(self._clause).limit(0))
@@ -102,11 +87,7 @@ class CountedTable:
             raise SourceError(f"the columns of {self.name.name!r} changed since its opening: open it again")
 
     def require_units(self, connection: Connection) -> None:
-        """The refusal of records without a unit; where the server allows none, it is not asked.
-
-        Raises:
-            SourceError: There are such, or the table cannot be read.
-        """
+        """The refusal of records without a unit; where the server allows none, it is not asked."""
         self.require_same(connection)
         if self.unit is None or self._unit.is_required:
             return
@@ -175,25 +156,17 @@ Result = TypeVar("Result")
 class SqlSource(TypedSource):
     """The records of a table or view of a server; made by ``SqlSource.open``.
 
-    Whole numbers have up to 64 bits; FLOAT and DECIMAL count as DOUBLE, text of fixed width ends
-    before its trailing blanks, enumerations and times of day are texts, moments with a zone are
-    read in UTC. Texts are compared by their code points, whatever the collation is.
-
-    Attributes:
-        transactions: Of its server.
-        table: Which it is, and its columns as they were at the opening.
-        schema: The columns that questions may use.
-        identity: Which engine answers.
-        shown: What messages call the records.
-        unit: The column that names the person, or None where every record is one unit.
+    Whole numbers have up to 64 bits; FLOAT and DECIMAL count as DOUBLE, text of fixed width ends before its trailing
+    blanks, enumerations and times of day are texts, moments with a zone are read in UTC. Texts are compared by their
+    code points, whatever the collation is.
     """
 
-    transactions: ServerTransactions
-    table: CountedTable
-    schema: Schema
-    identity: Identity
-    shown: str
-    unit: str | None
+    transactions: ServerTransactions  # of its server
+    table: CountedTable  # which it is, and its columns as they were at the opening
+    schema: Schema  # the columns that questions may use
+    identity: Identity  # which engine answers
+    shown: str  # what messages call the records
+    unit: str | None  # the column that names the person, or None where every record is one unit
 
     @classmethod
     def open(
@@ -207,17 +180,9 @@ class SqlSource(TypedSource):
     ) -> "SqlSource":
         """The records of a table.
 
-        Args:
-            place: The server, and which table of it.
-            unit: The column that names the person, or None where every record is one unit.
-            columns: The columns that questions may use, or None for all but the unit.
-            seconds: After which a statement is given up; None: when the server does.
-            uses_indexes: Whether only records that match are read, which is faster, and whose time
-                tells how many they are.
-
-        Raises:
-            SourceError: The server cannot be reached, its driver is not installed, the table is
-                not there or may not be read, lacks a named column or has records without a unit.
+        `unit`: the column that names the person, or None where every record is one unit. `seconds`: after which a
+        statement is given up; None: when the server does. `uses_indexes`: whether only records that match are read,
+        which is faster, and whose time tells how many they are.
         """
         server = Server.at(place, seconds)
         return cls.of(server, place, unit=unit, columns=columns, uses_indexes=uses_indexes)

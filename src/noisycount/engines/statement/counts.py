@@ -74,10 +74,7 @@ def _number_of_nobody(unit: Expression) -> Expression:
 def values_statement(columns: Sequence[Column], unit: Column | None, records: StatementRecords) -> Select[Any]:
     """How many records there are, how many values of each column, and how many persons or 0.
 
-    Args:
-        columns: Those that questions may use.
-        unit: The one that names persons where the records have none.
-        records: The records.
+    `unit`: the one that names persons where the records have none.
     """
     expressions = records.expressions
     named = None if unit is None else expressions.value(unit)
@@ -98,9 +95,6 @@ def cells_statement(question: CellQuestion, records: StatementRecords) -> Statem
     """Rows of a place, its count, and 1 where a record is of nobody.
 
     The first places are those of the cells, and then come the nodes of each level of `_several`.
-
-    Raises:
-        SourceError: The server takes no list of so many keys.
     """
     if records.person is None:
         return _records_by_cell(question, records)
@@ -220,10 +214,7 @@ def _nodes(question: CellQuestion, several: Sequence[int], dialect: Dialect) -> 
     levels, ends = [question.levels[n] for n in several], _ends(question, several)
     cells = [np.flatnonzero(level.of_cell >= 0) for level in levels]
     nodes = [end + level.of_cell[inside] for end, level, inside in zip(ends, levels, cells, strict=False)]
-    columns: Lists = {
-        "cell": (np.concatenate(cells), BigInteger()),
-        "node": (np.concatenate(nodes), BigInteger()),
-    }
+    columns: Lists = {"cell": (np.concatenate(cells), BigInteger()), "node": (np.concatenate(nodes), BigInteger())}
     return dialect.listed("nodes", columns)
 
 
@@ -236,10 +227,7 @@ def _ends(question: CellQuestion, several: Sequence[int]) -> list[int]:
 def with_cells(question: CellQuestion, asked: FromClause, dialect: Dialect) -> Select[Any]:
     """Rows of keys with the number of their cell as `cell`; missing: they are of none.
 
-    Args:
-        question: Which cells there are.
-        asked: Rows with keys as `k0`, `k1` and so on.
-        dialect: What the engine says in its own way.
+    `asked`: rows with keys as `k0`, `k1` and so on.
     """
     joined, cell = (_joined if dialect.joins_missing else _searched)(question.keys, asked, dialect)
     if question.has_other:
@@ -287,10 +275,7 @@ def _looked_up(  # noqa: PLR0913, PLR0917 - of one join
     nothing = next((place for place, value in codes.items() if value is None), None)
     held = {place: value for place, value in codes.items() if value is not None}
     type_ = key_type(part, dialect)
-    columns: Lists = {
-        "value": (list(held.values()), type_),
-        "code": (np.array([*held], np.int64), Integer()),
-    }
+    columns: Lists = {"value": (list(held.values()), type_), "code": (np.array([*held], np.int64), Integer())}
     listed = dialect.listed(f"l{number}", columns)
     value = dialect.text(listed.c.value) if type_ is dialect.text_type else listed.c.value
     once = _once({"value": value}, listed.c.code).subquery(f"v{number}")
@@ -331,13 +316,7 @@ def _listed_cell(
 def cell_counts(question: CellQuestion, records: StatementRecords, columns: Iterable[NDArray[Any]]) -> list[Counts]:
     """The true counts of each level; see ``Source.count_cells``.
 
-    Args:
-        question: The table.
-        records: What was read.
-        columns: The first three of `cells_statement`.
-
-    Raises:
-        SourceError: A record is of nobody.
+    `columns`: the first three of `cells_statement`.
     """
     places, numbers, nobody = columns
     require_somebody(nobody)
@@ -391,11 +370,7 @@ def _key_pairs(question: KeyQuestion, records: StatementRecords) -> Select[Any]:
 
 
 def key_counts(question: KeyQuestion, dialect: Dialect, rows: Sequence[Sequence[Any]]) -> KeyCounts:
-    """What some rows of that statement say.
-
-    Raises:
-        SourceError: A record is of nobody.
-    """
+    """What some rows of that statement say."""
     require_somebody([row[-1] for row in rows])
     keys = [tuple(row[:-2]) for row in rows]
     if not dialect.keeps_keys:

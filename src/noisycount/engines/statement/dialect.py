@@ -49,26 +49,16 @@ def range_of(number: Expression) -> Expression:
 
 
 class Dialect:
-    """An engine, as far as its part of the statement is not that of all.
+    """An engine, as far as its part of the statement is not that of all."""
 
-    Attributes:
-        collation: The name of that which compares texts by their code points.
-        text_type: That of texts.
-        has_booleans: Whether conditions are values.
-        keeps_keys: Whether keys are told as they are; else days are numbers of eight digits.
-        joins_missing: Whether it joins by keys of which some are missing as fast as by others.
-        counts_distinct: Whether it counts the distinct units of one predicate, or of one cell,
-            faster than it groups by them.
-        most_bound: How many values a statement may have.
-    """
-
-    collation: str | None = None
-    text_type: TypeEngine[str] = Text()
-    has_booleans = True
-    keeps_keys = False
-    joins_missing = False
+    collation: str | None = None  # the name of that which compares texts by their code points
+    text_type: TypeEngine[str] = Text()  # that of texts
+    has_booleans = True  # whether conditions are values
+    keeps_keys = False  # whether keys are told as they are; else days are numbers of eight digits
+    joins_missing = False  # whether it joins by keys of which some are missing as fast as by others
+    # whether it counts the distinct units of one predicate, or of one cell, faster than it groups by them
     counts_distinct = True
-    most_bound = 32_767
+    most_bound = 32_767  # how many values a statement may have
 
     def text(self, value: Expression) -> Expression:
         """A value as a text that is compared by its code points."""
@@ -109,9 +99,7 @@ class Dialect:
     def unit_text(self, unit: Expression, kind: Kind | None) -> Expression:
         """The text of a unit, as `truth.unit_text` has it; of none an empty one.
 
-        Args:
-            unit: What tells units apart.
-            kind: Of its values; None: they are kept as something that has one text.
+        `kind`: of its values; None: they are kept as something that has one text.
         """
         if kind is Kind.BOOLEAN:
             condition = unit if self.has_booleans else unit == ONE
@@ -177,15 +165,7 @@ class Dialect:
         return flag == ONE
 
     def listed(self, name: str, columns: Lists) -> FromClause:
-        """Bound rows, with their `place` from 1 on.
-
-        Args:
-            name: What they are called.
-            columns: What they hold.
-
-        Raises:
-            SourceError: They are more than a statement takes.
-        """
+        """Bound rows, with their `place` from 1 on."""
         rows = list(zip(*(_values(values) for values, _ in columns.values()), strict=True))
         if len(rows) * len(columns) > self.most_bound:
             raise SourceError(

@@ -1,7 +1,7 @@
 """Predicates and keys as expressions of SQLAlchemy, with bound values.
 
-Each has a value for every record, and none is ever an error. Truth is three-valued; NaN equals
-itself and follows every number; texts are compared by their code points.
+Each has a value for every record, and none is ever an error. Truth is three-valued; NaN equals itself and follows every
+number; texts are compared by their code points.
 """
 
 import re
@@ -160,15 +160,10 @@ def _has_year(moment: Expression, kind: Kind) -> Expression:
 
 @frozen
 class Expressions:
-    """Expressions over the columns of one table.
+    """Expressions over the columns of one table."""
 
-    Attributes:
-        dialect: What the engine says in its own way.
-        of_column: The values of a column, as those of its kind.
-    """
-
-    dialect: Dialect
-    of_column: Callable[[Column], Expression]
+    dialect: Dialect  # what the engine says in its own way
+    of_column: Callable[[Column], Expression]  # the values of a column, as those of its kind
 
     def value(self, column: Column, kind: Kind | None = None) -> Expression:
         """The value of a column, as one of a kind: its own or, of integers, real."""

@@ -21,36 +21,22 @@ _NO_DIGITS = 100_000_000  # above every day as a number of eight digits
 
 @frozen
 class Person:
-    """The column that names persons.
+    """The column that names persons."""
 
-    Attributes:
-        value: Who a record is of.
-        kind: Of the values; None: they are kept as something that has one text.
-        is_required: Whether the engine keeps values from missing.
-    """
-
-    value: Expression
-    kind: Kind | None
-    is_required: bool = False
+    value: Expression  # who a record is of
+    kind: Kind | None  # of the values; None: they are kept as something that has one text
+    is_required: bool = False  # whether the engine keeps values from missing
 
 
 @frozen
 class StatementRecords:
-    """The records of a table.
+    """The records of a table."""
 
-    Attributes:
-        table: Which it is.
-        of_column: The values of a column, as those of its kind.
-        person: Who a record is of; None: each is a unit.
-        dialect: What the engine says in its own way.
-        uses_indexes: Whether only records that match are read, which is faster and tells.
-    """
-
-    table: FromClause
-    of_column: Callable[[Column], Expression]
-    person: Person | None
-    dialect: Dialect
-    uses_indexes: bool = False
+    table: FromClause  # which it is
+    of_column: Callable[[Column], Expression]  # the values of a column, as those of its kind
+    person: Person | None  # who a record is of; None: each is a unit
+    dialect: Dialect  # what the engine says in its own way
+    uses_indexes: bool = False  # whether only records that match are read, which is faster and tells
 
     @property
     def expressions(self) -> Expressions:
@@ -64,8 +50,8 @@ class StatementRecords:
     def keyed(self, parts: Sequence[Part], where: Predicate | None) -> Subquery:
         """All records: keys as `k0`, `k1` and so on, their unit as `u`, whether they match as `m`.
 
-        No record is left out, so that the time of a statement does not tell how many match. Where
-        all match, there is no `m`.
+        No record is left out, so that the time of a statement does not tell how many match. Where all match, there is
+        no `m`.
         """
         expressions, names = self.expressions, key_names(parts)
         shown: list[Any] = [expressions.key(part).label(name) for part, name in zip(parts, names, strict=True)]
@@ -133,11 +119,8 @@ def _key_text(part: Part, key: Expression, dialect: Dialect) -> Expression:
 def kept(pairs: Select[Any], records: StatementRecords, most: int) -> Select[Any]:
     """Pairs of units and groups, with the flag `kept` where a unit is left in its group.
 
-    Args:
-        pairs: With the unit as `u`, the hash of the group as `tag`, the flag `m` where the pair
-            counts, and what else is wanted.
-        records: Whose they are.
-        most: In how many groups a unit is left.
+    `pairs`: with the unit as `u`, the hash of the group as `tag`, the flag `m` where the pair counts, and what else is
+    wanted.
     """
     dialect = records.dialect
     kind = None if records.person is None else records.person.kind
@@ -153,14 +136,7 @@ def kept(pairs: Select[Any], records: StatementRecords, most: int) -> Select[Any
 
 
 def require_somebody(of_nobody: Iterable[Any]) -> None:
-    """The refusal of counts in which there are records of nobody; at the opening were none.
-
-    Args:
-        of_nobody: What rows say of that.
-
-    Raises:
-        SourceError: There are such.
-    """
+    """The refusal of counts in which there are records of nobody; at the opening were none."""
     if any(of_nobody):
         raise SourceError(
             "records of no unit are there since the opening, and cannot be counted for anybody: "

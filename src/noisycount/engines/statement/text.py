@@ -22,13 +22,9 @@ class TextCompiler(SQLCompiler):
 
 
 class TextDialect(DefaultDialect):
-    """What SQLAlchemy is to know of such an engine.
+    """What SQLAlchemy is to know of such an engine."""
 
-    Attributes:
-        mark: What stands before the name of a value.
-    """
-
-    mark: ClassVar[str] = ":"
+    mark: ClassVar[str] = ":"  # what stands before the name of a value
     statement_compiler = TextCompiler
     supports_native_boolean = True
 
