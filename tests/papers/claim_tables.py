@@ -1,8 +1,7 @@
 """The tables of claims on the pages of papers; as a command, they are written anew.
 
-A row begins with the key of its figure in code quotes, or with that of its paper for what is said
-outside figures. `python -m tests.papers.claim_tables` puts the claims of each in the place of the
-rows that begin with its key.
+A row begins with the key of its figure in code quotes, or with that of its paper for what is said outside figures.
+`python -m tests.papers.claim_tables` puts the claims of each in the place of the rows that begin with its key.
 """
 
 import re

@@ -15,32 +15,17 @@ MOST_COUNTS = 5000  # what Altair takes inside a chart
 
 @frozen
 class RefinementCurves:
-    """What is known about a count before and after its noisy answer.
+    """What is known about a count before and after its noisy answer."""
 
-    Args:
-        counts: The run of counts to show, increasing, at most 5,000; in records.
-        prior: The probability of each count before the answer.
-        noisy: The likelihood of the answer at each count, normalised over the counts.
-        posterior: The probability of each count given the answer.
-        answer: The noisy answer, in records; it may lie outside the counts.
-        estimate: The estimate made from both, in records.
-        low: The smallest count of the interval.
-        high: The largest count of the interval.
-        level: The probability of the interval.
-
-    Raises:
-        ValueError: The curves differ in length, are empty or too long, or low exceeds high.
-    """
-
-    counts: Sequence[int]
-    prior: Sequence[float]
-    noisy: Sequence[float]
-    posterior: Sequence[float]
-    answer: float
-    estimate: float
-    low: int
-    high: int
-    level: float = 0.95
+    counts: Sequence[int]  # the run of counts to show, increasing, at most 5,000; in records
+    prior: Sequence[float]  # the probability of each count before the answer
+    noisy: Sequence[float]  # the likelihood of the answer at each count, normalised over the counts
+    posterior: Sequence[float]  # the probability of each count given the answer
+    answer: float  # the noisy answer, in records; it may lie outside the counts
+    estimate: float  # the estimate made from both, in records
+    low: int  # the smallest count of the interval
+    high: int  # the largest count of the interval
+    level: float = 0.95  # the probability of the interval
 
     def __post_init__(self) -> None:
         """The refusal of curves that cannot be drawn on one axis."""
@@ -57,13 +42,7 @@ class RefinementCurves:
 
     @classmethod
     def of(cls, told: Posterior, level: float = 0.95, answer: float | None = None) -> Self:
-        """The curves of a posterior over the counts that hold nearly all the probability.
-
-        Args:
-            told: The law of the count given its answers.
-            level: The probability of the interval, in (0, 1).
-            answer: Where the answer is marked, in records; None: at the average of all.
-        """
+        """The curves of a posterior over the counts that hold nearly all the probability."""
         counts = shown_counts(told)
         answers = [answer for answer, _ in told.observed if not isinstance(answer, Below)]
         if answer is None:
@@ -127,41 +106,23 @@ def is_tabled(result: object) -> TypeGuard[Tabled]:
 
 @frozen
 class TableBar:
-    """One count.
+    """One count."""
 
-    Args:
-        label: What was counted.
-        answer: The published count, in units.
-        error: The true one lies within ±error of it.
-        kind: Which of several bars of one label; empty where each label has one.
-    """
-
-    label: str
-    answer: int
-    error: int
-    kind: str = ""
+    label: str  # what was counted
+    answer: int  # the published count, in units
+    error: int  # the true one lies within ±error of it
+    kind: str = ""  # which of several bars of one label; empty where each label has one
 
 
 @frozen
 class TableBars:
-    """What a chart of a table shows.
+    """What a chart of a table shows."""
 
-    Args:
-        bars: Rows in their order, those of one label behind each other.
-        title: The heading.
-        notes: Lines below it.
-        axis: What the numbers are.
-        kinds: What tells the bars of one label apart, such as the name of a column.
-
-    Raises:
-        ValueError: There is no bar, or more than anybody reads, or bars of more kinds than colours.
-    """
-
-    bars: Sequence[TableBar]
-    title: str
-    notes: Sequence[str]
-    axis: str
-    kinds: str = ""
+    bars: Sequence[TableBar]  # rows in their order, those of one label behind each other
+    title: str  # the heading
+    notes: Sequence[str]  # lines below it
+    axis: str  # what the numbers are
+    kinds: str = ""  # what tells the bars of one label apart, such as the name of a column
 
     def __post_init__(self) -> None:
         """The refusal of what cannot be drawn."""

@@ -17,32 +17,17 @@ _OFFSET = "datum.value == 0 ? '0' : format(datum.value, '+,d')"
 
 @frozen
 class PossibleAnswers:
-    """Equally likely answers as dots in columns.
+    """Equally likely answers as dots in columns."""
 
-    Args:
-        places: The value and the row from 1 on of each dot, at least one.
-        gap: The least distance of dots in a row, in records.
-        low: The least answer inside the goal, in records.
-        high: The greatest.
-        centre: What the answers are about: the guess, or 0 for errors alone.
-        heading: What the dots are.
-        notes: What the marks are, one line each.
-        title: What stands below the axis.
-        is_offset: Whether numbers have a sign, as errors do.
-
-    Raises:
-        ValueError: There is no dot, or low exceeds high.
-    """
-
-    places: Sequence[tuple[float, int]]
-    gap: float
-    low: int
-    high: int
-    centre: int
-    heading: str
-    notes: Sequence[str]
-    title: str
-    is_offset: bool = False
+    places: Sequence[tuple[float, int]]  # the value and the row from 1 on of each dot, at least one
+    gap: float  # the least distance of dots in a row, in records
+    low: int  # the least answer inside the goal, in records
+    high: int  # the greatest
+    centre: int  # what the answers are about: the guess, or 0 for errors alone
+    heading: str  # what the dots are
+    notes: Sequence[str]  # what the marks are, one line each
+    title: str  # what stands below the axis
+    is_offset: bool = False  # whether numbers have a sign, as errors do
 
     def __post_init__(self) -> None:
         """The refusal of what cannot be drawn."""
@@ -54,20 +39,11 @@ class PossibleAnswers:
 
 @frozen
 class GoalLine:
-    """The errors that one ε gives, at rising confidence.
+    """The errors that one ε gives, at rising confidence."""
 
-    Args:
-        name: The ε, in words.
-        confidences: In (0, 1), rising.
-        errors: The error at each confidence, in records.
-
-    Raises:
-        ValueError: The two differ in length or are empty.
-    """
-
-    name: str
-    confidences: Sequence[float]
-    errors: Sequence[float]
+    name: str  # the ε, in words
+    confidences: Sequence[float]  # in (0, 1), rising
+    errors: Sequence[float]  # the error at each confidence, in records
 
     def __post_init__(self) -> None:
         """The refusal of a line that cannot be drawn."""
@@ -84,15 +60,8 @@ def plan_chart(
 ) -> alt.VConcatChart:
     """Possible answers above the curves of equal ε.
 
-    Args:
-        answers: The dots and their marks.
-        lines: The curves of half the ε, the ε itself and twice the ε.
-        goal: The confidence and the error that were asked for.
-        title: The heading of the whole chart, one line.
-        subtitle: The line below it.
-
-    Source: the dots after Kay, Kola, Hullman and Munson (2016), *When (ish) is My Bus?*; the curves
-    are Naldi and D'Acquisto (2015), Fig. 1, with error against confidence.
+    Source: the dots after Kay, Kola, Hullman and Munson (2016), *When (ish) is My Bus?*; the curves are Naldi and
+    D'Acquisto (2015), Fig. 1, with error against confidence.
 
     Example:
         >>> dots = PossibleAnswers([(9, 1), (11, 1)], 2, 8, 12, 10, "Two answers", [], "answer")

@@ -128,30 +128,16 @@ class Panel:
 
 @frozen
 class Plot:
-    """Lines on axes, with all words that stand about them.
+    """Lines on axes, with all words that stand about them."""
 
-    Args:
-        key: What it is called by, such as `naldi2014.1`.
-        source: Whose it is.
-        number: What it is called there, such as `Fig. 1`.
-        title: What it shows, one line.
-        caption: Its settings, and what was added to the printed figure.
-        x: The axis across.
-        y: The axis upwards.
-        panels: At least one.
-
-    Raises:
-        ValueError: A value lies outside its axis.
-    """
-
-    key: str
-    source: str
-    number: str
-    title: str
-    caption: str
-    x: Axis
-    y: Axis
-    panels: tuple[Panel, ...]
+    key: str  # what it is called by, such as `naldi2014.1`
+    source: str  # whose it is
+    number: str  # what it is called there, such as `Fig. 1`
+    title: str  # what it shows, one line
+    caption: str  # its settings, and what was added to the printed figure
+    x: Axis  # the axis across
+    y: Axis  # the axis upwards
+    panels: tuple[Panel, ...]  # at least one
 
     def __post_init__(self) -> None:
         """The refusal of lines that would run out of the picture."""

@@ -18,25 +18,13 @@ _MOST_POWERS = 8
 
 @frozen
 class PrivacyLine:
-    """δ(ε) against one adversary, as far as it is drawn.
+    """δ(ε) against one adversary, as far as it is drawn."""
 
-    Args:
-        name: The adversary.
-        note: What stands below the name, such as δ at the ε that is asked for.
-        epsilons: Where δ is known, increasing, at least one.
-        deltas: δ there, positive, not increasing.
-        mark: δ at the ε that is asked for; None where it is not drawn.
-
-    Raises:
-        ValueError: The two differ in length or are empty, or a δ is not positive: a logarithmic
-            axis has no place for it.
-    """
-
-    name: str
-    note: str
-    epsilons: Sequence[float]
-    deltas: Sequence[float]
-    mark: float | None = None
+    name: str  # the adversary
+    note: str  # what stands below the name, such as δ at the ε that is asked for
+    epsilons: Sequence[float]  # where δ is known, increasing, at least one
+    deltas: Sequence[float]  # δ there, positive, not increasing
+    mark: float | None = None  # δ at the ε that is asked for; None where it is not drawn
 
     def __post_init__(self) -> None:
         """The refusal of a line that cannot be drawn."""
@@ -58,21 +46,13 @@ class PrivacyLine:
 
 @frozen
 class PrivacyAxes:
-    """What the two axes show.
+    """What the two axes show."""
 
-    Args:
-        epsilon: The largest ε.
-        floor: The smallest δ, a power of ten below the top.
-        top: The largest δ, a power of ten.
-        asked: The ε that is asked for; None: none is.
-        words: That ε in words.
-    """
-
-    epsilon: float
-    floor: float
-    top: float
-    asked: float | None
-    words: str
+    epsilon: float  # the largest ε
+    floor: float  # the smallest δ, a power of ten below the top
+    top: float  # the largest δ, a power of ten
+    asked: float | None  # the ε that is asked for; None: none is
+    words: str  # that ε in words
 
     def delta(self, share: float) -> float:
         """The δ at a share of the height, from the top."""
@@ -99,19 +79,12 @@ _ROOM = 4.0  # how often the axis without the ε that is asked for fits into tha
 
 @frozen
 class NamedCurve:
-    """A privacy curve, and what stands beside it.
+    """A privacy curve, and what stands beside it."""
 
-    Args:
-        name: The adversary.
-        curve: How well an answer hides one record from this adversary.
-        delta: δ at the ε that is asked for; None where none is.
-        note: What stands below the name.
-    """
-
-    name: str
-    curve: PrivacyCurve
-    delta: float | None = None
-    note: str = ""
+    name: str  # the adversary
+    curve: PrivacyCurve  # how well an answer hides one record from this adversary
+    delta: float | None = None  # δ at the ε that is asked for; None where none is
+    note: str = ""  # what stands below the name
 
     def line(self, end: float, floor: float, asked: float | None) -> PrivacyLine:
         """A line from ε = 0 to where it leaves the picture."""
@@ -130,15 +103,10 @@ class NamedCurve:
 
 @frozen
 class PrivacyView:
-    """Lines and the axes that hold them.
+    """Lines and the axes that hold them."""
 
-    Attributes:
-        lines: One for each curve.
-        axes: From ε = 0 and from the largest δ to where δ is negligible.
-    """
-
-    lines: tuple[PrivacyLine, ...]
-    axes: PrivacyAxes
+    lines: tuple[PrivacyLine, ...]  # one for each curve
+    axes: PrivacyAxes  # from ε = 0 and from the largest δ to where δ is negligible
 
     @classmethod
     def of(
@@ -148,14 +116,7 @@ class PrivacyView:
         words: str = "",
         done: Callable[[float], None] = lambda _: None,
     ) -> Self:
-        """The part of the curves that tells them apart.
-
-        Args:
-            curves: At most three.
-            asked: The ε that is asked for; None: none is.
-            words: That ε in words.
-            done: Told from time to time which share of the work is done.
-        """
+        """The part of the curves that tells them apart."""
         floor = _floor(curves)
         ends = [float(each.curve.epsilon(floor)) for each in curves]
         width = _width(ends, asked)
@@ -271,12 +232,6 @@ def privacy_chart(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str, s
     """δ against ε, one line an adversary, with marks at the ε that is asked for.
 
     The name of each line stands beside its mark, where no line can be.
-
-    Args:
-        lines: The lines, at most three, each within the axes.
-        axes: What the axes show.
-        title: The heading, one line.
-        subtitle: The line below it.
 
     Example:
         >>> line = PrivacyLine("worst case", "δ = 0.07", [0, 1], [0.5, 0.01], mark=0.07)

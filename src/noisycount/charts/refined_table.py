@@ -21,39 +21,22 @@ _MOST_SUMS = 2 * MOST_DOTS  # of all levels together
 
 @frozen
 class RefinedDot:
-    """One cell, or one sum of cells.
+    """One cell, or one sum of cells."""
 
-    Args:
-        label: What was counted.
-        answer: The published count, in records; None: there is none.
-        error: The count lies within ±error of the answer; of a missing one 0.
-        estimate: The expected count given all answers.
-        low: The smallest count of its interval,
-        high: and the largest.
-    """
-
-    label: str
-    answer: float | None
-    error: float
-    estimate: float
-    low: int
-    high: int
+    label: str  # what was counted
+    answer: float | None  # the published count, in records; None: there is none
+    error: float  # the count lies within ±error of the answer; of a missing one 0
+    estimate: float  # the expected count given all answers
+    low: int  # the smallest count of its interval,
+    high: int  # and the largest
 
 
 @frozen
 class RefinedSums:
-    """A level of sums, which has a scale of its own: sums are larger than cells.
+    """A level of sums, which has a scale of its own: sums are larger than cells."""
 
-    Args:
-        name: Which level it is.
-        dots: Its counts, in their order.
-
-    Raises:
-        ValueError: There is none, or there are more than anybody reads.
-    """
-
-    name: str
-    dots: Sequence[RefinedDot]
+    name: str  # which level it is
+    dots: Sequence[RefinedDot]  # its counts, in their order
 
     def __post_init__(self) -> None:
         """The refusal of what cannot be drawn."""
@@ -74,26 +57,14 @@ class RefinedSums:
 
 @frozen
 class RefinedDots:
-    """What a chart of a refined table shows.
+    """What a chart of a refined table shows."""
 
-    Args:
-        dots: The cells, in their order.
-        title: The heading.
-        notes: Lines below it.
-        level: The probability of every interval.
-        unit: What is counted, in the plural.
-        sums: The levels of sums that stand below the cells.
-
-    Raises:
-        ValueError: There is no cell, or there are more than anybody reads.
-    """
-
-    dots: Sequence[RefinedDot]
-    title: str
-    notes: Sequence[str]
-    level: float = 0.95
-    unit: str = "records"
-    sums: Sequence[RefinedSums] = ()
+    dots: Sequence[RefinedDot]  # the cells, in their order
+    title: str  # the heading
+    notes: Sequence[str]  # lines below it
+    level: float = 0.95  # the probability of every interval
+    unit: str = "records"  # what is counted, in the plural
+    sums: Sequence[RefinedSums] = ()  # the levels of sums that stand below the cells
 
     def __post_init__(self) -> None:
         """The refusal of what cannot be drawn."""
@@ -110,14 +81,6 @@ class RefinedDots:
         sums: Sequence[RefinedSums] = (),
     ) -> Self:
         """All cells or, where there are more than anybody reads, the largest, largest first.
-
-        Args:
-            dots: The cells, in their order.
-            title: The heading.
-            notes: Lines below it.
-            level: The probability of every interval.
-            unit: What is counted, in the plural.
-            sums: The levels of sums that stand below the cells.
 
         Example:
             >>> cells = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(100)]

@@ -16,8 +16,8 @@ WIDTH, HEIGHT = 420, 96
 def refinement_chart(curves: RefinementCurves, title: str, subtitle: str, unit: str = "records") -> alt.VConcatChart:
     """Three curves on one axis: what was assumed, what the answer says, what both say.
 
-    Each curve has a panel, whose heading names the curve and its marks: no label can lie on
-    another, however close answer and estimate are.
+    Each curve has a panel, whose heading names the curve and its marks: no label can lie on another, however close
+    answer and estimate are.
 
     Example:
         >>> curves = RefinementCurves([0, 1], [0.5, 0.5], [0.2, 0.8], [0.2, 0.8], 1.0, 1.0, 0, 1)

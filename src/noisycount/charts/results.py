@@ -34,23 +34,14 @@ _CONFIDENCE = 0.95  # of an answer that does not state one
 
 @frozen
 class AnswerCurve:
-    """How likely the answer is at each count, and between which counts the true one lies.
+    """How likely the answer is at each count, and between which counts the true one lies."""
 
-    Attributes:
-        answer: The noisy answer, in records.
-        counts: The counts that are shown, none below 0.
-        chances: The probability of the answer, or its density, at each.
-        low: The smallest count of the interval.
-        high: The largest.
-        confidence: With which the count lies between them.
-    """
-
-    answer: float
-    counts: tuple[int, ...]
-    chances: tuple[float, ...]
-    low: int
-    high: int
-    confidence: float
+    answer: float  # the noisy answer, in records
+    counts: tuple[int, ...]  # the counts that are shown, none below 0
+    chances: tuple[float, ...]  # the probability of the answer, or its density, at each
+    low: int  # the smallest count of the interval
+    high: int  # the largest
+    confidence: float  # with which the count lies between them
 
     @classmethod
     def of(cls, told: Published) -> Self:

@@ -20,17 +20,11 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @frozen
 class AxisRange:
-    """The part of an axis that is drawn.
+    """The part of an axis that is drawn."""
 
-    Attributes:
-        axis: What it shows.
-        low: Its first value.
-        high: Its last value, above the first.
-    """
-
-    axis: Axis
-    low: float
-    high: float
+    axis: Axis  # what it shows
+    low: float  # its first value
+    high: float  # its last value, above the first
 
     @classmethod
     def of(cls, axis: Axis, values: Sequence[float]) -> Self:
@@ -91,38 +85,23 @@ class AxisRange:
 
 @frozen
 class Mark:
-    """A place across that the picture marks from top to bottom.
+    """A place across that the picture marks from top to bottom."""
 
-    Args:
-        x: Where, on the axis across.
-        words: What it is.
-        is_dashed: Whether the line is.
-    """
-
-    x: float
-    words: str
-    is_dashed: bool = False
+    x: float  # where, on the axis across
+    words: str  # what it is
+    is_dashed: bool = False  # whether the line is
 
 
 @frozen
 class ChartView:
-    """One chart, whole.
+    """One chart, whole."""
 
-    Args:
-        plot: Its axes, with units, and its lines, in one panel.
-        sentence: What it means.
-        marks: Places to note.
-        band: From where to where the picture is shaded; None: nowhere.
-        band_words: What is shaded.
-        note: What is not shown, and why; empty where all is.
-    """
-
-    plot: Plot
-    sentence: str
-    marks: tuple[Mark, ...] = ()
-    band: tuple[float, float] | None = None
-    band_words: str = ""
-    note: str = ""
+    plot: Plot  # its axes, with units, and its lines, in one panel
+    sentence: str  # what it means
+    marks: tuple[Mark, ...] = ()  # places to note
+    band: tuple[float, float] | None = None  # from where to where the picture is shaded; None: nowhere
+    band_words: str = ""  # what is shaded
+    note: str = ""  # what is not shown, and why; empty where all is
 
     @property
     def lines(self) -> tuple[Line, ...]:

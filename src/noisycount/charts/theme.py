@@ -15,17 +15,11 @@ DENSE, PAIRS = (5, 1), (9, 3, 2, 3, 2, 3)
 
 @frozen
 class Style:
-    """How a line is drawn.
+    """How a line is drawn."""
 
-    Args:
-        colour: Of the line and of its name.
-        dash: Lengths of strokes and gaps, in pixels, which tell lines apart in grey.
-        width: In pixels.
-    """
-
-    colour: str
-    dash: tuple[int, ...] = SOLID
-    width: float = 2.5
+    colour: str  # of the line and of its name
+    dash: tuple[int, ...] = SOLID  # lengths of strokes and gaps, in pixels, which tell lines apart in grey
+    width: float = 2.5  # in pixels
 
     def dashed(self, dash: tuple[int, ...]) -> "Style":
         """This colour with other dashes."""

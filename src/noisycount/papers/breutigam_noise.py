@@ -80,9 +80,8 @@ def against_strength(size: int, noises: tuple[Noise, ...], key: str, number_: st
         source="Breutigam and Reischuk",
         number=number_,
         title=f"DP over SP, {names} noise, n = {size:,}",
-        caption=f"δ where the adversary knows all other records, over δ where he knows only the "
-        f"rate π; n = {size:,}, ε = {EPSILON}. Dashed: a ratio of 1. The axis upwards is "
-        f"logarithmic here.{added}",
+        caption=f"δ where the adversary knows all other records, over δ where he knows only the rate π; n = {size:,}, "
+        f"ε = {EPSILON}. Dashed: a ratio of 1. The axis upwards is logarithmic here.{added}",
         x=Axis("scale ν of the noise", "records", low=1.0, high=10.0),
         y=Axis("ratio of δ, DP/SP", is_log=True, low=0.9, ticks=(1, 2, 5, 10, 20)),
         panels=tuple(panels),
@@ -132,20 +131,17 @@ def _laplace_claims() -> tuple[Claim, ...]:
         Claim(
             "section 5",
             "The results are quite similar to those of Gaussian noise.",
-            "over both ν and the three π, DP/SP is "
-            f"{number(min(a / b for a, b in ratios))} to {number(max(a / b for a, b in ratios))} "
-            "times that of Gaussian noise.",
+            f"over both ν and the three π, DP/SP is {number(min(a / b for a, b in ratios))} to "
+            f"{number(max(a / b for a, b in ratios))} times that of Gaussian noise.",
             Verdict.of(*(1 / SIMILAR < a / b < SIMILAR for a, b in ratios)),
         ),
         Claim(
             "section 5",
             "Laplace noise seems to be slightly better suited in the statistical setting.",
-            "at the same ν its SP δ is "
-            f"{number(min(a / b for a, b, _ in outside))} to "
-            f"{number(max(a / b for a, b, _ in outside))} times that of Gaussian noise. But its "
-            "variance is then twice as large; beside Gaussian noise of the same variance it is "
-            f"{number(min(a / c for a, _, c in outside))} to "
-            f"{number(max(a / c for a, _, c in outside), 4)} times.",
+            f"at the same ν its SP δ is {number(min(a / b for a, b, _ in outside))} to "
+            f"{number(max(a / b for a, b, _ in outside))} times that of Gaussian noise. But its variance is then twice "
+            f"as large; beside Gaussian noise of the same variance it is {number(min(a / c for a, _, c in outside))} "
+            f"to {number(max(a / c for a, _, c in outside), 4)} times.",
             Verdict.of(all(a < b for a, b, _ in outside), all(a < c for a, _, c in outside)),
         ),
     )

@@ -53,9 +53,8 @@ def against_rate() -> Figure:
         source="Breutigam and Reischuk",
         number="Fig. 5",
         title="Three mechanisms of equal utility loss",
-        caption=f"n = {SIZE:,}, ε = {EPSILON}, an adversary who knows only the rate π. Samples of "
-        f"λ = {SHARE:g}, that is {drawn} records, and noise of the same utility loss. The axis of "
-        "π is logarithmic here.",
+        caption=f"n = {SIZE:,}, ε = {EPSILON}, an adversary who knows only the rate π. Samples of λ = {SHARE:g}, that "
+        f"is {drawn} records, and noise of the same utility loss. The axis of π is logarithmic here.",
         x=RATE,
         y=DELTA,
         panels=(
@@ -78,9 +77,8 @@ def _alike(found: dict[float, Deltas]) -> Claim:
     return Claim(
         "section 6",
         "Gaussian noise and subsampling practically achieve the same δ.",
-        f"their δ differ by at most {percent(usual)} for π from {USUAL_RATE:g} to 0.5, and by "
-        f"{percent(apart[worst])} at π = {number(worst)}, where few records of a sample are "
-        "positive.",
+        f"their δ differ by at most {percent(usual)} for π from {USUAL_RATE:g} to 0.5, and by {percent(apart[worst])} "
+        f"at π = {number(worst)}, where few records of a sample are positive.",
         Verdict.of(usual < ALIKE, apart[worst] < ALIKE),
     )
 
@@ -135,8 +133,7 @@ def _together(every: dict[tuple[float, int], Deltas]) -> Claim:
         "section 6",
         "The curves of subsampling and Gaussian noise fall together.",
         f"they differ by at most {percent(large)} for λ from {SHARE:g} on; at worst the one is "
-        f"{number(1 + apart[small])} times the other, at π = {small[0]:g} and "
-        f"λ = {small[1] / SIZE:g}.",
+        f"{number(1 + apart[small])} times the other, at π = {small[0]:g} and λ = {small[1] / SIZE:g}.",
         Verdict.of(large < ALIKE, apart[small] < ALIKE),
     )
 
@@ -212,11 +209,9 @@ def sampled() -> Figure:
         source="Breutigam and Reischuk",
         number="Fig. 7",
         title="Amplification by subsampling",
-        caption=f"n = {SIZE:,}, π = {SAMPLED_RATE}, ε = {SAMPLED_EPSILON}. Sample: δ at "
-        "ε' = ln(1 + λ(e^ε − 1)) of a sample of m = λn records. Conjecture: λ times δ(ε) of the "
-        "count of m records. "
-        "Added: the smaller bound that docs/amplification.md proves. The axis of λ is logarithmic "
-        "here.",
+        caption=f"n = {SIZE:,}, π = {SAMPLED_RATE}, ε = {SAMPLED_EPSILON}. Sample: δ at ε' = ln(1 + λ(e^ε − 1)) of a "
+        "sample of m = λn records. Conjecture: λ times δ(ε) of the count of m records. Added: the smaller bound that "
+        "docs/amplification.md proves. The axis of λ is logarithmic here.",
         x=SHARES,
         y=DELTA,
         panels=(Panel("", lines),),
@@ -252,8 +247,7 @@ def _turns(exact: list[float]) -> Claim:
     return Claim(
         "caption of Fig. 7",
         "δ increases when decreasing λ up to a certain point, because ε' gets smaller.",
-        f"from {number(exact[-1])} at λ = 1 to {number(exact[best])} at λ = "
-        f"{number(PARTS[best])}, the largest at the {len(PARTS)} λ that are drawn, and down to "
-        f"{number(exact[0])} at λ = {number(PARTS[0])}.",
+        f"from {number(exact[-1])} at λ = 1 to {number(exact[best])} at λ = {number(PARTS[best])}, the largest at the "
+        f"{len(PARTS)} λ that are drawn, and down to {number(exact[0])} at λ = {number(PARTS[0])}.",
         Verdict.of(exact[-1] < exact[best] > exact[0]),
     )

@@ -131,20 +131,13 @@ MUCH = 2.0  # "much", "quite helpful": twice at least
 
 @frozen
 class Paper:
-    """A paper and how its figures are computed.
+    """A paper and how its figures are computed."""
 
-    Args:
-        key: The first part of the keys of its figures.
-        name: Authors and year.
-        reference: Title and place.
-        figures: What computes each figure, by its key, in order.
-        claims: What computes the numbers that it states outside its figures; none by default.
-    """
-
-    key: str
-    name: str
-    reference: str
-    figures: Mapping[str, Callable[[], Figure]]
+    key: str  # the first part of the keys of its figures
+    name: str  # authors and year
+    reference: str  # title and place
+    figures: Mapping[str, Callable[[], Figure]]  # what computes each figure, by its key, in order
+    # what computes the numbers that it states outside its figures; none by default
     claims: Callable[[], tuple[Claim, ...]] = tuple
 
 

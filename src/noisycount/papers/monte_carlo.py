@@ -22,25 +22,15 @@ _EQUAL = 1e-11
 
 @frozen
 class Simulated:
-    """The three averages of an estimate, each with its standard error.
+    """The three averages of an estimate, each with its standard error."""
 
-    Attributes:
-        runs: How many counts and answers were drawn.
-        mean_absolute_error: E|K − estimate|, in records.
-        mean_absolute_error_standard_error: Its standard error.
-        improvement_probability: P[|K − estimate| < |K − Y|].
-        improvement_probability_standard_error: Its standard error.
-        tie_probability: P[|K − estimate| = |K − Y|].
-        tie_probability_standard_error: Its standard error.
-    """
-
-    runs: int
-    mean_absolute_error: float
-    mean_absolute_error_standard_error: float
-    improvement_probability: float
-    improvement_probability_standard_error: float
-    tie_probability: float
-    tie_probability_standard_error: float
+    runs: int  # how many counts and answers were drawn
+    mean_absolute_error: float  # E|K − estimate|, in records
+    mean_absolute_error_standard_error: float  # its standard error
+    improvement_probability: float  # P[|K − estimate| < |K − Y|]
+    improvement_probability_standard_error: float  # its standard error
+    tie_probability: float  # P[|K − estimate| = |K − Y|]
+    tie_probability_standard_error: float  # its standard error
 
 
 def simulated(  # noqa: PLR0913, PLR0917  (what is simulated, and how)
@@ -55,18 +45,8 @@ def simulated(  # noqa: PLR0913, PLR0917  (what is simulated, and how)
 ) -> Simulated:
     """The mean absolute error of an estimate and how often it is better, by simulation.
 
-    Runs are drawn in blocks of 2^17, each from a stream of its own that the seed and its number
-    determine, so that the result does not depend on the number of workers.
-
-    Args:
-        population: The law of the count.
-        mechanism: Noise that is added to the count.
-        by: "answer", "rounded" (to the nearest integer in 0..size), "mean", "median" or "mode".
-        runs: How many counts and answers to draw, at least 2.
-        seed: A whole number from 0.
-        assumed: The population that the estimator believes in; None: the true one.
-        workers: How many threads share the blocks; None: as many as there are cores.
-        progress: Called with the share of the runs that is done, from 0 to 1.
+    Runs are drawn in blocks of 2^17, each from a stream of its own that the seed and its number determine, so that the
+    result does not depend on the number of workers.
 
     Example:
         >>> from noisycount.model.noises.laplace import Laplace

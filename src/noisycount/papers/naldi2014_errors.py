@@ -116,27 +116,24 @@ def _noise_claims(size: int) -> tuple[Claim, ...]:
         Claim(
             "section 4.2",
             "When the amount of noise is small, the performances of the two estimators are very close.",
-            f"at ε = {least:g} the error of the mean is {number(mean[least])}, {percent(gap)} "
-            f"below the {number(raw[least])} of the answer; rounding the answer gives "
-            f"{number(error('rounded', size, RATE, least))}, the median "
-            f"{number(error('median', size, RATE, least))}.",
+            f"at ε = {least:g} the error of the mean is {number(mean[least])}, {percent(gap)} below the "
+            f"{number(raw[least])} of the answer; rounding the answer gives "
+            f"{number(error('rounded', size, RATE, least))}, the median {number(error('median', size, RATE, least))}.",
             Verdict.of(abs(gap) < CLOSE),
         ),
         Claim(
             "section 4.2",
             "The error of the Bayes estimator levels off, though continuing a very slow growth; "
             "for all practical purposes it is bounded.",
-            f"it stays below the {number(limit, 4)} of the best guess without an answer, and at "
-            f"ε = {most:g} reaches {percent(mean[most] / limit)} of it, where the answer is off by "
-            f"{number(raw[most])}.",
+            f"it stays below the {number(limit, 4)} of the best guess without an answer, and at ε = {most:g} reaches "
+            f"{percent(mean[most] / limit)} of it, where the answer is off by {number(raw[most])}.",
             Verdict.of(max(mean.values()) <= limit * (1 + 1e-9), mean[most] > NEARLY * limit),
         ),
         Claim(
             "section 4.2",
             "It is always lower than that of the naive estimator.",
-            f"over these ε it is {number(min(shares))} to {number(max(shares), 4)} times that of "
-            "the answer. The median is at least as good as the mean at "
-            f"{beaten['median']} of {len(EPSILONS)} ε, the rounded answer at "
+            f"over these ε it is {number(min(shares))} to {number(max(shares), 4)} times that of the answer. The "
+            f"median is at least as good as the mean at {beaten['median']} of {len(EPSILONS)} ε, the rounded answer at "
             f"{beaten['rounded']}.",
             Verdict.of(*(share < 1 for share in shares)),
         ),

@@ -99,9 +99,8 @@ def _noise_claims() -> tuple[Claim, ...]:
                 f"n = {size:,}: from {number(least[size], 5)} (at ε = {number(where[size])}) to {number(max(curve), 5)}"
                 for size, curve in curves.items()
             )
-            + f". The median at ε = 1: {number(improvement('median', SIZES[0], RATE, 1.0), 5)} "
-            f"against {number(improvement('mean', SIZES[0], RATE, 1.0), 5)} of the mean "
-            f"(n = {SIZES[0]}).",
+            + f". The median at ε = 1: {number(improvement('median', SIZES[0], RATE, 1.0), 5)} against "
+            f"{number(improvement('mean', SIZES[0], RATE, 1.0), 5)} of the mean (n = {SIZES[0]}).",
             Verdict.of(*(each > EVEN for curve in curves.values() for each in curve)),
         ),
         Claim(
@@ -109,9 +108,8 @@ def _noise_claims() -> tuple[Claim, ...]:
             "The gap between the two estimators increases with the amount of noise.",
             "from little noise on it first decreases; "
             + "; ".join(
-                f"n = {size:,}: from {number(curve[0])} at ε = {EPSILONS[0]:g} to "
-                f"{number(least[size], 4)}, and then up to {number(curve[-1])} at "
-                f"ε = {EPSILONS[-1]:g}"
+                f"n = {size:,}: from {number(curve[0])} at ε = {EPSILONS[0]:g} to {number(least[size], 4)}, and then "
+                f"up to {number(curve[-1])} at ε = {EPSILONS[-1]:g}"
                 for size, curve in curves.items()
             )
             + ".",

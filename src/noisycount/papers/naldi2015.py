@@ -86,9 +86,8 @@ def against_count() -> Figure:
         source="Naldi and D'Acquisto (2015)",
         number="Fig. 2",
         title="ε against the count",
-        caption="The ε with which Laplace noise stays within ±w of the count with confidence p. "
-        "The text does not print the three pairs (w, p); these are ours. Both axes are "
-        "logarithmic here.",
+        caption="The ε with which Laplace noise stays within ±w of the count with confidence p. The text does not "
+        "print the three pairs (w, p); these are ours. Both axes are logarithmic here.",
         x=Axis("count c", "records", is_log=True, ticks=(10, 30, 100, 300, 1000)),
         y=Axis("ε", is_log=True, ticks=(0.01, 0.03, 0.1, 0.3, 1, 3)),
         panels=(Panel("", tuple(lines)),),
@@ -114,9 +113,8 @@ def _reveals() -> Claim:
         "section 3",
         "The formula determines the privacy level once the level of uncertainty is set.",
         "set from the true count, ε tells the count, whatever the noise: ±20 % with 80 % gives "
-        f"{', '.join(number(each, 4) for each in near)} for c = "
-        f"{', '.join(number(each) for each in told)}. The count must be a public guess; then ε "
-        "depends on nothing secret.",
+        f"{', '.join(number(each, 4) for each in near)} for c = {', '.join(number(each) for each in told)}. The count "
+        "must be a public guess; then ε depends on nothing secret.",
         Verdict.of(all(math.isclose(each, 0.8) for each in kept), math.isclose(near[0], near[-1])),
     )
 

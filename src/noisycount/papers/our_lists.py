@@ -39,9 +39,8 @@ def repeated() -> Figure:
         source="noisycount",
         number="one question, asked again",
         title="Again and again the same question",
-        caption=f"n = {REPEATED_SIZE:,}, ε = {EPSILON}, Gaussian noise of {SCALE} records on each "
-        "answer. An outsider who knows only the rate π never learns more than the count itself "
-        "tells; the worst case learns the person.",
+        caption=f"n = {REPEATED_SIZE:,}, ε = {EPSILON}, Gaussian noise of {SCALE} records on each answer. An outsider "
+        "who knows only the rate π never learns more than the count itself tells; the worst case learns the person.",
         x=Axis("number of answers", low=1.0, high=256.0, is_log=True, ticks=(1, 4, 16, 64, 256)),
         y=Axis(_DELTA, "probability", low=1e-3, high=1.0, is_log=True, ticks=(0.001, 0.01, 0.1, 1)),
         panels=(Panel("", tuple(lines)),),
@@ -49,9 +48,8 @@ def repeated() -> Figure:
             Claim(
                 "docs/several-answers.md, Theorem 1",
                 "Answers to one question tell an outsider at most what the count tells.",
-                f"at a rate of 0.1 δ rises from {number(rare[0])} for one answer to "
-                f"{number(rare[-1])} for 256; the count has {number(counted)}, the worst case "
-                f"{number(worst[-1])}.",
+                f"at a rate of 0.1 δ rises from {number(rare[0])} for one answer to {number(rare[-1])} for 256; the "
+                f"count has {number(counted)}, the worst case {number(worst[-1])}.",
                 Verdict.of(rare[-1] <= counted),
             ),
         ),
@@ -98,9 +96,8 @@ def overlap() -> Figure:
             Claim(
                 "docs/several-answers.md, Theorem 2",
                 "A second question tells more the fewer records tell it from the first, but none.",
-                f"δ is {number(both[0])} if no record satisfies both, {number(both[-1])} if a "
-                f"tenth of a record does not, and {number(same)} if all do; one answer has "
-                f"{number(alone)}, the worst case {number(worst)}.",
+                f"δ is {number(both[0])} if no record satisfies both, {number(both[-1])} if a tenth of a record does "
+                f"not, and {number(same)} if all do; one answer has {number(alone)}, the worst case {number(worst)}.",
                 Verdict.of(max(both) == both[-1], same < both[0], both[-1] <= worst),
             ),
             Claim(
@@ -117,9 +114,8 @@ def overlap() -> Figure:
 def _approximated(shared: float) -> float:
     """δ of two questions as if counts were normal, the largest over all moves of a record.
 
-    With S the covariance of the answers about the other records, and d how far a record moves them
-    (both at once only if some satisfy both), it is that of Gaussian noise of (dᵀS⁻¹d)^(−1/2) on one
-    count.
+    With S the covariance of the answers about the other records, and d how far a record moves them (both at once only
+    if some satisfy both), it is that of Gaussian noise of (dᵀS⁻¹d)^(−1/2) on one count.
     """
     covariance = shared - RATE**2
     spread = (SIZE - 1) * np.array([[RATE * (1 - RATE), covariance], [covariance, RATE * (1 - RATE)]])
@@ -146,10 +142,9 @@ def rule() -> Figure:
         source="noisycount",
         number="what a desk may promise",
         title="The rule against the worst case",
-        caption=f"n = {SIZE}, ε = {EPSILON}, discrete Gaussian noise of {SCALE} records. A "
-        "question about three tenths of the records and a group, and the same without the group. "
-        f"The rule gives groups of fewer than {LEAST:g} expected records to the outsider, and "
-        "whoever may be in one has the δ of the worst case.",
+        caption=f"n = {SIZE}, ε = {EPSILON}, discrete Gaussian noise of {SCALE} records. A question about three tenths "
+        f"of the records and a group, and the same without the group. The rule gives groups of fewer than {LEAST:g} "
+        "expected records to the outsider, and whoever may be in one has the δ of the worst case.",
         x=Axis("expected size of the group", "records", is_log=True, ticks=(0.25, 1, 4, 10, 40)),
         y=Axis(_DELTA, "probability", low=0.0),
         panels=(

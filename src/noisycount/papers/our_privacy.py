@@ -59,9 +59,8 @@ def samples() -> Figure:
         source="noisycount",
         number="after Breutigam and Reischuk, section 7",
         title="How tight are the bounds on samples?",
-        caption=f"δ of a sample of {DRAWN} of {SIZE:,} records, over the bound; 1 would be tight, "
-        "more a violation. Conjectured: λ times δ of the count of as many records; proved: "
-        "docs/amplification.md.",
+        caption=f"δ of a sample of {DRAWN} of {SIZE:,} records, over the bound; 1 would be tight, more a violation. "
+        "Conjectured: λ times δ of the count of as many records; proved: docs/amplification.md.",
         x=Axis("ε of the sample"),
         y=Axis("exact δ over the bound", low=0.0, high=1.05),
         panels=tuple(panels),
@@ -95,10 +94,9 @@ def price() -> Figure:
         source="noisycount",
         number="error and privacy in one picture",
         title="What an error buys",
-        caption=f"n = {SIZE:,}, rate {percent(RATE)}, ε = {EPSILON}. Across: the standard error, "
-        "the root of the utility loss, as a share of all records. Upwards: δ, against an adversary "
-        "who knows only the rate, and in the worst case. Both axes are logarithmic; a line ends "
-        "where its δ falls below 0.003.",
+        caption=f"n = {SIZE:,}, rate {percent(RATE)}, ε = {EPSILON}. Across: the standard error, the root of the "
+        "utility loss, as a share of all records. Upwards: δ, against an adversary who knows only the rate, and in the "
+        "worst case. Both axes are logarithmic; a line ends where its δ falls below 0.003.",
         x=Axis(
             "standard error",
             "share of records",
@@ -126,10 +124,9 @@ def _worse_in_general(law: Binomial) -> Claim:
     return Claim(
         "Breutigam and Reischuk, section 7",
         "Given a maximal acceptable utility loss Laplace noise seems to perform worse than Gaussian noise in general.",
-        f"over the errors of this figure, against the distribution only, its δ is "
-        f"{number(min(found), 4)} to {number(max(found))} times that of Gaussian noise. But from a "
-        f"standard error of {number(free)} records on its δ is 0, where that of Gaussian noise is "
-        f"{number(_delta(Gaussian(free), law))}.",
+        f"over the errors of this figure, against the distribution only, its δ is {number(min(found), 4)} to "
+        f"{number(max(found))} times that of Gaussian noise. But from a standard error of {number(free)} records on "
+        f"its δ is 0, where that of Gaussian noise is {number(_delta(Gaussian(free), law))}.",
         Verdict.of(*(each > 1 for each in found), ratio(free * ROUNDING) > 1),
     )
 
@@ -182,9 +179,8 @@ def knowledge() -> Figure:
 def _knowledge_claims(known: Panel, unsure: Panel) -> tuple[Claim, ...]:
     rises = [f"from {number(line.ys[0])} to {number(line.ys[-1])} ({line.name})" for line in known.lines]
     turns = [
-        f"from {number(line.ys[0])} to {number(min(line.ys))} at "
-        f"{percent(line.xs[line.ys.index(min(line.ys))])} known, and up to "
-        f"{number(line.ys[-1])} in the worst case ({line.name})"
+        f"from {number(line.ys[0])} to {number(min(line.ys))} at {percent(line.xs[line.ys.index(min(line.ys))])} "
+        f"known, and up to {number(line.ys[-1])} in the worst case ({line.name})"
         for line in unsure.lines
     ]
     return (

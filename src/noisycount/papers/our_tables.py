@@ -25,9 +25,8 @@ from noisycount.papers.simulation import EPSILONS, RUNS, Measured, SimulatedErro
 _SOURCE = "stated before it was simulated"
 
 _SETTINGS = (
-    f"Simulated releases of each table: {RUNS}; its total is public, each cell is answered "
-    "with discrete Laplace noise. The survey: 120 cells by year, site and health, 20,190 records; "
-    "the others: 64 cells, 2,500 records. "
+    f"Simulated releases of each table: {RUNS}; its total is public, each cell is answered with discrete Laplace "
+    "noise. The survey: 120 cells by year, site and health, 20,190 records; the others: 64 cells, 2,500 records. "
 )
 
 _LEAST_COVERED = 0.93
@@ -75,9 +74,8 @@ def ranges() -> Figure:
         source="noisycount",
         number="sums of cells",
         title="What refining does to sums of cells",
-        caption=f"{_SETTINGS}Upwards: the mean absolute error of the sums of the first 1, 2, … "
-        "cells over that of sums of answers, on a logarithmic axis. Independent: cells refined "
-        "one by one with one learned law, and added up.",
+        caption=f"{_SETTINGS}Upwards: the mean absolute error of the sums of the first 1, 2, … cells over that of sums "
+        "of answers, on a logarithmic axis. Independent: cells refined one by one with one learned law, and added up.",
         x=_PRICE,
         y=Axis("error/error of the answers", is_log=True, ticks=(0.1, 0.3, 1, 3, 10, 30)),
         panels=_panels(("independent", "flat posterior", "projected", "tree"), _sums),
@@ -101,9 +99,8 @@ def coverage() -> Figure:
         source="noisycount",
         number="intervals of tables",
         title="How far intervals of a learned prior cover",
-        caption=f"{_SETTINGS}Upwards: the share of the 95 % intervals that hold the count, by "
-        "`table_posterior` with a learned prior; the guide is 93 %. Below, two or three levels "
-        "are answered, which share ε equally.",
+        caption=f"{_SETTINGS}Upwards: the share of the 95 % intervals that hold the count, by `table_posterior` with a "
+        "learned prior; the guide is 93 %. Below, two or three levels are answered, which share ε equally.",
         x=_PRICE,
         y=Axis("intervals that hold the count", low=0.8, high=1.0, is_share=True),
         panels=tuple(panels),
@@ -174,9 +171,8 @@ def _never_above(says: str, other: str, part: Part, most: float) -> Claim:
     return Claim(
         _SOURCE,
         says,
-        f"over {len(ratios)} tables and prices its error is {number(min(ratios.values()))} to "
-        f"{number(largest)} times that ({table}, ε = {epsilon:g}), in {above} of them more than "
-        "stated.",
+        f"over {len(ratios)} tables and prices its error is {number(min(ratios.values()))} to {number(largest)} times "
+        f"that ({table}, ε = {epsilon:g}), in {above} of them more than stated.",
         Verdict.of(*(ratio <= most for ratio in ratios.values())),
     )
 

@@ -60,10 +60,9 @@ def sums() -> Figure:
         source="noisycount",
         number="after Analyzing Utility of Private Mechanisms (blog post)",
         title="Bounds of the error of a sum of noises",
-        caption="The probability that the sum of 2 or 20 equal Laplace noises exceeds a bound, "
-        "over the β that the bound promises; more than 1 (dashed) breaks the promise. Printed: "
-        "√(Σb²)·ln(1/β). Chan et al.: with the constants of Chan, Shi and Song (2011). Both axes "
-        "are logarithmic.",
+        caption="The probability that the sum of 2 or 20 equal Laplace noises exceeds a bound, over the β that the "
+        "bound promises; more than 1 (dashed) breaks the promise. Printed: √(Σb²)·ln(1/β). Chan et al.: with the "
+        "constants of Chan, Shi and Song (2011). Both axes are logarithmic.",
         x=Axis("promised probability of failure β", is_log=True, ticks=(0.001, 0.01, 0.1, 0.9)),
         y=Axis("true probability/β", is_log=True, low=1e-6, high=3.0, ticks=(1e-6, 1e-4, 0.01, 1)),
         panels=(Panel("", (*lines, *constants, Line("", GUIDE, (BETAS[0], BETAS[-1]), (1, 1)))),),
@@ -88,9 +87,8 @@ def _claims() -> tuple[Claim, ...]:
         Claim(
             "example",
             "Two disjoint parts counted at ε each cost ε together, by parallel composition.",
-            f"at ε = 0.1 together {float(added):g} if neighbours differ by a record more or less; "
-            f"{float(replaced):g} if the size is public and a record is replaced, as it can leave "
-            "one part for the other.",
+            f"at ε = 0.1 together {float(added):g} if neighbours differ by a record more or less; {float(replaced):g} "
+            "if the size is public and a record is replaced, as it can leave one part for the other.",
             Verdict.of(float(added) == 0.1, float(replaced) == 0.1),  # noqa: PLR2004  (ε itself)
         ),
     )

@@ -25,40 +25,24 @@ EPSILONS = (0.03, 0.1, 0.3, 1.0)  # prices of a whole table
 
 @frozen
 class SimulatedErrors:
-    """How far off counts of one kind are, in records.
+    """How far off counts of one kind are, in records."""
 
-    Attributes:
-        mean_absolute: The mean of |estimate − count|.
-        root_mean_square: The root of the mean of (estimate − count)².
-        covered: The share of the 95 % intervals that hold the count; nan without intervals.
-    """
-
-    mean_absolute: float
-    root_mean_square: float
-    covered: float
+    mean_absolute: float  # the mean of |estimate − count|
+    root_mean_square: float  # the root of the mean of (estimate − count)²
+    covered: float  # the share of the 95 % intervals that hold the count; nan without intervals
 
 
 @frozen
 class Measured:
-    """The errors of one estimate of one table at one price.
+    """The errors of one estimate of one table at one price."""
 
-    Attributes:
-        table: Its name.
-        answered: `cells`, or `levels`: the cells and coarser levels, which share ε equally.
-        epsilon: Of the whole table.
-        estimate: Its name.
-        cells: Their errors.
-        margins: Those of the nodes between the total and the cells.
-        sums: Those of the sums of the first 1, 2, … cells.
-    """
-
-    table: str
-    answered: str
-    epsilon: float
-    estimate: str
-    cells: SimulatedErrors
-    margins: SimulatedErrors
-    sums: SimulatedErrors
+    table: str  # its name
+    answered: str  # `cells`, or `levels`: the cells and coarser levels, which share ε equally
+    epsilon: float  # of the whole table
+    estimate: str  # its name
+    cells: SimulatedErrors  # their errors
+    margins: SimulatedErrors  # those of the nodes between the total and the cells
+    sums: SimulatedErrors  # those of the sums of the first 1, 2, … cells
 
 
 RUNS = 4  # how many releases of each table were simulated for what is kept
@@ -125,14 +109,7 @@ def simulated(
     epsilons: Sequence[float] = EPSILONS,
     done: Callable[[str], object] = lambda _: None,
 ) -> Iterator[Measured]:
-    """The errors of all estimates of all tables, of the cells alone and of several levels.
-
-    Args:
-        runs: How many releases of each.
-        tables: The survey and those of laws, if not given.
-        epsilons: Prices of a whole table.
-        done: Told what has been simulated.
-    """
+    """The errors of all estimates of all tables, of the cells alone and of several levels."""
     for table in true_tables() if tables is None else tables:
         for answered, places in (("cells", table.answered[-1:]), ("levels", table.answered)):
             for epsilon in epsilons:

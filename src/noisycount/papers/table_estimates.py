@@ -32,12 +32,8 @@ _ROUNDING = 1e-9  # of the largest value, which is taken for 0
 def nearest_counts(answers: Reals, total: float) -> Reals:
     """The counts x ≥ 0, Σ x = total, that minimise Σ (answer − x)²: exact, in O(n·log n).
 
-    Args:
-        answers: Of the cells, shape (cells,).
-        total: What they add up to, from 0.
-
-    Source: J. Duchi, S. Shalev-Shwartz, Y. Singer, T. Chandra, Efficient Projections onto the
-    l1-Ball for Learning in High Dimensions, ICML (2008), Fig. 1.
+    Source: J. Duchi, S. Shalev-Shwartz, Y. Singer, T. Chandra, Efficient Projections onto the l1-Ball for Learning in
+    High Dimensions, ICML (2008), Fig. 1.
 
     Example:
         >>> nearest_counts(np.array([3.0, 2.0, -4.0]), 4).tolist()
@@ -54,15 +50,9 @@ def nearest_counts(answers: Reals, total: float) -> Reals:
 def nearest_tree(levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float], total: float) -> Reals:
     """The cells x ≥ 0, Σ x = total, that minimise Σ (answer − sum of cells)²/variance.
 
-    Args:
-        levels: Those that are answered.
-        answers: One array for each level.
-        variances: Of one answer of each level.
-        total: What the cells add up to, from 0.
-
-    Source: L. F. Portugal, J. J. Júdice, L. N. Vicente, A comparison of block pivoting and
-    interior-point algorithms for linear least squares problems with nonnegative variables,
-    Mathematics of Computation 63 (1994), Algorithm 3; the total by a Lagrange multiplier.
+    Source: L. F. Portugal, J. J. Júdice, L. N. Vicente, A comparison of block pivoting and interior-point algorithms
+    for linear least squares problems with nonnegative variables, Mathematics of Computation 63 (1994), Algorithm 3; the
+    total by a Lagrange multiplier.
 
     Example:
         >>> pair = Level("cells", np.arange(2, dtype=np.int32), 2)
@@ -120,21 +110,13 @@ Range = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @frozen(eq=False)
 class Estimate:
-    """What somebody makes of the answers.
+    """What somebody makes of the answers."""
 
-    Args:
-        cells: Shape (cells,).
-        margins: Of all nodes between the total and the cells, one array a level.
-        sums: Of the first 1, 2, … cells, shape (cells,).
-        cell_range: The ends of the intervals of the cells, if it has them.
-        margin_ranges: Those of the margins, one pair a level, if it has them.
-    """
-
-    cells: Reals
-    margins: tuple[Reals, ...]
-    sums: Reals
-    cell_range: Range | None = None
-    margin_ranges: tuple[Range, ...] = ()
+    cells: Reals  # shape (cells,)
+    margins: tuple[Reals, ...]  # of all nodes between the total and the cells, one array a level
+    sums: Reals  # of the first 1, 2, … cells, shape (cells,)
+    cell_range: Range | None = None  # the ends of the intervals of the cells, if it has them
+    margin_ranges: tuple[Range, ...] = ()  # those of the margins, one pair a level, if it has them
 
     @classmethod
     def added(cls, table: TrueTable, cells: Reals) -> Self:
@@ -145,19 +127,12 @@ class Estimate:
 
 @frozen(eq=False)
 class SimulatedRelease:
-    """The answers about some levels of a table, under one budget that they share equally.
+    """The answers about some levels of a table, under one budget that they share equally."""
 
-    Args:
-        table: What was counted; its total is public.
-        places: The levels that are answered, the cells last.
-        noise: Of each answer.
-        answers: One array a level.
-    """
-
-    table: TrueTable
-    places: tuple[int, ...]
-    noise: DiscreteLaplace
-    answers: tuple[Reals, ...] = field(repr=False)
+    table: TrueTable  # what was counted; its total is public
+    places: tuple[int, ...]  # the levels that are answered, the cells last
+    noise: DiscreteLaplace  # of each answer
+    answers: tuple[Reals, ...] = field(repr=False)  # one array a level
 
     @classmethod
     def drawn(cls, table: TrueTable, epsilon: float, places: Sequence[int], generator: np.random.Generator) -> Self:
@@ -213,10 +188,10 @@ class SimulatedRelease:
 def estimates(release: SimulatedRelease) -> Iterator[tuple[str, Estimate]]:
     """What everybody makes of it, each with a name.
 
-    `raw`, `clamped` at 0, `projected` on the total, `flat posterior` (each cell by itself, all
-    counts up to the total equally likely before), and `tree`, whose prior is learned. Where the
-    cells alone are answered also `independent` (a learned law of one cell) and `flat` (a learned
-    prior of one level); else `least squares` over all levels. `tree median` has medians for means.
+    `raw`, `clamped` at 0, `projected` on the total, `flat posterior` (each cell by itself, all counts up to the total
+    equally likely before), and `tree`, whose prior is learned. Where the cells alone are answered also `independent` (a
+    learned law of one cell) and `flat` (a learned prior of one level); else `least squares` over all levels. `tree
+    median` has medians for means.
     """
     yield "raw", release.raw()
     yield from _simple(release)

@@ -21,19 +21,12 @@ _SITES, _RATINGS = 6, 4
 
 @frozen(eq=False)
 class TrueTable:
-    """Counts of ordered cells in a tree.
+    """Counts of ordered cells in a tree."""
 
-    Args:
-        name: What a reader calls it.
-        counts: Of the cells, in records, shape (cells,).
-        levels: From the total to the cells, each with the node of every cell.
-        answered: The places of those levels that are answered where not the cells alone are.
-    """
-
-    name: str
-    counts: Counts = field(repr=False)
-    levels: tuple[Level, ...] = field(repr=False)
-    answered: tuple[int, ...]
+    name: str  # what a reader calls it
+    counts: Counts = field(repr=False)  # of the cells, in records, shape (cells,)
+    levels: tuple[Level, ...] = field(repr=False)  # from the total to the cells, each with the node of every cell
+    answered: tuple[int, ...]  # the places of those levels that are answered where not the cells alone are
 
     @property
     def total(self) -> int:

@@ -23,15 +23,10 @@ _FEW = 8
 
 @frozen
 class _Query:
-    """One query of a place.
+    """One query of a place."""
 
-    Attributes:
-        names: What its cells differ in; none for the total.
-        measured: Its answers.
-    """
-
-    names: tuple[str, ...]
-    measured: NoisyMeasurement
+    names: tuple[str, ...]  # what its cells differ in; none for the total
+    measured: NoisyMeasurement  # its answers
 
 
 def census_table(asked: RefineQuery, path: Path) -> PublishedTable:

@@ -26,63 +26,37 @@ from noisycount.validation import LARGEST_WHOLE
 
 @frozen
 class AnswersFile:
-    """Where answers are, and where they go with their estimates.
+    """Where answers are, and where they go with their estimates."""
 
-    Attributes:
-        path: A CSV or Parquet file; each row has an answer about a count of its own.
-        column: Its column of answers.
-        out: The file to write.
-        size: Its column of public sizes; None: all counts have one size.
-        rate: Its column of rates; None: all counts have one rate, or none is known.
-        is_replacing: Whether a file that is there already may be replaced.
-    """
-
-    path: Path
-    column: str
-    out: Path
-    size: str | None = None
-    rate: str | None = None
-    is_replacing: bool = False
+    path: Path  # a CSV or Parquet file; each row has an answer about a count of its own
+    column: str  # its column of answers
+    out: Path  # the file to write
+    size: str | None = None  # its column of public sizes; None: all counts have one size
+    rate: str | None = None  # its column of rates; None: all counts have one rate, or none is known
+    is_replacing: bool = False  # whether a file that is there already may be replaced
 
 
 @frozen
 class RowLaws:
-    """What is known about the count of each row before its answer.
+    """What is known about the count of each row before its answer."""
 
-    Attributes:
-        whole: The population of every row; None where sizes or rates are columns.
-        size: Of every row; None where sizes are a column.
-        rate: Of every row; None where rates are a column, or none is known.
-        words: What an answer may contradict.
-    """
-
-    whole: Population | None = None
-    size: int | None = None
-    rate: Rate | None = None
-    words: str = "the rate"
+    whole: Population | None = None  # the population of every row; None where sizes or rates are columns
+    size: int | None = None  # of every row; None where sizes are a column
+    rate: Rate | None = None  # of every row; None where rates are a column, or none is known
+    words: str = "the rate"  # what an answer may contradict
 
 
 @frozen
 class RefinedColumn:
-    """What was written.
+    """What was written."""
 
-    Attributes:
-        rows: The number of rows.
-        missing: How many of them have no answer.
-        contradictions: How many answers contradict what was assumed of their counts.
-        level: That of the interval from low to high.
-        seconds: How long it took.
-        out: The file.
-        assumed: What they contradict, in words.
-    """
-
-    rows: int
-    missing: int
-    contradictions: int
-    level: float
-    seconds: float
-    out: Path
-    assumed: str
+    rows: int  # the number of rows
+    missing: int  # how many of them have no answer
+    contradictions: int  # how many answers contradict what was assumed of their counts
+    level: float  # that of the interval from low to high
+    seconds: float  # how long it took
+    out: Path  # the file
+    assumed: str  # what they contradict, in words
 
 
 _NO_COLUMN = -1.0  # no rate
@@ -91,14 +65,7 @@ _NO_COLUMN = -1.0  # no rate
 def row_groups(
     laws: RowLaws, table: PublicTable, asked: AnswersFile, given: NDArray[np.bool_]
 ) -> Iterator[tuple[Population, NDArray[np.bool_]]]:
-    """Each population, and which rows with an answer it is about.
-
-    Args:
-        laws: What is known of all rows.
-        table: The rows.
-        asked: Which columns hold sizes and rates.
-        given: Which rows have an answer, shape (rows,).
-    """
+    """Each population, and which rows with an answer it is about."""
     if laws.whole is not None:
         yield laws.whole, given
         return
@@ -136,15 +103,7 @@ _BLOCK, _MOST_BLOCKS = 1000, 25
 
 
 def refined_column(asked: AnswersFile, laws: RowLaws, noise: AdditiveNoise, level: float, done: Done) -> RefinedColumn:
-    """A table of answers, with `mean`, `median`, `low`, `high` and `surprise` added.
-
-    Args:
-        asked: Where the answers are.
-        laws: What is known about each count before its answer.
-        noise: The noise of each answer.
-        level: That of the interval from low to high.
-        done: Told from time to time which share of the work is done.
-    """
+    """A table of answers, with `mean`, `median`, `low`, `high` and `surprise` added."""
     start = time.monotonic()
     with PublicTable.open(asked.path) as table:
         check_out(asked.out, asked.path, is_replacing=asked.is_replacing)

@@ -42,12 +42,7 @@ Texts = list[str]
 
 
 def shown_rows(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
-    """The names of columns, and the cells of some rows.
-
-    Args:
-        refined: The table.
-        places: Which rows, from 0.
-    """
+    """The names of columns, and the cells of some rows."""
     table, told = refined.published, refined.estimates
     known = told.is_told[list(places)].tolist()
     columns = {
@@ -61,12 +56,7 @@ def shown_rows(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, lis
 
 
 def shown_spreads(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
-    """The names of columns, and the shares and ranks of some cells, as far as they were asked for.
-
-    Args:
-        refined: The table.
-        places: Which rows, from 0; of cells alone.
-    """
+    """The names of columns, and the shares and ranks of some cells, as far as they were asked for."""
     told = refined.estimates
     columns: dict[str, Texts] = {}
     if told.shares is not None:
@@ -119,14 +109,7 @@ _LEVELS = 4  # more are told by their number
 
 
 def print_refined(refined: RefinedTable, total: int | None, out: Path | None, plot: Path | None) -> None:
-    """A refined table on standard output.
-
-    Args:
-        refined: The table.
-        total: The public number of records in all; None: not known.
-        out: Where all rows were written; None: nowhere.
-        plot: Where its picture was drawn; None: nowhere.
-    """
+    """A refined table on standard output."""
     table = refined.published
     print_facts(
         [

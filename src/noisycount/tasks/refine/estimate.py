@@ -24,21 +24,13 @@ _DISCRETE = "discrete "
 
 @frozen
 class Refinement:
-    """A Bayes estimate of a count.
+    """A Bayes estimate of a count."""
 
-    Attributes:
-        answers: The noisy answers about it, in records.
-        assumed: What was assumed before them.
-        noises: The noise of each answer, drawn independently.
-        told: The law of the count given the answers.
-        level: The level of `interval`.
-    """
-
-    answers: tuple[float, ...]
-    assumed: Assumed
-    noises: tuple[AdditiveNoise, ...]
-    told: Posterior
-    level: float = LEVEL
+    answers: tuple[float, ...]  # the noisy answers about it, in records
+    assumed: Assumed  # what was assumed before them
+    noises: tuple[AdditiveNoise, ...]  # the noise of each answer, drawn independently
+    told: Posterior  # the law of the count given the answers
+    level: float = LEVEL  # the level of `interval`
 
     @classmethod
     def of(
@@ -48,14 +40,7 @@ class Refinement:
         noise: AdditiveNoise | Sequence[AdditiveNoise],
         level: float = LEVEL,
     ) -> "Refinement":
-        """The estimate of one count from answers, each with its noise.
-
-        Args:
-            answers: About one count, in records.
-            assumed: What is public.
-            noise: That of each answer, or of all.
-            level: The probability of the interval.
-        """
+        """The estimate of one count from answers, each with its noise."""
         noises = noise if isinstance(noise, Sequence) else [noise] * len(answers)
         told = posterior_of(answers, assumed.population, noises)
         return cls(tuple(answers), assumed, tuple(noises), told, level)

@@ -22,17 +22,11 @@ from noisycount.tasks.refine.refined import RefinedTable
 
 @frozen
 class Caption:
-    """What stands above a picture.
+    """What stands above a picture."""
 
-    Attributes:
-        title: The question.
-        subtitle: Whose records.
-        unit: What is counted, in the plural.
-    """
-
-    title: str
-    subtitle: str
-    unit: str = "records"
+    title: str  # the question
+    subtitle: str  # whose records
+    unit: str = "records"  # what is counted, in the plural
 
 
 def save_picture(refinement: Refinement, caption: Caption, folder: Path, stem: str) -> list[Path]:

@@ -23,54 +23,33 @@ Key = int | float | str | bool | None
 
 @frozen(eq=False)
 class PublishedLevel:
-    """Counts of which no two share a cell: the cells themselves, or sums of them.
+    """Counts of which no two share a cell: the cells themselves, or sums of them."""
 
-    Attributes:
-        name: What a reader calls it, such as "town" or "total".
-        rows: The places of its counts among the rows of the table.
-        mechanism: The noise of each.
-        columns: The places of the key columns that tell its counts apart; none for the total.
-        of_cell: The count that each cell is a part of, where ranges of cells were summed; None:
-            the keys tell.
-    """
-
-    name: str
-    rows: Rows = field(repr=False)
-    mechanism: Mechanism
-    columns: tuple[int, ...] = ()
+    name: str  # what a reader calls it, such as "town" or "total"
+    rows: Rows = field(repr=False)  # the places of its counts among the rows of the table
+    mechanism: Mechanism  # the noise of each
+    columns: tuple[int, ...] = ()  # the places of the key columns that tell its counts apart; none for the total
+    # the count that each cell is a part of, where ranges of cells were summed; None: the keys tell
     of_cell: Rows | None = field(default=None, repr=False)
 
 
 @frozen(eq=False)
 class PublishedTable:
-    """A table of noisy counts, row by row.
+    """A table of noisy counts, row by row."""
 
-    Attributes:
-        subject: What was counted, and where that was read.
-        names: Of the key columns.
-        keys: The texts of the keys of each row; "all" where a level sums over a column.
-        answers: Of each row; nan where there is none; shape (rows,).
-        levels: The cells first.
-        below: For each row with no answer the number that its answer is below; nan: there is none;
-            shape (rows,).
-        columns: What the table says of each row already, for a file.
-        is_hierarchy: Whether each key column divides the one before, as county and town do.
-        is_selected: Whether only answers from some threshold on were published.
-        notes: What a reader should know of it.
-        unit: What was counted, in the plural; "count": nobody says.
-    """
-
-    subject: str
-    names: tuple[str, ...]
+    subject: str  # what was counted, and where that was read
+    names: tuple[str, ...]  # of the key columns
+    # the texts of the keys of each row; "all" where a level sums over a column
     keys: Sequence[tuple[str, ...]] = field(repr=False)
-    answers: Reals = field(repr=False)
-    levels: tuple[PublishedLevel, ...]
+    answers: Reals = field(repr=False)  # of each row; nan where there is none; shape (rows,)
+    levels: tuple[PublishedLevel, ...]  # the cells first
+    # for each row with no answer the number that its answer is below; nan: there is none; shape (rows,)
     below: Reals = field(repr=False)
-    columns: Mapping[str, Cells] = field(repr=False)
-    is_hierarchy: bool = False
-    is_selected: bool = False
-    notes: tuple[str, ...] = ()
-    unit: str = "count"
+    columns: Mapping[str, Cells] = field(repr=False)  # what the table says of each row already, for a file
+    is_hierarchy: bool = False  # whether each key column divides the one before, as county and town do
+    is_selected: bool = False  # whether only answers from some threshold on were published
+    notes: tuple[str, ...] = ()  # what a reader should know of it
+    unit: str = "count"  # what was counted, in the plural; "count": nobody says
 
     @property
     def cells(self) -> PublishedLevel:
@@ -90,25 +69,16 @@ def written_columns(
 
 @frozen
 class GroupedRows:
-    """The rows of a table, level by level.
+    """The rows of a table, level by level."""
 
-    Attributes:
-        keys: What people read for the keys of each row.
-        levels: For each level, the cells first: its name, its rows, its key columns.
-        of_cell: For each level of ranges the range that each cell is in.
-    """
-
-    keys: Sequence[tuple[str, ...]] = field(repr=False)
+    keys: Sequence[tuple[str, ...]] = field(repr=False)  # what people read for the keys of each row
+    # for each level, the cells first: its name, its rows, its key columns
     levels: Sequence[tuple[str, Rows, tuple[int, ...]]]
+    # for each level of ranges the range that each cell is in
     of_cell: Mapping[str, Rows] = field(default_factory=dict, repr=False)
 
     def with_noises(self, noises: Sequence[Mechanism], place: str) -> tuple[PublishedLevel, ...]:
-        """The levels, each with its noise.
-
-        Args:
-            noises: One for each level, in their order.
-            place: Where the table is, for a refusal.
-        """
+        """The levels, each with its noise."""
         if len(noises) != len(self.levels):
             names = "; ".join(name for name, _, _ in self.levels)
             number = "one level" if len(self.levels) == 1 else f"{len(self.levels)} levels"
@@ -128,12 +98,6 @@ def grouped_by_name(
     keys: Sequence[Sequence[Key]], levels: Sequence[str], columns: Sequence[str], *, is_hidden: bool = False
 ) -> GroupedRows:
     """Rows by the names of their levels, as `count --by` writes them.
-
-    Args:
-        keys: Those of each row; None where its level sums over the column, and for missing values.
-        levels: The level of each row, that of the cells first.
-        columns: The names of the key columns.
-        is_hidden: Whether only the records know the keys, so that the total is of all of them.
 
     Example:
         >>> rows = [("a",), (None,), (None,)]
@@ -171,11 +135,6 @@ def grouped_by_empty(
     keys: Sequence[Sequence[str | None]], names: Sequence[str], *, is_hidden: bool = False
 ) -> GroupedRows:
     """Rows by the columns in which they have keys: a sum runs over what is empty.
-
-    Args:
-        keys: Those of each row.
-        names: Of the key columns.
-        is_hidden: Whether only the records know the keys, so that the total is of all of them.
 
     Example:
         >>> rows = [("a", "m"), ("a", "f"), ("a", None), (None, None)]
@@ -231,42 +190,27 @@ def _sums(sums: Sequence[Sequence[Key]], cells: Sequence[Sequence[Key]], kept: S
 
 @frozen
 class PlacedLevel:
-    """A level of a table in its tree.
+    """A level of a table in its tree."""
 
-    Attributes:
-        published: The level.
-        depth: Its level in the tree, from 0 of the root.
-        places: The position there of each of its rows, shape (rows of the level,).
-    """
-
-    published: PublishedLevel
-    depth: int
-    places: Rows = field(repr=False)
+    published: PublishedLevel  # the level
+    depth: int  # its level in the tree, from 0 of the root
+    places: Rows = field(repr=False)  # the position there of each of its rows, shape (rows of the level,)
 
 
 @frozen
 class Nested:
-    """A table on a tree.
+    """A table on a tree."""
 
-    Attributes:
-        tree: Of its cells.
-        levels: Those that nest, from coarse to the cells.
-        left_out: The names of those that do not.
-    """
-
-    tree: Tree
-    levels: tuple[PlacedLevel, ...]
-    left_out: tuple[str, ...] = ()
+    tree: Tree  # of its cells
+    levels: tuple[PlacedLevel, ...]  # those that nest, from coarse to the cells
+    left_out: tuple[str, ...] = ()  # the names of those that do not
 
 
 def nested(table: PublishedTable) -> Nested:
     """The tree of the levels that nest; as many as do, from the total to the cells.
 
-    Where columns are a hierarchy, such as county and town, each of them has a level of its own,
-    whether its sums were published or not.
-
-    Args:
-        table: With the cells first among its levels.
+    Where columns are a hierarchy, such as county and town, each of them has a level of its own, whether its sums were
+    published or not.
     """
     _check_cells(table)
     chain = _chain(table)
@@ -339,9 +283,8 @@ def _check_once(table: PublishedTable, level: PublishedLevel, what: str) -> None
         key = _key(table, row, level)
         if met.setdefault(key, row) != row:
             raise SourceError(
-                f"rows {met[key] + 1:,} and {row + 1:,} below the names have answers for one "
-                f"{what}, {', '.join(key) or TOTAL}: add the column that tells them apart, or "
-                "remove one"
+                f"rows {met[key] + 1:,} and {row + 1:,} below the names have answers for one {what}, "
+                f"{', '.join(key) or TOTAL}: add the column that tells them apart, or remove one"
             )
 
 

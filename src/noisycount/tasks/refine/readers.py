@@ -40,19 +40,13 @@ _HIDDEN, _SHARED = "threshold", "groups_per_unit"
 
 @frozen
 class OwnNoise:
-    """The noise that stands beside each answer.
+    """The noise that stands beside each answer."""
 
-    Attributes:
-        table: The file.
-        texts: The name and the scale of each row's noise, as they are written.
-        is_hidden: Whether only answers from a threshold on were published.
-        is_sum: Whether the counts of coarser levels are sums of cells.
-    """
-
-    table: PublicTable
+    table: PublicTable  # the file
+    # the name and the scale of each row's noise, as they are written
     texts: list[tuple[str | None, ...]] = field(repr=False)
-    is_hidden: bool
-    is_sum: bool
+    is_hidden: bool  # whether only answers from a threshold on were published
+    is_sum: bool  # whether the counts of coarser levels are sums of cells
 
     @classmethod
     def of(cls, table: PublicTable) -> "OwnNoise | None":
@@ -227,15 +221,10 @@ _PARQUET = (".parquet", ".pq")
 
 @frozen
 class OpenedTable:
-    """A published table, and the file that it is a part of.
+    """A published table, and the file that it is a part of."""
 
-    Attributes:
-        published: The table.
-        rows: The file, where its other columns are kept; None: it has none.
-    """
-
-    published: PublishedTable
-    rows: PublicTable | None = None
+    published: PublishedTable  # the table
+    rows: PublicTable | None = None  # the file, where its other columns are kept; None: it has none
 
 
 def opened_table(asked: RefineQuery, configuration: Config, opened: ExitStack) -> OpenedTable:

@@ -1,9 +1,8 @@
 """A published table refined: every count given all answers, shares and ranks from exact draws.
 
-Whether an answer was published depends on the answer alone, so the law of a count given its answer
-is what it would be if all had been published, for any prior. A prior that is learned from answers
-that were published because they are large would be wrong, as it never sees the small counts: there
-each count is as likely before, and refined by itself.
+Whether an answer was published depends on the answer alone, so the law of a count given its answer is what it would be
+if all had been published, for any prior. A prior that is learned from answers that were published because they are
+large would be wrong, as it never sees the small counts: there each count is as likely before, and refined by itself.
 """
 
 import math
@@ -31,40 +30,24 @@ Counts = NDArray[np.int64]
 
 @frozen
 class Spread:
-    """An estimate of something of each row, and an interval for it.
+    """An estimate of something of each row, and an interval for it."""
 
-    Attributes:
-        middle: The estimates, shape (rows,).
-        low: The lower ends of the intervals,
-        high: and the upper ones.
-    """
-
-    middle: Reals | Counts = field(repr=False)
-    low: Reals | Counts = field(repr=False)
-    high: Reals | Counts = field(repr=False)
+    middle: Reals | Counts = field(repr=False)  # the estimates, shape (rows,)
+    low: Reals | Counts = field(repr=False)  # the lower ends of the intervals,
+    high: Reals | Counts = field(repr=False)  # and the upper ones
 
 
 @frozen
 class RowEstimates:
-    """The counts of all rows given all answers.
+    """The counts of all rows given all answers."""
 
-    Attributes:
-        mean: The expected counts, in records, shape (rows,).
-        median: The smallest counts k with P[K <= k] >= 1/2.
-        low: The lower ends of the intervals,
-        high: and the upper ones.
-        is_told: Of which rows all this is known, shape (rows,).
-        shares: Of the cells in the total, if that was asked for; nan of other rows.
-        ranks: Of the cells, 1 for the largest, if that was asked for; 0 of other rows.
-    """
-
-    mean: Reals = field(repr=False)
-    median: Counts = field(repr=False)
-    low: Counts = field(repr=False)
-    high: Counts = field(repr=False)
-    is_told: NDArray[np.bool_] = field(repr=False)
-    shares: Spread | None = None
-    ranks: Spread | None = None
+    mean: Reals = field(repr=False)  # the expected counts, in records, shape (rows,)
+    median: Counts = field(repr=False)  # the smallest counts k with P[K <= k] >= 1/2
+    low: Counts = field(repr=False)  # the lower ends of the intervals,
+    high: Counts = field(repr=False)  # and the upper ones
+    is_told: NDArray[np.bool_] = field(repr=False)  # of which rows all this is known, shape (rows,)
+    shares: Spread | None = None  # of the cells in the total, if that was asked for; nan of other rows
+    ranks: Spread | None = None  # of the cells, 1 for the largest, if that was asked for; 0 of other rows
 
     @classmethod
     def empty(cls, rows: int) -> "RowEstimates":
@@ -73,12 +56,7 @@ class RowEstimates:
         return cls(np.full(rows, np.nan), median, low, high, np.zeros(rows, np.bool_))
 
     def tell(self, rows: Counts, told: Mapping[str, Reals | Counts]) -> None:
-        """Write down the estimates of some rows.
-
-        Args:
-            rows: Their places.
-            told: `mean`, `median`, `low` and `high`, each of shape (rows,).
-        """
+        """Write down the estimates of some rows."""
         for name, values in told.items():
             getattr(self, name)[rows] = values
         self.is_told[rows] = True
@@ -103,10 +81,6 @@ def number_of_draws(cells: int) -> int:
 def shares(tables: Counts, level: float) -> Spread:
     """The mean share of each cell in the total, and its interval; 0 of a table with no record.
 
-    Args:
-        tables: Draws, shape (draws, cells).
-        level: The probability of each interval.
-
     Example:
         >>> shares(np.array([[1, 3], [2, 2]]), 0.9).middle.tolist()
         [0.375, 0.625]
@@ -123,10 +97,6 @@ def shares(tables: Counts, level: float) -> Spread:
 
 def ranks(tables: Counts, level: float) -> Spread:
     """The median rank of each cell, and its interval; 1 is the largest, equal counts share a rank.
-
-    Args:
-        tables: Draws, shape (draws, cells).
-        level: The probability of each interval.
 
     Example:
         >>> ranks(np.array([[1, 3, 3], [2, 5, 1]]), 0.9).low.tolist()
@@ -150,12 +120,7 @@ _REACH = 20  # standard deviations of the noise: less than 1e-12 of its mass lie
 
 
 def selected_estimates(table: PublishedTable, level: float) -> RowEstimates:
-    """The count of each row given its own answer, all counts from 0 on being as likely before.
-
-    Args:
-        table: Whose answers are whole numbers.
-        level: The probability of each interval.
-    """
+    """The count of each row given its own answer, all counts from 0 on being as likely before."""
     estimates = RowEstimates.empty(len(table.answers))
     for part in table.levels:
         rows = part.rows[~np.isnan(table.answers[part.rows])]
@@ -166,8 +131,8 @@ def selected_estimates(table: PublishedTable, level: float) -> RowEstimates:
 def _told(answers: Reals, mechanism: Mechanism, level: float) -> dict[str, Reals | NDArray[np.int64]]:
     """The mean and the quantiles of each law.
 
-    The noise Z is at most y, as counts are not negative: with W(e) = P[Z <= e] its cumulated law,
-    P[K >= k | y] = W(y − k)/W(y), and E[K | y] = y − E[Z | Z <= y].
+    The noise Z is at most y, as counts are not negative: with W(e) = P[Z <= e] its cumulated law, P[K >= k | y] = W(y −
+    k)/W(y), and E[K | y] = y − E[Z | Z <= y].
     """
     assert isinstance(mechanism, SymmetricNoise)  # noqa: S101 - published counts have added noise
     reach = math.ceil(_REACH * math.sqrt(mechanism.variance)) + 1
@@ -193,33 +158,18 @@ _TOLD = 0.95  # the level of the intervals that a posterior tells of all nodes
 
 @frozen
 class RefinedTable:
-    """A published table with the estimates of its rows.
+    """A published table with the estimates of its rows."""
 
-    Attributes:
-        published: The table.
-        estimates: Of its rows.
-        level: The probability of each interval.
-        nested: The tree of its levels; None: each row was refined by itself.
-        told: The law of the whole table; None: the same.
-        draws: How many tables shares and ranks come from; 0: neither was asked for.
-    """
-
-    published: PublishedTable
-    estimates: RowEstimates
-    level: float
-    nested: Nested | None = None
-    told: TablePosterior | None = None
-    draws: int = 0
+    published: PublishedTable  # the table
+    estimates: RowEstimates  # of its rows
+    level: float  # the probability of each interval
+    nested: Nested | None = None  # the tree of its levels; None: each row was refined by itself
+    told: TablePosterior | None = None  # the law of the whole table; None: the same
+    draws: int = 0  # how many tables shares and ranks come from; 0: neither was asked for
 
 
 def refined_table(asked: RefineQuery, table: PublishedTable, done: Done) -> RefinedTable:
-    """A table with the estimates that were asked for.
-
-    Args:
-        asked: What is known of the table, and what is to be told.
-        table: Its answers.
-        done: Told from time to time which share of the work is done.
-    """
+    """A table with the estimates that were asked for."""
     if table.is_selected:
         _check_selected(asked)
         return RefinedTable(table, selected_estimates(table, asked.level), asked.level)

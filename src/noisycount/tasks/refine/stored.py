@@ -37,13 +37,7 @@ from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, wr
 
 
 def stored_entry(key: str, source: str | None, configuration: Config) -> Entry:
-    """The debit under a key of the ledger, or under the one key that begins so.
-
-    Args:
-        key: As `noisycount count` told it.
-        source: The data set that it is of, where that was said.
-        configuration: Where the ledger is.
-    """
+    """The debit under a key of the ledger, or under the one key that begins so."""
     entry = entry_under_key(key, configuration, "--key")
     if source is not None and configuration.dataset(source).account != entry.request.dataset:
         raise NoisyCountError(
@@ -53,13 +47,7 @@ def stored_entry(key: str, source: str | None, configuration: Config) -> Entry:
 
 
 def stored_count(key: str, source: str | None, configuration: Config) -> StoredCount:
-    """The count under a key of the ledger.
-
-    Args:
-        key: As `noisycount count` told it, or the beginning of it.
-        source: The data set that it is of, where that was said.
-        configuration: Where the ledger is.
-    """
+    """The count under a key of the ledger."""
     entry = stored_entry(key, source, configuration)
     if asks_for_table(entry):
         raise NoisyCountError(
@@ -76,15 +64,10 @@ _SPANS = {span.name.lower(): span for span in Span}
 
 @frozen
 class StoredCells:
-    """The cells of a stored table.
+    """The cells of a stored table."""
 
-    Attributes:
-        labels: Their keys, for a reader.
-        codes: The places of the keys, shape (cells, parts).
-    """
-
-    labels: TableLabels
-    codes: Codes
+    labels: TableLabels  # their keys, for a reader
+    codes: Codes  # the places of the keys, shape (cells, parts)
 
     @classmethod
     def of(cls, asked: dict[str, Any], answer: TableAnswer) -> "StoredCells":
@@ -141,43 +124,25 @@ _UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, Over
 
 @frozen
 class StoredRow:
-    """One count.
+    """One count."""
 
-    Attributes:
-        level: Which counts it belongs to, such as "town" or "total".
-        keys: None where the level sums over them, and for missing values.
-        texts: The same as people read them.
-        answer: The noisy count, in units.
-        sum_of: Of whom it is the sum; None of a cell.
-    """
-
-    level: str
-    keys: tuple[Label, ...]
-    texts: tuple[str, ...]
-    answer: int
-    sum_of: str | None = None
+    level: str  # which counts it belongs to, such as "town" or "total"
+    keys: tuple[Label, ...]  # None where the level sums over them, and for missing values
+    texts: tuple[str, ...]  # the same as people read them
+    answer: int  # the noisy count, in units
+    sum_of: str | None = None  # of whom it is the sum; None of a cell
 
 
 @frozen
 class StoredRows:
-    """The counts of a table, in the order of the ledger.
+    """The counts of a table, in the order of the ledger."""
 
-    Attributes:
-        names: What the table is grouped by.
-        rows: The cells first.
-    """
-
-    names: tuple[str, ...]
-    rows: tuple[StoredRow, ...]
+    names: tuple[str, ...]  # what the table is grouped by
+    rows: tuple[StoredRow, ...]  # the cells first
 
 
 def level_names(levels: Sequence[Level], *, has_other: bool) -> list[str]:
-    """The name of the level of each count, level by level.
-
-    Args:
-        levels: The cells first.
-        has_other: Whether the last cell is that of all other keys.
-    """
+    """The name of the level of each count, level by level."""
     names = [level.name for level in levels for _ in range(level.size)]
     if has_other:
         names[levels[0].size - 1] = OTHER
@@ -230,13 +195,7 @@ NO_SUMS = "sums are not used: one person may be in several cells, or cells are h
 
 
 def stored_table(key: str, source: str | None, configuration: Config) -> PublishedTable:
-    """The table under a key of the ledger, or under the one key that begins so.
-
-    Args:
-        key: As `noisycount count` told it.
-        source: The data set that it is of, where that was said.
-        configuration: Where the ledger is.
-    """
+    """The table under a key of the ledger, or under the one key that begins so."""
     return table_of_entry(stored_entry(key, source, configuration), key)
 
 

@@ -24,15 +24,10 @@ from noisycount.tasks.refine.refined import RefinedTable, RowEstimates, refined_
 
 @frozen
 class AddedColumn:
-    """One number of each row, where it is known.
+    """One number of each row, where it is known."""
 
-    Attributes:
-        values: Shape (rows,).
-        missing: Where it is not known, shape (rows,).
-    """
-
-    values: Column = field(repr=False)
-    missing: NDArray[np.bool_] = field(repr=False)
+    values: Column = field(repr=False)  # shape (rows,)
+    missing: NDArray[np.bool_] = field(repr=False)  # where it is not known, shape (rows,)
 
     @property
     def cells(self) -> Cells:
@@ -42,12 +37,7 @@ class AddedColumn:
 
 
 def added_names(*, has_shares: bool, has_ranks: bool) -> list[str]:
-    """The names of the columns that are added.
-
-    Args:
-        has_shares: Whether shares are.
-        has_ranks: Whether ranks are.
-    """
+    """The names of the columns that are added."""
     names = ["mean", "median", "low", "high"]
     for name, is_there in (("share", has_shares), ("rank", has_ranks)):
         names += [name, f"{name}_low", f"{name}_high"] * is_there
@@ -68,12 +58,7 @@ def added_columns(told: RowEstimates) -> dict[str, AddedColumn]:
 
 
 def refined_object(refined: RefinedTable, total: int | None) -> dict[str, Any]:
-    """A refined table; a number that is not known is null.
-
-    Args:
-        refined: The table.
-        total: The public number of records in all; None: not known.
-    """
+    """A refined table; a number that is not known is null."""
     table = refined.published
     levels = [""] * len(table.answers)
     for level in table.levels:
@@ -130,14 +115,7 @@ def check_files(asked: RefineQuery) -> None:
 
 
 def check_out(out: Path, read: Path | None, *, is_replacing: bool, is_rows: bool = True) -> None:
-    """The refusal of a file for rows that could not be written, or should not be.
-
-    Args:
-        out: What `--out` names.
-        read: The file that is read, if it is one.
-        is_replacing: Whether a file that is there already may be replaced.
-        is_rows: Whether its ending must name a format of rows.
-    """
+    """The refusal of a file for rows that could not be written, or should not be."""
     _check_apart(out, read)
     if out.exists() and not is_replacing:
         raise NoisyCountError(f"--out {str(out)!r} exists already: name another file, or add --overwrite")

@@ -26,13 +26,7 @@ _FEW = 5  # countries that are named
 def published_pages(
     asked: RefineQuery, codes: Sequence[str], answers: Rows
 ) -> tuple[tuple[PublishedLevel, ...], tuple[str, ...]]:
-    """The rows by their noise, and what a reader should know of it.
-
-    Args:
-        asked: The noise, or the day and the tiers of countries.
-        codes: The code of the country of each row.
-        answers: The noisy count of each row.
-    """
+    """The rows by their noise, and what a reader should know of it."""
     if len(asked.noises) == 1:
         noise = asked.noises[0]
         return (PublishedLevel("pages", np.arange(len(codes)), noise, _COLUMNS),), ()
@@ -113,12 +107,7 @@ def is_wikimedia(path: Path) -> bool:
 
 
 def wikimedia_table(asked: RefineQuery, path: Path) -> PublishedTable:
-    """The rows of a file, each with the noise of its day and its country.
-
-    Args:
-        asked: The noise.
-        path: A .tsv or .tsv.gz file: country, its code, project, page_id, page, qid and views.
-    """
+    """The rows of a file, each with the noise of its day and its country."""
     rows = list(_rows(path))
     columns: dict[str, list[str | None] | list[int]] = {
         name: [row[at] or None for row in rows] for at, name in enumerate(_NAMES[len(rows[0]) - 1])

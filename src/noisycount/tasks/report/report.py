@@ -32,18 +32,13 @@ _UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, Zero
 
 @frozen
 class Priced:
-    """What a release costs where one unit comes or goes, and where one takes another's place.
+    """What a release costs where one unit comes or goes, and where one takes another's place."""
 
-    Attributes:
-        is_known: Whether a noisycount wrote the question; else what was charged is all there is.
-        relation: For which neighbours the price was made; None: it is the same for both, as that
-            of every single count, or it is not known.
-        replaced: What is lost where one unit takes the place of another.
-    """
-
-    is_known: bool
+    is_known: bool  # whether a noisycount wrote the question; else what was charged is all there is
+    # for which neighbours the price was made; None: it is the same for both, as that of every single count, or it is
+    # not known
     relation: NeighbourRelation | None
-    replaced: Loss
+    replaced: Loss  # what is lost where one unit takes the place of another
 
     @classmethod
     def of(cls, entry: Entry) -> "Priced":
@@ -93,31 +88,22 @@ _UNREADABLE_RELEASED = (ValueError, TypeError, KeyError, ZeroDivisionError)
 
 @frozen
 class Noise:
-    """The noise of one level of a release.
+    """The noise of one level of a release."""
 
-    Attributes:
-        name: Such as "discrete Laplace".
-        scale: In units, exact.
-        error: A count lies within ±error of its answer with the confidence of the report.
-    """
-
-    name: str
-    scale: Fraction
-    error: int
+    name: str  # such as "discrete Laplace"
+    scale: Fraction  # in units, exact
+    error: int  # a count lies within ±error of its answer with the confidence of the report
 
 
 @frozen
 class Versions:
     """The numbers of the versions of each data set, from 1 on, in the order in which they come.
 
-    A ledger tells versions apart by hashes of the content, and who knows all records but one
-    could try its values: so none of them is told.
-
-    Attributes:
-        known: The versions that came, by the name of the data set.
+    A ledger tells versions apart by hashes of the content, and who knows all records but one could try its values: so
+    none of them is told.
     """
 
-    known: dict[str, list[str]] = field(default_factory=dict)
+    known: dict[str, list[str]] = field(default_factory=dict)  # the versions that came, by the name of the data set
 
     def number(self, dataset: str, version: str | None) -> str | None:
         """The number of a version; None where there is none."""
@@ -131,22 +117,14 @@ class Versions:
 
 @frozen
 class ReportedRelease:
-    """A debit of a ledger with what is known of its answer.
+    """A debit of a ledger with what is known of its answer."""
 
-    Attributes:
-        entry: As the ledger holds it; without an answer, what was charged stays charged.
-        question: What was asked, in words.
-        noises: Of a count one, of a table that of each level, its cells first; none where no
-            noisycount wrote the question.
-        version: The number of the version of the records that were counted; None: none is known.
-        priced: For which neighbours its price was made, and what it costs for the others.
-    """
-
-    entry: Entry
-    question: str
+    entry: Entry  # as the ledger holds it; without an answer, what was charged stays charged
+    question: str  # what was asked, in words
+    # of a count one, of a table that of each level, its cells first; none where no noisycount wrote the question
     noises: tuple[Noise, ...]
-    version: str | None
-    priced: Priced
+    version: str | None  # the number of the version of the records that were counted; None: none is known
+    priced: Priced  # for which neighbours its price was made, and what it costs for the others
 
     @classmethod
     def of(cls, entry: Entry, versions: Versions) -> "ReportedRelease":
@@ -198,26 +176,15 @@ def _noise(name: str, scale: str) -> Noise:
 
 @frozen
 class DatasetReport:
-    """What is told of one data set.
+    """What is told of one data set."""
 
-    Attributes:
-        account: Its name as it is told, its budget, and what all its answers have cost together.
-        unit: The column that names the person; None: every record is one unit.
-        size: The number of units where it is public, else None.
-        version: The number of that of the records as they were written down last; None: they never
-            were.
-        releases: Oldest first.
-        is_intact: Whether every row of the ledger is as it was written.
-        why: The reason of the budget, in the owner's words; None: none was said.
-    """
-
-    account: Account
-    unit: str | None
-    size: int | None
-    version: str | None
-    releases: tuple[ReportedRelease, ...]
-    is_intact: bool
-    why: str | None = None
+    account: Account  # its name as it is told, its budget, and what all its answers have cost together
+    unit: str | None  # the column that names the person; None: every record is one unit
+    size: int | None  # the number of units where it is public, else None
+    version: str | None  # the number of that of the records as they were written down last; None: they never were
+    releases: tuple[ReportedRelease, ...]  # oldest first
+    is_intact: bool  # whether every row of the ledger is as it was written
+    why: str | None = None  # the reason of the budget, in the owner's words; None: none was said
 
     @property
     def neighbours(self) -> NeighbourRelation:
@@ -290,21 +257,13 @@ class DatasetReport:
 
 @frozen
 class Report:
-    """All that is told of a ledger.
+    """All that is told of a ledger."""
 
-    Attributes:
-        made: When, in UTC.
-        found: Whether every row is as it was written, and the newest that is.
-        datasets: Those that are configured or were asked.
-        analysts: Those that are configured or have asked; none where nobody was named.
-        known_head: What somebody wrote down of the ledger, with which it was compared; None: with
-            nothing.
-    """
-
-    made: datetime
-    found: Verification
-    datasets: tuple[DatasetReport, ...]
-    analysts: tuple[Account, ...] = ()
+    made: datetime  # when, in UTC
+    found: Verification  # whether every row is as it was written, and the newest that is
+    datasets: tuple[DatasetReport, ...]  # those that are configured or were asked
+    analysts: tuple[Account, ...] = ()  # those that are configured or have asked; none where nobody was named
+    # what somebody wrote down of the ledger, with which it was compared; None: with nothing
     known_head: Head | None = None
 
     @property

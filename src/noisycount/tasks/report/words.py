@@ -21,9 +21,8 @@ CHECKED = "checked"  # the name of what is told of the rows of the ledger
 HEADER = ("when (UTC)", "who asked", "question", "what for", "answer", "noise", "price")
 
 _ERROR = (
-    f"± is the privacy noise alone: with {percent(CONFIDENCE)} confidence the true count of the"
-    " records lies that near. It says nothing of the sampling error, of how well the records stand"
-    " for anybody else."
+    f"± is the privacy noise alone: with {percent(CONFIDENCE)} confidence the true count of the records lies that "
+    "near. It says nothing of the sampling error, of how well the records stand for anybody else."
 )
 
 _ROUNDING = "What was spent is rounded up, what is left is rounded down; the JSON form has every number exactly."
@@ -54,9 +53,8 @@ TERMS = (
     (
         "ρ (rho)",
         (
-            "the privacy loss of Gaussian noise, in zero-concentrated differential privacy. It has"
-            " no ε without a δ; “meaning” tells it at the δ of the budget, or at 1e-06 if there is"
-            " none."
+            "the privacy loss of Gaussian noise, in zero-concentrated differential privacy. It has no ε without a δ; "
+            "“meaning” tells it at the δ of the budget, or at 1e-06 if there is none."
         ),
     ),
     (
@@ -69,9 +67,8 @@ TERMS = (
     (
         "neighbours",
         (
-            "which two data sets the answers hardly tell apart: one has a person (or row) more"
-            " than the other, or one person takes the place of another where the number of all is"
-            " public."
+            "which two data sets the answers hardly tell apart: one has a person (or row) more than the other, or one "
+            "person takes the place of another where the number of all is public."
         ),
     ),
     (
@@ -84,9 +81,8 @@ TERMS = (
     (
         "head",
         (
-            "the number and the hash of the newest row of the ledger, which stands for all rows"
-            " before it. Written down elsewhere, it shows later whether a row was changed or is"
-            " missing."
+            "the number and the hash of the newest row of the ledger, which stands for all rows before it. Written "
+            "down elsewhere, it shows later whether a row was changed or is missing."
         ),
     ),
 )

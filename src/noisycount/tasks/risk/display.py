@@ -108,10 +108,9 @@ def cautions(risks: Risks) -> list[tuple[str, str]]:
 def _meaning(risk: Risk, risks: Risks, delta: str) -> str:
     """What ε and δ promise against one adversary; δ as it is told.
 
-    Answers that ε and δ hold apart can be made from one that tells the record with probability δ
-    and keeps to the odds of ε otherwise, and from nothing else: Kairouz, Oh and Viswanath, *The
-    Composition Theorem for Differential Privacy* (2015). That the odds leave those of ε with
-    probability δ at most is not true.
+    Answers that ε and δ hold apart can be made from one that tells the record with probability δ and keeps to the odds
+    of ε otherwise, and from nothing else: Kairouz, Oh and Viswanath, *The Composition Theorem for Differential Privacy*
+    (2015). That the odds leave those of ε with probability δ at most is not true.
     """
     sentence = odds_sentence(risks.epsilon)
     if risk.bracket[1] == 0:
@@ -127,8 +126,8 @@ def _meaning(risk: Risk, risks: Risks, delta: str) -> str:
 def _in_no_case(risk: Risk, risks: Risks) -> str:
     """The odds that the noise alone keeps, where it has an ε and the adversary does not exceed it.
 
-    Whoever knows less than the worst case sees a mixture of what that sees, and so has no more than
-    its ε, if records are independent.
+    Whoever knows less than the worst case sees a mixture of what that sees, and so has no more than its ε, if records
+    are independent.
     """
     epsilon = risks.setting.noise_epsilon
     rate = risks.setting.assumed.rate

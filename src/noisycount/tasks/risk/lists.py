@@ -27,13 +27,7 @@ from noisycount.tasks.risk.risk import BackgroundKnowledge, check_known, float_a
 
 
 def atoms_of_file(path: Path, size: int, number: int) -> Atoms:
-    """The atoms of a CSV or Parquet file with the columns `rate`, `1`, `2` and so on.
-
-    Args:
-        path: The file; each row is an atom: its rate, and 1 or 0 for each question.
-        size: How many records there are.
-        number: How many different questions there are.
-    """
+    """The atoms of a CSV or Parquet file with the columns `rate`, `1`, `2` and so on."""
     columns = [str(place + 1) for place in range(number)]
     with PublicTable.open(path) as table:
         check_columns(table, ["rate", *columns])
@@ -51,20 +45,14 @@ def atoms_of_file(path: Path, size: int, number: int) -> Atoms:
 
 @frozen
 class PaidSoFar:
-    """The sum of all prices, as the ledger has it: it holds whatever was asked, and why.
+    """The sum of all prices, as the ledger has it: it holds whatever was asked, and why."""
 
-    Attributes:
-        loss: The sums of the ε, the ρ and the δ.
-        replaced: The same for one unit in the place of another, and so of somebody who is known to
-            be in the records: more where tables were priced for units that come or go.
-        rho_delta: The δ at which the budget tells ρ in ε; None: it names none.
-        protected: What is guessed about: "person" or "row".
-    """
-
-    loss: Loss
+    loss: Loss  # the sums of the ε, the ρ and the δ
+    # the same for one unit in the place of another, and so of somebody who is known to be in the records: more where
+    # tables were priced for units that come or go
     replaced: Loss
-    rho_delta: Fraction | None
-    protected: str = "person"
+    rho_delta: Fraction | None  # the δ at which the budget tells ρ in ε; None: it names none
+    protected: str = "person"  # what is guessed about: "person" or "row"
 
     @property
     def told(self) -> tuple[float | Fraction, Fraction]:
@@ -82,19 +70,11 @@ class PaidSoFar:
         return odds_of(self.loss, self.protected, self.replaced, self.rho_delta)
 
     def delta(self, epsilon: Fraction) -> float:
-        """δ of all answers at an ε, for somebody who knows all other records.
-
-        Args:
-            epsilon: Above 0.
-        """
+        """δ of all answers at an ε, for somebody who knows all other records."""
         return _delta(self.loss, epsilon)
 
     def delta_replaced(self, epsilon: Fraction) -> float | None:
-        """The same for somebody who knows besides that the person is in them; None: as much.
-
-        Args:
-            epsilon: Above 0.
-        """
+        """The same for somebody who knows besides that the person is in them; None: as much."""
         return None if self.replaced == self.loss else _delta(self.replaced, epsilon)
 
 
@@ -108,38 +88,23 @@ def _delta(loss: Loss, epsilon: Fraction) -> float:
 
 @frozen
 class ChargedTable:
-    """A table that was answered.
+    """A table that was answered."""
 
-    Attributes:
-        words: What was asked.
-        price: What it cost.
-    """
-
-    words: str
-    price: Loss
+    words: str  # what was asked
+    price: Loss  # what it cost
 
 
 @frozen
 class AnswersSoFar:
-    """What was asked of a data set so far.
+    """What was asked of a data set so far."""
 
-    Attributes:
-        dataset: Its name.
-        size: Its public size; None where there is none.
-        questions: Each different question for one count once, in words, oldest first.
-        places: Of each count the place of its question.
-        prices: The ε of each count.
-        tables: Each table, oldest first.
-        paid: What all of them cost together.
-    """
-
-    dataset: str
-    size: int | None
-    questions: tuple[str, ...]
-    places: tuple[int, ...]
-    prices: tuple[Fraction, ...]
-    tables: tuple[ChargedTable, ...]
-    paid: PaidSoFar
+    dataset: str  # its name
+    size: int | None  # its public size; None where there is none
+    questions: tuple[str, ...]  # each different question for one count once, in words, oldest first
+    places: tuple[int, ...]  # of each count the place of its question
+    prices: tuple[Fraction, ...]  # the ε of each count
+    tables: tuple[ChargedTable, ...]  # each table, oldest first
+    paid: PaidSoFar  # what all of them cost together
 
     @property
     def mechanisms(self) -> list[DiscreteLaplace]:
@@ -192,23 +157,14 @@ def _prices(entries: Sequence[Entry]) -> tuple[Fraction, ...]:
 
 @frozen
 class OutsiderRisk:
-    """What somebody learns who knows how often records are in which atom, and perhaps some records.
+    """What somebody learns who knows how often records are in which atom, and perhaps some records."""
 
-    Attributes:
-        size: The number of records that are not known.
-        delta: δ by the rule of the desk.
-        of_large: δ of those whose groups are large.
-        led: δ also where answers led to questions.
-        given: The probability that a record is in a small group.
-        least: The number of records from which on a group is large.
-    """
-
-    size: int
-    delta: float
-    of_large: float
-    led: float
-    given: float
-    least: float
+    size: int  # the number of records that are not known
+    delta: float  # δ by the rule of the desk
+    of_large: float  # δ of those whose groups are large
+    led: float  # δ also where answers led to questions
+    given: float  # the probability that a record is in a small group
+    least: float  # the number of records from which on a group is large
 
     @classmethod
     def of(cls, risk: ListRisk, epsilon: float) -> "OutsiderRisk":
@@ -221,25 +177,15 @@ class OutsiderRisk:
 
 @frozen
 class ListRisks:
-    """What the answers so far show.
+    """What the answers so far show."""
 
-    Attributes:
-        asked: The answers.
-        epsilon: The ε at which δ is told.
-        worst: δ for somebody who knows all other records.
-        outsider: What an outsider has; None where that is not told.
-        partly: What somebody has who holds some records besides; None: nobody was asked about.
-        why: Why it is not; empty where it is.
-        held: How many these records are.
-    """
-
-    asked: AnswersSoFar
-    epsilon: Fraction
-    worst: float
-    outsider: OutsiderRisk | None
-    why: str = ""
-    partly: OutsiderRisk | None = None
-    held: int | None = None
+    asked: AnswersSoFar  # the answers
+    epsilon: Fraction  # the ε at which δ is told
+    worst: float  # δ for somebody who knows all other records
+    outsider: OutsiderRisk | None  # what an outsider has; None where that is not told
+    why: str = ""  # why it is not; empty where it is
+    partly: OutsiderRisk | None = None  # what somebody has who holds some records besides; None: nobody was asked about
+    held: int | None = None  # how many these records are
 
     @classmethod
     def of(cls, asked: AnswersSoFar, known: BackgroundKnowledge, epsilon: Fraction | None) -> "ListRisks":
@@ -269,8 +215,8 @@ class ListRisks:
 def _risk(asked: AnswersSoFar, atoms: Atoms, known: BackgroundKnowledge) -> ListRisk:
     """What the counts show of the records of these atoms.
 
-    Whoever holds records takes them off each count: what is left are the answers about the others,
-    which are independent of them (docs/several-answers.md, the corollary of Theorem 2).
+    Whoever holds records takes them off each count: what is left are the answers about the others, which are
+    independent of them (docs/several-answers.md, the corollary of Theorem 2).
     """
     sets = [atoms.questions[place] for place in asked.places]
     return list_risk(asked.mechanisms, atoms, sets, least=known.least)

@@ -23,21 +23,13 @@ from noisycount.readers.assumption import Assumed, Rate
 
 @frozen
 class BackgroundKnowledge:
-    """What is public about the records.
+    """What is public about the records."""
 
-    Attributes:
-        size: Their number; None: that of the data set.
-        rate: The rate of the only question; None where there are several.
-        atoms: The file of the atoms; None where there is one question.
-        least: The number of records from which on a group is large.
-        held: How many records the partly informed adversary holds; None: there is no such one.
-    """
-
-    size: int | None
-    rate: Rate | None
-    atoms: Path | None
-    least: float
-    held: int | None = None
+    size: int | None  # their number; None: that of the data set
+    rate: Rate | None  # the rate of the only question; None where there are several
+    atoms: Path | None  # the file of the atoms; None where there is one question
+    least: float  # the number of records from which on a group is large
+    held: int | None = None  # how many records the partly informed adversary holds; None: there is no such one
 
 
 def check_known(known: int, size: int) -> None:
@@ -55,39 +47,22 @@ _LARGEST_EPSILON = Fraction(700)  # the largest for which curves are computed
 
 @frozen
 class Adversary:
-    """Somebody who sees the answer and guesses whether one person counts.
+    """Somebody who sees the answer and guesses whether one person counts."""
 
-    Attributes:
-        name: What the table calls this adversary.
-        knows: What is known of the records besides the answer, in words.
-        population: The same as a law of the count; None: all records but one, without a sample.
-    """
-
-    name: str
-    knows: str
-    population: Population | None
+    name: str  # what the table calls this adversary
+    knows: str  # what is known of the records besides the answer, in words
+    population: Population | None  # the same as a law of the count; None: all records but one, without a sample
 
 
 @frozen
 class RiskScenario:
-    """A count, how it is answered, and what somebody may know.
+    """A count, how it is answered, and what somebody may know."""
 
-    Args:
-        assumed: What is public about the count.
-        noise: What is added to the count; `Exact()` adds nothing.
-        sample: How many records are drawn and counted; None: all.
-        known: How many records the partly informed adversary holds; None: there is no such one.
-        known_positives: How many of them count; None: as many as are expected.
-
-    Raises:
-        NoisyCountError: The property is certain, or the sample or what is known is too large.
-    """
-
-    assumed: Assumed
-    noise: AdditiveNoise | Exact
-    sample: int | None = None
-    known: int | None = None
-    known_positives: int | None = None
+    assumed: Assumed  # what is public about the count
+    noise: AdditiveNoise | Exact  # what is added to the count; `Exact()` adds nothing
+    sample: int | None = None  # how many records are drawn and counted; None: all
+    known: int | None = None  # how many records the partly informed adversary holds; None: there is no such one
+    known_positives: int | None = None  # how many of them count; None: as many as are expected
 
     def __post_init__(self) -> None:
         rate, size = self.assumed.rate, self.assumed.population.records
@@ -156,9 +131,9 @@ class RiskScenario:
     def overlapping_delta(self, epsilon: float) -> float | None:
         """The least δ of two answers whose questions differ in one person, at this ε.
 
-        The difference of the answers is that person and two independent noises, whatever else is
-        known, and no guarantee for two answers can be better than that for their difference. None
-        for samples, whose difference is more than one person.
+        The difference of the answers is that person and two independent noises, whatever else is known, and no
+        guarantee for two answers can be better than that for their difference. None for samples, whose difference is
+        more than one person.
         """
         if self.sample is not None:
             return None
@@ -171,23 +146,14 @@ _USUAL_DELTA = 1e-6
 
 @frozen
 class Risk:
-    """What one adversary can learn at most.
+    """What one adversary can learn at most."""
 
-    Attributes:
-        adversary: Who sees the answer.
-        curve: How well the answer hides one record from this adversary.
-        delta: δ at the ε that is asked for.
-        bracket: Two numbers that contain the exact δ.
-        variation: δ at ε = 0, the total variation distance of the answers.
-        usual_epsilon: The smallest ε with δ at most 1e-6; infinite where there is none.
-    """
-
-    adversary: Adversary
-    curve: PrivacyCurve
-    delta: float
-    bracket: tuple[float, float]
-    variation: float
-    usual_epsilon: float
+    adversary: Adversary  # who sees the answer
+    curve: PrivacyCurve  # how well the answer hides one record from this adversary
+    delta: float  # δ at the ε that is asked for
+    bracket: tuple[float, float]  # two numbers that contain the exact δ
+    variation: float  # δ at ε = 0, the total variation distance of the answers
+    usual_epsilon: float  # the smallest ε with δ at most 1e-6; infinite where there is none
 
     @classmethod
     def of(cls, mechanism: Mechanism, adversary: Adversary, epsilon: float) -> "Risk":
@@ -214,21 +180,13 @@ class Risk:
 
 @frozen
 class Risks:
-    """What an answer reveals to each adversary, and how far off it is.
+    """What an answer reveals to each adversary, and how far off it is."""
 
-    Attributes:
-        setting: The count, its answer, and who knows what.
-        epsilon: The ε that is asked for.
-        risks: One for each adversary, the worst case first.
-        loss: E[(Y/n − K/n)²], in fractions² of the database.
-        overlapping: The least δ of two answers whose questions differ in one person.
-    """
-
-    setting: RiskScenario
-    epsilon: Fraction
-    risks: tuple[Risk, ...]
-    loss: float
-    overlapping: float | None = None
+    setting: RiskScenario  # the count, its answer, and who knows what
+    epsilon: Fraction  # the ε that is asked for
+    risks: tuple[Risk, ...]  # one for each adversary, the worst case first
+    loss: float  # E[(Y/n − K/n)²], in fractions² of the database
+    overlapping: float | None = None  # the least δ of two answers whose questions differ in one person
 
     @classmethod
     def of(cls, setting: RiskScenario, epsilon: Fraction | None, done: Done) -> "Risks":
