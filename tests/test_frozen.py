@@ -151,4 +151,4 @@ def test_most_classes_are_never_compiled() -> None:
     done = subprocess.run(  # noqa: S603 - our own interpreter and code
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     )
-    assert done.stdout.count("_Late") > 2 * done.stdout.count("function") > 0
+    assert done.stdout.count("_LateInit") > 2 * done.stdout.count("function") > 0

@@ -18,11 +18,7 @@ __all__ = [
 
 
 def extra_words(extra: str) -> str:
-    """How to get what an extra of the package brings; its name is nobody's in a registry.
-
-    Args:
-        extra: Its name, as in `charts`.
-    """
+    """How to get what an extra of the package brings; its name is nobody's in a registry."""
     return (
         f"install noisycount's extra {extra}: pip install '.[{extra}]' in the folder of its "
         f"sources, or 'PATH.whl[{extra}]' from a wheel of it"

@@ -30,13 +30,6 @@ _SHARE = re.compile(r"[±+]?\s*(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})\s*(%?)")
 def written(value: object) -> Fraction | None:
     """The rational that a value denotes; None where it denotes none that can be told at once.
 
-    Args:
-        value: A rational, a float, read as the decimal that Python shows for it, or a decimal or a
-            fraction in at most 40 characters, not negative.
-
-    Returns:
-        A fraction of Python's own integers: those of NumPy overflow when they are added up.
-
     Example:
         >>> written("1/3"), written(0.1), written("a tenth")
         (Fraction(1, 3), Fraction(1, 10), None)
@@ -65,12 +58,6 @@ def written_share(text: str) -> Fraction | None:
 
 def exact_text(value: Rational) -> str:
     """The shortest text that denotes a rational exactly.
-
-    Args:
-        value: Any rational, such as a budget or what was spent of it.
-
-    Returns:
-        A decimal without exponent where one terminates, else ``numerator/denominator``.
 
     Example:
         >>> from fractions import Fraction
@@ -116,15 +103,6 @@ def exact_epsilon(value: Exactly, name: str = "epsilon") -> Fraction:
     The denominator divides 10^18 or is at most 1000, so a sum of any number of such values has a
     denominator of at most lcm(1..1000)·10^18: a ledger's running total stays below 500 digits.
 
-    Args:
-        value: A privacy loss or a budget, from 1e-9 to 1e6: a decimal (``"0.1"``, ``"1e-3"``) or
-            a fraction (``"1/3"``) in at most 40 characters, a number that is already exact, or a
-            float, read as the decimal that Python shows for it: 0.1 is one tenth.
-        name: What the message of a refusal calls the value.
-
-    Returns:
-        The value, with nothing rounded, as a fraction of Python's own integers.
-
     Example:
         >>> exact_epsilon(0.1), exact_epsilon("1/3")
         (Fraction(1, 10), Fraction(1, 3))
@@ -148,12 +126,6 @@ def is_in_range(epsilon: float | Fraction) -> bool:
 def exact_delta(value: Exactly, name: str = "delta", *, smallest: Fraction | int = _SMALLEST_DELTA) -> Fraction:
     """The exact probability that a δ or its text denotes.
 
-    Args:
-        value: From 1e-18 to below 1: a decimal or a fraction in at most 40 characters, or a
-            number that is already exact.
-        name: What the message of a refusal calls the value.
-        smallest: In place of 1e-18.
-
     Example:
         >>> exact_delta("1e-6")
         Fraction(1, 1000000)
@@ -171,11 +143,6 @@ def exact_delta(value: Exactly, name: str = "delta", *, smallest: Fraction | int
 def exact_share(value: Exactly, name: str = "delta") -> Fraction:
     """The exact probability that the δ of one answer denotes, of which any number adds up shortly.
 
-    Args:
-        value: What `exact_delta` takes, a decimal of at most 18 places or a fraction with a
-            denominator of at most 1000.
-        name: What the message of a refusal calls the value.
-
     Example:
         >>> exact_share("1e-6")
         Fraction(1, 1000000)
@@ -188,13 +155,6 @@ def exact_share(value: Exactly, name: str = "delta") -> Fraction:
 
 def largest_epsilon(limit: Fraction) -> Fraction:
     """The largest price that may be asked within a limit.
-
-    Args:
-        limit: What is left of a budget, at most 1e6; any rational.
-
-    Returns:
-        The limit, if `exact_epsilon` takes it; else the limit rounded down to 18 places; 0 where
-        that is below 1e-9.
 
     Example:
         >>> largest_epsilon(Fraction(1, 3)), largest_epsilon(Fraction(10**18, 3 * 10**18 + 1))
@@ -223,9 +183,6 @@ def rational(value: Rational, name: str = "value") -> Fraction:
 @lru_cache(maxsize=_REMEMBERED)  # most rows of a ledger hold the same few
 def exact_value(text: str) -> Fraction:
     """The rational of any size that `exact_text` wrote.
-
-    Args:
-        text: A decimal without exponent, or a fraction; at most 4300 digits a number.
 
     Example:
         >>> exact_value("0.3"), exact_value("-1/3")
@@ -350,9 +307,6 @@ def state_at(path: Path) -> os.stat_result | None:
     """What is known of the file or folder at a path; None: there is none, nor where links lead.
 
     `Path.exists` tells so, from Python 3.14 on, of what an account may not look for as well.
-
-    Raises:
-        OSError: A folder above it may not be entered, or its name is too long.
     """
     try:
         return path.stat()

@@ -17,28 +17,18 @@ from noisycount.ledger.ledger import Ledger
 
 @frozen
 class DatasetSettings:
-    """What an owner says of records on opening them.
+    """What an owner says of records on opening them."""
 
-    Attributes:
-        name: What the ledger calls them.
-        is_path: Whether the name is only where they lie, and they may be known by another.
-        unit: The column that names the person, `row` where every row is a unit of its own; None:
-            as it was said before.
-        columns: What questions may use; None: all but the unit.
-        table: Which table of a file with several.
-        kinds: What cells of columns stand for; of the others what is written down of them.
-        form: How texts are found in a file.
-        renews: Whether what was written down of the columns is to be forgotten.
-    """
-
-    name: str
-    is_path: bool = False
+    name: str  # what the ledger calls them
+    is_path: bool = False  # whether the name is only where they lie, and they may be known by another
+    # the column that names the person, `row` where every row is a unit of its own; None: as it was said before
     unit: str | None = None
-    columns: Sequence[str] | None = None
-    table: str | None = None
+    columns: Sequence[str] | None = None  # what questions may use; None: all but the unit
+    table: str | None = None  # which table of a file with several
+    # what cells of columns stand for; of the others what is written down of them
     kinds: Mapping[str, ColumnForm] | None = None
-    form: FileForm = FileForm()
-    renews: bool = False
+    form: FileForm = FileForm()  # how texts are found in a file
+    renews: bool = False  # whether what was written down of the columns is to be forgotten
 
 
 def _nothing(_: str) -> Sequence[Entry]:
@@ -47,17 +37,12 @@ def _nothing(_: str) -> Sequence[Entry]:
 
 @frozen
 class Catalog:
-    """What a ledger has written down of every data set.
+    """What a ledger has written down of every data set."""
 
-    Attributes:
-        written: By the name of the data set.
-        entries: Gives what a data set was asked, for those of which nothing is written down yet.
-        folder: Beside the ledger, for copies; None: nothing is kept.
-    """
-
-    written: Mapping[str, DatasetRecord] = field(default_factory=dict)
+    written: Mapping[str, DatasetRecord] = field(default_factory=dict)  # by the name of the data set
+    # gives what a data set was asked, for those of which nothing is written down yet
     entries: Callable[[str], Sequence[Entry]] = _nothing
-    folder: Path | None = None
+    folder: Path | None = None  # beside the ledger, for copies; None: nothing is kept
 
     @classmethod
     def of(cls, ledger: Ledger | None, folder: Path | None = None) -> Self:
@@ -68,12 +53,7 @@ class Catalog:
         return cls(written, ledger.entries, folder)
 
     def name_of(self, stated: DatasetSettings, digest: str) -> str:
-        """The name of the data set that records belong to.
-
-        Args:
-            stated: What their owner says.
-            digest: The SHA-256 of their content.
-        """
+        """The name of the data set that records belong to."""
         same = [name for name, it in self.written.items() if it.held(digest, stated.table)]
         if not same or stated.name in same:
             return stated.name

@@ -16,13 +16,9 @@ _FILE = "certificates.json"
 
 @frozen
 class Certificates:
-    """What engines passed the suite.
+    """What engines passed the suite."""
 
-    Attributes:
-        folder: Where it is kept; None: nowhere.
-    """
-
-    folder: Path | None = None
+    folder: Path | None = None  # where it is kept; None: nowhere
 
     @property
     def file(self) -> Path | None:

@@ -26,17 +26,11 @@ _SETTLED = 2.0  # seconds: a file written again within a tick of the disk's cloc
 
 @frozen
 class Content:
-    """What some files held at one moment.
+    """What some files held at one moment."""
 
-    Attributes:
-        files: Where they lie.
-        state: Their sizes and times then.
-        digest: The SHA-256 of what they held, in hexadecimal digits.
-    """
-
-    files: tuple[Path, ...]
-    state: tuple[tuple[int, ...], ...]
-    digest: str
+    files: tuple[Path, ...]  # where they lie
+    state: tuple[tuple[int, ...], ...]  # their sizes and times then
+    digest: str  # the SHA-256 of what they held, in hexadecimal digits
 
     @property
     def former_versions(self) -> tuple[str, ...]:
@@ -51,13 +45,9 @@ class Content:
 
 @frozen
 class Contents:
-    """What was found in files, so that none is read again only to see that it is the same.
+    """What was found in files, so that none is read again only to see that it is the same."""
 
-    Attributes:
-        folder: Where it is remembered; None: nowhere.
-    """
-
-    folder: Path | None = None
+    folder: Path | None = None  # where it is remembered; None: nowhere
 
     def of(self, files: tuple[Path, ...]) -> Content:
         """What the files hold.
@@ -121,30 +111,19 @@ _NAME = re.compile(r"\.?(?P<dataset>[0-9a-f]{16})-[0-9a-f]{64}\.parquet(\..*\.pa
 
 @frozen
 class Copy:
-    """A copy of the records of a data set.
+    """A copy of the records of a data set."""
 
-    Attributes:
-        dataset: What the ledger calls it; None: no data set that was asked for.
-        path: Where it lies.
-        size: How many bytes it has.
-        made: When it was made, in UTC.
-    """
-
-    dataset: str | None
-    path: Path
-    size: int
-    made: datetime
+    dataset: str | None  # what the ledger calls it; None: no data set that was asked for
+    path: Path  # where it lies
+    size: int  # how many bytes it has
+    made: datetime  # when it was made, in UTC
 
 
 @frozen
 class Copies:
-    """The copies in the folder beside a ledger.
+    """The copies in the folder beside a ledger."""
 
-    Attributes:
-        folder: It need not be there.
-    """
-
-    folder: Path
+    folder: Path  # it need not be there
 
     def place(self, dataset: str, reading: str) -> Path:
         """Where the copy of a data set lies, read so."""

@@ -45,32 +45,22 @@ ROW = "row"  # what is said in place of a column where every row is a unit of it
 class DatasetRecord:
     """What is written down of a data set.
 
-    Args:
-        unit: The column that names the person; None: every row is one unit.
-        columns: What the cells of each column that questions can use stand for.
-        content: The SHA-256 of the records, in hexadecimal digits.
-        others: What the engine calls the values of each column that no question can use.
-        table: Which table of a file with several.
-        form: How the texts of a file are found in it; None where it states its types.
-        earlier: What its content was before, the oldest first.
-        edition: What the owner of records on a server calls them as they are now.
-        legacy_form: The form that its version leaves out, as an older release wrote it down; None:
-            its version covers every form.
-
     Example:
         >>> written = DatasetRecord(None, {"age": ColumnForm(Kind.INTEGER)}, "00")
         >>> DatasetRecord.read(written.text) == written
         True
     """
 
-    unit: str | None
-    columns: Mapping[str, ColumnForm]
-    content: str
+    unit: str | None  # the column that names the person; None: every row is one unit
+    columns: Mapping[str, ColumnForm]  # what the cells of each column that questions can use stand for
+    content: str  # the SHA-256 of the records, in hexadecimal digits
+    # what the engine calls the values of each column that no question can use
     others: Mapping[str, str] = field(default_factory=dict)
-    table: str | None = None
-    form: FileForm | None = None
-    earlier: tuple[str, ...] = ()
-    edition: str | None = None
+    table: str | None = None  # which table of a file with several
+    form: FileForm | None = None  # how the texts of a file are found in it; None where it states its types
+    earlier: tuple[str, ...] = ()  # what its content was before, the oldest first
+    edition: str | None = None  # what the owner of records on a server calls them as they are now
+    # the form that its version leaves out, as an older release wrote it down; None: its version covers every form
     legacy_form: FileForm | None = None
 
     @classmethod
@@ -149,11 +139,7 @@ class DatasetRecord:
         return frozenset(n for n, form in self.columns.items() if form.accepts_unreadable)
 
     def schema(self, columns: Sequence[str] | None) -> Schema:
-        """What questions may use.
-
-        Args:
-            columns: The owner's choice; None: all but the unit.
-        """
+        """What questions may use."""
         kinds = {name: form.kind for name, form in self.columns.items()}
         if self.unit is not None:
             kinds.setdefault(self.unit, Kind.TEXT)

@@ -34,38 +34,21 @@ _FEW = 8  # predicates; who asks for more has a scan of their own
 
 @dataclass(slots=True)
 class LazySource(Closing):
-    """Records of which all is known that a question needs; they are opened to be counted.
+    """Records of which all is known that a question needs; they are opened to be counted."""
 
-    Attributes:
-        shown: What messages call the records.
-        settings: What their owner says of them.
-        former: What was written down of them before.
-        opened: The open records, from the first need of them on.
-        is_closed: Whether their use has ended.
-        lock: Held while they are opened or closed.
-        scans: Lets threads that ask little share one scan.
-        record: What is written down of them now; `describe` sets it.
-        schema: What questions may use of them.
-    """
-
-    shown: str
-    settings: DatasetSettings
-    former: DatasetRecord | None
-    opened: CheckedSource | None = field(default=None, init=False)
-    is_closed: bool = field(default=False, init=False)
-    lock: Lock = field(default_factory=Lock, init=False)
-    scans: BatchQueue = field(default_factory=BatchQueue, init=False)
-    record: DatasetRecord = field(init=False)
-    schema: Schema = field(init=False)
+    shown: str  # what messages call the records
+    settings: DatasetSettings  # what their owner says of them
+    former: DatasetRecord | None  # what was written down of them before
+    opened: CheckedSource | None = field(default=None, init=False)  # the open records, from the first need of them on
+    is_closed: bool = field(default=False, init=False)  # whether their use has ended
+    lock: Lock = field(default_factory=Lock, init=False)  # held while they are opened or closed
+    scans: BatchQueue = field(default_factory=BatchQueue, init=False)  # lets threads that ask little share one scan
+    record: DatasetRecord = field(init=False)  # what is written down of them now; `describe` sets it
+    schema: Schema = field(init=False)  # what questions may use of them
 
     @abstractmethod
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
-        """The same, described.
-
-        Args:
-            unit: The column that names the person; None: every row is one unit.
-            known: What is written down and stated of them; None: they are read now.
-        """
+        """The same, described."""
 
     @abstractmethod
     def _open(self) -> CheckedSource:
@@ -197,19 +180,12 @@ def require_described(shown: str, record: DatasetRecord, source: CheckedSource) 
 
 @dataclass(slots=True)
 class FileSource(LazySource):
-    """Records at a place, whose content is known.
+    """Records at a place, whose content is known."""
 
-    Attributes:
-        place: Where they are.
-        name: What the ledger calls them.
-        content: What they hold.
-        folder: Beside the ledger, for a copy of texts; None: none is made.
-    """
-
-    place: Path
-    name: str
-    content: Content
-    folder: Path | None
+    place: Path  # where they are
+    name: str  # what the ledger calls them
+    content: Content  # what they hold
+    folder: Path | None  # beside the ledger, for a copy of texts; None: none is made
 
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
         """The same, described; records that are read now are those of their copy."""
@@ -324,15 +300,10 @@ class FileSource(LazySource):
 
 @dataclass(slots=True)
 class ServerSource(LazySource):
-    """Records on a server.
+    """Records on a server."""
 
-    Attributes:
-        table: Where they are, and how they are counted.
-        kept: The certificates of engines.
-    """
-
-    table: ServedTable
-    kept: Certificates
+    table: ServedTable  # where they are, and how they are counted
+    kept: Certificates  # the certificates of engines
 
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
         """The same, described; where nothing is known the server is asked now."""

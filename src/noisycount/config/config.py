@@ -24,40 +24,22 @@ DEFAULT_BUDGET = PureBudget(Fraction(2))
 
 @frozen
 class DatasetConfig:
-    """What the owner says about one data set.
+    """What the owner says about one data set."""
 
-    Args:
-        name: What people call it.
-        source: The file, folder or pattern of files, an absolute path; or a table of a server.
-        unit: The column that names the person, `row` where every row is one unit; None: as it was
-            said at the first count.
-        size: The number of units where it is public, else None.
-        columns: What questions may use; None: all but the unit.
-        table: The table of a DuckDB file; None: its only one.
-        kinds: What the texts of a file's columns stand for; None: nobody stated it of any.
-        form: How the texts are found in the file.
-        account: The name under which the ledger books its spending; empty: its own name.
-        budget: The most that all answers together may cost; a number is a budget in ε.
-        needs_purpose: Whether a spend must say what its answer is for.
-        why: The reason of the budget, in the owner's words; None: none was said.
-
-    Raises:
-        ConfigError: The source is relative, the size or the budget is not positive, or the ledger
-            keeps no such name.
-    """
-
-    name: str
-    source: Source
+    name: str  # what people call it
+    source: Source  # the file, folder or pattern of files, an absolute path; or a table of a server
+    # the column that names the person, `row` where every row is one unit; None: as it was said at the first count
     unit: str | None = None
-    size: int | None = None
-    columns: tuple[str, ...] | None = None
-    table: str | None = None
+    size: int | None = None  # the number of units where it is public, else None
+    columns: tuple[str, ...] | None = None  # what questions may use; None: all but the unit
+    table: str | None = None  # the table of a DuckDB file; None: its only one
+    # what the texts of a file's columns stand for; None: nobody stated it of any
     kinds: Mapping[str, ColumnForm] | None = None
-    form: FileForm = FileForm()
-    account: str = ""
-    budget: Budget = DEFAULT_BUDGET
-    needs_purpose: bool = False
-    why: str | None = None
+    form: FileForm = FileForm()  # how the texts are found in the file
+    account: str = ""  # the name under which the ledger books its spending; empty: its own name
+    budget: Budget = DEFAULT_BUDGET  # the most that all answers together may cost; a number is a budget in ε
+    needs_purpose: bool = False  # whether a spend must say what its answer is for
+    why: str | None = None  # the reason of the budget, in the owner's words; None: none was said
 
     def __post_init__(self) -> None:
         """The refusal of what no file could have said."""
@@ -103,23 +85,15 @@ class DatasetConfig:
 
 @frozen
 class Config:
-    """Everything that one `noisycount.toml` says, with absolute paths.
+    """Everything that one `noisycount.toml` says, with absolute paths."""
 
-    Args:
-        path: The file; None where there is none.
-        ledger_url: The ledger's address, as SQLAlchemy reads it.
-        datasets: The data sets by name.
-        analysts: Who may ask, by name; where nobody is named, everybody is the same analyst.
-        known_head: The ledger's head that the owner wrote down, if any.
-        service: How the service answers.
-    """
-
-    path: Path | None
-    ledger_url: str
-    datasets: Mapping[str, DatasetConfig]
+    path: Path | None  # the file; None where there is none
+    ledger_url: str  # the ledger's address, as SQLAlchemy reads it
+    datasets: Mapping[str, DatasetConfig]  # the data sets by name
+    # who may ask, by name; where nobody is named, everybody is the same analyst
     analysts: Mapping[str, Analyst] = field(default_factory=dict)
-    known_head: Head | None = None
-    service: ServiceConfig = ServiceConfig()
+    known_head: Head | None = None  # the ledger's head that the owner wrote down, if any
+    service: ServiceConfig = ServiceConfig()  # how the service answers
 
     def __post_init__(self) -> None:
         """Keep data sets and analysts from being changed through the arguments."""
@@ -181,13 +155,7 @@ class Config:
         return owners[0] if owners else DatasetConfig(name=str(place), source=place)
 
     def table_of(self, dataset: DatasetConfig, table: str | None, option: str = "--table") -> DatasetConfig:
-        """A data set, or the table of its file that was named, which is a data set of its own.
-
-        Args:
-            dataset: As its owner configured it.
-            table: The name, where one was said.
-            option: By what the table is said, for a refusal.
-        """
+        """A data set, or the table of its file that was named, which is a data set of its own."""
         if table is None or table == dataset.table:
             return dataset
         if dataset.is_served:
@@ -224,12 +192,7 @@ class Config:
         raise ConfigError(f"SOURCE {shown!r} is neither a file nor a data set: {remedy}")
 
     def analyst(self, name: str | None, option: str = "--analyst") -> Analyst:
-        """Who asks: the analyst that is named; nobody is charged for another's question.
-
-        Args:
-            name: As the asker says it.
-            option: By what it is said, for a refusal.
-        """
+        """Who asks: the analyst that is named; nobody is charged for another's question."""
         if name is not None and name in self.analysts:
             return self.analysts[name]
         if name is not None:

@@ -28,41 +28,26 @@ _ANALYST_KEYS = ("subject", "role", "datasets")
 
 @frozen
 class OidcAnalyst:
-    """Whom a token is taken for.
+    """Whom a token is taken for."""
 
-    Attributes:
-        name: The analyst's.
-        subject: What the claim of a token says that is theirs.
-        role: `owner` or `analyst`.
-        datasets: What an analyst may ask.
-    """
-
-    name: str
-    subject: str
-    role: str = "analyst"
-    datasets: tuple[str, ...] = ()
+    name: str  # the analyst's
+    subject: str  # what the claim of a token says that is theirs
+    role: str = "analyst"  # `owner` or `analyst`
+    datasets: tuple[str, ...] = ()  # what an analyst may ask
 
 
 @frozen
 class OidcConfig:
-    """Whose tokens are as good as a key.
+    """Whose tokens are as good as a key."""
 
-    Attributes:
-        issuer: Who signs them, as their `iss` says.
-        audience: For whom they are, as their `aud` says.
-        keys: The issuer's public keys: a file of a JSON Web Key Set, or its address; None: where
-            the issuer says that they are.
-        algorithms: Of the signatures.
-        claim: Which claim tells who somebody is.
-        analysts: Who that may be, by subject.
-    """
-
-    issuer: str
-    audience: str
+    issuer: str  # who signs them, as their `iss` says
+    audience: str  # for whom they are, as their `aud` says
+    # the issuer's public keys: a file of a JSON Web Key Set, or its address; None: where the issuer says that
+    # they are
     keys: str | Path | None
-    algorithms: tuple[str, ...]
-    claim: str
-    analysts: Mapping[str, OidcAnalyst]
+    algorithms: tuple[str, ...]  # of the signatures
+    claim: str  # which claim tells who somebody is
+    analysts: Mapping[str, OidcAnalyst]  # who that may be, by subject
 
 
 def oidc_in(table: TomlTable) -> OidcConfig:
@@ -149,27 +134,16 @@ Said = TypeVar("Said")
 
 @frozen
 class ServiceConfig:
-    """What `[server]` says.
+    """What `[server]` says."""
 
-    Attributes:
-        slot: Replies about data sets leave at ticks of so many seconds.
-        deadline: After so many seconds nobody waits for a query where there are no slots.
-        concurrency: So many requests are worked on at once.
-        rate: So many requests a minute may come from one visitor.
-        body: So many bytes may a request have.
-        depth: So deep may its JSON be.
-        purpose: Whether a spend must say what its answer is for, whatever data set it is about.
-        oidc: Whose tokens are as good as a key; None: nobody's.
-    """
-
-    slot: float = 2.0
-    deadline: float = 30.0
-    concurrency: int = 64
-    rate: int = 120
-    body: int = 1_000_000
-    depth: int = 16
-    purpose: bool = False
-    oidc: OidcConfig | None = None
+    slot: float = 2.0  # replies about data sets leave at ticks of so many seconds
+    deadline: float = 30.0  # after so many seconds nobody waits for a query where there are no slots
+    concurrency: int = 64  # so many requests are worked on at once
+    rate: int = 120  # so many requests a minute may come from one visitor
+    body: int = 1_000_000  # so many bytes may a request have
+    depth: int = 16  # so deep may its JSON be
+    purpose: bool = False  # whether a spend must say what its answer is for, whatever data set it is about
+    oidc: OidcConfig | None = None  # whose tokens are as good as a key; None: nobody's
 
 
 def service_in(table: TomlTable) -> ServiceConfig:

@@ -25,17 +25,11 @@ _LONGEST = 604_800  # seconds: a week
 
 @frozen
 class TomlTable:
-    """One table of the TOML file at `path`.
+    """One table of the TOML file at `path`."""
 
-    Args:
-        path: The file, for the refusals.
-        name: The table's dotted name; empty for the top of the file.
-        values: The keys of the table and what they hold.
-    """
-
-    path: Path
-    name: str
-    values: Mapping[str, Any]
+    path: Path  # the file, for the refusals
+    name: str  # the table's dotted name; empty for the top of the file
+    values: Mapping[str, Any]  # the keys of the table and what they hold
 
     @classmethod
     def read(cls, path: Path) -> Self:

@@ -51,17 +51,11 @@ _LARGEST_PORT = 65535
 
 @frozen
 class LedgerAddress:
-    """Where a ledger is.
+    """Where a ledger is."""
 
-    Args:
-        url: With the options that its driver takes.
-        place: What messages call the ledger; no password.
-        wait: How many seconds a lock is waited for.
-    """
-
-    url: URL
-    place: str
-    wait: str
+    url: URL  # with the options that its driver takes
+    place: str  # what messages call the ledger; no password
+    wait: str  # how many seconds a lock is waited for
 
     @classmethod
     def read(cls, text: str) -> "LedgerAddress":

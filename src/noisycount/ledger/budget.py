@@ -32,14 +32,6 @@ class Loss(Shown):
     other. All three add up over answers, also where each question and each price depends on the
     answers before.
 
-    Args:
-        epsilon: The sum of the ε; None: an answer had no ε.
-        rho: The sum of the ρ, each ε²/2 where there is an ε.
-        delta: The sum of the δ.
-
-    Raises:
-        ValueError: A sum is no rational.
-
     Source:
         M. Bun and T. Steinke, Concentrated Differential Privacy (2016), Proposition 1.4, Lemma 1.7
         and Section 8; for prices that depend on answers R. Rogers, A. Roth, J. Ullman and
@@ -56,9 +48,9 @@ class Loss(Shown):
         'ρ = 0.6'
     """
 
-    epsilon: Fraction | None = _NONE
-    rho: Fraction = _NONE
-    delta: Fraction = _NONE
+    epsilon: Fraction | None = _NONE  # the sum of the ε; None: an answer had no ε
+    rho: Fraction = _NONE  # the sum of the ρ, each ε²/2 where there is an ε
+    delta: Fraction = _NONE  # the sum of the δ
 
     def __post_init__(self) -> None:
         if self.epsilon is not None:
@@ -79,13 +71,7 @@ class Loss(Shown):
 
     @classmethod
     def read(cls, epsilon: str | None, rho: str, delta: str | None = None) -> Self:
-        """The loss whose sums `exact_text` wrote.
-
-        Args:
-            epsilon: None: an answer had no ε.
-            rho: The sum of the ρ.
-            delta: None: no answer had a δ.
-        """
+        """The loss whose sums `exact_text` wrote."""
         return cls._of_exact(optional_value(epsilon), exact_value(rho), optional_value(delta) or _NONE)
 
     @property
@@ -174,12 +160,6 @@ class Budget(Shown, ABC):
 class PureBudget(Budget):
     """A budget in ε: the sum of the prices may reach it.
 
-    Args:
-        epsilon: From 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational.
-
-    Raises:
-        ValueError: It is out of range or inexact.
-
     Numerical error:
         `admits` is exact; `left` is too where a price may be so written, else it is rounded down
         to a multiple of 1e-18.
@@ -189,7 +169,7 @@ class PureBudget(Budget):
         Fraction(3, 2)
     """
 
-    epsilon: Fraction
+    epsilon: Fraction  # from 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon, "budget"))
@@ -241,12 +221,6 @@ class ConcentratedBudget(Budget):
     An answer in ε has ρ = ε²/2, so that many cheap answers fit that do not fit a budget in ε: a
     hundred at ε = 0.1 have ρ = 0.5.
 
-    Args:
-        rho: From 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational.
-
-    Raises:
-        ValueError: It is out of range or inexact.
-
     Numerical error:
         `admits` is exact; `left` is rounded down to a multiple of 1e-9.
 
@@ -255,7 +229,7 @@ class ConcentratedBudget(Budget):
         Fraction(1, 2)
     """
 
-    rho: Fraction
+    rho: Fraction  # from 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", exact_epsilon(self.rho, "rho"))
@@ -326,15 +300,6 @@ class ApproximateBudget(Budget):
     part d is one for all paths and stated beforehand: were each answer free to use of δ what others
     left, rare paths could use all of it for their ρ and the usual ones for their keys, twice δ.
 
-    Args:
-        epsilon: From 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational.
-        delta: From 1e-18 to below 1; whatever `exact_delta` takes is kept as a rational.
-        for_keys: The part of δ that hidden keys may use, from 0 to all of it. Where it is all, no
-            sum of ρ implies the budget, and the ε have to add up to at most ε.
-
-    Raises:
-        ValueError: One of them is out of range or inexact.
-
     Source:
         R. Rogers, A. Roth, J. Ullman and S. Vadhan, Privacy Odometers and Filters (2016), for ε;
         J. Whitehouse, A. Ramdas, R. Rogers and Z. S. Wu, Fully-Adaptive Composition in Differential
@@ -349,8 +314,10 @@ class ApproximateBudget(Budget):
         (True, True)
     """
 
-    epsilon: Fraction
-    delta: Fraction
+    epsilon: Fraction  # from 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational
+    delta: Fraction  # from 1e-18 to below 1; whatever `exact_delta` takes is kept as a rational
+    # the part of δ that hidden keys may use, from 0 to all of it. Where it is all, no sum of ρ implies the
+    # budget, and the ε have to add up to at most ε
     for_keys: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
@@ -427,10 +394,6 @@ _FORM = '"2", or { epsilon = "2", delta = "1e-6" }, or { rho = "0.1" }'
 
 def budget_from(value: Written) -> Budget:
     """The budget that somebody wrote.
-
-    Args:
-        value: An exact ε, or parts by their names: rho; or epsilon and delta, of which for_keys is
-            the part that hidden keys may use: from "0" to all of it, and half if left out.
 
     Example:
         >>> budget_from({"epsilon": "2", "delta": "1e-6"}).text

@@ -42,20 +42,14 @@ _JSON = json.JSONEncoder(default=repr)
 class Head:
     """The newest row of a ledger: what an owner writes down to recognise the ledger by.
 
-    Args:
-        number: How many rows there are.
-        hash: The hash of the newest, in hexadecimal digits; zeros where there is none. Of one that
-            was written down the first 32 digits are enough.
-
-    Raises:
-        ValueError: The number or the hash is of another form.
-
     Example:
         >>> Head.read(f"12:{'ab' * 16}").names("ab" * 32)
         True
     """
 
-    number: int = 0
+    number: int = 0  # how many rows there are
+    # the hash of the newest, in hexadecimal digits; zeros where there is none. Of one that was written down the
+    # first 32 digits are enough
     hash: str = _NOTHING
 
     def __post_init__(self) -> None:

@@ -38,10 +38,6 @@ _REFUSED = "the text of a table must be that of whole counts by level, as a ledg
 class TableAnswer(Shown):
     """Noisy counts by level, and the keys that are shown where nobody knew them.
 
-    Args:
-        text: A JSON object with `levels`, a list of lists of counts, and `keys`, one list a count
-            of the first level, where keys were hidden; read when it is first asked what it holds.
-
     Example:
         >>> answer = TableAnswer.of([[5, -1], [4]])
         >>> answer.text
@@ -50,16 +46,13 @@ class TableAnswer(Shown):
         TableAnswer(levels=[2, 1], keys=None)
     """
 
+    # a JSON object with `levels`, a list of lists of counts, and `keys`, one list a count of the first level,
+    # where keys were hidden; read when it is first asked what it holds
     text: str
 
     @classmethod
     def of(cls, levels: "Sequence[Sequence[int] | Counts]", keys: Keys | None = None) -> Self:
-        """The answer that holds these counts.
-
-        Args:
-            levels: The counts of each level, the cells first; from −2⁶³ to below 2⁶³.
-            keys: The keys of each cell, in types of JSON; None: they are in the question.
-        """
+        """The answer that holds these counts."""
         import numpy as np  # noqa: PLC0415 - on first use: a ledger is opened without it
 
         counts = [np.asarray(level).tolist() for level in levels]
@@ -172,13 +165,7 @@ def check_purpose(purpose: str | None) -> None:
 
 
 def check_type(name: str, value: object, kind: type | UnionType) -> None:
-    """Refuse an argument of another type.
-
-    Args:
-        name: What the refusal calls the argument.
-        value: The argument.
-        kind: What it must be.
-    """
+    """Refuse an argument of another type."""
     if not isinstance(value, kind):
         wanted = getattr(kind, "__name__", kind)
         raise ValueError(f"{name} must be of type {wanted}, got a {type(value).__name__}")  # noqa: TRY004
@@ -209,19 +196,6 @@ _LONGEST_QUESTION = 10_000_000  # characters: those of a table name up to a mill
 class Request(Shown):
     """One question to one data set at one price, which is in ε or in ρ.
 
-    Args:
-        dataset: Whose budget pays.
-        question: Everything that decides what is counted and what noise is added, as text.
-        epsilon: The price, in units of privacy loss; whatever `exact_epsilon` takes is kept as a
-            rational. None: the price is in ρ.
-        rho: The price of Gaussian noise, in the range of `exact_epsilon`; None: it is in ε.
-        delta: The probability with which the answer may cost more; whatever `exact_share` takes,
-            or 0.
-
-    Raises:
-        ValueError: A text is empty, too long or not printable, a price is out of range, or there
-            is not exactly one of `epsilon` and `rho`.
-
     Example:
         >>> Request("survey", "age > 40", Fraction(1, 10)).digest[:8]
         'a2fff9aa'
@@ -229,10 +203,13 @@ class Request(Shown):
         Loss(epsilon=None, rho=Fraction(1, 10), delta=Fraction(0, 1))
     """
 
-    dataset: str
-    question: str
+    dataset: str  # whose budget pays
+    question: str  # everything that decides what is counted and what noise is added, as text
+    # the price, in units of privacy loss; whatever `exact_epsilon` takes is kept as a rational. None: the price
+    # is in ρ
     epsilon: Fraction | None
-    rho: Fraction | None = None
+    rho: Fraction | None = None  # the price of Gaussian noise, in the range of `exact_epsilon`; None: it is in ε
+    # the probability with which the answer may cost more; whatever `exact_share` takes, or 0
     delta: Fraction = Fraction(0)
     _digest: str = field(default="", init=False, repr=False, compare=False)
 
@@ -248,11 +225,7 @@ class Request(Shown):
             object.__setattr__(self, "delta", exact_share(self.delta, "delta"))
 
     def forms(self, formers: "Sequence[Request]") -> "Sequence[Request]":
-        """All forms in which a ledger may hold it; of several that were made the first counts.
-
-        Args:
-            formers: Its other forms; it is before them, if it has no place among them.
-        """
+        """All forms in which a ledger may hold it; of several that were made the first counts."""
         return formers if self in formers else (self, *formers)
 
     @property
@@ -290,22 +263,14 @@ def _price(epsilon: Fraction | None, rho: Fraction | None, delta: Fraction) -> L
 class Analyst(Shown):
     """Who asks, and what their questions may cost together, whatever data sets they are about.
 
-    Args:
-        name: What the ledger calls the analyst; at most 200 printable characters.
-        budget: A number is kept as a budget in ε; None: only the data sets' budgets bind.
-        sees_all: Whether they may know what others asked, as the owner of a service may.
-
-    Raises:
-        ValueError: The name is not printable, or the budget is out of range.
-
     Example:
         >>> Analyst("alice", budget_of("0.5")).budget
         PureBudget(epsilon=Fraction(1, 2))
     """
 
-    name: str = ANALYST
-    budget: Budget | None = None
-    sees_all: bool = False
+    name: str = ANALYST  # what the ledger calls the analyst; at most 200 printable characters
+    budget: Budget | None = None  # a number is kept as a budget in ε; None: only the data sets' budgets bind
+    sees_all: bool = False  # whether they may know what others asked, as the owner of a service may
 
     def __post_init__(self) -> None:
         check_text("analyst", self.name)
@@ -319,20 +284,11 @@ class Analyst(Shown):
 
 @frozen
 class Repeat(Shown):
-    """That somebody else asked for what was debited, which is free.
-
-    Args:
-        analyst: Who.
-        made: When first, in UTC.
-        purpose: What the answer is for, in their words; None: nobody said so.
-
-    Raises:
-        ValueError: The name is not printable, the purpose is blank, or `made` is not in UTC.
-    """
+    """That somebody else asked for what was debited, which is free."""
 
     analyst: str
-    made: datetime
-    purpose: str | None = None
+    made: datetime  # when first, in UTC
+    purpose: str | None = None  # what the answer is for, in their words; None: nobody said so
 
     def __post_init__(self) -> None:
         check_text("analyst", self.analyst)
@@ -343,34 +299,18 @@ class Repeat(Shown):
 
 @frozen(repr=False)
 class Entry(Shown):
-    """One debit, and its answer once there is one.
+    """One debit, and its answer once there is one."""
 
-    Args:
-        key: What its first request was called; at most 200 printable characters.
-        request: What was asked, and at what price.
-        spent: What the data set has paid in all, this debit included.
-        made: When, in UTC.
-        answer: The noisy count in units, or the counts of a table; None while none was stored.
-        analyst: Who asked.
-        analyst_spent: What the analyst's questions have cost in all, this debit included.
-        purpose: What the answer is for, in the asker's words; at most 200 printable characters.
-            None: nobody said so.
-        repeats: Who else asked for it later.
-
-    Raises:
-        ValueError: A name is not printable, the purpose is blank, `made` is not in UTC, or a total
-            is too little.
-    """
-
-    key: str
-    request: Request
-    spent: Loss
-    made: datetime
-    answer: int | TableAnswer | None
-    analyst: str
-    analyst_spent: Loss
+    key: str  # what its first request was called; at most 200 printable characters
+    request: Request  # what was asked, and at what price
+    spent: Loss  # what the data set has paid in all, this debit included
+    made: datetime  # when, in UTC
+    answer: int | TableAnswer | None  # the noisy count in units, or the counts of a table; None while none was stored
+    analyst: str  # who asked
+    analyst_spent: Loss  # what the analyst's questions have cost in all, this debit included
+    # what the answer is for, in the asker's words; at most 200 printable characters. None: nobody said so
     purpose: str | None = None
-    repeats: tuple[Repeat, ...] = ()
+    repeats: tuple[Repeat, ...] = ()  # who else asked for it later
 
     def __post_init__(self) -> None:
         check_text("key", self.key)

@@ -47,19 +47,12 @@ def _now() -> datetime:
 
 @frozen
 class Selection:
-    """Which debits are wanted.
+    """Which debits are wanted."""
 
-    Args:
-        datasets: About which data sets, as the ledger calls them; None: about all.
-        analyst: Who asked; None: everybody.
-        since: The first day in UTC; None: from the beginning.
-        until: The last day in UTC; None: to the end.
-    """
-
-    datasets: frozenset[str] | None = None
-    analyst: str | None = None
-    since: date | None = None
-    until: date | None = None
+    datasets: frozenset[str] | None = None  # about which data sets, as the ledger calls them; None: about all
+    analyst: str | None = None  # who asked; None: everybody
+    since: date | None = None  # the first day in UTC; None: from the beginning
+    until: date | None = None  # the last day in UTC; None: to the end
 
     @property
     def conditions(self) -> list[ColumnElement[bool]]:
@@ -78,21 +71,13 @@ class Selection:
 
 @frozen
 class Selected:
-    """A part of the debits that were wanted, and what the ledger knows of all.
+    """A part of the debits that were wanted, and what the ledger knows of all."""
 
-    Attributes:
-        entries: The newest first, each from rows whose hashes were checked.
-        total: How many were wanted.
-        datasets: What every data set has paid that was asked.
-        analysts: What everybody has paid who asked.
-        head: The newest row.
-    """
-
-    entries: tuple[Entry, ...]
-    total: int
-    datasets: Mapping[str, Loss]
-    analysts: Mapping[str, Loss]
-    head: Head
+    entries: tuple[Entry, ...]  # the newest first, each from rows whose hashes were checked
+    total: int  # how many were wanted
+    datasets: Mapping[str, Loss]  # what every data set has paid that was asked
+    analysts: Mapping[str, Loss]  # what everybody has paid who asked
+    head: Head  # the newest row
 
 
 @frozen(repr=False)
@@ -103,13 +88,6 @@ class Ledger(Shown):
     each process opens its own. Each row carries the hash of the one before; whatever is charged or
     answered is decided by rows whose hashes were checked since the ledger was opened, in one
     reading of all of it at its first use.
-
-    Args:
-        transactions: Its transactions.
-        clock: Gives the time in UTC.
-
-    Attributes:
-        replies: What a service replied to each request.
 
     Example:
         >>> import tempfile
@@ -125,8 +103,8 @@ class Ledger(Shown):
     """
 
     transactions: Transactions
-    clock: Callable[[], datetime] = _now
-    replies: Replies = field(init=False)
+    clock: Callable[[], datetime] = _now  # gives the time in UTC
+    replies: Replies = field(init=False)  # what a service replied to each request
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "replies", Replies(self.transactions, self.clock))
@@ -152,15 +130,7 @@ class Ledger(Shown):
 
     @classmethod
     def open(cls, url: str, *, create: bool = True, known_head: Head | None = None) -> Self:
-        """The ledger at an address; one of the older form is brought into this one.
-
-        Args:
-            url: Such as ``sqlite:///ledger.db`` or ``postgresql+psycopg://user@host/name``;
-                ``?timeout=5`` is how many seconds a lock is waited for (30 if left out),
-                ``sqlite:///file:ledger.db?mode=ro&uri=true`` is read-only.
-            create: Whether to make the ledger where there is none.
-            known_head: A head that the owner wrote down; the ledger must hold that row.
-        """
+        """The ledger at an address; one of the older form is brought into this one."""
         address = LedgerAddress.read(url)
         check_type("known_head", known_head, Head | None)
         if address.file is not None:
@@ -201,14 +171,6 @@ class Ledger(Shown):
         """The debit of a request, and what this call charged for it.
 
         What was asked before, under any key, is free; that somebody else asks is written down once.
-
-        Args:
-            key: What the asker calls the request; at most 200 printable characters.
-            request: What is asked, and at what price.
-            budget: The most that the data set may pay in all; a number is a budget in ε.
-            analyst: Who asks; the price must fit the analyst's budget as well.
-            formers: The same request as the ledger may hold it: see `Request.forms`.
-            purpose: What the answer is for, kept with the debit, or with that it was asked again.
         """
         check_text("key", key)
         check_type("request", request, Request)
@@ -235,23 +197,12 @@ class Ledger(Shown):
         return self.transactions.written(reserved)
 
     def has_answer(self, request: Request, formers: Sequence[Request] = ()) -> bool:
-        """Whether there is an answer to a request already.
-
-        Args:
-            request: What is asked, and at what price.
-            formers: As for `reserve`.
-        """
+        """Whether there is an answer to a request already."""
         forms = request.forms(formers)
         return self.transactions.noted(lambda state: state.key_of(forms) in state.answers)
 
     def store(self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None) -> Entry:
-        """The entry with its answer for ever: this one, unless one was stored before.
-
-        Args:
-            entry: What `reserve` gave.
-            answer: The noisy count, in units, of any size below 2^14000; or those of a table.
-            attached: What is written with this answer, and not beside another; None: nothing.
-        """
+        """The entry with its answer for ever: this one, unless one was stored before."""
         check_type("entry", entry, Entry)
         answer = storable_answer(answer)
 
@@ -272,13 +223,7 @@ class Ledger(Shown):
         return stored
 
     def describe(self, dataset: str, text: str, former: str | None = None) -> str:
-        """The newest description of a data set: this one, unless another took the former's place.
-
-        Args:
-            dataset: Whose records are described.
-            text: A JSON object with the name `unit`, which is the same in all its descriptions.
-            former: The description that this one is to replace; None: there was none.
-        """
+        """The newest description of a data set: this one, unless another took the former's place."""
         check_text("dataset", dataset)
         check_description(text)
 
@@ -329,12 +274,7 @@ class Ledger(Shown):
         return self.transactions.found(lambda connection, state: state.entry(connection, key))
 
     def entry_of(self, request: Request, formers: Sequence[Request] = ()) -> Entry | None:
-        """The debit of a request, with its answer; None where it was not made.
-
-        Args:
-            request: What is asked, and at what price.
-            formers: As for `reserve`.
-        """
+        """The debit of a request, with its answer; None where it was not made."""
         forms = request.forms(formers)
         return self.transactions.found(lambda connection, state: state.entry(connection, state.key_of(forms)))
 
@@ -347,13 +287,7 @@ class Ledger(Shown):
             return [entry for entry in found if entry is not None]
 
     def select(self, selection: Selection, first: int = 0, most: int | None = None) -> Selected:
-        """Some of the debits, without a reading of all of the ledger.
-
-        Args:
-            selection: Which are wanted.
-            first: How many newer ones are left out.
-            most: How many are read; None: all that are left.
-        """
+        """Some of the debits, without a reading of all of the ledger."""
         conditions = selection.conditions
         query = select(LEDGER.c.key).where(*conditions).order_by(LEDGER.c.number.desc())
         counted = select(func.count()).select_from(LEDGER).where(*conditions)

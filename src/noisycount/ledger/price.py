@@ -29,9 +29,6 @@ class NeighbourRelation(Enum):
 def neighbours_of_size(size: int | None) -> NeighbourRelation:
     """The neighbours of a data set: where its size is public, one unit replaces another.
 
-    Args:
-        size: The public number of units, or None where nobody shall know it.
-
     Example:
         >>> neighbours_of_size(None).name, neighbours_of_size(5912).name
         ('ADD_REMOVE', 'REPLACEMENT')
@@ -47,14 +44,6 @@ def histogram_charge(
     With g groups, of which one unit can be in m at most, the counts move by min(g, m) in all when
     a unit comes or goes, and by min(g, 2m) when one replaces another; each count by 1 at most. The
     charge is that many times ε: ε and 2ε for disjoint groups.
-
-    Args:
-        epsilon: The price of one count with that noise, in units of privacy loss.
-        groups: How many groups there are, at least 1.
-        neighbours: What an outsider must not tell apart.
-        groups_of_a_unit: In how many groups one unit can be, at least 1. A person whose records
-            fall in several groups is in all of them: disjoint groups of records are not disjoint
-            groups of persons.
 
     Example:
         >>> [str(histogram_charge(Fraction(1, 3), 5, kind)) for kind in NeighbourRelation]
@@ -77,13 +66,6 @@ def odds_of(loss: Loss, protected: str, replaced: Loss | None = None, delta: Fra
 
     An (ε, δ)-differentially private answer tells no more than one that gives the person away with
     probability δ, and keeps to the odds of ε otherwise.
-
-    Args:
-        loss: What all answers cost together.
-        protected: What is guessed about: "person" or "row".
-        replaced: What they cost where another person takes the place of one, and so what they tell
-            of somebody who is known to be in the records; None: the same.
-        delta: The δ at which ρ implies an ε; None: `USUAL_DELTA`, where there is no ε.
 
     Source: P. Kairouz, S. Oh and P. Viswanath, The Composition Theorem for Differential Privacy
         (2015), for what δ means; `epsilon_of_rho` for ρ.
@@ -112,12 +94,6 @@ def odds_of(loss: Loss, protected: str, replaced: Loss | None = None, delta: Fra
 def odds_of_all(budget: Budget, protected: str, *, is_replacement: bool) -> str:
     """The odds that a guess about one person or row may become where all of a budget is spent.
 
-    Args:
-        budget: What answers may cost together.
-        protected: What is guessed about: "person" or "row".
-        is_replacement: Whether prices are of one unit in the place of another; else somebody who
-            is known to be in the records may lose twice as much by tables.
-
     Example:
         >>> from noisycount.ledger.budget import PureBudget
         >>> odds_of_all(PureBudget(Fraction(3)), "person", is_replacement=True)
@@ -137,10 +113,6 @@ def _twice(loss: Loss) -> Loss:
 def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _Told:
     """The ε and the δ of a loss: the smaller of the sum of the ε and what the sum of the ρ implies.
 
-    Args:
-        loss: What all answers cost together.
-        delta: The δ at which ρ implies an ε; None: `USUAL_DELTA`, and only where there is no ε.
-
     Example:
         >>> approximate_loss(Loss.of(Fraction(1)))
         (Fraction(1, 1), Fraction(0, 1))
@@ -159,20 +131,13 @@ _DIGITS = 10**6  # of the scale of Gaussian noise, which is rounded up
 
 @frozen
 class TablePrice:
-    """What all counts of a table cost together.
+    """What all counts of a table cost together."""
 
-    Attributes:
-        noise: The class of the noise.
-        loss: What is charged.
-        threshold_delta: The probability that a key of one unit alone may appear with; 0: all keys
-            are known.
-        rho_delta: The δ at which ρ implies the ε that was asked for; None: no such ε was.
-    """
-
-    noise: type[DiscreteNoise]
+    noise: type[DiscreteNoise]  # the class of the noise
     loss: Loss
+    # the probability that a key of one unit alone may appear with; 0: all keys are known
     threshold_delta: Fraction = Fraction(0)
-    rho_delta: Fraction | None = None
+    rho_delta: Fraction | None = None  # the δ at which ρ implies the ε that was asked for; None: no such ε was
 
     @classmethod
     def of(
@@ -182,13 +147,6 @@ class TablePrice:
 
         Under Laplace noise it is ε, and for hidden keys (ε, δ). Under Gaussian noise it is ρ; or
         (ε, δ), which the largest such ρ implies, and of which hidden keys take half of δ.
-
-        Args:
-            noise: `DiscreteLaplace` or `DiscreteGaussian`.
-            epsilon: In units of privacy loss.
-            rho: In those of concentrated differential privacy; for Gaussian noise.
-            delta: From 1e-18 to below 1.
-            is_hidden: Whether only the records know the keys.
         """
         if is_hidden and delta is None:
             raise ValueError("delta is missing: hidden keys need one, such as '1e-6'")
@@ -259,19 +217,12 @@ def _root_above(square: Fraction) -> Fraction:
 
 @frozen
 class NoisyLevels:
-    """The counts of a table and their noise: enough to price it under either relation.
+    """The counts of a table and their noise: enough to price it under either relation."""
 
-    Attributes:
-        price: What was charged.
-        sizes: How many counts each level has; None: only the records know.
-        scales: Of the noise of each level: Laplace where the price is in ε, else Gaussian.
-        groups: In how many counts of a level one unit can be; None: in all.
-    """
-
-    price: Loss
-    sizes: Sequence[int | None]
-    scales: Sequence[Fraction]
-    groups: int | None
+    price: Loss  # what was charged
+    sizes: Sequence[int | None]  # how many counts each level has; None: only the records know
+    scales: Sequence[Fraction]  # of the noise of each level: Laplace where the price is in ε, else Gaussian
+    groups: int | None  # in how many counts of a level one unit can be; None: in all
 
     @property
     def replaced(self) -> Loss:

@@ -29,28 +29,17 @@ _QUICKLY = 1  # of zlib's levels
 
 @frozen
 class Reply:
-    """A reply that was given for good.
+    """A reply that was given for good."""
 
-    Attributes:
-        name: What its request is called; at most 200 printable characters.
-        dataset: Which data set it is about.
-        request: A digest of the request, of which no other has the same.
-        content: The bytes.
-    """
-
-    name: str
-    dataset: str
-    request: str
+    name: str  # what its request is called; at most 200 printable characters
+    dataset: str  # which data set it is about
+    request: str  # a digest of the request, of which no other has the same
     content: bytes
 
 
 @dataclass(slots=True, eq=False)
 class Replies:
     """The replies of a service, in a table beside the ledger's; it decides no charge.
-
-    Attributes:
-        transactions: Those of the ledger, which is open while the replies are used.
-        clock: Gives the time in UTC.
 
     Example:
         >>> import tempfile
@@ -64,8 +53,8 @@ class Replies:
         (b'103', 'a digest', None)
     """
 
-    transactions: Transactions
-    clock: Callable[[], datetime]
+    transactions: Transactions  # those of the ledger, which is open while the replies are used
+    clock: Callable[[], datetime]  # gives the time in UTC
     _is_made: bool = field(default=False, repr=False)
 
     def of(self, name: str) -> Reply | None:

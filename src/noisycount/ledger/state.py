@@ -45,31 +45,25 @@ class LedgerState:
 
     Whatever is charged or answered is decided by it, and so by rows whose hashes were computed: a
     damaged index of the database can hide no debit and no answer.
-
-    Attributes:
-        head: The newest row; it is set last, so that whoever reads it first finds what it covers.
-        made: When the newest row was made, in UTC.
-        debits: The number of each debit's row, by its key.
-        keys: The key of each request's debit, by the digest of the request.
-        answers: The number of each answer's row, by the key of its debit.
-        datasets: What each data set has paid.
-        analysts: What each analyst has paid.
-        descriptions: What was written down last of each data set, a JSON object.
-        replies: The digest of each reply, by the name of its request.
-        repeats: Who else asked for what was debited, by the key of the debit.
-        unwritten: The newest rows of a draft, which the table does not have yet.
     """
 
+    # the newest row; it is set last, so that whoever reads it first finds what it covers
     head: Head = field(default_factory=Head)
-    made: datetime = datetime(1, 1, 1, tzinfo=UTC)
-    debits: MutableMapping[str, int] = field(default_factory=dict)
+    made: datetime = datetime(1, 1, 1, tzinfo=UTC)  # when the newest row was made, in UTC
+    debits: MutableMapping[str, int] = field(default_factory=dict)  # the number of each debit's row, by its key
+    # the key of each request's debit, by the digest of the request
     keys: MutableMapping[str, str] = field(default_factory=dict)
+    # the number of each answer's row, by the key of its debit
     answers: MutableMapping[str, int] = field(default_factory=dict)
-    datasets: MutableMapping[str, Loss] = field(default_factory=dict)
-    analysts: MutableMapping[str, Loss] = field(default_factory=dict)
+    datasets: MutableMapping[str, Loss] = field(default_factory=dict)  # what each data set has paid
+    analysts: MutableMapping[str, Loss] = field(default_factory=dict)  # what each analyst has paid
+    # what was written down last of each data set, a JSON object
     descriptions: MutableMapping[str, str] = field(default_factory=dict)
+    # the digest of each reply, by the name of its request
     replies: MutableMapping[str, str] = field(default_factory=dict)
+    # who else asked for what was debited, by the key of the debit
     repeats: MutableMapping[str, tuple[Repeat, ...]] = field(default_factory=dict)
+    # the newest rows of a draft, which the table does not have yet
     unwritten: list[Row] = field(default_factory=list, kw_only=True)
 
     def draft(self) -> "LedgerState":
@@ -252,33 +246,18 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
 
 @frozen
 class Verification:
-    """What became of reading a chain from its first row to its last.
+    """What became of reading a chain from its first row to its last."""
 
-    Attributes:
-        head: The newest row that is as it was written.
-        broken: The number of the first row that is not; None where the chain is intact.
-        why: What is wrong with that row.
-        older_replies: How many replies are older than the rows that hold the digests of replies.
-    """
-
-    head: Head
-    broken: int | None = None
-    why: str = ""
-    older_replies: int = 0
+    head: Head  # the newest row that is as it was written
+    broken: int | None = None  # the number of the first row that is not; None where the chain is intact
+    why: str = ""  # what is wrong with that row
+    older_replies: int = 0  # how many replies are older than the rows that hold the digests of replies
 
 
 def verification(
     rows: Iterable[Row], known_head: Head | None = None, replies: Mapping[str, str] | None = None
 ) -> Verification:
-    """The reading of a chain, which names its first broken row if there is one.
-
-    Args:
-        rows: All rows, oldest first.
-        known_head: A head that was written down, if there is one; a ledger that ends before it, or
-            holds another row in its place, is an older copy or was rewritten.
-        replies: The digests of all replies that are kept, by the names of their requests; None:
-            they are not compared.
-    """
+    """The reading of a chain, which names its first broken row if there is one."""
     state = LedgerState()
     for row in rows:
         head = state.head
@@ -313,14 +292,7 @@ _DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a led
 
 
 def totals(state: LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
-    """What the data set and the analyst have paid in all once a request is charged.
-
-    Args:
-        state: What was charged before.
-        request: What is asked, and at what price; it was not charged before.
-        budget: The most that the data set may pay in all.
-        analyst: Who asks; the price must fit the analyst's budget as well.
-    """
+    """What the data set and the analyst have paid in all once a request is charged."""
     price = request.price
     spent, own = state.paid_for(request.dataset), state.paid_by(analyst.name)
     if not budget.admits(spent + price):

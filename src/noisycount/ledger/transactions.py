@@ -22,23 +22,15 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True, eq=False)
 class Task(Generic[Item, Result]):
-    """What one thread wants, and what became of it.
-
-    Attributes:
-        item: What it wants.
-        results: What it got; none while nothing is done for it, or it was refused.
-        refusal: Why it alone was refused.
-        woken: Set when it is done, or when its own thread shall go on with it.
-        leads: Whether its thread shall go for all who wait.
-        is_final: Whether nothing can undo what it got.
-    """
+    """What one thread wants, and what became of it."""
 
     item: Item
+    # what it got; none while nothing is done for it, or it was refused
     results: list[Result] = field(default_factory=list)
-    refusal: NoisyCountError | None = None
-    woken: Event = field(default_factory=Event)
-    leads: bool = False
-    is_final: bool = False
+    refusal: NoisyCountError | None = None  # why it alone was refused
+    woken: Event = field(default_factory=Event)  # set when it is done, or when its own thread shall go on with it
+    leads: bool = False  # whether its thread shall go for all who wait
+    is_final: bool = False  # whether nothing can undo what it got
 
     @property
     def is_done(self) -> bool:
@@ -77,24 +69,14 @@ class BatchQueue:
     A commit waits for the disk, and a scan reads all records: who comes meanwhile shares the next.
     Nobody goes on before what was done for them is done. Where a shared way fails, nothing is done
     for anybody who waits still, and each goes alone: so nobody is refused for another.
-
-    Attributes:
-        lock: Held while one is added or all are taken.
-        waiting: For whom nobody goes yet.
-        led: Whether a thread is on its way.
     """
 
-    lock: Lock = field(default_factory=Lock)
-    waiting: list[Task[Any, Any]] = field(default_factory=list)
-    led: bool = False
+    lock: Lock = field(default_factory=Lock)  # held while one is added or all are taken
+    waiting: list[Task[Any, Any]] = field(default_factory=list)  # for whom nobody goes yet
+    led: bool = False  # whether a thread is on its way
 
     def result(self, item: Item, go: Callable[[Sequence[Task[Item, Result]]], None]) -> Result:
-        """What a thread wants, once all is done that it takes.
-
-        Args:
-            item: What it wants.
-            go: Settles tasks in their order, each or none.
-        """
+        """What a thread wants, once all is done that it takes."""
         task = Task[Item, Result](item)
         try:
             if not self._leads(task):
@@ -150,16 +132,11 @@ class BatchQueue:
 
 @dataclass(slots=True, eq=False)
 class AttachedWrite:
-    """What goes with one answer, which is stored with it or not at all.
+    """What goes with one answer, which is stored with it or not at all."""
 
-    Attributes:
-        write: Writes it beside the ledger's rows, and the row that holds its digest; tells whether
-            it could.
-        is_written: Whether it was committed.
-    """
-
+    # writes it beside the ledger's rows, and the row that holds its digest; tells whether it could
     write: Callable[[Connection, LedgerState], bool]
-    is_written: bool = False
+    is_written: bool = False  # whether it was committed
 
 
 LOCK = 0x6E6F697379636E74  # whoever writes to a ledger of a PostgreSQL database holds this lock
@@ -180,25 +157,16 @@ Work = Callable[[Connection, LedgerState], Result]
 
 @dataclass(slots=True, eq=False)
 class Transactions:
-    """The transactions of those who use an open ledger.
+    """The transactions of those who use an open ledger."""
 
-    Attributes:
-        place: What messages call the ledger.
-        reading: The engine whose transactions only read.
-        writing: The same engine, whose transactions lock out every other writer.
-        known: What was read of the ledger so far; of an empty one while nothing was read.
-        lock: Held while rows are added to that.
-        is_newest: Whether no other process can add a row now, so that all of them are known.
-        writers: Which threads wait to write to it.
-    """
-
-    place: str
-    reading: Engine
-    writing: Engine
+    place: str  # what messages call the ledger
+    reading: Engine  # the engine whose transactions only read
+    writing: Engine  # the same engine, whose transactions lock out every other writer
+    # what was read of the ledger so far; of an empty one while nothing was read
     known: LedgerState = field(default_factory=LedgerState)
-    lock: Lock = field(default_factory=Lock)
-    is_newest: bool = False
-    writers: BatchQueue = field(default_factory=BatchQueue)
+    lock: Lock = field(default_factory=Lock)  # held while rows are added to that
+    is_newest: bool = False  # whether no other process can add a row now, so that all of them are known
+    writers: BatchQueue = field(default_factory=BatchQueue)  # which threads wait to write to it
 
     @property
     def is_on_server(self) -> bool:
