@@ -21,15 +21,15 @@ _MOST_PREDICATES = 16  # of which all combinations are atoms
 class Atoms(Shown):
     """Independent records, each of which falls into one of several atoms at public rates.
 
-    The counts of the atoms are multinomial. A question is the set of the atoms whose records
-    satisfy its predicate: k predicates part records into at most 2^k atoms.
+    The counts of the atoms are multinomial. A question is the set of the atoms whose records satisfy its predicate: k
+    predicates part records into at most 2^k atoms.
 
     Args:
         size: The public number of records, 0 to 2^53.
-        rates: The probability of each atom, in [0, 1], with sum 1 within 1e-9 (they are divided by
-            their sum); shape (atoms,).
-        questions: The questions that are asked where no others are, each a set of numbers of atoms
-            from 0; none: they are told with each list.
+        rates: The probability of each atom, in [0, 1], with sum 1 within 1e-9 (they are divided by their sum); shape
+            (atoms,).
+        questions: The questions that are asked where no others are, each a set of numbers of atoms from 0; none: they
+            are told with each list.
 
     Raises:
         ValueError: If size, rates or questions are not such numbers.
@@ -56,8 +56,8 @@ class Atoms(Shown):
     def independent(cls, size: int, rates: Sequence[float]) -> "Atoms":
         """Records of which each predicate holds at its rate, whatever the others say.
 
-        Atoms are numbered as binary numbers whose first digit is the first predicate: atom 0 holds
-        where none does, atom 1 where only the last does, the last atom where all do.
+        Atoms are numbered as binary numbers whose first digit is the first predicate: atom 0 holds where none does,
+        atom 1 where only the last does, the last atom where all do.
 
         Args:
             size: The public number of records.

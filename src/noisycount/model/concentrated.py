@@ -15,13 +15,8 @@ from noisycount.validation import fraction_of_one, positive_number
 def l1_sensitivity(counts: int, of_a_record: int, *, replaced: bool) -> int:
     """The sum of the moves of several counts, each of which moves by one at most.
 
-    A record that comes or goes moves those that it can be in; one that replaces another also those
-    that the other was in.
-
-    Args:
-        counts: How many counts there are.
-        of_a_record: In how many of them one record can be.
-        replaced: Whether a record replaces another, else it comes or goes.
+    A record that comes or goes moves those that it can be in; one that replaces another also those that the other was
+    in.
 
     Example:
         >>> l1_sensitivity(12, 1, replaced=False), l1_sensitivity(12, 1, replaced=True)
@@ -40,10 +35,6 @@ def epsilon_of_rho(rho: float | Fraction, delta: float | Fraction) -> float:
     """The smallest ε that ρ-zCDP is known to imply at δ.
 
     The infimum over the orders α > 1 of αρ + log(1 − 1/α) − (log δ + log α)/(α − 1).
-
-    Args:
-        rho: Positive.
-        delta: Above 0, below 1.
 
     Example:
         >>> round(epsilon_of_rho(0.5, 1e-6), 4)
@@ -82,10 +73,6 @@ def rho_within(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
 
     The supremum over the orders α > 1 of (ε − log(1 − 1/α) + (log δ + log α)/(α − 1))/α.
 
-    Args:
-        epsilon: Positive.
-        delta: Above 0, below 1.
-
     Example:
         >>> rho_within(Fraction(2), Fraction(1, 10**6))
         Fraction(440763, 5000000)
@@ -104,9 +91,8 @@ def rho_within(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
 def _at_best_order(bound: Callable[[Decimal], Decimal], pair: Callable[[Decimal], tuple[Decimal, Decimal]]) -> Decimal:
     """A bound at the order at which it is best.
 
-    At fixed ρ and ε the logarithm of δ is convex in the order α, with the derivative
-    (2α − 1)ρ − ε + log(1 − 1/α), so that a bound on any of the three has one optimum, at which
-    this is 0.
+    At fixed ρ and ε the logarithm of δ is convex in the order α, with the derivative (2α − 1)ρ − ε + log(1 − 1/α), so
+    that a bound on any of the three has one optimum, at which this is 0.
     """
     low, high = _LOWEST, _HIGHEST
     with localcontext(prec=_SEARCHED):

@@ -22,8 +22,8 @@ from noisycount.validation import real_number, whole_number
 class Exact(Mechanism):
     """No mechanism: the answer is the count itself.
 
-    It is not differentially private; what one record can move is hidden only by what an outsider
-    does not know about the other records.
+    It is not differentially private; what one record can move is hidden only by what an outsider does not know about
+    the other records.
 
     Source: Breutigam and Reischuk, statistical privacy of the pure query.
 
@@ -113,8 +113,8 @@ class Below(Shown):
 def below(threshold: float) -> Below:
     """An answer of which is known only that it was less than a threshold: a suppressed cell.
 
-    It may stand wherever an answer of a count or of a table may. The noisy answer Y was below, not
-    the count: the likelihood of a count k is P[Y < t | k].
+    It may stand wherever an answer of a count or of a table may. The noisy answer Y was below, not the count: the
+    likelihood of a count k is P[Y < t | k].
 
     Args:
         threshold: In records: what was published had an answer of at least this.

@@ -15,10 +15,9 @@ _READABLE = Context(prec=2, rounding=ROUND_CEILING)  # up, so that the promise i
 def readable_epsilon_within(error: float | Fraction, confidence: float, queries: int = 1) -> Fraction:
     """The ε with which discrete Laplace noise stays within ±error, rounded up to two digits.
 
-    Of k answers all lie within ±m, m = ⌊error⌋, with probability (1 − b)^k, where
-    b = 2e^(−(m+1)ε)/(1 + e^−ε). That can be less than the confidence at the ε of continuous noise,
-    −ln(1 − confidence^(1/k))/error; ε is the larger of both, rounded up to a decimal of two
-    significant digits.
+    Of k answers all lie within ±m, m = ⌊error⌋, with probability (1 − b)^k, where b = 2e^(−(m+1)ε)/(1 + e^−ε). That can
+    be less than the confidence at the ε of continuous noise, −ln(1 − confidence^(1/k))/error; ε is the larger of both,
+    rounded up to a decimal of two significant digits.
 
     Args:
         error: The half-width of the interval, in records, positive.
@@ -26,12 +25,12 @@ def readable_epsilon_within(error: float | Fraction, confidence: float, queries:
         queries: The number k of answers, at least 1.
 
     Raises:
-        ValueError: If the error is not positive and finite, the confidence is not in (0, 1), or
-            queries is not a positive whole number.
+        ValueError: If the error is not positive and finite, the confidence is not in (0, 1), or queries is not a
+            positive whole number.
 
     Source: Naldi and D'Acquisto (2015), eq. (7) and (10), for discrete noise and several answers.
-    Numerical error: ε is an exact decimal; whether it keeps the goal is decided by logarithms of
-    probabilities in doubles.
+    Numerical error: ε is an exact decimal; whether it keeps the goal is decided by logarithms of probabilities in
+    doubles.
 
     Example:
         >>> import noisycount as nc

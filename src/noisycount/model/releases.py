@@ -59,22 +59,21 @@ _SHARES: dict[str, tuple[int, tuple[int, ...]]] = {  # a denominator, and a nume
 def census_2020(product: str, level: str, query: str) -> DiscreteGaussian | Exact:
     """The noise of one cell of a query in the 2020 Census Redistricting Noisy Measurement File.
 
-    σ² = (339/542)² / (share of the level · share of the query): every cell of every query at every
-    level has discrete Gaussian noise of its own, and all of them together cost ρ = (542/339)² when
-    one person is replaced. Persons of the United States without Puerto Rico.
+    σ² = (339/542)² / (share of the level · share of the query): every cell of every query at every level has discrete
+    Gaussian noise of its own, and all of them together cost ρ = (542/339)² when one person is replaced. Persons of the
+    United States without Puerto Rico.
 
-    The total of the United States has no noise. That of a state has: the answer here is the noise
-    of its measurement, beside which the published tables have the count itself (`Exact()`).
+    The total of the United States has no noise. That of a state has: the answer here is the noise of its measurement,
+    beside which the published tables have the count itself (`Exact()`).
 
-    Block groups are those of the optimised geographic spine of the measurements, which are not the
-    published ones. Puerto Rico, housing units and the Demographic and Housing file have other
-    shares, and are not here.
+    Block groups are those of the optimised geographic spine of the measurements, which are not the published ones.
+    Puerto Rico, housing units and the Demographic and Housing file have other shares, and are not here.
 
     Args:
         product: "pl94", the redistricting file (P.L. 94-171).
         level: "US", "State", "County", "Tract", "Block group" or "Block".
-        query: Such as "total", "votingage * hispanic" or "detailed" (2,016 cells), whatever the
-            order of its parts; the ending "_dpq" of the file's names may stay.
+        query: Such as "total", "votingage * hispanic" or "detailed" (2,016 cells), whatever the order of its parts; the
+            ending "_dpq" of the file's names may stay.
 
     Returns:
         The noise. Its scale is the double nearest to σ, 2e-16 of it off at most.
@@ -82,12 +81,10 @@ def census_2020(product: str, level: str, query: str) -> DiscreteGaussian | Exac
     Raises:
         ValueError: If there is no such product, level or query.
 
-    Source: the Census Bureau's production code, on GitHub as
-    uscensusbureau/DAS_2020_Redistricting_Production_Code:
-    `source/configs/production/pl94/person_US.ini` has the shares of the levels and names the
-    strategy; its class `ProductionCandidate20210527US_mult8_add02_dsepJune3` in
-    `source/programs/strategies/strategies.py` has those of the queries; `person_default.ini` has
-    the global scale.
+    Source: the Census Bureau's production code, on GitHub as uscensusbureau/DAS_2020_Redistricting_Production_Code:
+    `source/configs/production/pl94/person_US.ini` has the shares of the levels and names the strategy; its class
+    `ProductionCandidate20210527US_mult8_add02_dsepJune3` in `source/programs/strategies/strategies.py` has those of the
+    queries; `person_default.ini` has the global scale.
 
     Example:
         >>> import noisycount as nc
@@ -171,16 +168,14 @@ def wikimedia(day: date | str, tier: str = "lower", country: str | None = None) 
     | historical | 9 February 2017 to 5 February 2023 | geometric, scale 30 | 450 |
     | current | from 6 February 2023 | discrete Gaussian, σ² = 10/(2ρ), by tier | by tier |
 
-    The tiers of the Country and Territory Protection List: lower risk ρ = 0.01505 (σ 18.23),
-    threshold 90; medium 0.0006166 (90.05), 550; higher 0.0001546 (179.84), 1,000; the latter two
-    are published from 15 February 2024 on.
+    The tiers of the Country and Territory Protection List: lower risk ρ = 0.01505 (σ 18.23), threshold 90; medium
+    0.0006166 (90.05), 550; higher 0.0001546 (179.84), 1,000; the latter two are published from 15 February 2024 on.
 
-    The files depart from their description in places. It says that rows above the threshold are
-    published; those at the threshold are too. Seven days of 2023 were made again with the
-    historical noise. So were most, not all, days of the United States from 6 February to
-    19 September 2023: for those ask with an era, "historical" if the smallest count of the United
-    States in the file is 450 or more, else "current". The threshold of a page says nothing of pages
-    that were not counted: only those with more than 150 views in the world that day were.
+    The files depart from their description in places. It says that rows above the threshold are published; those at the
+    threshold are too. Seven days of 2023 were made again with the historical noise. So were most, not all, days of the
+    United States from 6 February to 19 September 2023: for those ask with an era, "historical" if the smallest count of
+    the United States in the file is 450 or more, else "current". The threshold of a page says nothing of pages that
+    were not counted: only those with more than 150 views in the world that day were.
 
     Args:
         day: A date, its ISO text, or the name of an era.
@@ -188,14 +183,14 @@ def wikimedia(day: date | str, tier: str = "lower", country: str | None = None) 
         country: The code of the country; only "US" matters, see above.
 
     Raises:
-        ValueError: If no file covers the day, there is no such era or tier, no country of that tier
-            was published, or the day does not tell the noise.
+        ValueError: If no file covers the day, there is no such era or tier, no country of that tier was published, or
+            the day does not tell the noise.
 
-    Source: Adeleye et al., *Publishing Wikipedia usage data with strong privacy guarantees*,
-    arXiv:2308.16298, and the READMEs of the three data sets on analytics.wikimedia.org for eras,
-    Laplace scales, thresholds, ρ = 0.015 of lower risk and the repaired days. Second hand, from a
-    reader of the files (github.com/sbaldasty/noisyvalue), are the other digits of ρ, the tiers, the
-    inclusive threshold and the days of the United States; they were not verified on the files here.
+    Source: Adeleye et al., *Publishing Wikipedia usage data with strong privacy guarantees*, arXiv:2308.16298, and the
+    READMEs of the three data sets on analytics.wikimedia.org for eras, Laplace scales, thresholds, ρ = 0.015 of lower
+    risk and the repaired days. Second hand, from a reader of the files (github.com/sbaldasty/noisyvalue), are the other
+    digits of ρ, the tiers, the inclusive threshold and the days of the United States; they were not verified on the
+    files here.
 
     Example:
         >>> import noisycount as nc

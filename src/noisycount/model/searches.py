@@ -52,14 +52,7 @@ class Bracket:
 def bracketed(
     function: Function, start: float, step: float, ends: tuple[float, float] = (-math.inf, math.inf)
 ) -> Bracket:
-    """The first bracket that is met by steps from a start, each twice the one before.
-
-    Args:
-        function: Rises with its argument.
-        start: Within the ends; whole, as the step and the ends, if arguments are to be whole.
-        step: The length of the first step, positive.
-        ends: The lowest and the highest argument that is allowed.
-    """
+    """The first bracket that is met by steps from a start, each twice the one before."""
     if not step > 0:
         raise ValueError(f"step must be positive, got {step!r}")
     lowest, highest = ends
@@ -82,14 +75,7 @@ def bracketed(
 def bracketed_by_factors(
     function: Function, start: float, factor: float, ends: tuple[float, float] = _POSITIVE
 ) -> Bracket:
-    """The first bracket that is met by factors from a start, each the square of the one before.
-
-    Args:
-        function: Rises with its argument, which is positive.
-        start: Within the ends.
-        factor: The first factor, above 1.
-        ends: The lowest and the highest argument that is allowed.
-    """
+    """The first bracket that is met by factors from a start, each the square of the one before."""
     lowest, highest = (math.log2(end) for end in ends)
     powers = bracketed(lambda power: function(2.0**power), math.log2(start), math.log2(factor), (lowest, highest))
     low = 2.0**powers.low if powers.low > -math.inf else -math.inf
@@ -97,13 +83,7 @@ def bracketed_by_factors(
 
 
 def root(function: Function, bracket: Bracket, precise: float = _PRECISE) -> Bracket:
-    """The bracket, narrowed to a share of its upper end; as it is if an end is missing.
-
-    Args:
-        function: Rises with its argument. Steps are taken on its values where they are finite.
-        bracket: Of arguments that are not negative.
-        precise: The relative width; 0 for neighbouring numbers.
-    """
+    """The bracket, narrowed to a share of its upper end; as it is if an end is missing."""
 
     def between(known: Bracket, share: float) -> float | None:
         low, high = known.low, known.high
@@ -119,12 +99,7 @@ def root(function: Function, bracket: Bracket, precise: float = _PRECISE) -> Bra
 
 
 def first_whole(function: Function, bracket: Bracket) -> Bracket:
-    """The bracket of two neighbouring integers; as it is if an end is missing.
-
-    Args:
-        function: Rises with a whole argument. Steps are taken on its values where they are finite.
-        bracket: With whole ends.
-    """
+    """The bracket of two neighbouring integers; as it is if an end is missing."""
 
     def between(known: Bracket, share: float) -> float | None:
         low, width = known.low, known.high - known.low
@@ -177,12 +152,6 @@ def _share_after(bracket: Bracket, given_up: Bracket) -> float:
 def roots(function: Callable[[Reals], Reals], low: Reals, high: Reals) -> Reals:
     """Where each component of a function crosses 0 between low and high, by Chandrupatla's method.
 
-    Args:
-        function: Maps one argument a component to their values, which differ in sign between the
-            ends of each; where they do not, an end is returned.
-        low: The lower ends, shape (components,).
-        high: The upper ends.
-
     Source: Chandrupatla (1997), inverse quadratic interpolation or bisection.
     """
     first, second = low.astype(np.float64), high.astype(np.float64)
@@ -229,13 +198,7 @@ def _quadratic(points: tuple[Number, ...], values: tuple[Number, ...]) -> tuple[
 
 
 def first_wholes(holds: Callable[[Reals], NDArray[np.bool_]], low: Reals, high: Reals) -> Reals:
-    """The `first_true` of each component.
-
-    Args:
-        holds: Maps one whole number a component to whether its predicate holds there.
-        low: The lower ends, whole, shape (components,).
-        high: The upper ends.
-    """
+    """The `first_true` of each component."""
     low, high = low.copy(), high.copy()
     while (low < high).any():
         middle = np.floor((low + high) / 2)

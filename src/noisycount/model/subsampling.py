@@ -44,8 +44,8 @@ class Subsample(Mechanism):
         noise: Noise that is added to the number in the sample; None (or `Exact()`): nothing is.
 
     Raises:
-        ValueError: If the sample size is not a positive whole number, or the noise is none that is
-            added, such as another sample.
+        ValueError: If the sample size is not a positive whole number, or the noise is none that is added, such as
+            another sample.
 
     Source: Breutigam and Reischuk, section 4.1.
 
@@ -207,9 +207,8 @@ class NoisySampleLikelihood(ValuedFactor):
     def _log_value(self, count: float) -> float:
         """Both sums by smooth laws, of a large sample.
 
-        The two sums with and without f are taken around their own largest terms, a and b, and
-        joined by the changes of both factors from b to a. A count none of whose samples has f > 0
-        has the logarithm −inf.
+        The two sums with and without f are taken around their own largest terms, a and b, and joined by the changes of
+        both factors from b to a. A count none of whose samples has f > 0 has the logarithm −inf.
         """
         drawn = DrawnPositives(count, self.sample_size, self.size)
         low, high = Product((drawn, self.noisy)).support

@@ -26,9 +26,9 @@ Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 class LargestLoss:
     """λ = ln(M₊/M₋) with M = Σ P·e^(r·k), r = 1/scale of noise that is geometric on both sides.
 
-    Beyond the last count the density of the answer is M·e^(−r·y) up to a constant, under both laws:
-    the likelihood ratio stays at e^λ, which it nowhere exceeds. M₊ − M₋ is summed as
-    Σ (P₊ − P₋)·(e^(r·k) − e^(r·k₀)), k₀ where P₊ − P₋ changes its sign: no term is negative.
+    Beyond the last count the density of the answer is M·e^(−r·y) up to a constant, under both laws: the likelihood
+    ratio stays at e^λ, which it nowhere exceeds. M₊ − M₋ is summed as Σ (P₊ − P₋)·(e^(r·k) − e^(r·k₀)), k₀ where
+    P₊ − P₋ changes its sign: no term is negative.
     """
 
     loss: Fraction
@@ -106,9 +106,8 @@ class Mesh:
 class BelowLargestLoss:
     """Sums of w at an ε just below λ, which hold e^λ − e^ε as a factor.
 
-    For answers y >= k with the noise as one exponential,
-    Σ Q·w·e^(r·(k − y)) = (e^λ − e^ε)·M₋·e^(−r·y); from that is taken what the noise lacks at counts
-    above the answer.
+    For answers y >= k with the noise as one exponential, Σ Q·w·e^(r·(k − y)) = (e^λ − e^ε)·M₋·e^(−r·y); from that is
+    taken what the noise lacks at counts above the answer.
     """
 
     largest: LargestLoss
@@ -331,8 +330,8 @@ class Terms:
     def place_between_counts(self, answer: float) -> tuple[float, float]:
         """About where the log-odds pass 0 under continuous Laplace noise, and their slope there.
 
-        Between two counts Σ Q·w·f is a·e^(−d/scale) + b·e^(d/scale), a distance d from an answer:
-        the place is exact where no count lies between. nan where there is none.
+        Between two counts Σ Q·w·f is a·e^(−d/scale) + b·e^(d/scale), a distance d from an answer: the place is exact
+        where no count lies between. nan where there is none.
         """
         offsets, scale = self._offsets, self.errors.spread
         place, slope = answer, math.nan
@@ -378,9 +377,9 @@ class Terms:
     def missed(self, answer: float, log_odds: float, following: float, gains: float = math.nan) -> float:
         """How much more than those from an answer on the answers from the threshold on can gain.
 
-        One answer lies below the threshold, one above it. Between them the log-odds are at least
-        those of the first, at most 0: what is missed is at most e^(−log-odds) − 1 of what the
-        positive terms gain from there on, which may be known.
+        One answer lies below the threshold, one above it. Between them the log-odds are at least those of the first, at
+        most 0: what is missed is at most e^(−log-odds) − 1 of what the positive terms gain from there on, which may be
+        known.
         """
         if self._flat_scale:
             return -log_odds * self._flat_scale * self._most_between(answer, following)

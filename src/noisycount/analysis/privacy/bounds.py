@@ -20,15 +20,11 @@ _ROUNDED_EXPONENT = 2e-15  # of an exponent: 9 roundings of 2^−52 in the sum t
 
 @frozen
 class Certified:
-    """A number, and a bound of its error.
-
-    Attributes:
-        rest: 1 less it, with an error of its own; None: that has no more digits.
-    """
+    """A number, and a bound of its error."""
 
     value: float
     error: float  # how far the exact number may lie from it, not negative
-    rest: "Certified | None" = None
+    rest: "Certified | None" = None  # 1 less it, with an error of its own; None: that has no more digits
 
     @classmethod
     def probability(cls, value: float, error: float) -> "Certified":
@@ -143,8 +139,8 @@ def priced_delta(price: float, epsilon: float) -> float:
 
     Rounded up, as discrete Laplace noise has no less in the worst case.
 
-    Source: Kairouz, Oh and Viswanath, *The Composition Theorem for Differential Privacy* (2015):
-    it can be made from an answer that is right with odds e^price.
+    Source: Kairouz, Oh and Viswanath, *The Composition Theorem for Differential Privacy* (2015): it can be made from an
+    answer that is right with odds e^price.
 
     Example:
         >>> round(priced_delta(1.0, 0.0), 3), priced_delta(1.0, 1.0), priced_delta(1.0, 1e6)
@@ -172,12 +168,12 @@ _ANCHORS = (4.0, 10.0)  # ε: rounding is multiplied by e^ε, and hides nearly a
 class MonotoneBounds:
     """Bounds of δ₊ and δ₋ of which none rises with ε.
 
-    sup_A P[A] − e^ε·R[A] falls with ε. So its upper bound at one ε holds for all larger ones, and
-    its lower bound for all smaller ones.
+    sup_A P[A] − e^ε·R[A] falls with ε. So its upper bound at one ε holds for all larger ones, and its lower bound for
+    all smaller ones.
 
     Attributes:
-        price: The ε of differential privacy of all answers together, where no record tells of
-            others; None: there is none, or it does not bind.
+        price: The ε of differential privacy of all answers together, where no record tells of others; None: there is
+            none, or it does not bind.
     """
 
     divergences: Divergences  # whose bounds may rise, as rounding is multiplied by e^ε

@@ -21,15 +21,13 @@ _HIGHEST = 1e250  # of a moment: a mean that no minimum takes
 class Clusters:
     """The laws of numbers X >= 0 given each case, each in clusters at rising values, the first 0.
 
-    A cluster has a mass, at its value, and the moment of X, which is the mean of X in it times that
-    mass. What falls between two values is parted at random, such that their mean is right. So the
-    values are those of X spread further with its mean kept, or lowered; and the means are those of
-    X itself. A concave function rising with X has a mean of at least that of the former, and at
-    most that of the latter (Jensen).
+    A cluster has a mass, at its value, and the moment of X, which is the mean of X in it times that mass. What falls
+    between two values is parted at random, such that their mean is right. So the values are those of X spread further
+    with its mean kept, or lowered; and the means are those of X itself. A concave function rising with X has a mean of
+    at least that of the former, and at most that of the latter (Jensen).
 
     Attributes:
-        tables: The masses and, where they are wanted, the moments over e^start; shape (cases,
-            numbers, 1 or 2, values).
+        tables: The masses and, where they are wanted, the moments over e^start; shape (cases, numbers, 1 or 2, values).
     """
 
     tables: Reals
@@ -40,15 +38,7 @@ class Clusters:
 
     @classmethod
     def nothing(cls, shape: tuple[int, int], slope: float, width: float, spread: float, *, with_moments: bool) -> Self:
-        """X = 0 in all cases.
-
-        Args:
-            shape: How many cases and how many numbers there are.
-            slope: That of the logarithm of X from one case to the next, where it grows.
-            width: About how much the logarithms of neighbouring values may differ.
-            spread: How much farther than usual values are told apart, as logarithms.
-            with_moments: Whether they are wanted.
-        """
+        """X = 0 in all cases."""
         steps = max(1, round(slope / width))
         below = _BELOW + spread
         values = math.ceil((below + _ABOVE + spread) * steps / slope) + 2

@@ -35,8 +35,8 @@ _HALF_WAY = 0.5  # where only rounding parts the bounds
 class GaussianAnswers:
     """q answers with discrete Gaussian noises, whose weighted sum T = Σ w·Y is sufficient.
 
-    The weights are 1/scale² times what makes them whole numbers without a common factor. Given the
-    count k, T is k·Σ w and the sum of the weighted noises.
+    The weights are 1/scale² times what makes them whole numbers without a common factor. Given the count k, T is k·Σ w
+    and the sum of the weighted noises.
     """
 
     scales: tuple[Fraction, ...]  # of the noises, in records
@@ -151,9 +151,8 @@ def _alike(noises: Sequence[SymmetricNoise]) -> list[list[SymmetricNoise]]:
 def answer_groups(noises: Sequence[SymmetricNoise]) -> tuple[list[Answers], Answers | None]:
     """Answers that tell less than all together do; and what all together tell, if it can be had.
 
-    Leaving out answers tells less. Laplace noise, and discrete Laplace noise, of a larger scale is
-    that of a smaller one and an independent rest: so many answers of the largest of some scales
-    tell less than those.
+    Leaving out answers tells less. Laplace noise, and discrete Laplace noise, of a larger scale is that of a smaller
+    one and an independent rest: so many answers of the largest of some scales tell less than those.
     """
     kinds = _alike(noises)
     fewer = [answers for kind in kinds for answers in _together(kind)]
@@ -194,8 +193,8 @@ def _of_rising_scales(noises: Sequence[SymmetricNoise]) -> list[Laplace | Discre
 def merged_noises(noises: Iterable[SymmetricNoise]) -> list[SymmetricNoise]:
     """Noises whose answers tell of a count what those of the given ones tell.
 
-    Of Gaussian noises the mean of the answers, weighted by 1/scale², is sufficient: its noise is
-    Gaussian with scale 1/√(Σ 1/scale²), rounded once.
+    Of Gaussian noises the mean of the answers, weighted by 1/scale², is sufficient: its noise is Gaussian with scale
+    1/√(Σ 1/scale²), rounded once.
 
     Example:
         >>> merged_noises([Gaussian(3), Gaussian(3), Gaussian(3), Gaussian(3)])

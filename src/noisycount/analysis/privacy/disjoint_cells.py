@@ -81,8 +81,8 @@ def counts_within(population: Binomial, depth: float) -> tuple[int, int]:
 def _trinomial(move: CellMove, firsts: tuple[int, int], seconds: tuple[int, int]) -> Reals:
     """The law of both counts among the other records, shape (firsts, seconds).
 
-    A trinomial probability next to one in the middle, from a!·b!·c! by Stirling's errors; the sum
-    of all is 1 but for 1e-16.
+    A trinomial probability next to one in the middle, from a!·b!·c! by Stirling's errors; the sum of all is 1 but for
+    1e-16.
     """
     others, rest = move.size - 1, 1 - move.rate
     middle = [math.floor(others * move.first.rate), math.floor(others * move.second.rate)]
@@ -164,8 +164,7 @@ class AnswerTable:
     """The probabilities of binned answers for each count.
 
     Attributes:
-        edges: Where bins of continuous answers begin, and where the last one ends; None: a bin
-            is one answer.
+        edges: Where bins of continuous answers begin, and where the last one ends; None: a bin is one answer.
     """
 
     rows: Reals  # P[answer in bin i | count j], shape (bins, counts)
@@ -200,14 +199,7 @@ def answer_table(mechanism: Exact | SymmetricNoise | None, low: int, high: int) 
 
 
 def positive_sum(first: AnswerTable, weights: Reals, second: AnswerTable) -> tuple[float, float]:
-    """Σ over pairs of answers of what their weights exceed 0 by, and a bound of its rounding.
-
-    Args:
-        first: The answers about the first count.
-        weights: The weights of pairs of counts, shape (counts, counts); or, where the second
-            answer is about the same count, of that count, shape (counts,).
-        second: The answers about the second count.
-    """
+    """Σ over pairs of answers of what their weights exceed 0 by, and a bound of its rounding."""
     rows = first.rows * weights if weights.ndim == 1 else first.rows @ weights
     table = rows @ second.rows.T
     return float(np.maximum(table, 0.0).sum()), _ROUNDING_ANSWERS * float(np.abs(weights).sum())
@@ -236,9 +228,8 @@ class OneCount:
 def most_of_one_count(count: OneCount, answers: Sequence[Answer], epsilons: list[float]) -> list[float]:
     """An upper bound of δ₊ of one count that has one or two answers, for each ε in rising order.
 
-    The count itself tells more than two answers. From an answer with discrete Laplace noise one
-    with Laplace noise of the same scale can be made (docs/several-answers.md), so that it tells
-    more, too.
+    The count itself tells more than two answers. From an answer with discrete Laplace noise one with Laplace noise of
+    the same scale can be made (docs/several-answers.md), so that it tells more, too.
     """
     if len(answers) == 1:
         return [one.upper for one in _sticks(count, answers[0], tuple(epsilons))]
@@ -291,9 +282,8 @@ _RUNS_OF_TWO = 128  # of totals: a table of two answers takes 15 ms
 def told_most(move: CellMove, epsilons: list[float]) -> list[float]:
     """An upper bound of δ₊ of a move whose total T is told, for each ε in rising order.
 
-    δ₊ is Σ_t P[T = t]·δ_t(ε), where δ_t is that of one count of t records that is answered by
-    both mechanisms; T is 1 + Bin(n − 1, rate). δ_t falls with t, so that the ends of a run of
-    totals bound it on the run.
+    δ₊ is Σ_t P[T = t]·δ_t(ε), where δ_t is that of one count of t records that is answered by both mechanisms; T is
+    1 + Bin(n − 1, rate). δ_t falls with t, so that the ends of a run of totals bound it on the run.
     """
     answers = one_count_answers(move)
     found = np.zeros(len(epsilons))
@@ -336,8 +326,8 @@ _DEVIATIONS = 20.0  # of a count that its table holds
 def seen_least(move: CellMove, epsilons: list[float]) -> list[float]:
     """A lower bound of δ₊ of a move, for each ε in rising order: whoever sees more learns more.
 
-    The answers about both cells are put into bins; where these would be too many, it is the larger
-    δ of the answer about one of them, to which the other cell is as any.
+    The answers about both cells are put into bins; where these would be too many, it is the larger δ of the answer
+    about one of them, to which the other cell is as any.
     """
     if move.rate >= 1:
         count = OneCount.of(move, move.size)
@@ -401,9 +391,8 @@ def _of_answer(move: CellMove, cell: Cell, epsilons: list[float], *, in_first: b
 class TableAnswers:
     """The divergences of answers about disjoint cells that hold all records.
 
-    Without noise the bracket is that of rounding; with noise its upper end is of an outsider who
-    is told how many records the two cells hold together, its lower end of one who sees only the
-    answers about the two.
+    Without noise the bracket is that of rounding; with noise its upper end is of an outsider who is told how many
+    records the two cells hold together, its lower end of one who sees only the answers about the two.
     """
 
     size: int

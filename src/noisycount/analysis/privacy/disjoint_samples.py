@@ -74,13 +74,7 @@ class SampledPart:
         return found
 
     def slope(self, epsilon: float, first: int, second: int) -> float:
-        """What P₊/Q − e^ε·P₋/Q gains with each record of excess.
-
-        Args:
-            epsilon: ε.
-            first: 1 if the record satisfies the question in P₊, else 0.
-            second: The same in P₋.
-        """
+        """What P₊/Q − e^ε·P₋/Q gains with each record of excess."""
         gains = [1 / (self.size * self.rate), -1 / (self.size * (1 - self.rate))]
         return self.share * (gains[1 - first] - math.exp(epsilon) * gains[1 - second])
 
@@ -114,9 +108,9 @@ class Term:
 def positive_part(terms: Sequence[Term], constant: float) -> tuple[float, float]:
     """Bounds of E[(constant + Σ terms)₊].
 
-    (x)₊ is convex: it expects more of values that are spread with their mean kept, and less of
-    means of bins. Each value is spread to its two neighbours on a grid, whose step changes the
-    sum by √(Σ v)/2 at most, v the variances that this adds.
+    (x)₊ is convex: it expects more of values that are spread with their mean kept, and less of means of bins. Each
+    value is spread to its two neighbours on a grid, whose step changes the sum by √(Σ v)/2 at most, v the variances
+    that this adds.
     """
     step = _step(terms)
     spread = [Gridded.of(*term.spread(), step) for term in terms]
@@ -183,26 +177,25 @@ def parts_curve(
 ) -> PrivacyCurve:
     """What one record can change in answers each of which is about its own random part.
 
-    The records are parted at random: the first m₁ are for the first question, the next m₂ for the
-    second, and so on; who is in which part stays secret. With λ_j = m_j/n, Q the law of all answers
-    and g_j = E[K_j | y_j]/E[K_j] where the record satisfies question j, else the same of the
-    records that do not, P₊/Q = 1 + Σ_j λ_j·(g_j − 1): δ₊ is the positive part of a sum of
-    independent terms.
+    The records are parted at random: the first m₁ are for the first question, the next m₂ for the second, and so on;
+    who is in which part stays secret. With λ_j = m_j/n, Q the law of all answers and g_j = E[K_j | y_j]/E[K_j] where
+    the record satisfies question j, else the same of the records that do not, P₊/Q = 1 + Σ_j λ_j·(g_j − 1): δ₊ is the
+    positive part of a sum of independent terms.
 
     Args:
         mechanisms: The sample of each question, with its noise; together at most all records.
         population: `Atoms`, or a `Binomial` of the one property that every question is about.
         questions: Sets of numbers of atoms; None: those of the `Atoms`.
-        adaptive: Whether a question may be chosen after the answers to those before, among
-            questions of no worse rates. The curve is then Σ_j λ_j·δ_j(ε), δ_j that of the count of
-            m_j records: as if it were told which part holds the record, and never below the other.
+        adaptive: Whether a question may be chosen after the answers to those before, among questions of no worse rates.
+            The curve is then Σ_j λ_j·δ_j(ε), δ_j that of the count of m_j records: as if it were told which part holds
+            the record, and never below the other.
 
     Raises:
-        ValueError: If the parts hold more than all records, a question is certain, or there are
-            more kinds of records or larger parts than can be had.
+        ValueError: If the parts hold more than all records, a question is certain, or there are more kinds of records
+            or larger parts than can be had.
 
-    Source: the setting of Breutigam and Reischuk, *Parallel Composition for Statistical Privacy*
-    (2026); the formulas and their proof are ours, docs/several-answers.md.
+    Source: the setting of Breutigam and Reischuk, *Parallel Composition for Statistical Privacy* (2026); the formulas
+    and their proof are ours, docs/several-answers.md.
     Numerical error: `bracket` holds it, with the grid of the sum; δ is its upper end.
 
     Example:

@@ -34,18 +34,16 @@ _PER_PLACE = 64.0  # roundings beside those of a sum over the cases
 class Chain:
     """q answers on a grid, each at a distance from the count that is geometric, on either side.
 
-    With C_j answers beyond place j of the grid, seen from the threshold, the likelihoods of
-    neighbouring places have the ratio L(j + 1)/L(j) = e^(s·(C_j + D − q)), s the slope of a step,
-    D = C_j where answers lie on the places and C_{j + 1} where they lie between them. And
-    C_{j + 1} is binomial given C_j, with the chance e^−s that an answer beyond a place is beyond
-    the next one, as geometric laws forget. So X_j = Σ_{i >= j} v_i·L(i)/L(j), which is
-    v_j + L(j + 1)/L(j)·X_{j + 1}, has a law given C_j that is found from the far end of a window to
-    the threshold, on both sides of it; given C_0 the two sides are independent.
+    With C_j answers beyond place j of the grid, seen from the threshold, the likelihoods of neighbouring places have
+    the ratio L(j + 1)/L(j) = e^(s·(C_j + D − q)), s the slope of a step, D = C_j where answers lie on the places and
+    C_{j + 1} where they lie between them. And C_{j + 1} is binomial given C_j, with the chance e^−s that an answer
+    beyond a place is beyond the next one, as geometric laws forget. So X_j = Σ_{i >= j} v_i·L(i)/L(j), which is
+    v_j + L(j + 1)/L(j)·X_{j + 1}, has a law given C_j that is found from the far end of a window to the threshold, on
+    both sides of it; given C_0 the two sides are independent.
 
     Attributes:
-        is_centred: Whether answers may lie on the places, as those of noise on the grid; else
-            they lie between them, as the cells of a grid do in which noise with a density
-            falls.
+        is_centred: Whether answers may lie on the places, as those of noise on the grid; else they lie between them, as
+            the cells of a grid do in which noise with a density falls.
     """
 
     answers: int  # the number q of answers
@@ -55,12 +53,7 @@ class Chain:
     width: float  # about how much neighbouring values of X may differ in their logarithms
 
     def hidden(self, windows: Sequence[Weighed], *, with_most: bool = True) -> list[tuple[float, float]]:
-        """Bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)), t the threshold.
-
-        Args:
-            windows: v around one or more thresholds.
-            with_most: Whether the upper bounds are wanted; else they may be infinite.
-        """
+        """Bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)), t the threshold."""
         if self.answers == _TWO:
             return [hidden_by_two_answers(one, self.slope, self.steps, is_centred=self.is_centred) for one in windows]
         if all(self._has_few_paths(one) for one in windows):
@@ -105,13 +98,8 @@ class Chain:
     def _laws(self, nothing: Law, sides: Reals, typical: Reals) -> Law:
         """The laws of X_0 over some sides, given each number of answers beyond the threshold.
 
-        Where answers lie between places, X_j is kept times √(L(j)/L(j − 1)) as it would be with
-        D = C_j: so each factor depends on one number of answers.
-
-        Args:
-            nothing: X = 0.
-            sides: The weights of the records from the threshold on, a column for each side.
-            typical: The logarithms of typical sums from each record on.
+        Where answers lie between places, X_j is kept times √(L(j)/L(j − 1)) as it would be with D = C_j: so each factor
+        depends on one number of answers.
         """
         halves = 2 if self.is_centred else 1  # of the factor that is known from C_j alone
         found = nothing.added(sides[-1], typical[-1])
@@ -209,9 +197,9 @@ _SHARE = 1 / 2  # of the way up, where the truth is about
 class GeometricAnswers:
     """q answers with two-sided geometric noise, or with Laplace noise.
 
-    Laplace noise of scale b is discrete Laplace noise of that scale on a grid, and a rest that is
-    independent: an adversary who gets the answers without the rest can only know more. And in which
-    cells of a grid the answers lie is a function of them: it can only tell less.
+    Laplace noise of scale b is discrete Laplace noise of that scale on a grid, and a rest that is independent: an
+    adversary who gets the answers without the rest can only know more. And in which cells of a grid the answers lie is
+    a function of them: it can only tell less.
     """
 
     answers: int  # the number q of answers

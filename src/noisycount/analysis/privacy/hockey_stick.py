@@ -57,8 +57,7 @@ class NoisyPair:
     def hockey_sticks(self, asked: list[EpsilonExcess]) -> list[Certified]:
         """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε of a rising list, given w of each.
 
-        The supremum is reached by the answers from a threshold on, at which the densities have the
-        ratio e^ε.
+        The supremum is reached by the answers from a threshold on, at which the densities have the ratio e^ε.
         """
         forecast = ThresholdForecast(self.errors, self.pair.base.deviation)
         common, forecast = self._common_mesh(asked, forecast)
@@ -169,8 +168,8 @@ class NoisyPair:
     def _below_lowest(self, terms: Terms) -> Certified:
         """δ where no answer is less likely if the record is positive: 0, but for rounding.
 
-        As P₊ − e^ε·P₋ is at most 0 in all, its positive part is at most its negative part, and that
-        is negative by rounding alone.
+        As P₊ − e^ε·P₋ is at most 0 in all, its positive part is at most its negative part, and that is negative by
+        rounding alone.
         """
         values = terms.excess.at(terms.points.offsets)
         losses = float(terms.points.weights @ np.maximum(-values, 0.0))
@@ -235,8 +234,8 @@ class NoisyPair:
     def _supremum(self, threshold: Threshold) -> Certified:
         """δ at a threshold, which is the supremum but for what the threshold is off.
 
-        A threshold that is off by rounding misses at most as much as rounding changes of the sum,
-        and next to nothing where that is little.
+        A threshold that is off by rounding misses at most as much as rounding changes of the sum, and next to nothing
+        where that is little.
         """
         passage, terms = threshold.passage, threshold.terms
         if math.isinf(passage.answer):
@@ -263,8 +262,8 @@ class NoisyPair:
     def _rest(self, threshold: Threshold) -> Certified:
         """1 less δ, of which a threshold that is off adds at most a share.
 
-        Between it and the right one the log-odds lie between 0 and what they are at it: the
-        complement there is at most e^|log-odds| times the least one.
+        Between it and the right one the log-odds lie between 0 and what they are at it: the complement there is at most
+        e^|log-odds| times the least one.
         """
         passage, terms = threshold.passage, threshold.terms
         rest = self._complement(terms, passage.answer)

@@ -27,9 +27,8 @@ _NARROW = 4.0  # times the blur: the least variance of noise that can be parted,
 class Kernel:
     """Noise on a grid of some steps a record, from −reach to reach records.
 
-    Rounding an answer to the grid is a function of it, so that it can only lower δ. And where the
-    noise is a sum D + R of independent parts, D on the grid, an adversary who gets the answer with
-    D alone can only know more.
+    Rounding an answer to the grid is a function of it, so that it can only lower δ. And where the noise is a sum D + R
+    of independent parts, D on the grid, an adversary who gets the answer with D alone can only know more.
     """
 
     reach: int  # how far from 0 the noise can lie, in records
@@ -104,8 +103,8 @@ def _told(noise: SymmetricNoise, grid: Reals, steps: int) -> tuple[Reals, float,
 def _geometric(scale: float, grid: Reals) -> tuple[Reals, float, float]:
     """Laplace noise is discrete Laplace noise and a rest, independently and exactly.
 
-    It is the difference of two exponential variables, of each of which the whole part and the rest
-    are independent as it forgets.
+    It is the difference of two exponential variables, of each of which the whole part and the rest are independent as
+    it forgets.
     """
     law = math.tanh(1 / (2 * scale)) * np.exp(-np.abs(grid) / scale)
     ratio = math.exp(-1 / scale)
@@ -115,9 +114,8 @@ def _geometric(scale: float, grid: Reals) -> tuple[Reals, float, float]:
 def _blurred(scale: float, grid: Reals) -> tuple[Reals, float, float]:
     """Gaussian noise is discrete Gaussian noise and a Gaussian rest, but for e^(−2π²).
 
-    With variances σ₁² and τ² the density of the sum is that of their sum, times
-    1 + 2·Σ_m e^(−2π²m²s²)·cos(…) with s² = σ₁²τ²/(σ₁² + τ²) in steps², by Poisson's formula.
-    Narrower noise is told whole.
+    With variances σ₁² and τ² the density of the sum is that of their sum, times 1 + 2·Σ_m e^(−2π²m²s²)·cos(…) with
+    s² = σ₁²τ²/(σ₁² + τ²) in steps², by Poisson's formula. Narrower noise is told whole.
     """
     variance = scale**2
     if variance <= _NARROW * _LEAST_BLUR:
@@ -141,15 +139,12 @@ _SLAB = 2**21  # places that are made at once
 class Lattice:
     """Two or more counts of independent records with independent noises.
 
-    The transform of their law is a power of that of one record, times those of the noises. High
-    frequencies of wide laws are so faint that they are left out.
-
-    Attributes:
-        rates: The rate of each pattern, a row of ones and zeros, one for each count.
+    The transform of their law is a power of that of one record, times those of the noises. High frequencies of wide
+    laws are so faint that they are left out.
     """
 
     records: int
-    rates: Mapping[tuple[int, ...], float]
+    rates: Mapping[tuple[int, ...], float]  # the rate of each pattern, a row of ones and zeros, one for each count
     kernels: Sequence[Kernel]  # the noise of each count
 
     def slabs(self) -> Iterator[tuple[Reals, Reals]]:
@@ -186,9 +181,9 @@ class Lattice:
     def error(self) -> float:
         """How far all masses of a law may be off, added up.
 
-        What lies outside of the axes: counts on both sides and noise, twice, as it turns up
-        elsewhere; frequencies that are left out; and rounding, bounded in the mean square, of
-        transforms, of sums along the first axis, and of the power, which rounds for each record.
+        What lies outside of the axes: counts on both sides and noise, twice, as it turns up elsewhere; frequencies that
+        are left out; and rounding, bounded in the mean square, of transforms, of sums along the first axis, and of the
+        power, which rounds for each record.
         """
         outside = 6 * LOST * len(self.kernels)
         levels = sum(math.log2(size) for size in self.shape)
@@ -250,8 +245,8 @@ class Lattice:
     def _kept(self) -> list[NDArray[np.intp]]:
         """The frequencies of each axis that are kept: from 0, with negative ones but in the last.
 
-        If records of some pairs of patterns differ in one count alone, the transform of a record is
-        at most 1 − Σ (p + p* − |p + p*·e^iθ|), summed over the pairs with rates p and p*.
+        If records of some pairs of patterns differ in one count alone, the transform of a record is at most 1 − Σ
+        (p + p* − |p + p*·e^iθ|), summed over the pairs with rates p and p*.
         """
         kept = []
         for axis, size in enumerate(self.shape):

@@ -80,10 +80,9 @@ def list_risk(
 ) -> "ListRisk":
     """What a list of answers shows, by a rule that a desk may rely on.
 
-    The questions part the records into groups. Groups that are expected to hold fewer than `least`
-    records are given to the outsider, and whoever may be in one has the δ of the worst case; all
-    others have the exact δ of the list. It never falls as the list grows, and "everybody" beside
-    "everybody but one" has that of the worst case.
+    The questions part the records into groups. Groups that are expected to hold fewer than `least` records are given to
+    the outsider, and whoever may be in one has the δ of the worst case; all others have the exact δ of the list. It
+    never falls as the list grows, and "everybody" beside "everybody but one" has that of the worst case.
 
     Args:
         mechanisms: How each question is answered: Exact or additive noise.
@@ -92,8 +91,7 @@ def list_risk(
         least: The number of records from which on a group is large, above 0.
 
     Raises:
-        ValueError: As `privacy_curve`, except where a list is too long for an exact curve: then
-            bounds take its place.
+        ValueError: As `privacy_curve`, except where a list is too long for an exact curve: then bounds take its place.
 
     Source: ours, docs/several-answers.md, Theorems 7 and 8.
     Numerical error: every number is an upper end of a bracket.
@@ -149,8 +147,8 @@ class ListRisk(Shown):
     def worst(self, epsilon: ArrayLike) -> float | Reals:
         """δ(ε) for somebody who knows all other records: it holds whatever is asked, and why.
 
-        Answers whose noises have the ε of differential privacy ε₁, ε₂, … have at most
-        (e^E − e^ε)/(1 + e^E) with E = ε₁ + ε₂ + …, that of an answer that is right with odds e^E.
+        Answers whose noises have the ε of differential privacy ε₁, ε₂, … have at most (e^E − e^ε)/(1 + e^E) with
+        E = ε₁ + ε₂ + …, that of an answer that is right with odds e^E.
 
         Args:
             epsilon: ε, at least 0 and finite, a number or an array of any shape.
@@ -197,8 +195,8 @@ class ListRisk(Shown):
     def adaptive(self, epsilon: ArrayLike) -> float | Reals:
         """δ(ε) of any questions that are unions of these atoms, also if answers led to them.
 
-        It is that of the exact counts of the atoms, however many questions are asked; where an
-        atom is small, that of the worst case of this list.
+        It is that of the exact counts of the atoms, however many questions are asked; where an atom is small, that of
+        the worst case of this list.
 
         Args:
             epsilon: As for `worst`.

@@ -48,8 +48,8 @@ def shifted_pair(others: CountDistribution) -> tuple[TablePair, int]:
 def sampled_shift_pair(population: Binomial, share: Fraction) -> tuple[TablePair, int]:
     """The laws of the number S of positive records among m of n, and the number that is offset 0.
 
-    With the share λ = m/n the record is drawn, so that P₊ = (λ + (1 − λ)·p)·B(s − 1) +
-    (1 − λ)·(1 − p)·B(s) for the law B of m − 1 records; P₋ likewise.
+    With the share λ = m/n the record is drawn, so that P₊ = (λ + (1 − λ)·p)·B(s − 1) + (1 − λ)·(1 − p)·B(s) for the law
+    B of m − 1 records; P₋ likewise.
     """
     others, rate = population.law(), population.rate
     first, logs = _table(others)
@@ -97,13 +97,6 @@ def _drawn_or_not(first: float, laws: tuple[Reals, Reals, Reals], share: Fractio
     """The laws of a sample that holds one record with the probability λ = m/n.
 
     P₊ − P₋ = λ·(P[positive and drawn] − P[negative and drawn]), whatever a sample without it holds.
-
-    Args:
-        first: The offset of the first number in the tables.
-        laws: The logarithms of the laws if the record is drawn and positive, if it is drawn and
-            negative, and if it is not drawn.
-        share: λ.
-        rounding: The relative error of a probability.
     """
     more, same, without = laws
     drawn = math.log(share)
@@ -203,15 +196,7 @@ class Sampling:
 
 
 def _mixture(counts: Reals, weights: Reals, size: int, sample_size: int, reach: int) -> Reals:
-    """Σ_k weight·P[S = s | K = k] for s = 0..m, shape (rows, m + 1).
-
-    Args:
-        counts: The counts k, shape (counts,).
-        weights: Several weights of each, shape (rows, counts).
-        size: The number n of records.
-        sample_size: The number m of records drawn.
-        reach: How far from the mean, in records, the laws are needed.
-    """
+    """Σ_k weight·P[S = s | K = k] for s = 0..m, shape (rows, m + 1)."""
     laws = np.zeros((weights.shape[0], sample_size + 1))
     step = max(1, _CHUNK // (2 * reach + 1))
     for start in range(0, counts.size, step):
@@ -229,9 +214,6 @@ def _drawn(counts: Reals, size: int, sample_size: int, reach: int) -> tuple[NDAr
     """The hypergeometric laws of the positive records in a sample, for some counts k.
 
     From P[s + 1]/P[s] = (k − s)·(m − s)/((s + 1)·(n − k − m + s + 1)), around the mean m·k/n.
-
-    Returns:
-        The first number s of each law, and the laws, shape (counts, width).
     """
     width = min(2 * reach, sample_size) + 1
     least = np.ceil(counts + (sample_size - size))  # others than the positive records are too few
@@ -285,9 +267,8 @@ def known_count_pair() -> LinearPair:
 def _known_sample_pair(size: int, count: int, sample_size: int) -> LinearPair:
     """The laws of the number S in a sample, all records being known but one.
 
-    With c positive ones among the others, C(c + 1, s)·C(n − c − 1, m − s) and
-    C(c, s)·C(n − c, m − s) are the weights of m draws from n + 1 records with c + 1 positive ones,
-    times n − c − m + s and c + 1 − s.
+    With c positive ones among the others, C(c + 1, s)·C(n − c − 1, m − s) and C(c, s)·C(n − c, m − s) are the weights
+    of m draws from n + 1 records with c + 1 positive ones, times n − c − m + s and c + 1 − s.
     """
     law = smooth_law([DrawnPositives(count + 1, sample_size, size + 1)])
     mean = Fraction(sample_size * (count + 1), size + 1)

@@ -28,8 +28,8 @@ _ROUNDING = 1e-12  # of a sum of products of a few chances
 class HeldSamples:
     """The divergences of counts in samples that do not know each other, of any properties.
 
-    δ is at most Σ_B P[B]·W_B(ε): B is the set of samples that hold the record, W_B the worst case
-    of their answers. It is at least that of each sample alone. Both directions are the larger one.
+    δ is at most Σ_B P[B]·W_B(ε): B is the set of samples that hold the record, W_B the worst case of their answers. It
+    is at least that of each sample alone. Both directions are the larger one.
     """
 
     samples: tuple[Subsample, ...]  # the samples, each with its noise
@@ -109,11 +109,10 @@ def samples_curve(
 ) -> PrivacyCurve:
     """What one record can change in counts in samples that do not know each other.
 
-    Each sample is drawn of all records, so that they may share some. All that they tell of one
-    property can be made from the count in their union, which holds at most m₁ + m₂ + … records: δ
-    is at most that of one sample of so many, and at least that of the largest two. Of `Atoms` each
-    sample counts a question of its own, also one that answers led to: δ is at most the mean of
-    the worst cases of the samples that hold the record, and at least that of each alone.
+    Each sample is drawn of all records, so that they may share some. All that they tell of one property can be made
+    from the count in their union, which holds at most m₁ + m₂ + … records: δ is at most that of one sample of so many,
+    and at least that of the largest two. Of `Atoms` each sample counts a question of its own, also one that answers led
+    to: δ is at most the mean of the worst cases of the samples that hold the record, and at least that of each alone.
 
     Args:
         mechanisms: The samples, each with its noise.
@@ -121,12 +120,12 @@ def samples_curve(
         questions: Of `Atoms`, sets of their numbers; None: their own.
 
     Raises:
-        ValueError: If these are not samples, one is larger than the database, there are not as many
-            questions, or more different samples than can be had.
+        ValueError: If these are not samples, one is larger than the database, there are not as many questions, or more
+            different samples than can be had.
 
     Source: ours, docs/several-answers.md.
-    Numerical error: `bracket` holds both bounds; δ is the upper one. Of two samples of at most 512
-    records both are equal only as the whole is large against them.
+    Numerical error: `bracket` holds both bounds; δ is the upper one. Of two samples of at most 512 records both are
+    equal only as the whole is large against them.
 
     Example:
         >>> import noisycount as nc

@@ -24,9 +24,6 @@ class LinearPair:
     """P₊/Q = 1 + (k − mean)/length_plus and P₋/Q = 1 − (k − mean)/length_minus.
 
     That holds for records that can be exchanged.
-
-    Attributes:
-        rounding: The relative error of a term of a sum, measured, with a margin of 3.
     """
 
     base: CountDistribution  # Q, seen from some count
@@ -34,7 +31,7 @@ class LinearPair:
     length_plus: Fraction  # in records, exactly
     length_minus: Fraction  # in records, exactly
     is_shift: bool = False  # whether P₊ is P₋, moved up by one record
-    rounding: float = _ROUNDING
+    rounding: float = _ROUNDING  # the relative error of a term of a sum, measured, with a margin of 3
     precision: float | None = None  # that of a mass; None: the same, or points leave out some
 
     @cached_property
@@ -56,9 +53,9 @@ class LinearPair:
     def excess(self, epsilon: float) -> "LinearExcess":
         """The excess w = c·(k − k*) with c = 1/length_plus + e^ε/length_minus, in 60 digits.
 
-        k* = top − (length_plus + length_minus)/(length_plus·c) where P₋ ends at top = mean +
-        length_minus. If a length is small, k* is as near to an integer, which takes more digits,
-        and so it does where k* is next to one: then twice as many. At ε = 0 it is the mean.
+        k* = top − (length_plus + length_minus)/(length_plus·c) where P₋ ends at top = mean + length_minus. If a length
+        is small, k* is as near to an integer, which takes more digits, and so it does where k* is next to one: then
+        twice as many. At ε = 0 it is the mean.
         """
         if epsilon == 0:
             return self._even
@@ -222,17 +219,14 @@ class TablePair:
     """Any two laws as tables, with Q half way between them.
 
     Attributes:
-        difference_errors: How far these may be off, beyond the relative error of P₊ and P₋,
-            same shape.
-        exact: Makes P₊ and P₋, same shape, each mass within 8 roundings; None: they are not
-            known.
+        exact: Makes P₊ and P₋, same shape, each mass within 8 roundings; None: they are not known.
     """
 
     first: float  # the offset of the first count
     log_plus: Reals  # ln P₊, −inf where it is 0
     log_minus: Reals  # ln P₋, same shape
     differences: Reals  # (P₊ − P₋)/Q, same shape, which the logarithms of near laws have lost
-    difference_errors: Reals
+    difference_errors: Reals  # how far these may be off, beyond the relative error of P₊ and P₋, same shape
     is_shift: bool  # whether P₊ is P₋, moved up by one record
     rounding: float  # the relative error of a term of a sum, measured, with a margin
     exact: Callable[[], Masses | None] = _unknown
@@ -241,15 +235,7 @@ class TablePair:
     def of_laws(
         cls, first: float, logs: tuple[Reals, Reals], gains: tuple[Reals, Reals], *, is_shift: bool, rounding: float
     ) -> "TablePair":
-        """The pair of two laws and their difference.
-
-        Args:
-            first: The offset of the first count.
-            logs: Ln P₊ and ln P₋, −inf where they are 0.
-            gains: P₊ − P₋ over the largest probability of both, and how far they may be off.
-            is_shift: Whether P₊ is P₋, moved up by one record.
-            rounding: The relative error of a term of a sum.
-        """
+        """The pair of two laws and their difference."""
         plus, minus = logs
         scaled = np.exp(_half_way(plus, minus) - max(float(plus.max()), float(minus.max())))
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -268,8 +254,8 @@ class TablePair:
     def _ratios(self) -> Reals:
         """The logarithm of P₊/P₋, which grows: from the likeliest offset outward no step is back.
 
-        From (P₊ − P₋)/Q where that is below 1. Where both laws are 0 it is that of the neighbour
-        towards the likeliest offset.
+        From (P₊ − P₋)/Q where that is below 1. Where both laws are 0 it is that of the neighbour towards the likeliest
+        offset.
         """
         with np.errstate(invalid="ignore"):
             ratios = self.log_plus - self.log_minus
@@ -335,8 +321,8 @@ class TablePair:
     def excess(self, epsilon: float) -> "TableExcess":
         """The excess w from r = ln(P₊/P₋): 2·(1 − e^(ε − r))/(1 + e^−r) where r is large.
 
-        There w = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q, and where it is not negative the second term is at
-        most 2·tanh(ε/2): what rounding leaves of both is at most twice that.
+        There w = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q, and where it is not negative the second term is at most 2·tanh(ε/2):
+        what rounding leaves of both is at most twice that.
         """
         ratios, even = self._ratios, self._even
         grown = math.exp(min(epsilon, _LARGEST_EPSILON))

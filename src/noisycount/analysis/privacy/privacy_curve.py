@@ -130,54 +130,45 @@ def privacy_curve(
 ) -> "PrivacyCurve":
     """What one record can change in the law of answers, against somebody who knows a population.
 
-    δ(ε) = max(δ₊(ε), δ₋(ε)) with δ₊(ε) = sup_S P₊[Y ∈ S] − e^ε·P₋[Y ∈ S], P₊ and P₋ the laws of
-    the answer if one record is positive and if it is negative, and δ₋ the other way round; the
-    largest over all kinds of records. Guarantees for a population that leaves several records
-    unknown must not be composed over answers about one database: these share its randomness.
-    A list of mechanisms has the curve of all their answers together, about one database: each
-    answers the same count or, with `Atoms`, its own question. There a record is in one atom or in
+    δ(ε) = max(δ₊(ε), δ₋(ε)) with δ₊(ε) = sup_S P₊[Y ∈ S] − e^ε·P₋[Y ∈ S], P₊ and P₋ the laws of the answer if one
+    record is positive and if it is negative, and δ₋ the other way round; the largest over all kinds of records.
+    Guarantees for a population that leaves several records unknown must not be composed over answers about one
+    database: these share its randomness. A list of mechanisms has the curve of all their answers together, about one
+    database: each answers the same count or, with `Atoms`, its own question. There a record is in one atom or in
     another, and δ₊ has the record in the first of the questions that tell the two apart.
 
     Args:
-        mechanism: Exact, an additive noise, a NoiseSum or a Subsample; scales in records. Or a
-            list of them without a Subsample, one for each answer; with `Atoms` a single one answers
-            every question.
-        population: What an outsider knows. None: all records but one, the adversary of
-            differential privacy; `Subsample` then needs `Known(size)`. `Atoms` for a list of
-            questions.
-        questions: What each mechanism answers, as sets of numbers of atoms; None: the questions of
-            the `Atoms`, or all the same count.
+        mechanism: Exact, an additive noise, a NoiseSum or a Subsample; scales in records. Or a list of them without a
+            Subsample, one for each answer; with `Atoms` a single one answers every question.
+        population: What an outsider knows. None: all records but one, the adversary of differential privacy;
+            `Subsample` then needs `Known(size)`. `Atoms` for a list of questions.
+        questions: What each mechanism answers, as sets of numbers of atoms; None: the questions of the `Atoms`, or all
+            the same count.
 
     Raises:
-        ValueError: If the property is certain (its records have no neighbour), the sample is larger
-            than the database, a population is missing, the questions are not those of as many
-            mechanisms or hold what is no atom, or the records of a population for questions are not
-            `Atoms`.
+        ValueError: If the property is certain (its records have no neighbour), the sample is larger than the database,
+            a population is missing, the questions are not those of as many mechanisms or hold what is no atom, or the
+            records of a population for questions are not `Atoms`.
 
-    Source: Breutigam and Reischuk, Definition 4 (statistical privacy), Definition 5 (its curve) and
-    sections 4.1 to 4.3, exactly in place of Lemma 6; Theorems 4.1 and 4.2 with their misprints
-    mended.
-    Numerical error: 1e-9 relative where δ >= 1e-50; `bracket` bounds it always, from the relative
-    error of a probability (2e-13 to 2e-12; measured, with a margin) in δ or in 1 − δ, so that next
-    to 1 it is some units in the last place wide, from 4e-12 of each tail of a sum of noises and
-    1e-10·δ under it (measured, with a margin of 2), and from what a threshold that is off can miss.
-    It is wider than 1e-8·δ where the ratio of dependent records ends within 1e-4 of e^ε, in the
-    last twentieth of the ε of a sum of Laplace noises, where e^ε is a ratio at which narrow
-    discrete noise jumps, where hardly a thousandth of the terms is left of `Strata` or a sample
-    just below its largest loss, and for `Strata` of more than about 1e8 records. From ε = 600 on
-    the lower end is 0, and the upper one that at 600, or 0 from the ε of Laplace noise on. Of two
-    `directions` the smaller may be off by as much as the bracket of the larger is wide.
-    Several answers have brackets of at most 1e-10 beside rounding of the number of records, where
-    noises are none, discrete Gaussian ones about one count, or on the integers in at most three
-    answers to a list; of 1e-6·δ for three to six independent questions with such noises whose
-    answers are many; of 5e-4·δ for Laplace noises of one scale about one count, discrete or
-    not, and for noises with a density about it, whose answers are rounded to a grid for the lower
-    end and told more finely for the upper (1e-3·δ from 257 Laplace answers on). Of a list of two or
-    three questions with such noises it is more: 2.5e-2·δ + 5e-8 at most up to ε = 2, measured for
-    two of scales from 0.3 to 5 about up to 1,000 records. Other noises about one count, and longer
-    lists, have true bounds that may be wide; then δ is the upper one. Rounding of several answers
-    is multiplied by e^ε: from ε = 4 on a bracket may be some 1e-10 wide at least. No bracket rises
-    with ε, nor above what the ε of differential privacy of all answers leaves.
+    Source: Breutigam and Reischuk, Definition 4 (statistical privacy), Definition 5 (its curve) and sections 4.1 to
+    4.3, exactly in place of Lemma 6; Theorems 4.1 and 4.2 with their misprints mended.
+    Numerical error: 1e-9 relative where δ >= 1e-50; `bracket` bounds it always, from the relative error of a
+    probability (2e-13 to 2e-12; measured, with a margin) in δ or in 1 − δ, so that next to 1 it is some units in the
+    last place wide, from 4e-12 of each tail of a sum of noises and 1e-10·δ under it (measured, with a margin of 2), and
+    from what a threshold that is off can miss. It is wider than 1e-8·δ where the ratio of dependent records ends within
+    1e-4 of e^ε, in the last twentieth of the ε of a sum of Laplace noises, where e^ε is a ratio at which narrow
+    discrete noise jumps, where hardly a thousandth of the terms is left of `Strata` or a sample just below its largest
+    loss, and for `Strata` of more than about 1e8 records. From ε = 600 on the lower end is 0, and the upper one that at
+    600, or 0 from the ε of Laplace noise on. Of two `directions` the smaller may be off by as much as the bracket of
+    the larger is wide. Several answers have brackets of at most 1e-10 beside rounding of the number of records, where
+    noises are none, discrete Gaussian ones about one count, or on the integers in at most three answers to a list; of
+    1e-6·δ for three to six independent questions with such noises whose answers are many; of 5e-4·δ for Laplace noises
+    of one scale about one count, discrete or not, and for noises with a density about it, whose answers are rounded to
+    a grid for the lower end and told more finely for the upper (1e-3·δ from 257 Laplace answers on). Of a list of two
+    or three questions with such noises it is more: 2.5e-2·δ + 5e-8 at most up to ε = 2, measured for two of scales from
+    0.3 to 5 about up to 1,000 records. Other noises about one count, and longer lists, have true bounds that may be
+    wide; then δ is the upper one. Rounding of several answers is multiplied by e^ε: from ε = 4 on a bracket may be some
+    1e-10 wide at least. No bracket rises with ε, nor above what the ε of differential privacy of all answers leaves.
 
     Example:
         >>> import noisycount as nc
@@ -257,8 +248,8 @@ class PrivacyCurve(Shown):
     def directions(self, epsilon: ArrayLike) -> tuple[float | Reals, float | Reals]:
         """δ₊(ε) and δ₋(ε): how much a positive record shows, and how much a negative one.
 
-        Of a list of questions: one that moves to where the first question that changes holds, and
-        back. Where a table of many cells is bounded by its rarest, both are the larger of the two.
+        Of a list of questions: one that moves to where the first question that changes holds, and back. Where a table
+        of many cells is bounded by its rarest, both are the larger of the two.
 
         Args:
             epsilon: As for `delta`.
@@ -304,12 +295,11 @@ class PrivacyCurve(Shown):
     def epsilon(self, delta: ArrayLike) -> float | Reals:
         """The smallest ε with δ(ε) <= delta, never too small.
 
-        It is the smallest ε at which the upper end of the bracket of δ is at most delta. It is at
-        most 1e-9 too large, absolute or relative, where δ falls by more than its bracket is wide
-        over so short a way. Where the curve is flat, as between the jumps of narrow discrete noise,
-        it may be too large by as much as `epsilon_bracket` tells.
-        Of a delta above 1/2 the distance to 1 is compared, which keeps the digits that δ loses: it
-        is known to 2e-15 of its size for all records but one, and for a few of a `Binomial`.
+        It is the smallest ε at which the upper end of the bracket of δ is at most delta. It is at most 1e-9 too large,
+        absolute or relative, where δ falls by more than its bracket is wide over so short a way. Where the curve is
+        flat, as between the jumps of narrow discrete noise, it may be too large by as much as `epsilon_bracket` tells.
+        Of a delta above 1/2 the distance to 1 is compared, which keeps the digits that δ loses: it is known to 2e-15 of
+        its size for all records but one, and for a few of a `Binomial`.
 
         Args:
             delta: δ from 0 to 1, a number or an array of any shape.
@@ -334,8 +324,8 @@ class PrivacyCurve(Shown):
     def epsilon_bracket(self, delta: ArrayLike) -> tuple[float | Reals, float | Reals]:
         """Bounds between which the smallest ε with δ(ε) <= delta lies.
 
-        The upper one is `epsilon(delta)`. At the lower one the lower end of the bracket of δ is
-        above delta still; it is 0 where that is so nowhere.
+        The upper one is `epsilon(delta)`. At the lower one the lower end of the bracket of δ is above delta still; it
+        is 0 where that is so nowhere.
 
         Args:
             delta: As for `epsilon`.

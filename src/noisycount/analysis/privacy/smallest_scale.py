@@ -47,15 +47,14 @@ def smallest_scale(
 ) -> float | Reals:
     """The least noise that keeps δ(ε) <= delta.
 
-    The smallest s with `privacy_curve(noise(s), population).delta(epsilon)` at most delta, raised
-    by at most one part in 10^9 so that the upper end of its bracket keeps it too. For Gaussian
-    noise and no population that is the analytic Gaussian mechanism.
+    The smallest s with `privacy_curve(noise(s), population).delta(epsilon)` at most delta, raised by at most one part
+    in 10^9 so that the upper end of its bracket keeps it too. For Gaussian noise and no population that is the analytic
+    Gaussian mechanism.
 
-    Laplace, discrete Laplace and Gaussian noise of a scale is that of any smaller scale and an
-    independent rest, so that δ falls in the scale: all larger scales keep it too. Discrete Gaussian
-    noise is not: its δ rises and falls with the scale, as the answer from which on a record shows
-    jumps from integer to integer. Then the result is the first scale that is enough; larger ones
-    need not be, and each is to be looked at by itself.
+    Laplace, discrete Laplace and Gaussian noise of a scale is that of any smaller scale and an independent rest, so
+    that δ falls in the scale: all larger scales keep it too. Discrete Gaussian noise is not: its δ rises and falls with
+    the scale, as the answer from which on a record shows jumps from integer to integer. Then the result is the first
+    scale that is enough; larger ones need not be, and each is to be looked at by itself.
 
     Args:
         noise: The class: `Laplace`, `DiscreteLaplace`, `Gaussian` or `DiscreteGaussian`.
@@ -70,10 +69,10 @@ def smallest_scale(
         ValueError: If an argument is out of range, or no scale up to 2^50 records is enough.
 
     Source: Breutigam and Reischuk, section 6; Balle and Wang (2018) for the worst case.
-    Numerical error: 1e-9 relative, on the safe side. Discrete Gaussian noise: the result keeps
-    delta. In the worst case it is the first, given that the smallest δ between two jumps falls.
-    With a population, dips of δ below the last scale that is not enough are looked for at eight
-    steps a jump, at most 400 in all, which a dip may slip through for an ε of tens.
+    Numerical error: 1e-9 relative, on the safe side. Discrete Gaussian noise: the result keeps delta. In the worst case
+    it is the first, given that the smallest δ between two jumps falls. With a population, dips of δ below the last
+    scale that is not enough are looked for at eight steps a jump, at most 400 in all, which a dip may slip through for
+    an ε of tens.
 
     Example:
         >>> import noisycount as nc
@@ -119,8 +118,8 @@ def _scale_at(noise: NoiseClass, epsilon: float, delta: float, population: Popul
 def _first_in_worst_case(shortfall: Function, enough: float, epsilon: float) -> float:
     """The first scale of discrete Gaussian noise that is enough, and not above one that is.
 
-    p(z)/p(z + 1) = e^ε at z = ε·scale² − 1/2. As the scale grows δ has its dips where that is an
-    integer, and between two of them it rises at most once, and then falls.
+    p(z)/p(z + 1) = e^ε at z = ε·scale² − 1/2. As the scale grows δ has its dips where that is an integer, and between
+    two of them it rises at most once, and then falls.
     """
 
     def dip(place: float) -> float:
@@ -140,9 +139,9 @@ def _first_in_worst_case(shortfall: Function, enough: float, epsilon: float) -> 
 def _first(shortfall: Function, found: Bracket, epsilon: float, goal: float) -> float:
     """The same for an outsider: of the dips below a scale that is not enough, the first that is.
 
-    With σ² + τ² = ρ² and q = e^(−2π²σ²τ²/ρ²), δ at the scale ρ is at most 14·q above that at σ:
-    noises of σ and τ together have the law of ρ up to factors of (1 ± 2.1·q)/(1 ∓ 2.1·q). So no dip
-    that counts is where q is small: what is left are scales next to 0, and next to ρ.
+    With σ² + τ² = ρ² and q = e^(−2π²σ²τ²/ρ²), δ at the scale ρ is at most 14·q above that at σ: noises of σ and τ
+    together have the law of ρ up to factors of (1 ± 2.1·q)/(1 ∓ 2.1·q). So no dip that counts is where q is small: what
+    is left are scales next to 0, and next to ρ.
     """
     highest = found.low**2
     mixed = math.log(_MIXED / goal) / (2 * math.pi**2)  # the least σ²τ²/ρ² at which q is small
@@ -187,9 +186,9 @@ def _top(function: Function, low: float, high: float) -> float:
 def belief_bounds(epsilon: float | Fraction, prior: float = 0.5) -> tuple[float, float]:
     """The least and the greatest belief in a fact about one person after an ε-private answer.
 
-    Bayes' rule with a likelihood ratio between e^−ε and e^ε: the belief π becomes at most
-    π/(π + (1 − π)·e^−ε) and at least π/(π + (1 − π)·e^ε). So it is for whoever knows all other
-    records; where records depend on each other, who knows fewer may learn more.
+    Bayes' rule with a likelihood ratio between e^−ε and e^ε: the belief π becomes at most π/(π + (1 − π)·e^−ε) and at
+    least π/(π + (1 − π)·e^ε). So it is for whoever knows all other records; where records depend on each other, who
+    knows fewer may learn more.
 
     Args:
         epsilon: The privacy loss ε of the answer, positive.
@@ -228,10 +227,10 @@ def amplified_delta(size: int, sample_size: int, rate: float, epsilon: Sequence[
 def amplified_delta(size: int, sample_size: int, rate: float, epsilon: ArrayLike) -> float | Reals:
     """A bound on δ(ε) of the count in a sample, from the count of a database of its size.
 
-    With λ = m/n, e^ε″ = 1 + (e^ε − 1)/λ and β = e^(ε − ε″) it is the larger of
-    λ·(1 − (1 − β)·π)·δ₊(ε″) and λ·(1 − (1 − β)·(1 − π))·δ₋(ε″), where δ₊ and δ₋ are the directions
-    of `Exact` on m records of rate π. It is never below δ(ε) of `Subsample(m)` on n such records,
-    and but for rounding never above λ·max(δ₊(ε″), δ₋(ε″)), the bound that was conjectured.
+    With λ = m/n, e^ε″ = 1 + (e^ε − 1)/λ and β = e^(ε − ε″) it is the larger of λ·(1 − (1 − β)·π)·δ₊(ε″) and
+    λ·(1 − (1 − β)·(1 − π))·δ₋(ε″), where δ₊ and δ₋ are the directions of `Exact` on m records of rate π. It is never
+    below δ(ε) of `Subsample(m)` on n such records, and but for rounding never above λ·max(δ₊(ε″), δ₋(ε″)), the bound
+    that was conjectured.
 
     Args:
         size: The number n of records, at least 1.
@@ -243,13 +242,13 @@ def amplified_delta(size: int, sample_size: int, rate: float, epsilon: ArrayLike
         The bound, shape as epsilon; a float for a single ε.
 
     Raises:
-        ValueError: If there are not that many records, the rate is certain (such a record has no
-            neighbour), or an ε is not in that range.
+        ValueError: If there are not that many records, the rate is certain (such a record has no neighbour), or an ε is
+            not in that range.
 
-    Source: the conjecture of Breutigam and Reischuk, section 7, proved by advanced joint convexity,
-    Balle, Barthe and Gaboardi (2018), Theorem 2; docs/amplification.md has the proof.
-    Numerical error: rounded up, from the upper end of the bracket of the privacy curve, by 1e-9
-    relative at most where it is above 1e-50.
+    Source: the conjecture of Breutigam and Reischuk, section 7, proved by advanced joint convexity, Balle, Barthe and
+    Gaboardi (2018), Theorem 2; docs/amplification.md has the proof.
+    Numerical error: rounded up, from the upper end of the bracket of the privacy curve, by 1e-9 relative at most where
+    it is above 1e-50.
 
     Example:
         >>> import noisycount as nc

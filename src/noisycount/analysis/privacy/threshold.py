@@ -23,9 +23,8 @@ class Search:
     """Where to look for an answer.
 
     Attributes:
-        margin: How far from the guess the log-odds are exact. What lies beyond is not searched:
-            then the result does, too, and is not what was asked for.
-        slope: About how fast the log-odds grow at the guess, per record; nan: not known.
+        margin: How far from the guess the log-odds are exact. What lies beyond is not searched: then the result does,
+            too, and is not what was asked for.
     """
 
     guess: float  # an answer nearby
@@ -33,7 +32,7 @@ class Search:
     limit: float = math.inf  # an answer from which on the log-odds are constant, or inf
     margin: float = math.inf
     lowest: float = -math.inf  # an answer up to which they are constant, or −inf
-    slope: float = math.nan
+    slope: float = math.nan  # about how fast the log-odds grow at the guess, per record; nan: not known
 
 
 @frozen
@@ -41,8 +40,8 @@ class Passage:
     """Where growing log-odds pass 0.
 
     Attributes:
-        answer: Where they are at most 0; of integers the first where they are not negative. inf
-            if they are negative at the limit, and −inf if they are not at the lowest answer.
+        answer: Where they are at most 0; of integers the first where they are not negative. inf if they are negative at
+            the limit, and −inf if they are not at the lowest answer.
     """
 
     answer: float

@@ -25,8 +25,8 @@ _UNDERFLOW = 1e-300  # below every weight but 0, so that ratios stay finite
 class Weighed:
     """Weights v of the counts in a window around the threshold t: v < 0 below it, v >= 0 from t on.
 
-    With answers of the likelihood L_y(k), δ₊ = Σ_y (Σ_k v_k·L_y(k))₊ is Σ_{k >= t} v_k, δ₊ without
-    noise, less Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)): what the noise hides.
+    With answers of the likelihood L_y(k), δ₊ = Σ_y (Σ_k v_k·L_y(k))₊ is Σ_{k >= t} v_k, δ₊ without noise, less Σ_y
+    min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)): what the noise hides.
     """
 
     known: Certified  # δ₊ without noise
@@ -72,9 +72,9 @@ class Weighed:
     def least(self, hidden: float, closeness: Closeness) -> float:
         """The lower end of δ₊, if noise hides at most so much in the window.
 
-        The answers that the window would choose are some of all sets; what lies outside of it is
-        misjudged most often at its ends, as the answers rise with the count, and there by
-        Bhattacharyya's bound: Σ min(a·f, b·g) <= √(a·b)·Σ √(f·g).
+        The answers that the window would choose are some of all sets; what lies outside of it is misjudged most often
+        at its ends, as the answers rise with the count, and there by Bhattacharyya's bound: Σ min(a·f, b·g) <= √(a·b)·Σ
+        √(f·g).
         """
         return self.known.lower - self.error - hidden - self.missed(closeness)
 
@@ -141,8 +141,8 @@ _LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its pro
 class _ThresholdSide:
     """X = Σ_i w_i·L(i)/L(0) over the places i >= 0 of one side of the threshold.
 
-    With answers at distances d >= 0 on this side, each has the factor e^(s·(d − |i − d|)) in
-    L(i)/L(0); on the other side it has e^(−s·i).
+    With answers at distances d >= 0 on this side, each has the factor e^(s·(d − |i − d|)) in L(i)/L(0); on the other
+    side it has e^(−s·i).
     """
 
     chances: Reals  # those of each distance of an answer that lies on this side
@@ -211,12 +211,6 @@ def hidden_by_two_answers(weighed: Weighed, slope: float, steps: int, *, is_cent
     """Bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)) for two answers.
 
     They are apart by rounding: sums over pairs of distances are differences of sums over one.
-
-    Args:
-        weighed: v around the threshold t.
-        slope: Of the noise, for a step of the grid.
-        steps: How many steps a record has.
-        is_centred: Whether answers lie on the places of the grid, or else between them.
     """
     above, below = weighed.above, weighed.below
     first = 1.0 if is_centred else 0.5
@@ -256,9 +250,9 @@ def hidden_by_count_pairs(
 ) -> tuple[float, float]:
     """Bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)): the largest part, and all.
 
-    As min(a + a*, b) is at least min(a, b) and at most min(a, b) + min(a*, b), it is at least
-    min(v_k·L, −v_l·L*) for each two counts, and at most the sum over these. That of two counts is
-    a mean over the sum of q independent parts of ln(L(k)/L(l)).
+    As min(a + a*, b) is at least min(a, b) and at most min(a, b) + min(a*, b), it is at least min(v_k·L, −v_l·L*) for
+    each two counts, and at most the sum over these. That of two counts is a mean over the sum of q independent parts of
+    ln(L(k)/L(l)).
     """
     hidden = np.zeros((weighed.above.size, weighed.below.size))
     error = 0.0
@@ -279,8 +273,8 @@ def hidden_by_count_pairs(
 def _of_one(places: int, slope: float, *, is_centred: bool) -> Reals:
     """The law of ln(L(k)/L(l)) of one answer from −slope·places to slope·places, given l.
 
-    It rises by two slopes where an answer lies on the next place between the counts, and by one
-    from cell to cell next to a count.
+    It rises by two slopes where an answer lies on the next place between the counts, and by one from cell to cell next
+    to a count.
     """
     ratio = math.exp(-slope)
     if is_centred:

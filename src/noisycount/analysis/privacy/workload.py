@@ -52,8 +52,8 @@ def reduced_workload(
 ) -> Workload:
     """The list without questions that are certain, and with equal ones as one.
 
-    The answer to the complement of a question tells what one to the question would, as the size is
-    public and noise is symmetric.
+    The answer to the complement of a question tells what one to the question would, as the size is public and noise is
+    symmetric.
     """
     patterns = atoms.patterns(questions)
     if atoms.size == 0:
@@ -124,8 +124,8 @@ class PatternMove:
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Bounds of δ₊ and δ₋ if all records in other patterns are told, and how many they are.
 
-        Then each answer is the count of the first pattern among the others, or of the second, and
-        noise; and the fewer these are, the more it tells.
+        Then each answer is the count of the first pattern among the others, or of the second, and noise; and the fewer
+        these are, the more it tells.
         """
         law = Binomial(self.size - 1, self.share).law()
         first, last = law.support

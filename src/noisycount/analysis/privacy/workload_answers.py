@@ -40,9 +40,8 @@ _OVERFLOW = 700.0  # ε whose exponential does not overflow
 class WorkloadAnswers:
     """δ₊ and δ₋ of answers to up to three questions.
 
-    What tells two atoms apart is only the difference of their patterns, as the answers of the other
-    records are the same: δ = Σ_y (f(y − d) − e^ε·f(y))₊ of the law f of those, for d one of the
-    differences.
+    What tells two atoms apart is only the difference of their patterns, as the answers of the other records are the
+    same: δ = Σ_y (f(y − d) − e^ε·f(y))₊ of the law f of those, for d one of the differences.
     """
 
     workload: Workload
@@ -173,10 +172,9 @@ class IndependentAnswers:
     """δ₊ and δ₋ of answers to independent questions.
 
     The answers about the other records have a product f of laws, and δ = E(Π r_i − e^ε)₊ under it,
-    r_i = f_i(y_i − d_i)/f_i(y_i). A coordinate that does not move tells nothing, so that all move.
-    Ratios are parted between their neighbours on a grid of logarithms, such that their means stay:
-    as x₊ is convex this raises δ (of what is told), and their means in each part lower it (of what
-    is seen).
+    r_i = f_i(y_i − d_i)/f_i(y_i). A coordinate that does not move tells nothing, so that all move. Ratios are parted
+    between their neighbours on a grid of logarithms, such that their means stay: as x₊ is convex this raises δ (of what
+    is told), and their means in each part lower it (of what is seen).
     """
 
     workload: Workload
@@ -248,10 +246,9 @@ class _LogRatios:
     """One answer to a question, as a law of a log ratio.
 
     Attributes:
-        laws: The transforms of the masses R and P at each log ratio ln(P/R), as seen and as
-            told, for a record that moves up and down.
-        beyond: The mass of P at infinite log ratios, as seen, and that beyond the grid, as
-            told.
+        laws: The transforms of the masses R and P at each log ratio ln(P/R), as seen and as told, for a record that
+            moves up and down.
+        beyond: The mass of P at infinite log ratios, as seen, and that beyond the grid, as told.
     """
 
     kernel: Kernel
@@ -278,8 +275,8 @@ def _widest(law: Reals, other: Reals) -> float:
 def _parted(law: Reals, other: Reals, step: float, *, is_told: bool) -> tuple[Reals, float]:
     """R and P at log ratios on a grid, shape (2, points), and P beyond it.
 
-    What is told has the P that belongs to R at each point, what is seen the P that is there. Of
-    what is seen P is beyond the grid where there is no R; what else lies outside is left out.
+    What is told has the P that belongs to R at each point, what is seen the P that is there. Of what is seen P is
+    beyond the grid where there is no R; what else lies outside is left out.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ranks = (np.log(law) - np.log(other)) / step + _POINTS
@@ -307,8 +304,8 @@ _FEWER = 2  # questions whose law is found soon
 def workload_answers(workload: Workload) -> Divergences:
     """Those of answers to a list of questions: a list of one is a count.
 
-    Of many answers about one count, with noises of different kinds, the upper ends are those of
-    the count; where all other records are known, what the ε of all answers leaves.
+    Of many answers about one count, with noises of different kinds, the upper ends are those of the count; where all
+    other records are known, what the ε of all answers leaves.
     """
     is_one = len(workload.mechanisms) == 1
     if is_one and workload.size == 1 and whole_price(workload.mechanisms[0]) is None:

@@ -120,13 +120,7 @@ class CountDistribution(ABC):
     def points(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> MeshPoints:
         """Points whose weights are probabilities, for sums that may bend in a run of counts.
 
-        They leave out what is e^−80 of the largest probability to the left, and of that at
-        `highest` to the right.
-
-        Args:
-            fine: The first and the last count of the run; None: sums do not bend.
-            highest: The count up to which sums reach.
-            coarsest: How far apart points may lie where the law is smooth, times 24, in records.
+        They leave out what is e^−80 of the largest probability to the left, and of that at `highest` to the right.
         """
 
     def for_ratios(self, rarity: float) -> Self:  # noqa: ARG002  (a table has every point)
@@ -289,15 +283,14 @@ class WindowedLaw(CountDistribution):
     """A law of which a run of counts has nearly all probability.
 
     Attributes:
-        log_rest: A bound of the logarithm of the probability outside, and of that times the
-            squared distance from the run.
-        make_whole: Makes the law of all counts, for what is asked far out in a tail.
+        log_rest: A bound of the logarithm of the probability outside, and of that times the squared distance from the
+            run.
     """
 
     table: TableLaw  # the law on that run
     log_rest: float
     limits: tuple[int, int]  # the smallest and the largest count with a positive probability
-    make_whole: Callable[[], CountDistribution]
+    make_whole: Callable[[], CountDistribution]  # makes the law of all counts, for what is asked far out in a tail
 
     @cached_property
     def whole(self) -> CountDistribution:

@@ -146,15 +146,7 @@ class Product:
         return Expansion.of_product([factor.expansion(centre) for factor in self.factors] or [FLAT])
 
     def logs_around_largest(self, counts: Reals, added: Reals) -> Reals:
-        """What is added plus its logarithms, up to a constant that makes the largest sum exact.
-
-        Args:
-            counts: The counts, shape (counts,).
-            added: Further logarithms, −inf for 0, of the same shape.
-
-        Returns:
-            The sums, shape (counts,), the product relative to its value at the largest of them.
-        """
+        """What is added plus its logarithms, up to a constant that makes the largest sum exact."""
         place, largest = -1, 0
         for _ in range(_CENTRES):
             if largest == place:
@@ -273,14 +265,12 @@ class LogFactor(ValuedFactor):
     """A factor that is given by its logarithm, with its absolute size.
 
     Attributes:
-        log_values: Its logarithm at counts; at real ones between integers where it is smooth
-            there.
-        support: The smallest and the largest count at which it is positive.
+        log_values: Its logarithm at counts; at real ones between integers where it is smooth there.
     """
 
     log_values: Callable[[Reals], Reals]
     kinks: tuple[float, ...] = ()  # the counts at which its logarithm is not smooth
-    support: tuple[float, float] = (-math.inf, math.inf)
+    support: tuple[float, float] = (-math.inf, math.inf)  # the smallest and the largest count at which it is positive
     is_log_concave: bool = True  # whether its logarithm is concave
 
 
@@ -329,8 +319,8 @@ _GROWTH = 1.3  # of distances between which the logarithm of a product turns at 
 def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, list[int]]:
     """The smallest count of the largest value, and the counts at which the function turns.
 
-    A log-concave product turns once. Of any other, the signs of the steps are taken at counts
-    whose distances to the ends and to the kinks grow by a factor of 1.3.
+    A log-concave product turns once. Of any other, the signs of the steps are taken at counts whose distances to the
+    ends and to the kinks grow by a factor of 1.3.
     """
     smallest, largest = support
     if product.is_log_concave:

@@ -56,16 +56,12 @@ class Kink(NamedTuple):
 class Expansion:
     """How a logarithm changes around a count: ln f(c + d) − ln f(c).
 
-    It is slope·d + curvature·d² + the kinks + bend(d). What narrow noise adds to all but the last
-    may be 10^31 nats and cancel to what was known before: there it is summed in 60 digits.
-
-    Attributes:
-        bend: The rest as a function of offsets d in records; it does not lose digits near d =
-            0.
+    It is slope·d + curvature·d² + the kinks + bend(d). What narrow noise adds to all but the last may be 10^31 nats and
+    cancel to what was known before: there it is summed in 60 digits.
     """
 
     slope: Decimal  # per record, in 60 digits
-    bend: Callable[[Reals], Reals]
+    bend: Callable[[Reals], Reals]  # the rest as a function of offsets d in records; it does not lose digits near d = 0
     curvature: Decimal = Decimal(0)  # per squared record, in 60 digits
     kinks: tuple[Kink, ...] = ()  # lines that bend
 
@@ -135,8 +131,7 @@ _SERIES = tuple((-1.0) ** k / (k * (k - 1)) for k in range(18, 1, -1))
 def stirling_error(points: Reals) -> Reals:
     """Stirling's error δ(x) = ln Γ(x) − [(x − 1/2)·ln x − x + ln(2π)/2] for x > 0.
 
-    Absolute error 1e-15 for x >= 1. Below 16 the argument is raised by
-    δ(x) − δ(x + 1) = (x + 1/2)·ln(1 + 1/x) − 1.
+    Absolute error 1e-15 for x >= 1. Below 16 the argument is raised by δ(x) − δ(x + 1) = (x + 1/2)·ln(1 + 1/x) − 1.
     """
     small = points < _SHIFT
     lifted = np.where(small, points + _SHIFT, points)
@@ -183,27 +178,14 @@ def _near_deviance(ratios: Reals) -> Reals:
 
 
 def log_gamma_bend(point: float, offsets: Reals) -> Reals:
-    """The change ln Γ(x + d) − ln Γ(x) − d·ln x, without cancellation near d = 0.
-
-    Args:
-        point: The point x, at least 1.
-        offsets: The offsets d with x + d >= 1, any shape.
-    """
+    """The change ln Γ(x + d) − ln Γ(x) − d·ln x, without cancellation near d = 0."""
     return log_gamma_bends([point], offsets[None])
 
 
 def log_gamma_bends(points: Sequence[float], offsets: Reals) -> Reals:
     """The sum of the changes ln Γ(x + d) − ln Γ(x) − d·ln x of several points x, each with its d.
 
-    Each is equal to x·((1 + u)·ln(1 + u) − u) − ln(1 + u)/2 + δ(x + d) − δ(x) with u = d/x and
-    Stirling's error δ.
-
-    Args:
-        points: The points x, at least 1.
-        offsets: The offsets d with x + d >= 1 of each, shape (points, ...).
-
-    Returns:
-        The sum over the points, shape (...).
+    Each is equal to x·((1 + u)·ln(1 + u) − u) − ln(1 + u)/2 + δ(x + d) − δ(x) with u = d/x and Stirling's error δ.
     """
     rows = offsets.reshape(len(points), -1)
     starts = np.array(points, dtype=np.float64)[:, None]
@@ -236,9 +218,9 @@ def gamma_ratio_expansion(count: int, shape: float) -> Expansion:
 def _gamma_ratio_change(count: int, shape: float, offsets: Reals) -> Reals:
     """The change of ln Γ(k + shape)/Γ(k + 1) from k = count to count + d, shape <= count + 2.
 
-    With x = count + 1 and a = shape − 1 it equals a·ln(1 + d/x) + d·ln(1 + a/(x + d))
-    + (x + a − 1/2)·ln(1 − a·d/((x + d)·(x + a))) + δ(x + d + a) − δ(x + d) − δ(x + a) + δ(x) with
-    Stirling's error δ: the large and equal parts of the two gamma functions are gone.
+    With x = count + 1 and a = shape − 1 it equals a·ln(1 + d/x) + d·ln(1 + a/(x + d)) + (x + a − 1/2)·ln(1 − a·d/((x +
+    d)·(x + a))) + δ(x + d + a) − δ(x + d) − δ(x + a) + δ(x) with Stirling's error δ: the large and equal parts of the
+    two gamma functions are gone.
     """
     excess = shape - 1
     lower, upper = count + 1, count + shape

@@ -15,15 +15,8 @@ POINTS = 24
 def gram_rule(length: int) -> tuple[Reals, Reals]:
     """Nodes x and positive weights w with Σ_{k=0}^{length−1} f(k) = Σ w·f(x) for smooth f.
 
-    The nodes are the eigenvalues of the Jacobi matrix of the Gram (discrete Chebyshev) polynomials,
-    whose squared off-diagonal is j²(L² − j²)/(4(4j² − 1)). Up to `POINTS` integers are summed term
-    by term.
-
-    Args:
-        length: The number L of integers, at least 1.
-
-    Returns:
-        Offsets in 0..L − 1 and weights that add up to L, both of shape (POINTS,).
+    The nodes are the eigenvalues of the Jacobi matrix of the Gram (discrete Chebyshev) polynomials, whose squared
+    off-diagonal is j²(L² − j²)/(4(4j² − 1)). Up to `POINTS` integers are summed term by term.
 
     Source: Golub and Welsch (1969); Szegő, *Orthogonal Polynomials*, section 2.8.
     """
@@ -38,14 +31,7 @@ def gram_rule(length: int) -> tuple[Reals, Reals]:
 
 
 def gram_points(edges: Reals) -> tuple[Reals, Reals]:
-    """Points and weights that sum over the integers from edge to edge, each run by its own rule.
-
-    Args:
-        edges: Where runs begin, rising and whole, and where the last one ends; shape (runs + 1,).
-
-    Returns:
-        The points and their weights, of one shape; the last edge is not summed.
-    """
+    """Points and weights that sum over the integers from edge to edge, each run by its own rule."""
     lengths = np.diff(edges).astype(np.int64)
     points, weights = [np.empty(0)], [np.empty(0)]
     for length in np.unique(lengths).tolist():

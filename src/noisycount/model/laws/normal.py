@@ -19,9 +19,8 @@ _STEPS = 60  # more than Newton's method takes from either start
 def erfcx(values: Reals) -> Reals:
     """e^(x²)·erfc(x) for x >= −1, to a few units in the last place.
 
-    Source: Hunter and Regan (1972), A note on the evaluation of the complementary error function:
-    the trapezoidal rule at midpoints, and the residue of the pole that it passes by; for x >= 0 no
-    term is negative.
+    Source: Hunter and Regan (1972), A note on the evaluation of the complementary error function: the trapezoidal rule
+    at midpoints, and the residue of the pole that it passes by; for x >= 0 no term is negative.
 
     Example:
         >>> erfcx(np.array([0.0, 1.0, 10.0])).round(12).tolist()

@@ -26,16 +26,11 @@ Flags = NDArray[np.bool_]
 
 @frozen(eq=False)
 class Grid:
-    """Blocks of 24·2^level consecutive integers, aligned to multiples of their length.
-
-    Attributes:
-        support: The first and the last integer of the sum: what lies outside is no part of a
-            block.
-    """
+    """Blocks of 24·2^level consecutive integers, aligned to multiples of their length."""
 
     starts: Reals  # the first integer of each block, in rising order, shape (blocks,)
     levels: Levels  # the level of each block, same shape
-    support: tuple[float, float]
+    support: tuple[float, float]  # the first and the last integer of the sum: what lies outside is no part of a block
 
     @property
     def firsts(self) -> Reals:
@@ -51,8 +46,8 @@ class Grid:
     def points(self) -> tuple[Reals, Reals, Flags]:
         """The points of each block, the logarithms of their weights, and which to use.
 
-        Blocks of 24 integers are summed term by term, longer ones by Gauss's rule for the counting
-        measure. All of shape (blocks, POINTS).
+        Blocks of 24 integers are summed term by term, longer ones by Gauss's rule for the counting measure. All of
+        shape (blocks, POINTS).
         """
         nodes, logs = _rules()
         offsets = self.starts[:, None] + nodes[self.levels]
@@ -81,8 +76,7 @@ class Limits(NamedTuple):
     """How long and how steep a block may be.
 
     Attributes:
-        negligible: How far below the largest log-weight a block is left out, but for those next
-            to 0, in nats.
+        negligible: How far below the largest log-weight a block is left out, but for those next to 0, in nats.
     """
 
     steepest: float  # the most that the log-weight may change over it, in nats
@@ -99,15 +93,7 @@ def grid_between(
 ) -> Grid:
     """The blocks for sums of e^log_weight times other functions over the integers.
 
-    A block of more than 24 integers is shorter than its distance to each fine place and to the
-    ends of the support.
-
-    Args:
-        log_weight: The logarithm of the weight at real offsets.
-        ends: The first and the last integer of the sum; wider by up to a block.
-        support: The first and the last integer at which the weight is positive.
-        fine: Runs of integers, first and last, in which the sum may bend.
-        limits: How long and how steep a block may be.
+    A block of more than 24 integers is shorter than its distance to each fine place and to the ends of the support.
     """
     level = int(np.ceil(np.log2(max((ends[1] - ends[0] + 1) / POINTS, 1))))
     if limits.longest < math.inf:
@@ -204,15 +190,8 @@ def blocks_between(
 ) -> Blocks:
     """Blocks for the sum of e^log_weight over the integer offsets low..high, low <= high.
 
-    Blocks that lie e^50 below the largest weight are left out, but for those next to offset 0; in
-    the others the weight changes by at most e^4. Relative error of a sum: 1e-14.
-
-    Args:
-        log_weight: The logarithm of the weight at real offsets: smooth and monotone between cuts.
-        low: The smallest offset.
-        high: The largest offset.
-        cuts: Integer offsets at which the log-weight bends or turns.
-        longest: The most integers of a block.
+    Blocks that lie e^50 below the largest weight are left out, but for those next to offset 0; in the others the weight
+    changes by at most e^4. Relative error of a sum: 1e-14.
     """
     ends = float(low), float(high)
     fine = [(float(cut), float(cut)) for cut in sorted({*cuts}) if low <= cut <= high]
@@ -253,16 +232,15 @@ class SmoothLaw(CountDistribution):
     """A law that is known up to a factor around its centre.
 
     Attributes:
-        rarity: The logarithm of the least factor by which sums over points multiply a weight.
-        longest: The most counts over which the log-weight is smooth; where that is less than all,
-            it may turn between cuts.
+        longest: The most counts over which the log-weight is smooth; where that is less than all, it may turn between
+            cuts.
     """
 
     limits: tuple[int, int]  # the smallest and the largest count with a positive probability
     centre: int  # the smallest count of the largest probability
     log_weight: Expansion  # ln P[K = centre + d] − ln P[K = centre] for offsets d
     cuts: tuple[int, ...]  # offsets between which the log-weight is smooth and monotone
-    rarity: float = 0.0
+    rarity: float = 0.0  # the logarithm of the least factor by which sums over points multiply a weight
     longest: float = math.inf
 
     @property

@@ -88,8 +88,7 @@ class ErrorLaw(ABC):
     def log_tail(self, distances: Reals) -> Reals:
         """The logarithm of P[|Z| >= z] for z > 0, also where the probability underflows.
 
-        Of discrete noise it is smooth between the integers from 1 on; of continuous noise it is
-        asked for at 0, too.
+        Of discrete noise it is smooth between the integers from 1 on; of continuous noise it is asked for at 0, too.
         """
 
     def log_tail_at(self, distance: float) -> float:
@@ -329,8 +328,8 @@ class SymmetricNoise(Mechanism):
     def excess(self, alpha: float, log_beta: float) -> float:
         """Positive where P[|Y − K| >= alpha] exceeds beta, falling in alpha.
 
-        Below beta = 1/2 the difference of the logarithms of the tails, which are concave; above
-        that of the masses within alpha, which are then the part that keeps its digits.
+        Below beta = 1/2 the difference of the logarithms of the tails, which are concave; above that of the masses
+        within alpha, which are then the part that keeps its digits.
         """
         if log_beta < LOG_HALF:
             return self.log_tail(alpha) - log_beta
@@ -394,9 +393,6 @@ class ContinuousNoise(AdditiveNoise):
 
     Attributes:
         scale: In records, positive and finite.
-
-    Raises:
-        ValueError: If the scale is not a positive finite number.
     """
 
     scale: float = field()  # without, the property of the base would be its default

@@ -90,13 +90,12 @@ _NODES, _WEIGHTS = leggauss(12)  # for windows of a quarter of a scale
 class DiscreteGaussian(DiscreteNoise, GaussianKernel):
     """Discrete Gaussian noise on the integers: P[Z = z] ∝ e^(−z²/(2·scale²)).
 
-    The scale is a rational number and the sampler uses integers only, so the law is exact. Its
-    standard deviation is at most the scale, and all but equal to it from 1 record on.
+    The scale is a rational number and the sampler uses integers only, so the law is exact. Its standard deviation is at
+    most the scale, and all but equal to it from 1 record on.
 
     Args:
-        scale: In records, between 2^−52 and 2^52. A float is read as the decimal that Python shows
-            for it (0.1 is 1/10); a rational whose terms exceed 2^53 is rounded up, by less than
-            one part in 2^51.
+        scale: In records, between 2^−52 and 2^52. A float is read as the decimal that Python shows for it (0.1 is
+            1/10); a rational whose terms exceed 2^53 is rounded up, by less than one part in 2^51.
 
     Raises:
         ValueError: If the scale is not a number in that range.
@@ -190,8 +189,8 @@ class DiscreteGaussianErrors(GaussianShape):
     def _smooth_mass(self, first: Reals, last: Reals) -> Reals:
         """Near errors: the normal mass half a record lower, corrected for the steps of a sum.
 
-        Σ_{z=a}^{b−1} f(z) = ∫ (f − f''/24 + 7f''''/5760 − 31f''''''/967680) from a − 1/2 to
-        b − 1/2, and the integrals of the derivatives are differences of lower ones.
+        Σ_{z=a}^{b−1} f(z) = ∫ (f − f''/24 + 7f''''/5760 − 31f''''''/967680) from a − 1/2 to b − 1/2, and the integrals
+        of the derivatives are differences of lower ones.
         """
         low, high = first - 0.5, last - 0.5
         points = (low[..., None] + (high - low)[..., None] * ((1 + _NODES) / 2)) / self.scale
@@ -221,10 +220,6 @@ def _log_tail_ratios(scale: float) -> Reals:
     """The logarithm of Σ_{j >= 0} f(z + j)/f(z) from z = 0 to 40 scales, as cubics.
 
     Each goes through the four values around 1/512 of a scale, which it keeps to 1e-13.
-
-    Returns:
-        The coefficients of the share of the way from one value to the next, in rising powers, shape
-        (values, 4).
     """
 
     def ratios(units: Reals) -> Reals:

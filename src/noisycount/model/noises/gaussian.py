@@ -41,11 +41,7 @@ class GaussianKernel(AdditiveNoise):
 
 @frozen
 class GaussianLikelihood(BaseFactor):
-    """The factor e^(−(answer − k)²/(2·scale²)) of a count k: a parabola in its logarithm.
-
-    Raises:
-        ValueError: If the answer is so far away that its slopes would overflow.
-    """
+    """The factor e^(−(answer − k)²/(2·scale²)) of a count k: a parabola in its logarithm."""
 
     answer: float  # the answer, in records, within ±2^600
     scale: Fraction  # in records, between 2^−52 and 2^52
@@ -154,10 +150,9 @@ class Gaussian(ContinuousNoise, GaussianKernel):
     def release(self, count: int) -> float:
         """The count plus an exact draw of the discrete Gaussian law on a public grid.
 
-        The grid is 2^min(0, ⌊log2 scale⌋ − 40) records, whatever the count, so that the low bits
-        of an answer tell nothing. P[Z = z] ∝ e^(−z²/(2·scale²)) on its points z; with s >= 2^40
-        steps a scale, that is within 1/(40·s²) < 2^−85 in total variation of the continuous law
-        rounded to the nearest point.
+        The grid is 2^min(0, ⌊log2 scale⌋ − 40) records, whatever the count, so that the low bits of an answer tell
+        nothing. P[Z = z] ∝ e^(−z²/(2·scale²)) on its points z; with s >= 2^40 steps a scale, that is within
+        1/(40·s²) < 2^−85 in total variation of the continuous law rounded to the nearest point.
 
         Args:
             count: The true count, a whole number.

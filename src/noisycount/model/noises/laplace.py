@@ -215,9 +215,9 @@ class Laplace(ContinuousNoise, LaplaceKernel):
     def release(self, count: int) -> float:
         """The count plus noise of the continuous law, rounded to a public grid by an exact sampler.
 
-        The grid is 2^min(0, ⌊log2 scale⌋ − 40) records, whatever the count, so that the low bits
-        of an answer tell nothing. The law of the noise is the continuous one rounded to the nearest
-        point, exactly; count and noise are added exactly, and the sum is told as the nearest float.
+        The grid is 2^min(0, ⌊log2 scale⌋ − 40) records, whatever the count, so that the low bits of an answer tell
+        nothing. The law of the noise is the continuous one rounded to the nearest point, exactly; count and noise are
+        added exactly, and the sum is told as the nearest float.
 
         Args:
             count: The true count, a whole number.
@@ -257,13 +257,12 @@ _ROUNDING = 3e-16  # of 1/scale as a float, which e^(−1/scale) multiplies by 1
 class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
     """Discrete Laplace noise on the integers: P[Z = z] = tanh(1/(2·scale))·e^(−|z|/scale).
 
-    Adding it to a count of sensitivity 1 is (1/scale)-differentially private, exactly: the scale is
-    a rational number and the sampler uses integers only.
+    Adding it to a count of sensitivity 1 is (1/scale)-differentially private, exactly: the scale is a rational number
+    and the sampler uses integers only.
 
     Args:
-        scale: In records, between 2^−52 and 2^52. A float is read as the decimal that Python shows
-            for it (0.1 is 1/10); a rational whose terms exceed 2^53 is rounded up, by less than
-            one part in 2^51.
+        scale: In records, between 2^−52 and 2^52. A float is read as the decimal that Python shows for it (0.1 is
+            1/10); a rational whose terms exceed 2^53 is rounded up, by less than one part in 2^51.
 
     Raises:
         ValueError: If the scale is not a number in that range.

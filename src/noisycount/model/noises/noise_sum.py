@@ -28,15 +28,15 @@ class NoiseSum(SymmetricNoise):
     """The sum of independent noises, all discrete or all continuous: the convolution of their laws.
 
     Args:
-        noises: At least one `Laplace`, `Gaussian`, `DiscreteLaplace` or `DiscreteGaussian`; of a
-            `NoiseSum` its noises are taken.
+        noises: At least one `Laplace`, `Gaussian`, `DiscreteLaplace` or `DiscreteGaussian`; of a `NoiseSum` its noises
+            are taken.
 
     Raises:
-        ValueError: If there is no noise, or something else among them, or one with a scale outside
-            2^−52..2^52 records, or some are discrete and others continuous.
+        ValueError: If there is no noise, or something else among them, or one with a scale outside 2^−52..2^52 records,
+            or some are discrete and others continuous.
 
-    Source: the sums of Laplace noises are those of the blog *Analyzing Utility of Private
-    Mechanisms*, after Chan, Shi and Song (2011).
+    Source: the sums of Laplace noises are those of the blog *Analyzing Utility of Private Mechanisms*, after Chan, Shi
+    and Song (2011).
 
     Example:
         >>> import noisycount as nc

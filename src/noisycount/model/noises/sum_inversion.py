@@ -50,19 +50,12 @@ def log_density(
 ) -> Reals:
     """The logarithm of the density, or of the probability on the integers, at distances x >= 0.
 
-    f(x) = (1/2πi)·∫ M(s)·e^(−s·x) ds over a path that crosses the real axis near the saddle point θ
-    of M(s)·e^(−s·x) and bends to the right, as a hyperbola s(u) in z:
-    z = w·(sin(β + iu) − sin β)/cos β, with w = (ln M)''(θ)^(−1/2); the trapezoidal rule in u.
+    f(x) = (1/2πi)·∫ M(s)·e^(−s·x) ds over a path that crosses the real axis near the saddle point θ of M(s)·e^(−s·x)
+    and bends to the right, as a hyperbola s(u) in z: z = w·(sin(β + iu) − sin β)/cos β, with w = (ln M)''(θ)^(−1/2);
+    the trapezoidal rule in u.
 
-    Args:
-        parts: The factors of M.
-        pole: The singularity of M nearest to 0; infinite if there is none.
-        distances: In records, shape (points,).
-        course: The kind of path.
-        is_lifted: Whether pole·x is added, which far out all but cancels: the sum keeps its digits.
-
-    Source: Weideman and Trefethen (2007), *Parabolic and hyperbolic contours for computing the
-    Bromwich integral*; Daniels (1954) for the saddle point.
+    Source: Weideman and Trefethen (2007), *Parabolic and hyperbolic contours for computing the Bromwich integral*;
+    Daniels (1954) for the saddle point.
     Numerical error: 1e-11 absolute where the logarithm is above −2000.
     """
     different, owners = np.unique(distances, return_inverse=True)
@@ -111,8 +104,8 @@ def _path_integral(tilted: Sequence[TiltedTransform], distances: Reals, width: R
 def _saddle(parts: Sequence[TransformFactor], pole: float, distances: Reals) -> tuple[Tilt, Reals]:
     """The θ with (ln M)'(θ) = x, within a twentieth of the width there, and (ln M)''(θ).
 
-    Newton's steps for the logarithm of the slope in ln(θ/(pole − θ)), or halvings of the bracket;
-    if that takes long, both in turn.
+    Newton's steps for the logarithm of the slope in ln(θ/(pole − θ)), or halvings of the bracket; if that takes long,
+    both in turn.
     """
     goals = np.maximum(distances, _TINY)
     poles = np.full_like(goals, pole)

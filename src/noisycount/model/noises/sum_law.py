@@ -56,11 +56,8 @@ class SumLaw:
     def log_density(self, errors: Reals) -> Reals:
         """The logarithm of the density of Z, or of P[Z = z] if it is discrete.
 
-        Between the integers discrete noise has the smooth law through them, one on each side of 0,
-        provided that the widest scale is 4 records or more.
-
-        Args:
-            errors: The values z, in records, any shape.
+        Between the integers discrete noise has the smooth law through them, one on each side of 0, provided that the
+        widest scale is 4 records or more.
         """
         return self._logarithms(np.abs(errors))
 
@@ -68,18 +65,11 @@ class SumLaw:
         """The logarithm of the density times e^(|z|/b), b the widest Laplace scale.
 
         Its absolute error does not grow with the distance from 0.
-
-        Args:
-            errors: The values z, in records, any shape.
         """
         return self._logarithms(np.abs(errors), is_lifted=True)
 
     def log_tail(self, distances: Reals) -> Reals:
-        """The logarithm of P[Z >= z].
-
-        Args:
-            distances: The values z, above 0, in records, any shape.
-        """
+        """The logarithm of P[Z >= z]."""
         return self._logarithms(distances, Above(self.is_discrete))
 
     def reach(self, depth: float) -> float:
@@ -97,12 +87,7 @@ class SumLaw:
         return _table(self) if self.is_discrete and self.spread < LONGEST else None
 
     def log_masses(self, lows: Reals, width: float) -> Reals:
-        """The logarithm of P[low <= Z < low + width], to full relative precision.
-
-        Args:
-            lows: At least 0, in records, any shape; whole if the noises are discrete.
-            width: In records, positive; whole if the noises are discrete.
-        """
+        """The logarithm of P[low <= Z < low + width], to full relative precision."""
         window = Window(width, self.is_discrete)
         first = 1.0 if self.is_discrete else 0.0
         return self._logarithms(lows - first + window.centre, window)

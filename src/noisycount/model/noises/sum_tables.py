@@ -40,13 +40,7 @@ class LatticeTable:
 
 
 def lattice_table(laplace: Sequence[float], gaussian: Sequence[float], end: int) -> LatticeTable:
-    """The table of a sum by positive products alone: nothing cancels.
-
-    Args:
-        laplace: The scales of the discrete Laplace noises, in records.
-        gaussian: Those of the discrete Gaussian noises.
-        end: The distance at which parts end; the table ends where it is e^40 more likely than that.
-    """
+    """The table of a sum by positive products alone: nothing cancels."""
     distances = np.abs(np.arange(-end, end + 1, dtype=np.float64))
     total = np.ones(1)
     for logs in (
@@ -103,7 +97,6 @@ class SumTable(ErrorLaw):
 
     Attributes:
         spread: The smallest of the scales, in records: the law is smooth over it, but at 0.
-        log_densities: The logarithm of the density, or of the probability, at distances from 0.
     """
 
     steepest: ClassVar[None] = None  # not told
@@ -111,7 +104,7 @@ class SumTable(ErrorLaw):
 
     spread: float = field()  # without, the properties of the base would be their defaults
     is_discrete: bool = field()  # whether Z is an integer
-    log_densities: Pieces
+    log_densities: Pieces  # the logarithm of the density, or of the probability, at distances from 0
     log_tails: Pieces  # that of P[|Z| >= z]
 
     @property
@@ -143,13 +136,7 @@ class SumTable(ErrorLaw):
 
 
 def sum_table(errors: ErrorLaw, narrowest: float, reach: float) -> SumTable:
-    """The table of a sum of noises.
-
-    Args:
-        errors: The law of the sum.
-        narrowest: The smallest scale of a noise, in records.
-        reach: The distance from 0 up to which the table tells the law.
-    """
+    """The table of a sum of noises."""
 
     def log_tails(distances: Reals) -> Reals:
         with np.errstate(divide="ignore"):

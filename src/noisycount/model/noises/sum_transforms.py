@@ -94,8 +94,7 @@ class Normal:
 class Poles:
     """The transform of a sum of Laplace noises, or of discrete ones.
 
-    M(s) = Π (1 − s²/r²)^−n, and for noise on the integers
-    M(s) = Π ((cosh r − 1)/(cosh r − cosh s))^n.
+    M(s) = Π (1 − s²/r²)^−n, and for noise on the integers M(s) = Π ((cosh r − 1)/(cosh r − cosh s))^n.
     """
 
     rates: Reals  # the different r = 1/scale, per record, shape (rates,)
@@ -198,8 +197,8 @@ _ORIGIN = np.zeros(1)  # θ = 0
 class Comb:
     """The transform of discrete Gaussian noise, Σ e^(s·k − k²/(2v)) over the integers, over M(0).
 
-    It is proportional to e^(v·s²/2)·Σ e^(−2π²n²v + 2πi·n·v·s) over the integers n by Poisson's
-    formula. The first sum serves narrow noise, the second wide noise.
+    It is proportional to e^(v·s²/2)·Σ e^(−2π²n²v + 2πi·n·v·s) over the integers n by Poisson's formula. The first sum
+    serves narrow noise, the second wide noise.
     """
 
     variance: float  # v, the squared scale in records²
@@ -292,10 +291,9 @@ _FAR = 300.0  # whose squared hyperbolic sine, e^600/4, is a double still
 class Window:
     """The transform of a window of errors around 0.
 
-    It is ∫ e^(s·u) du = 2·sinh(s·w/2)/s over |u| < w/2 on the line, and on a lattice the sum
-    sinh(s·w/2)/sinh(s/2) over w points with gaps of 1. So the density of the noise that is joined
-    by it is, at w/2 or at (w + 1)/2, the mass of the noise in [0, w) or on 1..w: a sum of positive
-    terms, to full relative precision also where it is tiny.
+    It is ∫ e^(s·u) du = 2·sinh(s·w/2)/s over |u| < w/2 on the line, and on a lattice the sum sinh(s·w/2)/sinh(s/2) over
+    w points with gaps of 1. So the density of the noise that is joined by it is, at w/2 or at (w + 1)/2, the mass of
+    the noise in [0, w) or on 1..w: a sum of positive terms, to full relative precision also where it is tiny.
     """
 
     width: float  # w, in records or in points

@@ -53,8 +53,8 @@ _SUM_TOLERANCE = 1e-9  # beyond what logarithms of a million probabilities lose:
 class Formulated(Exchangeable):
     """Records that can be exchanged, of which a new kind states its size and its law.
 
-    Everything else comes from a table of that law: posteriors, privacy curves, evaluations, losses.
-    A subclass is a frozen dataclass, as the tables of equal ones are shared.
+    Everything else comes from a table of that law: posteriors, privacy curves, evaluations, losses. A subclass is a
+    frozen dataclass, as the tables of equal ones are shared.
     """
 
     __slots__ = ()
@@ -202,8 +202,8 @@ class Binomial(SmoothPopulation):
 class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
     """Records at a common rate that is itself uncertain, with a beta law.
 
-    P[K = k] = C(size, k)·B(k + alpha, size − k + beta) / B(alpha, beta), k = 0..size. The rate has
-    the mean alpha/(alpha + beta); alpha + beta is the number of records that were seen before.
+    P[K = k] = C(size, k)·B(k + alpha, size − k + beta) / B(alpha, beta), k = 0..size. The rate has the mean
+    alpha/(alpha + beta); alpha + beta is the number of records that were seen before.
 
     Args:
         size: The public number of records, 0 to 2^53.

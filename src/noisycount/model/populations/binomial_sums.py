@@ -25,18 +25,9 @@ _CHUNK = 1 << 16  # frequencies times kinds at once: arrays of 512 kB
 def sum_of_binomials(sizes: Reals, rates: Reals, complements: Reals) -> tuple[int, Reals]:
     """The probabilities of a sum of independent Bin(size, rate) around its mean.
 
-    A wide law comes from its characteristic function, which is negligible but for a few dozen
-    frequencies: each probability is exact to 1e-15 of the largest. A narrow one is convolved from
-    positive terms: each probability keeps its digits.
-
-    Args:
-        sizes: The number of records of each kind, positive, shape (kinds,); whole where the law
-            is narrow.
-        rates: Their rates p, in [0, 1], shape (kinds,).
-        complements: 1 − p to full relative precision, shape (kinds,).
-
-    Returns:
-        The first count of the run, and the logarithms of the probabilities, −inf for 0.
+    A wide law comes from its characteristic function, which is negligible but for a few dozen frequencies: each
+    probability is exact to 1e-15 of the largest. A narrow one is convolved from positive terms: each probability keeps
+    its digits.
     """
     deviation = math.sqrt(float(sizes @ (rates * complements)))
     if deviation > WIDE:
@@ -137,16 +128,13 @@ _NOTHING = 1e-13  # of a vector of length 1: rounding is all that is left of it
 class Kinds:
     """Independent records, each with one of several rates.
 
-    What a wide law needs of them are sums of functions that are smooth in the log-odds. Gauss's
-    rules for the records in each panel of log-odds have those sums to all digits.
-
-    Attributes:
-        few: The sizes and the log-odds of the kinds that stand for them, shape (2, few).
+    What a wide law needs of them are sums of functions that are smooth in the log-odds. Gauss's rules for the records
+    in each panel of log-odds have those sums to all digits.
     """
 
     sizes: Reals  # the number of records of each kind, positive, shape (kinds,)
     log_odds: Reals  # the log-odds of their rates, rising, shape (kinds,)
-    few: Reals = field(init=False)
+    few: Reals = field(init=False)  # the sizes and the log-odds of the kinds that stand for them, shape (2, few)
 
     def __post_init__(self) -> None:
         panels = np.floor(self.log_odds / _PANEL)
@@ -226,15 +214,8 @@ _NEAR_GOAL = 0.1  # standard deviations: the law is exact under any tilt, and li
 def deep_sum_of_binomials(kinds: Kinds, depth: float) -> tuple[int, Reals]:
     """The log-probabilities of a sum of binomial counts, each from a tilt under which it is likely.
 
-    ln P[k] = ln Q_θ[k] + Σ n·ln(1 − p + p·e^θ) − θ·k for the law Q_θ of the tilted rates. Tilts
-    are taken three standard deviations apart, until the law is narrow enough to be convolved.
-
-    Args:
-        kinds: The records.
-        depth: How far below the largest the probabilities are needed, in nats.
-
-    Returns:
-        The first count of the run, and the logarithms of the probabilities, −inf for 0.
+    ln P[k] = ln Q_θ[k] + Σ n·ln(1 − p + p·e^θ) − θ·k for the law Q_θ of the tilted rates. Tilts are taken three
+    standard deviations apart, until the law is narrow enough to be convolved.
     """
     mean, variance = kinds.moments(0.0)
     first, logs = kinds.law(0.0)

@@ -88,9 +88,9 @@ class Known(Population):
     def worst_neighbours(self) -> Iterator[IndependentNeighbours]:
         """Of any count those beside none and beside all others: there a sample hides least.
 
-        By advanced joint convexity no count has a δ(ε) of a sample above λ·δ(ln(1 + (e^ε − 1)/λ))
-        of the noise alone, λ the share that is drawn; δ₊ reaches it where no other record is
-        positive and δ₋ where all are. Without a sample all counts are as bad.
+        By advanced joint convexity no count has a δ(ε) of a sample above λ·δ(ln(1 + (e^ε − 1)/λ)) of the noise alone, λ
+        the share that is drawn; δ₊ reaches it where no other record is positive and δ₋ where all are. Without a sample
+        all counts are as bad.
         """
         counts = {0, self.size - 1} if self.count is None else {self.count}
         return map(self._beside, sorted(counts))

@@ -66,8 +66,8 @@ class Moments:
 class Population(Shown, ABC):
     """The law of a count among a public number of records, to somebody outside.
 
-    A population states all about itself, in one file. Records that can be exchanged need little
-    more than their law of the count: `Exchangeable` and `Formulated` derive the rest.
+    A population states all about itself, in one file. Records that can be exchanged need little more than their law of
+    the count: `Exchangeable` and `Formulated` derive the rest.
     """
 
     __slots__ = ()
@@ -153,9 +153,9 @@ class Population(Shown, ABC):
 class Neighbours(ABC):
     """One record to somebody who knows a population: the population if it is positive or negative.
 
-    It unpacks into the two. There are two kinds: `ExchangeableNeighbours`, where the record can be
-    exchanged with all that are not known, and `IndependentNeighbours`, where it tells nothing about
-    the others. In both the ratio of the laws of the count rises with the count.
+    It unpacks into the two. There are two kinds: `ExchangeableNeighbours`, where the record can be exchanged with all
+    that are not known, and `IndependentNeighbours`, where it tells nothing about the others. In both the ratio of the
+    laws of the count rises with the count.
     """
 
     known: int = field(default=0, kw_only=True)  # how many other records are known
@@ -259,13 +259,9 @@ class IndependentNeighbours(Neighbours):
 
 @frozen
 class ExchangeableNeighbours(Neighbours):
-    """A record that can be exchanged with all others that are not known.
+    """A record that can be exchanged with all others that are not known."""
 
-    Attributes:
-        population: The population of the records that are not known, this one included.
-    """
-
-    population: "Exchangeable"
+    population: "Exchangeable"  # the population of the records that are not known, this one included
 
     @property
     def positive(self) -> Population:
@@ -288,8 +284,8 @@ class Sample(NamedTuple):
 class Exchangeable(Population):
     """Records every order of which is equally likely.
 
-    With the law P of the count among n records, a positive record leaves P₊ ∝ k·P[k] and a negative
-    one P₋ ∝ (n − k)·P[k].
+    With the law P of the count among n records, a positive record leaves P₊ ∝ k·P[k] and a negative one P₋ ∝
+    (n − k)·P[k].
     """
 
     __slots__ = ()

@@ -33,14 +33,12 @@ class Strata(Population):
 
     Args:
         sizes: The public number of records of each group, whole, shape (groups,).
-        rates: The probability that a record of the group satisfies the predicate, in [0, 1], same
-            shape.
+        rates: The probability that a record of the group satisfies the predicate, in [0, 1], same shape.
 
     Raises:
         ValueError: If sizes and rates are not such numbers of one shape.
 
-    Source: Breutigam and Reischuk, section 3, for records of unequal rates; tilting of rates after
-    Esscher (1932).
+    Source: Breutigam and Reischuk, section 3, for records of unequal rates; tilting of rates after Esscher (1932).
     Numerical error: 1e-10 posterior standard deviations in the mean, 1e-15 in a probability.
 
     Example:
@@ -65,8 +63,8 @@ class Strata(Population):
     def law(self, *likelihoods: Factor) -> CountDistribution:
         """The law of the count, given the answers whose likelihoods these are.
 
-        Rates are tilted, e^θ·p/(1 − p + e^θ·p), so that the mean moves to where the likelihoods
-        and the tilt balance; the factor e^(−θ·k) takes the tilt back.
+        Rates are tilted, e^θ·p/(1 − p + e^θ·p), so that the mean moves to where the likelihoods and the tilt balance;
+        the factor e^(−θ·k) takes the tilt back.
         """
         if not likelihoods:
             return self.table(_DEPTH)

@@ -25,8 +25,8 @@ class Tabulated(Exchangeable):
     """Records that can be exchanged, with any law of the count.
 
     Args:
-        probabilities: P[K = k] for k = 0..size, not negative, with sum 1 within 1e-9 (they are
-            divided by their sum); shape (size + 1,).
+        probabilities: P[K = k] for k = 0..size, not negative, with sum 1 within 1e-9 (they are divided by their sum);
+            shape (size + 1,).
 
     Raises:
         ValueError: If the probabilities are not such numbers.
@@ -102,8 +102,8 @@ class Tabulated(Exchangeable):
     def given(self, known: int, positives: int) -> Informed:
         """What somebody knows who holds some records.
 
-        P[j others positive] ∝ P[K = positives + j]·C(positives + j, positives)
-        ·C(size − positives − j, known − positives).
+        P[j others positive] ∝ P[K = positives + j]·C(positives + j, positives)·C(size − positives − j,
+        known − positives).
         """
         held, positive = known_records(known, positives, self.size)
         possible = slice(positive, self.size - (held - positive) + 1)

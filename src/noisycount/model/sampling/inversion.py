@@ -39,8 +39,8 @@ class Law(ABC):
     def edges(self, bits: int) -> list[int]:
         """⌊2^bits·P[X < m]⌋ for m = 1, 2, …, up to the first that is 2^bits − 1, or the last.
 
-        Digits are added until no rounding can change one: that ends where no P[X < m] is a binary
-        fraction, and e^−x is transcendental for rational x.
+        Digits are added until no rounding can change one: that ends where no P[X < m] is a binary fraction, and e^−x is
+        transcendental for rational x.
         """
         precision = bits + _GUARD
         while (found := self._edges(bits, precision)) is None:
@@ -106,8 +106,7 @@ class HalfGaussian(Law):
     def whole(self, bits: int) -> Enclosed:
         """The sum up to weights of few units; what follows falls by e^(−1/scale) or more each.
 
-        That holds from x >= scale on. Rounded up, a weight of fewer than `scale` units need not
-        fall.
+        That holds from x >= scale on. Rounded up, a weight of fewer than `scale` units need not fall.
         """
         length = 2 + int(self.scale)
         least = most = 0
@@ -168,9 +167,8 @@ Flags = NDArray[np.bool_]
 class Inversion:
     """Draws of a law: the number of m with P[X < m] <= U, U uniform in [0, 1).
 
-    U is drawn digit by digit. Its first n digits v, as an integer, tell on which side of P[X < m]
-    it lies unless v is ⌊2^n·P[X < m]⌋ itself; then more digits are drawn. So the law is exact, as
-    if U had all its digits.
+    U is drawn digit by digit. Its first n digits v, as an integer, tell on which side of P[X < m] it lies unless v is
+    ⌊2^n·P[X < m]⌋ itself; then more digits are drawn. So the law is exact, as if U had all its digits.
 
     Attributes:
         guide: For each value of the first 14 digits the draw, or −1 where edges lie among them.

@@ -1,8 +1,8 @@
 """Exact integer noise from the operating system's randomness, one draw at a time.
 
-Every step is integer arithmetic on uniform random integers: no floating point, no logarithm and no
-clock touches a draw. The algorithms are those of Canonne, Kamath and Steinke, *The Discrete
-Gaussian for Differential Privacy* (2020); `many` draws from the same laws in bulk.
+Every step is integer arithmetic on uniform random integers: no floating point, no logarithm and no clock touches a
+draw. The algorithms are those of Canonne, Kamath and Steinke, *The Discrete Gaussian for Differential Privacy* (2020);
+`many` draws from the same laws in bulk.
 """
 
 import os
@@ -52,8 +52,8 @@ class RandomIntegers:
 def bernoulli_exp(numerator: int, denominator: int, integers: RandomIntegers) -> bool:
     """True with probability exactly e^(−numerator/denominator), for a ratio of at least 0.
 
-    For γ <= 1 the first k at which a Bernoulli(γ/k) fails is odd with probability
-    Σ (−γ)^k/k! = e^−γ; whole units of a larger γ are split off.
+    For γ <= 1 the first k at which a Bernoulli(γ/k) fails is odd with probability Σ (−γ)^k/k! = e^−γ; whole units of a
+    larger γ are split off.
 
     Source: Canonne, Kamath, Steinke (2020), Algorithm 1.
     """
@@ -82,10 +82,6 @@ def _exponential_steps(scale: Fraction, integers: RandomIntegers) -> int:
 def discrete_laplace(scale: Fraction, integers: RandomIntegers) -> int:
     """One draw of the discrete Laplace law P[Z = z] ∝ e^(−|z|/scale), exactly.
 
-    Args:
-        scale: In records, positive; any rational.
-        integers: Where the random integers come from.
-
     Source: Canonne, Kamath, Steinke (2020), Algorithm 2.
     """
     while True:
@@ -98,15 +94,11 @@ def discrete_laplace(scale: Fraction, integers: RandomIntegers) -> int:
 def discrete_gaussian(scale: Fraction, integers: RandomIntegers) -> int:
     """One draw of the discrete Gaussian law P[Z = z] ∝ e^(−z²/(2·scale²)), exactly.
 
-    A discrete Laplace z of the same scale is kept with probability e^(−(|z|/scale − 1)²/2), which
-    is at least 55.7 % of the draws at any scale.
+    A discrete Laplace z of the same scale is kept with probability e^(−(|z|/scale − 1)²/2), which is at least 55.7 % of
+    the draws at any scale.
 
-    Args:
-        scale: In records, positive; any rational.
-        integers: Where the random integers come from.
-
-    Source: Canonne, Kamath, Steinke (2020), Algorithm 3, with t = scale: their Laplace sampler
-    needs a whole t, ours takes any rational.
+    Source: Canonne, Kamath, Steinke (2020), Algorithm 3, with t = scale: their Laplace sampler needs a whole t, ours
+    takes any rational.
     """
     units = scale.numerator
     while True:
@@ -120,10 +112,6 @@ def rounded_laplace(scale: Fraction, integers: RandomIntegers) -> int:
     """One exact draw of the continuous Laplace law, rounded to the nearest integer.
 
     P[|Z| >= j] = e^(−(j − 1/2)/scale) for j >= 1: a Bernoulli variable, then a geometric one.
-
-    Args:
-        scale: In grid steps, at least 1/2.
-        integers: Where the random integers come from.
     """
     if bernoulli_exp(scale.denominator, 2 * scale.numerator, integers):
         magnitude = 1 + _exponential_steps(scale, integers)

@@ -169,11 +169,6 @@ def _filled(law: Law, scale: Fraction, size: int, entropy: Entropy) -> Draws:
 def discrete_laplace_array(scale: Fraction, size: int, entropy: Entropy = os.urandom) -> Draws:
     """`size` independent draws of P[Z = z] ∝ e^(−|z|/scale), exactly.
 
-    Args:
-        scale: In records; numerator and denominator at most `LARGEST_TERM`.
-        size: How many draws, at least 0.
-        entropy: Gives that many random bytes; the operating system's unless a test replaces it.
-
     Source: Canonne, Kamath, Steinke (2020), Algorithm 2; many draws by inversion.
     """
     return _filled(_laplace_for(size), scale, size, entropy)
@@ -182,13 +177,7 @@ def discrete_laplace_array(scale: Fraction, size: int, entropy: Entropy = os.ura
 def discrete_gaussian_array(scale: Fraction, size: int, entropy: Entropy = os.urandom) -> Draws:
     """`size` independent draws of P[Z = z] ∝ e^(−z²/(2·scale²)), exactly.
 
-    Args:
-        scale: In records; numerator and denominator at most `LARGEST_TERM`.
-        size: How many draws, at least 0.
-        entropy: Gives that many random bytes; the operating system's unless a test replaces it.
-
-    Source: Canonne, Kamath, Steinke (2020), Algorithm 3, as in `one.discrete_gaussian`; many draws
-    by inversion.
+    Source: Canonne, Kamath, Steinke (2020), Algorithm 3, as in `one.discrete_gaussian`; many draws by inversion.
     """
     if size >= _MANY and size >= _MANY_A_SCALE * scale:
         return _filled(gaussian_by_inversion, scale, size, entropy)
