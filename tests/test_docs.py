@@ -24,8 +24,7 @@ from noisycount.model.tables.levels import cell_level, range_levels, shares
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import affordable
-from noisycount.release.query_plan import TableQueryPlan
-from noisycount.release.table_queries import plan_of
+from noisycount.release.query_plan import plan_of
 from tests.transcripts import BUILT, PROJECT, Reader, blocks, blocks_of, page_name, pages, transcripts
 
 PAGES = pages() if (PROJECT / "docs").is_dir() else []
@@ -315,7 +314,6 @@ def test_the_noise_beside_hidden_keys_is_that_of_the_page() -> None:
     query = Query(by="town", epsilon=Fraction(1, 2), delta=Fraction(1, 10**6), groups_per_unit=3)
     for is_replacement, scale in ((False, 6), (True, 12)):
         plan = plan_of(query, {"town": Kind.TEXT}, "person", is_replacement=is_replacement)
-        assert isinstance(plan, TableQueryPlan)
         assert [level.mechanism.exact_scale for level in plan.noise.levels] == [scale]
     assert "the scale $g/\\varepsilon$, or $2g/\\varepsilon$ where their number is public" in (
         read_page("mathematics/trees.md")

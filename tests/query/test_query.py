@@ -10,11 +10,10 @@ from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
 from noisycount.model.tables.levels import Label
 from noisycount.query.key_sets import Word, values_of
-from noisycount.query.query import Query, items, keys_of_column, parse_margins
+from noisycount.query.query import Query, count_price, items, keys_of_column, parse_margins
 from noisycount.query.schema import Kind
 from noisycount.query.table import query_of_stored
-from noisycount.release.query_plan import count_price
-from noisycount.release.table_queries import plan_of
+from noisycount.release.query_plan import plan_of
 from noisycount.tasks.plan import planned, planned_error
 
 

@@ -7,12 +7,22 @@ from typing import Any, Self, TypeVar
 
 from noisycount.display.numbers import percent
 from noisycount.frozen import frozen
+from noisycount.model.half_width import epsilon_within, readable_epsilon_within
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.sampling.scales import as_written
 from noisycount.query.key_sets import Keys, Listed, Word
 from noisycount.query.predicate import written_name
-from noisycount.validation import Exactly, exact_text, written, written_share
+from noisycount.validation import (
+    Exactly,
+    exact_epsilon,
+    exact_text,
+    fraction_of_one,
+    is_in_range,
+    written,
+    written_share,
+)
 
 # The kinds of noise that a table may have, by what one types for them.
 NOISES: Mapping[str, type[DiscreteNoise]] = {
@@ -308,3 +318,51 @@ def _word(quoted: str | None, bare: str) -> Word:
 def _unquoted(name: str) -> str:
     name = name.strip()
     return name[1:-1].replace('""', '"') if name.startswith('"') else name
+
+
+def count_price(query: Query) -> Fraction:
+    """The ε of one count: given, or that of its goal as `noisycount plan` computes it.
+
+    Example:
+        >>> goals = Query(within="20%", guess=100), Query(error=20), Query(epsilon=0.1)
+        >>> [str(count_price(goal)) for goal in goals]
+        ['3/20', '3/20', '1/10']
+    """
+    fraction_of_one(query.confidence, "confidence")
+    goals = {"epsilon": query.epsilon, "within": query.within, "error": query.error}
+    given = [name for name, value in goals.items() if value is not None]
+    if len(given) != 1:
+        raise ValueError(
+            "one of epsilon, within and error must be given, "
+            f"got {' and '.join(given) or 'none'}: such as epsilon='0.1', or within='20%' with "
+            "a public guess"
+        )
+    if (query.guess is None) == (query.within is not None):
+        raise ValueError(
+            f"guess must be given with within, and only then, got {query.guess!r} with "
+            f"{given[0]}: within is a share of the public guess"
+        )
+    if query.epsilon is not None:
+        return exact_epsilon(query.epsilon)
+    if query.error is not None:
+        error = as_written(query.error, "error")
+    else:
+        error = _share(query.within) * as_written(query.guess or 0, "guess")
+    formula = epsilon_within(error, query.confidence)
+    if not is_in_range(formula):
+        raise ValueError(
+            f"{given[0]} must need an ε from 1e-9 to 1e6, got ±{float(error):.3g} units, which "
+            f"need {formula:.2g}: choose another goal"
+        )
+    return exact_epsilon(readable_epsilon_within(error, query.confidence))
+
+
+def _share(within: str | float | Fraction | None) -> Fraction:
+    """A share of the guess, from its text too."""
+    if isinstance(within, (int, float, Fraction)) and not isinstance(within, bool):
+        share: Fraction | None = as_written(within, "within")
+    else:
+        share = written_share(within) if isinstance(within, str) else None
+    if share is None or not 0 < share <= 1:
+        raise ValueError(f"within must be above 0 and at most 100%, such as '20%' or 0.2, got {within!r}")
+    return share

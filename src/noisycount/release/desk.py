@@ -23,10 +23,9 @@ from noisycount.query.key_sets import Keys
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset, LateDataset, RemainingBudget
-from noisycount.release.query_plan import Forms, Published, QueryPlan
+from noisycount.release.query_plan import Forms, QueryPlan, plan_of
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.release.results import Release, TableRelease
-from noisycount.release.table_queries import plan_of
+from noisycount.release.results import Published, Release, TableRelease
 from noisycount.validation import Exactly
 
 # Gives what is written with a release, which is of the class that was asked for.
@@ -367,14 +366,17 @@ class Desk(Shown, Closing):
             raise
         raise refusal
 
-    def _enclosed(self, entry: Entry, answer: int | TableAnswer, told: Callable[[Entry], Published]) -> Published:
-        """The same where nothing fails; its frame holds the answer, and no refusal may hold it."""
-        answer, attached = _as_asked(entry, answer), None
+    def _enclosed(self, entry: Entry, drawn: TableAnswer, told: Callable[[Entry], Published]) -> Published:
+        """The same where nothing fails; its frame holds the answer, and no refusal may hold it.
+
+        One question is kept in the form of its debit, which may have been asked alone, or as a list.
+        """
+        answer, attached = drawn if asks_for_table(entry) else int(drawn.levels[0][0]), None
         if self.attach is not None:
             attached = self.attach(told(replace(entry, answer=answer)))
         return told(self.ledger.store(entry, answer, attached))
 
-    def _drawn(self, plan: QueryPlan) -> int | TableAnswer:
+    def _drawn(self, plan: QueryPlan) -> TableAnswer:
         """The noisy answer; what goes wrong could tell the true one, so it ends in `_unless`."""
         answer = _unless_it_fails(partial(plan.drawn, self.source))
         if answer is None:
@@ -386,15 +388,7 @@ class Desk(Shown, Closing):
         return answer
 
 
-def _as_asked(entry: Entry, answer: int | TableAnswer) -> int | TableAnswer:
-    """An answer in the form of the debit: one question may have been asked alone, or as a list."""
-    if isinstance(answer, int):
-        return TableAnswer.of([[answer]]) if asks_for_table(entry) else answer
-    is_one = [len(level) for level in answer.levels] == [1]
-    return int(answer.levels[0][0]) if is_one and not asks_for_table(entry) else answer
-
-
-def _unless_it_fails(draw: Callable[[], int | TableAnswer]) -> int | TableAnswer | None:
+def _unless_it_fails(draw: Callable[[], TableAnswer]) -> TableAnswer | None:
     """The noisy answer, or None: no error, of whatever class, may leave with what it knows."""
     try:
         return draw()

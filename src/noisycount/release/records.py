@@ -31,9 +31,8 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind, Schema
 from noisycount.release.dataset import Dataset, LateDataset
 from noisycount.release.desk import Attach, Desk
-from noisycount.release.query_plan import Forms, QueryPlan, unreadable_as_missing
+from noisycount.release.query_plan import Forms, QueryPlan, plan_of, unreadable_as_missing
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.release.table_queries import plan_of
 
 if TYPE_CHECKING:
     from noisycount.engines.conformance.suite import Examination

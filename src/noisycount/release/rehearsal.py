@@ -17,8 +17,8 @@ from noisycount.query.grouping import Edges, Key, KeySet, Part, Period
 from noisycount.query.predicate import And, Column, Comparison, Literal, Membership, Not, Or, Pattern, Predicate, Range
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.query_plan import Published, QueryPlan, TableQueryPlan
-from noisycount.release.table_queries import CellsPlan, HiddenKeysPlan
+from noisycount.release.query_plan import CellsPlan, HiddenKeysPlan, QueryPlan
+from noisycount.release.results import Published
 
 if TYPE_CHECKING:
     from noisycount.engines.truth import Record
@@ -182,7 +182,7 @@ def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None 
         size: How many units there are, where that is public.
 
     Example:
-        >>> from noisycount.release.table_queries import plan_of
+        >>> from noisycount.release.query_plan import plan_of
         >>> asked = Query(wheres=["age >= 65"], epsilon=1)
         >>> plan = plan_of(asked, {"age": Kind.INTEGER}, None, is_replacement=False)
         >>> made = rehearsed(asked, plan, None, 500)
@@ -195,11 +195,9 @@ def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None 
     with made_up(kinds, unit, _examples(plan), units) as source:
         release = plan.result(plan.drawn(source), Loss(), confidence=query.confidence, **told)
         exact = plan.counted(source)
-    if exact is None or isinstance(exact, int):
-        return Rehearsal(query, units, exact if exact is None else (exact,), release)
-    assert isinstance(plan, TableQueryPlan)  # noqa: S101 - others have one count
-    levels = plan.shown(exact)["answers"]
-    return Rehearsal(query, units, tuple(int(each) for level in levels for each in level), release)
+    levels = () if exact is None else plan.shown(exact)["answers"]
+    counts = tuple(int(each) for level in levels for each in level)
+    return Rehearsal(query, units, None if exact is None else counts, release)
 
 
 def _examples(plan: QueryPlan) -> Examples:

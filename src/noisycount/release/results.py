@@ -1,4 +1,4 @@
-"""Published answers, one count or a table of counts, and all that may be said with them."""
+"""Published answers, one count or a table of counts, their noise, and all that may be said with them."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -16,12 +16,14 @@ from noisycount.display.numbers import approximately, odds_sentence, percent, pl
 from noisycount.display.values import MOST_ROWS, Shown, row_table
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
+from noisycount.ledger.price import NoisyLevels, TablePrice, odds_of
 from noisycount.model.half_width import error_within
+from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.combined import combined, prefix_errors, standard_errors
 from noisycount.model.tables.levels import OTHER, Label, Level, TableLabels
+from noisycount.model.tables.threshold import surely_shown
 from noisycount.release.dataset import RemainingBudget
-from noisycount.release.plan import TablePlan
 from noisycount.validation import exact_text
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -30,8 +32,109 @@ _NUMBERS = ("level", "answer", "error", "error_of_all")
 _LEAST_VARIANCE = 1e-100  # below, there is no noise, and weights would underflow
 
 
+@frozen
+class LevelPlan(Shown):
+    """The counts of one level, and their noise."""
+
+    name: str  # what a reader calls the level, such as "town" or "total"
+    size: int | None  # how many counts there are; None: only the records know
+    sensitivity: int  # by how much one unit can move all of them together
+    share: Fraction  # of the price
+    mechanism: DiscreteNoise  # the noise of each
+
+    def error(self, confidence: float = 0.95) -> int:
+        """A count lies within ±error of its answer with the confidence, in units."""
+        return error_within(self.mechanism, confidence)
+
+
 @frozen(repr=False)
-class Release(Shown):
+class TablePlan(Shown):
+    """The noise of a table, level by level."""
+
+    price: TablePrice  # what all counts cost together
+    levels: tuple[LevelPlan, ...]  # the cells first, then what is measured beside them
+    groups: int | None  # in how many cells one unit can be; None: in all
+    is_replacement: bool  # whether neighbours differ by a replaced unit, which moves twice as much
+    threshold: int | None = None  # the smallest noisy count that is shown; None: all keys are known
+
+    @property
+    def loss(self) -> Loss:
+        """What is charged."""
+        return self.price.loss
+
+    def odds(self, protected: str) -> str:
+        """What the whole table means for one "person" or "row", in words."""
+        return odds_of(self.loss, protected, self.replaced, self.price.rho_delta)
+
+    @property
+    def replaced(self) -> Loss:
+        """What is lost where one unit takes another's place, which may be more than charged."""
+        sizes = [level.size for level in self.levels]
+        scales = [level.mechanism.exact_scale for level in self.levels]
+        return NoisyLevels(self.loss, sizes, scales, self.groups).replaced
+
+    @property
+    def size(self) -> int | None:
+        """How many counts there are in all; None: only the records know."""
+        sizes = [level.size for level in self.levels]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def surely_shown(self, confidence: float = 0.95) -> int | None:
+        """The smallest count that appears with the confidence; None: all do."""
+        if self.threshold is None:
+            return None
+        return surely_shown(self.levels[0].mechanism, self.threshold, confidence)
+
+    def errors_of_all(self, confidence: float = 0.95, size: int | None = None) -> tuple[int, ...]:
+        """All counts of all levels lie within ±these of their answers with the confidence, in units.
+
+        The noises are independent and each count has the same probability b of lying farther off:
+        (1 − b)^k is the confidence, exactly, whatever the counts are. The size is that of the
+        answers, where only the records knew it.
+        """
+        answers = size if self.size is None else self.size
+        if answers is None:
+            raise ValueError("size is missing: only the records know how many keys there are")
+        return tuple(error_within(level.mechanism, confidence, max(1, answers)) for level in self.levels)
+
+    def _facts(self) -> dict[str, object]:
+        """The price, the levels, and what is hidden."""
+        return {
+            "noise": self.levels[0].mechanism.name,
+            "price": self.loss,
+            "levels": list(self.levels),
+            "groups_per_unit": self.groups,
+            "replacement": self.is_replacement,
+            **({} if self.threshold is None else {"threshold": self.threshold}),
+        }
+
+
+class _PublishedAnswer(Shown):
+    """What an answer tells, of one count and of a table alike."""
+
+    __slots__ = ()
+    charged: Loss | Fraction
+    unit: str | None
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the same was asked before, and paid for then."""
+        return not self.charged
+
+    @property
+    def _protected(self) -> str:
+        """What an outsider guesses about."""
+        return "row" if self.unit is None else "person"
+
+    @property
+    def _payment(self) -> str:
+        """What this call charged, in words."""
+        charged = self.charged.text if isinstance(self.charged, Loss) else exact_text(self.charged)
+        return "asked before: free" if self.repeated else f"charged {charged}"
+
+
+@frozen(repr=False)
+class Release(_PublishedAnswer):
     """A published answer; it goes wherever an answer and its mechanism go.
 
     Args:
@@ -91,19 +194,13 @@ class Release(Shown):
     @property
     def odds(self) -> str:
         """What ε means for the person or the row that was counted, in words."""
-        return odds_sentence(self.epsilon, "row" if self.unit is None else "person")
-
-    @property
-    def repeated(self) -> bool:
-        """Whether the same was asked before, and paid for then."""
-        return not self.charged
+        return odds_sentence(self.epsilon, self._protected)
 
     def _repr_html_(self) -> str:
         """One line for a notebook."""
-        charge = f"charged {exact_text(self.charged)}" if self.charged else "asked before: free"
         return (
             f"<p><b>{signed(self.answer)} {plus_minus(self.error)}</b> "
-            f"({percent(self.confidence)}) for <code>{escape(self.where)}</code>; {charge}, "
+            f"({percent(self.confidence)}) for <code>{escape(self.where)}</code>; {self._payment}, "
             f"{approximately(self.remaining)} left; ε = {exact_text(self.epsilon)}: "
             f"{escape(self.odds)}</p>"
         )
@@ -144,7 +241,7 @@ class TableRow(Shown):
 
 
 @frozen(repr=False)
-class TableRelease(Shown):
+class TableRelease(_PublishedAnswer):
     """A published table, with its price and its noise.
 
     Args:
@@ -211,11 +308,6 @@ class TableRelease(Shown):
     def price(self) -> Loss:
         """What the table cost once."""
         return self.plan.loss
-
-    @property
-    def repeated(self) -> bool:
-        """Whether the same was asked before, and paid for then."""
-        return self.charged == Loss()
 
     @property
     def errors(self) -> tuple[int, ...]:
@@ -323,7 +415,7 @@ class TableRelease(Shown):
     @property
     def odds(self) -> str:
         """What the whole table means for one person or row, in words."""
-        return self.plan.odds("row" if self.unit is None else "person")
+        return self.plan.odds(self._protected)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The columns as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
@@ -348,7 +440,7 @@ class TableRelease(Shown):
         """What is to be known of all rows."""
         if len(self) > 1:
             yield f"all at once within {plus_minus(max(self.errors_of_all))}"
-        yield "asked before: free" if self.repeated else f"charged {self.charged.text}"
+        yield self._payment
         yield f"{self.price.text} for the whole table: {self.odds}"
 
     def _facts(self) -> dict[str, object]:
@@ -386,3 +478,6 @@ class TableRelease(Shown):
             "dataset": self.dataset,
             "where": self.where,
         }
+
+
+Published: TypeAlias = Release | TableRelease

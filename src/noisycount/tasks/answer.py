@@ -25,10 +25,9 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget, next_words
-from noisycount.release.plan import TablePlan, table_plan
-from noisycount.release.query_plan import CountPlan, QueryPlan, TableQueryPlan
+from noisycount.release.query_plan import CountPlan, QueryPlan, table_plan
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.release.results import Release, TableRelease
+from noisycount.release.results import Release, TablePlan, TableRelease
 from noisycount.tasks.opening import DatasetSession, Spent, session_of
 from noisycount.tasks.plan import Paying, planned
 from noisycount.tasks.question import impossible_hints, plan_at, require_possible
@@ -117,7 +116,6 @@ class Answer:
     @property
     def noise(self) -> TablePlan:
         """The noise of a table, level by level."""
-        assert isinstance(self.plan, TableQueryPlan)  # noqa: S101 - asked of tables alone
         return self.plan.noise
 
     @property
@@ -133,7 +131,7 @@ class Answer:
     @property
     def odds(self) -> str:
         """What the price means for one person or row, in words."""
-        return self.plan.odds(self.protected)
+        return self.plan.noise.odds(self.protected)
 
     @property
     def error(self) -> int:
@@ -285,7 +283,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
 
 def _check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
     """The refusal of a picture that would have too many rows, before anything is charged."""
-    cells = plan.noise.levels[0].size if isinstance(plan, TableQueryPlan) else None
+    cells = plan.noise.levels[0].size
     if is_drawn and cells is not None and cells > MOST_ROWS:
         raise NoisyCountError(
             f"--plot draws up to {MOST_ROWS} rows, and this table has {cells:,}: leave it out, or list fewer keys"

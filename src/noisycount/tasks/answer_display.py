@@ -12,8 +12,7 @@ from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.entries import ANALYST, Analyst
 from noisycount.ledger.price import NeighbourRelation, neighbours_of_size
 from noisycount.release.dataset import next_words
-from noisycount.release.plan import TablePlan
-from noisycount.release.results import TableRelease
+from noisycount.release.results import TablePlan, TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.validation import exact_text
 

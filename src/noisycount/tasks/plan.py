@@ -25,7 +25,7 @@ from noisycount.release.dataset import affordable, next_words
 from noisycount.validation import exact_text, is_in_range, optional_text
 
 if TYPE_CHECKING:
-    from noisycount.release.plan import TablePlan
+    from noisycount.release.results import TablePlan
 
 
 @frozen

@@ -22,9 +22,8 @@ from noisycount.query.predicate import And, Predicate, Range, canonical_text
 from noisycount.query.query import Item, Query
 from noisycount.query.schema import Kind
 from noisycount.query.table import parts_of
-from noisycount.release.plan import TablePlan
-from noisycount.release.query_plan import QueryPlan, TableQueryPlan
-from noisycount.release.table_queries import plan_of
+from noisycount.release.query_plan import QueryPlan, plan_of
+from noisycount.release.results import TablePlan
 from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.plan import planned
 
@@ -83,7 +82,6 @@ def plan_in(
     currency = "rho" if query.noise_class is DiscreteGaussian else "epsilon"
     priced = replace(priced, **{currency: Fraction(1)})  # type: ignore[arg-type]  # a price
     plan = plan_of(priced, schema, unit, is_replacement=is_replacement)
-    assert isinstance(plan, TableQueryPlan)  # noqa: S101 - others are no table
     priced = replace(priced, **{currency: _row_price(query, plan.noise)})  # type: ignore[arg-type]
     return plan_of(priced, schema, unit, is_replacement=is_replacement)
 

@@ -10,8 +10,7 @@ from noisycount.display.output import Facts, file_facts, print_facts, print_tabl
 from noisycount.display.texts import OTHER_KEYS
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import RANGES, TOTAL
-from noisycount.release.plan import TablePlan
-from noisycount.release.results import TableRelease
+from noisycount.release.results import TablePlan, TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import ShownLevel, accepted, account, counted, ledger_words, left, shown_levels
 

@@ -14,9 +14,8 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.plan import TablePlan
-from noisycount.release.query_plan import TableQueryPlan
-from noisycount.release.table_queries import plan_of
+from noisycount.release.query_plan import plan_of
+from noisycount.release.results import TablePlan
 from noisycount.tasks.answer_display import ShownLevel, level_objects, loss_object, shown_levels
 from noisycount.tasks.table.display import level_rows, noise_words
 from noisycount.validation import exact_text
@@ -109,9 +108,7 @@ def _plan(design: Design, noise: type[DiscreteLaplace | DiscreteGaussian]) -> Ta
     )
     schema = dict.fromkeys(design.cells, Kind.INTEGER)
     unit = _UNIT if is_bounded else None
-    plan = plan_of(query, schema, unit, is_replacement=design.is_size_public)
-    assert isinstance(plan, TableQueryPlan)  # noqa: S101 - a table was asked
-    return plan.noise
+    return plan_of(query, schema, unit, is_replacement=design.is_size_public).noise
 
 
 def _squares(plan: TablePlan, cells: int) -> float:
