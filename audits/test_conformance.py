@@ -5,7 +5,7 @@ from collections.abc import Callable
 from tests.postgresql import Server, postgresql
 from tests.spark import spark_url
 
-from noisycount.engines.conformance.bench import Bench
+from noisycount.engines.conformance.certificate import Bench
 from noisycount.engines.conformance.suite import examined
 from noisycount.engines.spark.bench import SparkBench
 from noisycount.engines.sql.bench import SqlBench

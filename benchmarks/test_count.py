@@ -10,11 +10,10 @@ import duckdb
 import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
-from noisycount.engines.duckdb.counting import records_of
-from noisycount.engines.duckdb.dialect import DUCKDB
+from noisycount.engines.duckdb.dialect import DUCKDB, records_of
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.statement.counts import count_statement
-from noisycount.engines.statement.text import text_of
+from noisycount.engines.statement.dialect import text_of
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.parser import parse
 from noisycount.release.dataset import Dataset

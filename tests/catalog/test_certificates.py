@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.catalog.certificates import Certificates
-from noisycount.engines.check import Identity
-from noisycount.engines.conformance.certificate import Certificate, require_certified
+from noisycount.engines.conformance.certificate import Certificate, Identity, require_certified
 from noisycount.errors import SourceError
 
 SUITE = "ab" * 32

@@ -2,8 +2,9 @@
 
 import pytest
 
-from noisycount.engines.check import Check, ColumnCheck, require_readable
+from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.forms import ColumnForm
+from noisycount.engines.interface import require_readable
 from noisycount.errors import SourceError
 from noisycount.query.schema import Kind
 

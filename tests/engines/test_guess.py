@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noisycount.engines.check import MISSING_WORDS, guessed_form
 from noisycount.engines.forms import ColumnForm
-from noisycount.engines.guess import MISSING_WORDS, guessed_form
 from noisycount.query.schema import ZONED, Kind
 from tests.layers import examples
 

@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import types
 
 from noisycount.display.values import plain
-from noisycount.engines.duckdb import cells
+from noisycount.engines.duckdb import table
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.forms import ColumnForm
 from noisycount.engines.memory import MemorySource
-from noisycount.engines.statement import expressions
+from noisycount.engines.statement import records
 from noisycount.errors import PredicateError
 from noisycount.query.grouping import CellQuestion, Plain
 from noisycount.query.key_sets import found_keys, key_set, written_key
@@ -48,9 +48,9 @@ UUIDS = Uuid()
 def with_uuids(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kind, and its one line of DuckDB."""
     monkeypatch.setitem(KINDS, "uuid", UUIDS)
-    monkeypatch.setitem(cells.SQL_TYPES, UUIDS, "UUID")
-    monkeypatch.setitem(expressions.TYPES, UUIDS, types.Uuid)
-    monkeypatch.setitem(cells.READ_TYPES, "uuid", (UUIDS, "{}"))
+    monkeypatch.setitem(table.SQL_TYPES, UUIDS, "UUID")
+    monkeypatch.setitem(records.TYPES, UUIDS, types.Uuid)
+    monkeypatch.setitem(table.READ_TYPES, "uuid", (UUIDS, "{}"))
 
 
 @pytest.mark.usefixtures("with_uuids")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.engines.duckdb.counting import condition_text
+from noisycount.engines.duckdb.dialect import condition_text
 from noisycount.errors import PredicateError
 from noisycount.query.parser import parse
 from noisycount.query.predicate import (

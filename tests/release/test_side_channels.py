@@ -14,15 +14,14 @@ import pytest
 from noisycount.catalog.catalog import Catalog, DatasetSettings
 from noisycount.catalog.contents import Contents
 from noisycount.catalog.record import DatasetRecord
-from noisycount.engines.duckdb.counting import records_of
-from noisycount.engines.duckdb.dialect import DUCKDB
+from noisycount.engines.duckdb.dialect import DUCKDB, records_of
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.engines.interface import Source
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.places import files_of
 from noisycount.engines.statement.counts import count_statement
-from noisycount.engines.statement.text import text_of
+from noisycount.engines.statement.dialect import text_of
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.noises.laplace import DiscreteLaplace

@@ -5,8 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from noisycount.catalog.record import make_private, write_private
-from noisycount.engines.check import Identity
-from noisycount.engines.conformance.certificate import Certificate
+from noisycount.engines.conformance.certificate import Certificate, Identity
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.validation import state_at

@@ -19,8 +19,14 @@ from noisycount.catalog.catalog import DatasetSettings
 from noisycount.catalog.certificates import Certificates
 from noisycount.catalog.contents import Content, Copies
 from noisycount.catalog.record import ROW, DatasetRecord, make_private
-from noisycount.engines.check import Check, Closing, require_readable
-from noisycount.engines.interface import CheckedSource, require_known_columns, require_known_parts
+from noisycount.engines.check import Check
+from noisycount.engines.interface import (
+    CheckedSource,
+    Closing,
+    require_known_columns,
+    require_known_parts,
+    require_readable,
+)
 from noisycount.engines.opening import files, served
 from noisycount.engines.places import ServedTable, files_of
 from noisycount.errors import ConfigError, SourceError

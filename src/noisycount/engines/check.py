@@ -1,58 +1,19 @@
-"""What tells engines apart, and what a check finds in private records, for their owner."""
+"""What a check finds in private records, for their owner, and what cells of texts most likely stand for."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from html import escape
-from typing import Self
 
 from noisycount.display.values import Shown
-from noisycount.engines.forms import ColumnForm, FileForm
-from noisycount.errors import SourceError
+from noisycount.engines.forms import BLANKS, ColumnForm, FileForm
 from noisycount.frozen import frozen
-from noisycount.query.schema import Kind
-
-
-@frozen
-class Identity:
-    """An engine, as far as its answers may depend on it.
-
-    Example:
-        >>> print(Identity("postgresql", "15", "C (UTF8)"))
-        postgresql 15 with C (UTF8)
-    """
-
-    engine: str  # its name, such as `postgresql` or `spark`
-    version: str  # its version, as far as a new one may answer otherwise: `15`, or `4.3`
-    collation: str  # how it compares texts, and how it encodes them: `C (UTF8)`, or `UTF8_BINARY`
-
-    def __str__(self) -> str:
-        return f"{self.engine} {self.version} with {self.collation}"
-
-
-class Closing(ABC):
-    """What must be closed, and as a context manager closes itself."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def close(self) -> None:
-        """The end of the use of what is held open."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
+from noisycount.query.schema import KINDS, Kind, Spelling
 
 EXAMPLES = 3
 """How many different cells that do not fit are told; with fewer there are no others."""
-
 FEW = 20
 """Of how many different texts, at most, a column's values are all told."""
-
-_NAMED = 8  # columns in one line
 
 
 @frozen
@@ -135,17 +96,148 @@ def _cells(column: ColumnCheck) -> str:
     return "".join(f"<td>{escape(text)}</td>" for text in told)
 
 
-def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:
-    """The refusal of records with cells that do not fit what is stated of them.
+# What programs and clerks write where there is no value.
+MISSING_WORDS = (
+    *("NA", "N/A", "#N/A", "NaN", "NULL", "None", "nil", "-", "--", "?", "."),
+    *("k.A.", "k. A.", "keine Angabe", "n/a", "na", "nan", "null", "none", "missing"),
+)
+_ENOUGH = 0.8  # of the cells: with fewer the others are hardly mistakes
+_NEARLY_ALL = 0.95  # of truth values: words are also texts
+_TRUTH_WORDS = (
+    (("true", "t", "yes", "y"), ("false", "f", "no", "n")),
+    (("ja", "j", "wahr"), ("nein", "n", "falsch")),
+    (("oui", "o", "vrai"), ("non", "n", "faux")),
+    (("sí", "si", "sì", "s"), ("no", "n")),
+)
+# Of the types that a file gives to the cells of one column, the first that holds them all.
+_FAMILIES = ((Kind.REAL, Kind.INTEGER), (Kind.BOOLEAN,), (Kind.TIMESTAMP, Kind.DATE))
+_OTHER = {".": ",", ",": "."}
 
-    It names no cell and no number, and is the same for every question: whether a data set answers depends on its owner,
-    and is nothing that a question could probe.
+
+@frozen
+class Guess:
+    """A form of a column, and why."""
+
+    form: ColumnForm
+    reason: str
+
+
+@frozen
+class _Candidate:
+    """A form, the cells that fit it, and what they are called."""
+
+    form: ColumnForm
+    fits: Callable[[str], object]
+    cells: str
+
+    def share(self, cells: Sequence[str]) -> float:
+        """How many of the cells fit; 0 where they are surely too few to matter."""
+        first = cells[: len(cells) - int(_ENOUGH * len(cells)) + 1]
+        if not any(map(self.fits, first)):
+            return 0
+        return sum(map(bool, map(self.fits, cells))) / len(cells)
+
+
+def _candidate(kind: Kind, spelling: Spelling) -> _Candidate:
+    """The values of a kind, written in one way."""
+    form = ColumnForm(kind, decimal=spelling.decimal, date_format=spelling.date_format)
+    return _Candidate(form, re.compile(spelling.pattern).fullmatch, spelling.words)
+
+
+# A column of numbers may have cells of either kind, so the one that most fit is taken, the first
+# among equals: that whose digits stand in groups comes last.
+_CANDIDATES = [
+    _candidate(kind, spelling)
+    for has_groups in (False, True)
+    for kind in KINDS.values()
+    for spelling in kind.spellings
+    if spelling.has_groups is has_groups
+]
+
+
+def guessed_form(cells: Iterable[str]) -> Guess:
+    """The form of a column, from some of its cells that are not empty.
+
+    Numbers, dates and truth values are those that at least four fifths of the cells look like; cells that then do not
+    fit are told, and change nothing for the others. Codes with leading zeros are texts, and so are dates that could
+    have their day or their month first, and numbers whose only mark could stand before decimals or between thousands.
+
+    Example:
+        >>> guessed_form(["1,5", "2,25", "k.A."]).form.parts
+        {'kind': 'real', 'decimal': ',', 'missing': ['k.A.']}
+        >>> guessed_form(["01067", "99998"]).reason
+        'some have leading zeros, as codes have'
     """
-    refused = [repr(column.name) for column in columns if column.is_refused]
-    if refused:
-        named, more = ", ".join(refused[:_NAMED]), len(refused) - _NAMED
-        others = f" and {more} other column{'s' * (more > 1)}" if more > 0 else ""
-        raise SourceError(
-            f"{shown} answers nothing, as cells of {named}{others} do not fit their kind: "
-            "whoever owns it sees them by `noisycount check`, which says how to mend that"
-        )
+    texts = [text for cell in cells if (text := cell.strip(BLANKS))]
+    given = [text for text in texts if text not in MISSING_WORDS]
+    if not given:
+        return Guess(ColumnForm(Kind.TEXT), "no cell says anything")
+    if any(map(re.compile("[+-]?0[0-9]+").fullmatch, given)):
+        return Guess(ColumnForm(Kind.TEXT), "some have leading zeros, as codes have")
+    if all(map(_CANDIDATES[0].fits, given)):  # nothing could be likelier, and most columns are so
+        return _guess(_CANDIDATES[0], texts)
+    found = [(one.share(given), one) for one in (*_CANDIDATES, *_truths(given))]
+    most = max(share for share, _ in found)
+    best = [one for share, one in found if share == most]
+    if most < _ENOUGH:
+        return Guess(ColumnForm(Kind.TEXT), "they are texts")
+    if doubt := _doubt([one.form for one in best]):
+        return Guess(ColumnForm(Kind.TEXT), doubt)
+    return _guess(best[0], texts)
+
+
+def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str]) -> Guess:
+    """The form of a column whose file tells numbers, truth values and dates from texts.
+
+    Where most cells have one of these types, the texts among them are told as those that do not fit; where most are
+    texts, they are no numbers, whatever they look like.
+
+    Example:
+        >>> guessed_of_types({Kind.TEXT: 2}, ["501", "10001"]).form.kind
+        <Kind.TEXT: 'text'>
+    """
+    total = sum(types.values())
+    texts = [cell.strip(BLANKS) for cell in cells]
+    for family in _FAMILIES:
+        said = sum(types.get(kind, 0) for kind in family)
+        if total and said >= _ENOUGH * total:
+            kind = next(kind for kind in family if types.get(kind, 0))
+            return _guess(_Candidate(ColumnForm(kind), bool, f"of kind {kind.value}"), texts)
+    guess = guessed_form(texts)
+    if guess.form.kind.is_number:
+        return Guess(ColumnForm(Kind.TEXT), "the file says that they are texts")
+    return guess
+
+
+def _guess(best: _Candidate, texts: Sequence[str]) -> Guess:
+    """The guess of a form, with the words for missing values that are among the texts."""
+    said = {*texts}
+    words = tuple(word for word in MISSING_WORDS if word in said)
+    return Guess(_with_missing(best.form, words), f"they are {best.cells}")
+
+
+def _doubt(forms: Sequence[ColumnForm]) -> str | None:
+    """Why none of several forms can be chosen; None: the first can."""
+    if {"%d/%m/%Y", "%m/%d/%Y"} <= {form.date_format for form in forms}:
+        return "they are dates with the day or the month first: state date_format"
+    marks = {(form.kind, form.decimal) for form in forms}
+    if forms[0].kind is Kind.REAL and (Kind.INTEGER, _OTHER[forms[0].decimal]) in marks:
+        mark = "comma" if forms[0].decimal == "," else "point"
+        return f"their {mark} stands before decimals or between thousands: state kind and decimal"
+    return None
+
+
+def _truths(cells: Sequence[str]) -> Iterator[_Candidate]:
+    """The words of truth values that nearly all cells are, with some on both sides."""
+    said = {cell.casefold() for cell in cells}
+    for true, false in _TRUTH_WORDS:
+        form = ColumnForm(Kind.BOOLEAN, true=true, false=false)
+        words = re.compile("|".join(map(re.escape, (*true, *false))), re.IGNORECASE)
+        one = _Candidate(form, words.fullmatch, f"{true[0]} or {false[0]}")
+        if said & {*true} and said & {*false} and one.share(cells) >= _NEARLY_ALL:
+            yield one
+
+
+def _with_missing(form: ColumnForm, words: Sequence[str]) -> ColumnForm:
+    """The form with words for missing values."""
+    return ColumnForm.of_parts({**form.parts, "missing": list(words)}) if words else form

@@ -1,5 +1,6 @@
 """What every engine offers: the columns that questions may use, and exact counts."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
@@ -7,12 +8,47 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.engines.check import Check, Closing, ColumnCheck
+from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, Part
 from noisycount.query.predicate import Column, Predicate, columns
 from noisycount.query.schema import Kind, Schema
+
+
+class Closing(ABC):
+    """What must be closed, and as a context manager closes itself."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def close(self) -> None:
+        """The end of the use of what is held open."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_NAMED = 8  # columns in one line
+
+
+def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:
+    """The refusal of records with cells that do not fit what is stated of them.
+
+    It names no cell and no number, and is the same for every question: whether a data set answers depends on its owner,
+    and is nothing that a question could probe.
+    """
+    refused = [repr(column.name) for column in columns if column.is_refused]
+    if refused:
+        named, more = ", ".join(refused[:_NAMED]), len(refused) - _NAMED
+        others = f" and {more} other column{'s' * (more > 1)}" if more > 0 else ""
+        raise SourceError(
+            f"{shown} answers nothing, as cells of {named}{others} do not fit their kind: "
+            "whoever owns it sees them by `noisycount check`, which says how to mend that"
+        )
 
 
 class Source(Protocol):

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.engines.check import Check, Closing, ColumnCheck
-from noisycount.engines.interface import require_known_columns, require_known_parts
+from noisycount.engines.check import Check, ColumnCheck
+from noisycount.engines.interface import Closing, require_known_columns, require_known_parts
 from noisycount.engines.truth import Record, kept_groups, ordered, truth, unit_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen

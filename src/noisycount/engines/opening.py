@@ -3,8 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from noisycount.engines.conformance.bench import Bench
-from noisycount.engines.conformance.certificate import Certificate, require_certified
+from noisycount.engines.conformance.certificate import Bench, Certificate, require_certified
 from noisycount.engines.interface import CheckedSource
 from noisycount.engines.places import LakePlace, ServerPlace
 from noisycount.errors import SourceError, extra_words

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, TypeAlias, cast
 
 from noisycount.display.values import Shown
-from noisycount.engines.check import Check, Closing
-from noisycount.engines.interface import Source
+from noisycount.engines.check import Check
+from noisycount.engines.interface import Closing, Source
 from noisycount.errors import LedgerError, NoisyCountError, PurposeError, SourceError, without_traceback
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss

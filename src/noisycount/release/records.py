@@ -17,10 +17,10 @@ from noisycount.catalog.record import ROW, DatasetRecord
 from noisycount.catalog.sources import FileSource, LazySource, ServerSource, require_described
 from noisycount.display.texts import told_name
 from noisycount.display.values import Shown
-from noisycount.engines.check import Check, Closing, ColumnCheck
+from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.conformance.certificate import Certificate
 from noisycount.engines.forms import ColumnForm, FileForm
-from noisycount.engines.interface import CheckedSource
+from noisycount.engines.interface import CheckedSource, Closing
 from noisycount.engines.opening import bench_of, files, frames, served
 from noisycount.engines.places import ServedTable, ServerPlace, files_of
 from noisycount.errors import SourceError

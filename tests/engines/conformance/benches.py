@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from noisycount.engines.check import Identity
+from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.truth import Record
 from noisycount.query.schema import Kind

@@ -2,10 +2,9 @@
 
 import pytest
 
-from noisycount.engines.duckdb.counting import records_of
-from noisycount.engines.duckdb.dialect import DUCKDB
+from noisycount.engines.duckdb.dialect import DUCKDB, records_of
 from noisycount.engines.statement.counts import count_statement, keys_statement
-from noisycount.engines.statement.text import text_of
+from noisycount.engines.statement.dialect import text_of
 from noisycount.query.grouping import Edges, KeyQuestion, Plain
 from noisycount.query.parser import parse
 from noisycount.query.predicate import Column

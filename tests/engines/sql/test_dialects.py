@@ -13,9 +13,9 @@ from sqlalchemy.dialects import mssql, mysql, oracle, postgresql, sqlite
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.expression import ClauseElement
 
-from noisycount.engines.sql.dialects import dialect_of
-from noisycount.engines.sql.kinds import Form, FoundColumn, FoundName
+from noisycount.engines.sql.connection import dialect_of
 from noisycount.engines.sql.source import CountedTable
+from noisycount.engines.sql.table import Form, FoundColumn, FoundName
 from noisycount.engines.statement.counts import (
     cell_counts,
     cells_statement,

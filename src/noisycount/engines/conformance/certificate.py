@@ -1,15 +1,36 @@
-"""That an engine passed the suite, as its owner keeps it, and what is opened without one."""
+"""What tells engines apart, what gives them to be tested, and that they passed, as their owner keeps it."""
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from datetime import date
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
-from noisycount.engines.check import Identity
+from noisycount.engines.interface import Source
+from noisycount.engines.truth import Record
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
+from noisycount.query.schema import Kind
+
+
+@frozen
+class Identity:
+    """An engine, as far as its answers may depend on it.
+
+    Example:
+        >>> print(Identity("postgresql", "15", "C (UTF8)"))
+        postgresql 15 with C (UTF8)
+    """
+
+    engine: str  # its name, such as `postgresql` or `spark`
+    version: str  # its version, as far as a new one may answer otherwise: `15`, or `4.3`
+    collation: str  # how it compares texts, and how it encodes them: `C (UTF8)`, or `UTF8_BINARY`
+
+    def __str__(self) -> str:
+        return f"{self.engine} {self.version} with {self.collation}"
+
 
 _CERTIFIED = frozenset(
     [
@@ -18,7 +39,6 @@ _CERTIFIED = frozenset(
     ]
 )
 """What passes the suite in our own tests."""
-
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
@@ -74,3 +94,18 @@ def require_certified(shown: str, identity: Identity, suite: str, certificates: 
         f"{shown} is on {identity}, which is not counted, as {why}: "
         "its owner tests it by `noisycount doctor SOURCE`, on a temporary table"
     )
+
+
+class Bench(Protocol):
+    """An engine that makes temporary tables, and counts them as it counts its owner's."""
+
+    @property
+    def identity(self) -> Identity:
+        """Which engine it is."""
+        ...
+
+    def source(
+        self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
+    ) -> AbstractContextManager[Source]:
+        """The records in a table of its own, which is gone afterwards."""
+        ...

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.display.values import Shown
-from noisycount.engines.check import Identity
-from noisycount.engines.conformance.bench import Bench
-from noisycount.engines.conformance.certificate import Certificate
+from noisycount.engines.conformance.certificate import Bench, Certificate, Identity
 from noisycount.engines.conformance.records import CELLS, FEATURES, Exercise, Feature, TableQuestion, digest, narrowed
 from noisycount.engines.conformance.tables import exercises
 from noisycount.engines.interface import Source

@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
-from noisycount.engines.check import Identity
-from noisycount.engines.duckdb.cells import SQL_TYPES
+from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.duckdb.connection import quoted_name, without_engine_errors
 from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.truth import Record
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind

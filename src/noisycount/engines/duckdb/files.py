@@ -6,22 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import mkstemp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from noisycount.engines.check import Check, ColumnCheck
-from noisycount.engines.duckdb.cells import SQL_TYPES
+from noisycount.engines.check import Check
 from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_name, quoted_text
-from noisycount.engines.duckdb.lake import Lake, allow, parquet_relation
+from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import Lines, TextFile
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
 from noisycount.engines.forms import ColumnForm, FileForm, by_ending
-from noisycount.engines.places import is_several
+from noisycount.engines.places import files_of, is_several
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
+
+if TYPE_CHECKING:
+    from noisycount.engines.duckdb.lake import Lake
 
 _OPTIONS = "FORMAT parquet, COMPRESSION snappy, USE_TMP_FILE false"
 
@@ -79,11 +81,6 @@ class Relation:
     check: Check | None = None  # what is in its columns, where it was made of texts
     is_sound: bool = False  # whether all cells are known to be readable
     is_computed: bool = False  # whether it is a view of the file's, whose cells are made when they are read
-
-    @property
-    def columns(self) -> tuple[ColumnCheck, ...]:
-        """What is in its columns; none where the file states their types."""
-        return () if self.check is None else self.check.columns
 
 
 def _texts(connection: Connection, place: Path, told: Description) -> Relation:
@@ -144,12 +141,59 @@ def _is_loaded(file: TextFile, connection: Connection, *, rewrites: bool) -> boo
     return True
 
 
+def allow(connection: Connection, *files: Path) -> None:
+    """The only files that may be read behind the locks."""
+    paths = [name for file in files for name in (file.as_posix(), path_pattern(file))]
+    connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, paths))}]")
+
+
 def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
-    return Relation(parquet_relation(connection, place))
+    """All records, in which columns of one name are one column."""
+    if not is_several(place):
+        allow(connection, place)
+        return Relation(_read([path_pattern(place)]))
+    files = [file.resolve() for file in files_of(place)]
+    partition = next((file.parent.name for file in files if "=" in file.parent.name), None)
+    if partition is not None:
+        raise SourceError(
+            f"{str(place)!r} has folders such as {partition!r}, whose names hold a column: write that column into the "
+            "files"
+        )
+    allow(connection, *files)
+    patterns = [path_pattern(file) for file in files]
+    _require_one_type(connection, str(place), patterns)
+    return Relation(_read(patterns))
 
 
-def _lake(connection: Connection, lake: Lake, _: Description) -> Relation:
-    return Relation(parquet_relation(connection, lake), is_sound=True)
+def _lake(connection: Connection, lake: "Lake", _: Description) -> Relation:
+    names = lake.names(connection)
+    connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, names))}]")
+    _require_one_type(connection, str(lake), names)
+    return Relation(_read(names), is_sound=True)
+
+
+def _read(names: list[str]) -> str:
+    """The relation of some files."""
+    patterns = ", ".join(map(quoted_text, names))
+    return f"read_parquet([{patterns}], union_by_name=true, hive_partitioning=false)"
+
+
+def _require_one_type(connection: Connection, place: str, names: list[str]) -> None:
+    """The refusal of a column that is not of one type in all files."""
+    known: dict[str, tuple[str, str]] = {}
+    for file in names:
+        found = connection.sql(f"SELECT * FROM {_read([file])}")
+        for name, type_ in zip(found.columns, map(str, found.types), strict=True):
+            first = known.setdefault(name.lower(), (name, type_))
+            if first[0] != name:
+                raise SourceError(
+                    f"{place!r} names a column {first[0]!r} in one file and {name!r} in "
+                    "another: name it the same in all"
+                )
+            if first[1] != type_:
+                raise SourceError(
+                    f"{place!r} has files whose column {name!r} is not of one type: make it {first[1]} in all"
+                )
 
 
 def _copy(connection: Connection, place: Path, told: Description) -> Relation:
@@ -214,7 +258,6 @@ TEXTS = Format(
     holds_texts=True,
     describes=frozenset({"encoding", "delimiter", "skip"}),
 )
-
 _OBJECTS = Format(
     "JSON",
     "it is UTF-8, and that every line is an object",
@@ -222,7 +265,6 @@ _OBJECTS = Format(
     _objects,
     holds_texts=True,
 )
-
 _WORKBOOK = Format(
     "Excel",
     "the file is whole",
@@ -232,15 +274,12 @@ _WORKBOOK = Format(
     describes=frozenset({"skip"}),
     has_tables=True,
 )
-
 PARQUET = Format("Parquet", "the file is whole", "make some free", _parquet)
 LAKE = Format("Parquet", "its files are whole, and that the store answers", "make some free", _lake)
 COPY = Format("Parquet", "the file is whole, or remove it", "make some free", _copy)
-
 _DATABASE = Format(
     "DuckDB", "the file is whole and that no other program is writing it", "make some free", _database, has_tables=True
 )
-
 FORMATS = {
     **dict.fromkeys([".csv", ".tsv", ".csv.gz", ".tsv.gz"], TEXTS),
     **dict.fromkeys([".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"], _OBJECTS),

@@ -22,10 +22,10 @@ from noisycount.engines.duckdb.connection import (
     quoted_name,
     without_engine_errors,
 )
-from noisycount.engines.duckdb.counting import Counting
+from noisycount.engines.duckdb.dialect import Counting
 from noisycount.engines.duckdb.snapshot import FRAME, Decisions, Snapshot, compared_columns, snapshot_of
 from noisycount.engines.duckdb.streams import ColumnContent, content_hash, read_cells
-from noisycount.engines.duckdb.view import (
+from noisycount.engines.duckdb.table import (
     check_counts,
     column_types,
     converted,

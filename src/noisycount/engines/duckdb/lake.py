@@ -1,24 +1,90 @@
-# ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
-"""Parquet files as one relation, on a disk or an object store, of which nothing else is read."""
+"""Parquet files on an object store, of which DuckDB can read these and nothing else."""
 
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import field
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import Any, Self, TypeVar
 
-from noisycount.display.texts import told_name
-from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_text
-from noisycount.engines.places import COLUMNAR, LakePlace, files_of, is_several
-from noisycount.errors import SourceError, extra_words
+from fsspec import AbstractFileSystem
+from fsspec.core import url_to_fs
+from fsspec.spec import AbstractBufferedFile
+
+from noisycount.engines.duckdb.connection import Connection
+from noisycount.engines.places import COLUMNAR, LakePlace
+from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 
-Result = TypeVar("Result")
+PROTOCOL = "lake"
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_BLOCK = 2**22  # bytes that are read at once
+_FAILURE = "the store gave no answer"
 
-# What a kind of store needs that the extra `lake` does not have.
-_BEYOND = {"gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs"}
+
+class LakeFiles(AbstractFileSystem):  # type: ignore[misc]
+    """The files of a lake by their numbers, for reading only."""
+
+    protocol = PROTOCOL
+    cachable = False
+
+    def __init__(self, store: Any, paths: Mapping[str, str]) -> None:  # noqa: ANN401 - any file system
+        super().__init__()
+        self.store, self.paths = store, dict(paths)
+
+    def path_of(self, name: str) -> str:
+        """What the store calls a file."""
+        try:
+            return self.paths[self._strip_protocol(name).strip("/")]
+        except KeyError:
+            raise FileNotFoundError(name) from None
+
+    def info(self, path: str, **_: object) -> dict[str, object]:
+        """The size of a file."""
+        found = quietly(self.store.info, self.path_of(path))
+        return {"name": path, "size": found["size"], "type": "file"}
+
+    def exists(self, path: str, **_: object) -> bool:
+        """Whether it is a file of the lake."""
+        return self._strip_protocol(path).strip("/") in self.paths
+
+    def modified(self, path: str) -> datetime:
+        """When it was written, which nobody asks here."""
+        self.path_of(path)
+        return _LONG_AGO
+
+    def glob(self, path: str, **_: object) -> list[str]:
+        """A name stands for itself alone."""
+        return [path] if self.exists(path) else []
+
+    def _open(self, path: str, mode: str = "rb", **_: object) -> "LakeFile":
+        """A file for reading."""
+        if mode != "rb":
+            raise PermissionError(path)
+        self.path_of(path)
+        return LakeFile(self, path, mode, block_size=_BLOCK)
+
+
+class LakeFile(AbstractBufferedFile):  # type: ignore[misc]
+    """One file of a lake."""
+
+    def _fetch_range(self, start: int, end: int) -> bytes:
+        """Some bytes of it, as the store has them."""
+        store, path = self.fs.store, self.fs.path_of(self.path)
+        found: bytes = quietly(store.cat_file, path, start=start, end=end)
+        return found
+
+
+def quietly(work: Any, *words: object, **options: object) -> Any:  # noqa: ANN401 - of any store
+    """What a store answers; its errors, which may quote a signature, become one."""
+    with suppress(Exception):
+        return work(*words, **options)
+    raise OSError(_FAILURE)
+
+
+Result = TypeVar("Result")
 
 
 @frozen
@@ -32,15 +98,10 @@ class Lake:
     @classmethod
     def found(cls, place: LakePlace) -> Self:
         """The files that there are now."""
-        scheme = place.shown.partition("://")[0]
         try:
-            from fsspec.core import url_to_fs  # noqa: PLC0415 - on first use
-
             store, path = url_to_fs(place.url)
-        except ImportError:
-            refusal = f"{place.shown!r} needs packages that are not here: {extra_words('lake')}"
-            if scheme in _BEYOND:
-                refusal = f"{refusal}, and the package {_BEYOND[scheme]}"
+        except ImportError:  # of what its kind of store needs
+            raise
         except Exception:  # noqa: BLE001 - its text could hold a signature
             refusal = _unreached(place)
         else:
@@ -61,8 +122,6 @@ class Lake:
 
     def names(self, connection: Connection) -> list[str]:
         """What the files are called in a connection, which may read them and nothing else."""
-        from noisycount.engines.duckdb.lake_files import PROTOCOL, LakeFiles  # noqa: PLC0415 - loads fsspec
-
         files = {f"{number}.parquet": path for number, path in enumerate(self.paths)}
         connection.register_filesystem(LakeFiles(self.store, files))
         return [f"{PROTOCOL}://{name}" for name in files]
@@ -95,75 +154,3 @@ def _unreached(place: LakePlace) -> str:
         f"{place.shown!r} cannot be read: check that its store answers, the address, and the "
         "credentials in the environment"
     )
-
-
-def allow(connection: Connection, *files: Path) -> None:
-    """The only files that may be read behind the locks."""
-    paths = [name for file in files for name in (file.as_posix(), path_pattern(file))]
-    connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, paths))}]")
-
-
-def parquet_relation(connection: Connection, place: Path | Lake) -> str:
-    """The relation of all records, in which columns of one name are one column."""
-    if isinstance(place, Lake):
-        names = place.names(connection)
-        connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, names))}]")
-        _require_one_type(connection, str(place), names)
-        return _read(names)
-    if not is_several(place):
-        allow(connection, place)
-        return _read([path_pattern(place)])
-    files = [file.resolve() for file in files_of(place)]
-    partition = next((file.parent.name for file in files if "=" in file.parent.name), None)
-    if partition is not None:
-        raise SourceError(
-            f"{str(place)!r} has folders such as {partition!r}, whose names hold a column: "
-            "write that column into the files"
-        )
-    allow(connection, *files)
-    patterns = [path_pattern(file) for file in files]
-    _require_one_type(connection, str(place), patterns)
-    return _read(patterns)
-
-
-def _read(names: list[str]) -> str:
-    """The relation of some files."""
-    patterns = ", ".join(map(quoted_text, names))
-    return f"read_parquet([{patterns}], union_by_name=true, hive_partitioning=false)"
-
-
-def _require_one_type(connection: Connection, place: str, names: list[str]) -> None:
-    """The refusal of a column that is not of one type in all files."""
-    known: dict[str, tuple[str, str]] = {}
-    for file in names:
-        found = connection.sql(f"SELECT * FROM {_read([file])}")
-        for name, type_ in zip(found.columns, map(str, found.types), strict=True):
-            first = known.setdefault(name.lower(), (name, type_))
-            if first[0] != name:
-                raise SourceError(
-                    f"{place!r} names a column {first[0]!r} in one file and {name!r} in "
-                    "another: name it the same in all"
-                )
-            if first[1] != type_:
-                raise SourceError(
-                    f"{place!r} has files whose column {name!r} is not of one type: make it {first[1]} in all"
-                )
-
-
-def state_of(place: Path | Lake) -> str:
-    """The size and time of each file of a place, and of the write-ahead log of a database."""
-    if isinstance(place, Lake):
-        return place.state()
-    try:
-        states = [file.stat() for file in files_of(place)]
-    except (OSError, SourceError):
-        states = []
-    if not states:
-        raise SourceError(f"{told_name(place)!r} cannot be read any more: open it again")
-    return " ".join(f"{state.st_size}-{state.st_mtime_ns}" for state in states)
-
-
-def require_state(place: Path | Lake, state: str, while_it: str) -> None:
-    """The refusal of a file that is not in its state any more."""
-    if state_of(place) != state:
-        raise SourceError(f"{told_name(place)!r} changed while it {while_it}: open it again")

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.display.columns import Cells, arrow_stream, query_of
-from noisycount.engines.check import Closing
-from noisycount.engines.duckdb.cells import SQL_TYPES, certain_kinds
 from noisycount.engines.duckdb.connection import (
     Connection,
     path_pattern,
@@ -22,11 +20,13 @@ from noisycount.engines.duckdb.connection import (
     without_engine_errors,
 )
 from noisycount.engines.duckdb.files import PARQUET, TEXTS
+from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import TextFile
 from noisycount.engines.forms import FileForm, by_ending
+from noisycount.engines.interface import Closing
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
-from noisycount.query.schema import close_names
+from noisycount.query.schema import Kind, close_names
 
 _OPTIONS = {
     "csv": "FORMAT csv, HEADER true",
@@ -283,4 +283,34 @@ def _asked(path: Path, query: str) -> list[tuple[Any, ...]]:
         fetched,
         f"{str(path)!r} cannot be read as noisy measurements: check that it is a Parquet file "
         "with geocode, query_name, value (a list of whole numbers) and variance",
+    )
+
+
+# Texts that stand for a value without doubt: a 007 may be the name of a region.
+_CERTAIN = {
+    Kind.INTEGER: "-?(0|[1-9][0-9]{0,17})",
+    Kind.REAL: r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?([eE][+-]?[0-9]{1,2})?",
+    Kind.BOOLEAN: "true|false",
+    Kind.DATE: "[0-9]{4}-[0-9]{2}-[0-9]{2}",
+}
+
+
+def certain_kinds(connection: Connection, table: str, names: Sequence[str]) -> dict[str, Kind]:
+    """The kind of each column of a public table of texts: the first for which all its cells stand.
+
+    One cell can change it, and what all others stand for: it is nothing for private records.
+    """
+    tests = [_all_stand_for(name, kind) for name in names for kind in _CERTAIN]
+    fits = iter(connection.execute(f"SELECT {', '.join(tests)} FROM {table}").fetchall()[0])
+    found = {name: [kind for kind in _CERTAIN if next(fits)] for name in names}
+    return {name: next(iter(kinds), Kind.TEXT) for name, kinds in found.items()}
+
+
+def _all_stand_for(name: str, kind: Kind) -> str:
+    """The SQL of whether all cells of a column stand for a kind; null where there are none."""
+    text = quoted_name(name)
+    value = f"TRY_CAST({text} AS {SQL_TYPES[kind]})"
+    return (
+        f"bool_and(regexp_full_match({text}, '{_CERTAIN[kind]}') AND {value} IS NOT NULL) "
+        f"FILTER (WHERE {text} IS NOT NULL)"
     )

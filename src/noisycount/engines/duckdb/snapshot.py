@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from noisycount.engines.duckdb.connection import Connection, quoted_name, without_engine_errors
-from noisycount.engines.duckdb.counting import condition_text
+from noisycount.engines.duckdb.dialect import condition_text
 from noisycount.engines.duckdb.streams import Streamed
 from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen

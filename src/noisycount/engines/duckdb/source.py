@@ -5,12 +5,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.engines.check import Check, Closing, ColumnCheck, require_readable
+from noisycount.display.texts import told_name
+from noisycount.engines import places
+from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.duckdb.connection import (
     Connection,
     Cursors,
@@ -19,7 +21,7 @@ from noisycount.engines.duckdb.connection import (
     readable_place,
     without_engine_errors,
 )
-from noisycount.engines.duckdb.counting import Counting
+from noisycount.engines.duckdb.dialect import Counting
 from noisycount.engines.duckdb.files import (
     COPY,
     LAKE,
@@ -30,16 +32,41 @@ from noisycount.engines.duckdb.files import (
     is_written,
     stated_forms,
 )
-from noisycount.engines.duckdb.lake import Lake, require_state, state_of
+from noisycount.engines.duckdb.table import check_counts, made_view, read_all, row_within, type_reason
 from noisycount.engines.duckdb.typed_texts import with_values
-from noisycount.engines.duckdb.view import check_counts, made_view, read_all, row_within, type_reason
 from noisycount.engines.forms import ColumnForm, FileForm
-from noisycount.engines.interface import require_known_columns, require_known_parts
-from noisycount.engines.places import LakePlace
+from noisycount.engines.interface import Closing, require_known_columns, require_known_parts, require_readable
+from noisycount.engines.places import LakePlace, files_of
+from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind, Schema
+
+if TYPE_CHECKING:
+    from noisycount.engines.duckdb.lake import Lake
+
+# What a kind of store needs that the extra `lake` does not have.
+_BEYOND = {"gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs"}
+
+
+def state_of(place: "Path | Lake") -> str:
+    """The size and time of each file of a place, and of the write-ahead log of a database."""
+    if not isinstance(place, Path):
+        return place.state()
+    try:
+        states = [f"{size}-{time}" for size, time, *_ in places.state_of(files_of(place))]
+    except SourceError:
+        states = []
+    if not states:
+        raise SourceError(f"{told_name(place)!r} cannot be read any more: open it again")
+    return " ".join(states)
+
+
+def require_state(place: "Path | Lake", state: str, while_it: str) -> None:
+    """The refusal of a file that is not in its state any more."""
+    if state_of(place) != state:
+        raise SourceError(f"{told_name(place)!r} changed while it {while_it}: open it again")
 
 
 @frozen
@@ -64,7 +91,7 @@ class DuckDBSource(Closing):
     """
 
     cursors: Cursors
-    path: Path | Lake
+    path: "Path | Lake"
     schema: Schema
     told: Description
     state: str
@@ -133,7 +160,17 @@ class DuckDBSource(Closing):
         seconds: float | None = None,
     ) -> Self:
         """The records of Parquet files on an object store, whose needed cells alone are read."""
-        return cls._read(LAKE, Lake.found(place), Description(unit, columns), seconds)
+        try:
+            from noisycount.engines.duckdb.lake import Lake  # noqa: PLC0415 - needs packages of an extra
+
+            lake = Lake.found(place)
+        except ImportError:
+            package = _BEYOND.get(place.shown.partition("://")[0])
+            beyond = f", and the package {package}" if package else ""
+            raise SourceError(
+                f"{place.shown!r} needs packages that are not here: {extra_words('lake')}{beyond}"
+            ) from None
+        return cls._read(LAKE, lake, Description(unit, columns), seconds)
 
     @classmethod
     def checked(  # noqa: PLR0913 - one argument a property of the file
@@ -157,10 +194,15 @@ class DuckDBSource(Closing):
 
     @classmethod
     def _read(
-        cls, kind: Format, path: Path | Lake, told: Description, seconds: float | None = None, copy: Path | None = None
+        cls,
+        kind: Format,
+        path: "Path | Lake",
+        told: Description,
+        seconds: float | None = None,
+        copy: Path | None = None,
     ) -> Self:
         """The records of a file, which may have cells that do not fit."""
-        place = path if isinstance(path, Lake) else readable_place(path)
+        place = readable_place(path) if isinstance(path, Path) else path
         state = state_of(place)
         connection = private_connection()
 
@@ -182,8 +224,8 @@ class DuckDBSource(Closing):
             require_state(place, state, "was read")
             copied = (
                 copy is not None
-                and kind.holds_texts
-                and not any(column.is_refused for column in relation.columns)
+                and relation.check is not None  # of texts
+                and not any(column.is_refused for column in relation.check.columns)
                 and is_written(connection, copy)
             )
             lock(connection)
@@ -209,9 +251,14 @@ class DuckDBSource(Closing):
     @property
     def forms(self) -> dict[str, ColumnForm]:
         """What the cells of each column stand for; see ``CheckedSource.forms``."""
-        found = {column.name: column.form for column in self.relation.columns if column.form}
+        found = {column.name: column.form for column in self._texts if column.form}
         whole = self.schema.entire
         return found or {**{name: ColumnForm(kind) for name, kind in whole.items()}, **(self.told.kinds or {})}
+
+    @property
+    def _texts(self) -> Sequence[ColumnCheck]:
+        """What is in the columns of a file of texts; none where it states their types."""
+        return () if self.relation.check is None else self.relation.check.columns
 
     @property
     def form(self) -> FileForm | None:
@@ -220,7 +267,7 @@ class DuckDBSource(Closing):
 
     def used(self) -> list[ColumnCheck]:
         """What is in the columns that questions may use and in the unit, where they are texts."""
-        return [column for column in self.relation.columns if column.name in self.schema or column.name == self.unit]
+        return [column for column in self._texts if column.name in self.schema or column.name == self.unit]
 
     def check(self, unit: str | None = None) -> Check:
         """What is in the records; see ``Source.check``."""
@@ -247,7 +294,7 @@ class DuckDBSource(Closing):
     @property
     def version(self) -> str:
         """The state of the file, and how it is read: what is counted may change with either."""
-        found = {column.name: column.form for column in self.relation.columns if column.form}
+        found = {column.name: column.form for column in self._texts if column.form}
         forms = {name: form.parts for name, form in (found or self.told.kinds or {}).items()}
         form = None if self.form is None else asdict(self.form)
         said = [self.told.table, forms, *([] if form is None else [form])]

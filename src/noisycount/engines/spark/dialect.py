@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from datetime import date, datetime
 from functools import partial
 from itertools import count
 from typing import Any
@@ -11,11 +12,11 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql.pandas.types import from_arrow_schema
 from sqlalchemy import BigInteger, Boolean, Date, FromClause, String, bindparam, case, column, func, null, table
 from sqlalchemy.sql.compiler import GenericTypeCompiler, IdentifierPreparer
+from sqlalchemy.sql.expression import ClauseElement
 from sqlalchemy.types import TypeEngine
 
 from noisycount.engines.spark.connection import Api, Frame, tried
-from noisycount.engines.statement.dialect import Dialect, Expression, Lists, whole
-from noisycount.engines.statement.text import TextCompiler, TextDialect
+from noisycount.engines.statement.dialect import Dialect, Expression, Lists, TextCompiler, TextDialect, text_of, whole
 from noisycount.query.grouping import OUTSIDE
 
 _NUMBERS = count()  # of views of ours
@@ -159,3 +160,18 @@ class SparkDialect(Dialect):
 
 def _arrow(type_: TypeEngine[Any]) -> pa.DataType:
     return next((arrow for kind, arrow in _ARROW.items() if isinstance(type_, kind)), pa.int64())
+
+
+def result_of(statement: ClauseElement, api: Api) -> Frame:
+    """The frame of a statement.
+
+    Days and times are bound as texts: as values they would be moved by the zone of a machine.
+    """
+    text, values = text_of(statement, SPARK)
+    bound = {name: _text(value) if isinstance(value, date) else value for name, value in values.items()}
+    frame: Frame = api.session.sql(text, args=bound)
+    return frame
+
+
+def _text(value: date) -> str:
+    return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()

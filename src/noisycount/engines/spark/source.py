@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.sql.expression import ClauseElement
 
-from noisycount.engines.check import Check, ColumnCheck, Identity
+from noisycount.engines.check import Check, ColumnCheck
+from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.connection import Session
-from noisycount.engines.spark.records import ColumnType, Look, SparkRelation, result_of, schema_of, viewed
+from noisycount.engines.spark.dialect import result_of
+from noisycount.engines.spark.table import ColumnType, Look, SparkRelation, schema_of, viewed
 from noisycount.engines.statement.counts import (
     KEYS_AT_ONCE,
     cell_counts,

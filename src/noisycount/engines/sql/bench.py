@@ -6,11 +6,10 @@ from dataclasses import field
 
 from sqlalchemy import Column, Connection, Engine, MetaData, Table
 
-from noisycount.engines.check import Identity
+from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.sql.connection import OneConnection, engine_of, without_server_errors
+from noisycount.engines.sql.connection import OneConnection, dialect_of, engine_of, without_server_errors
 from noisycount.engines.sql.dialect import ServerDialect
-from noisycount.engines.sql.dialects import dialect_of
 from noisycount.engines.sql.source import SqlSource
 from noisycount.engines.truth import Record
 from noisycount.frozen import frozen

@@ -10,8 +10,8 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, make_ur
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, NoSuchTableError
 
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.sql.dialect import ServerDialect
-from noisycount.engines.sql.dialects import dialect_of
+from noisycount.engines.sql import dialect as dialects
+from noisycount.engines.sql.postgresql import PostgreSQL
 from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
 
@@ -26,17 +26,10 @@ _LATE = "was not counted in time: state a longer timeout, or ask when the server
 _CHANGED = "has other columns than at its opening: open it again"
 _FAILED = "could not be counted, and why is withheld, as it may quote a record: see the server"
 _STATES = {
-    "08": UNREACHED,
-    "28": UNREACHED,
-    "3D": UNREACHED,
-    "57P": UNREACHED,
-    "53300": UNREACHED,
+    **dict.fromkeys(["08", "28", "3D", "57P", "53300"], UNREACHED),
+    **dict.fromkeys(["42P01", "3F000"], _ABSENT),
+    **dict.fromkeys(["57014", "55P03", "25P03"], _LATE),
     "42501": _UNREADABLE,
-    "42P01": _ABSENT,
-    "3F000": _ABSENT,
-    "57014": _LATE,
-    "55P03": _LATE,
-    "25P03": _LATE,
     "42703": _CHANGED,
 }
 """By the standard's codes, or the letters that they begin with."""
@@ -144,7 +137,7 @@ class ServerTransactions(Protocol):
     """What gives transactions in which nothing is changed."""
 
     @property
-    def dialect(self) -> ServerDialect:
+    def dialect(self) -> dialects.ServerDialect:
         """What the server says in its own way."""
         ...
 
@@ -169,7 +162,7 @@ class Server:
     """A server that gives each transaction a connection of its own."""
 
     engine: Engine  # makes connections
-    dialect: ServerDialect  # what the server says in its own way
+    dialect: dialects.ServerDialect  # what the server says in its own way
     shown: str  # what messages call the records
     seconds: float | None = None  # after which a statement is given up; None: when the server does
     # the one set of connections in use; none once all is closed
@@ -222,7 +215,7 @@ class OneConnection:
     """A connection that has temporary tables, of which each transaction is one."""
 
     connection: Connection  # in no transaction
-    dialect: ServerDialect  # what the server says in its own way
+    dialect: dialects.ServerDialect  # what the server says in its own way
     shown: str  # what messages call the records
     lock: Lock = field(default_factory=Lock)  # held by the one transaction
     is_closed: Event = field(default_factory=Event)  # whether there are to be no more
@@ -245,3 +238,21 @@ class OneConnection:
     def close(self) -> None:
         """The end; what goes on is waited for."""
         self.is_closed.set()
+
+
+_DIALECTS: dict[str, type[dialects.ServerDialect]] = {
+    "bigquery": dialects.BigQuery,
+    "databricks": dialects.Databricks,
+    "mssql": dialects.SqlServer,
+    "mysql": dialects.MySQL,
+    "oracle": dialects.Oracle,
+    "postgresql": PostgreSQL,
+    "snowflake": dialects.Snowflake,
+    "sqlite": dialects.Sqlite,
+    "trino": dialects.Trino,
+}
+
+
+def dialect_of(name: str) -> dialects.ServerDialect:
+    """What a server says in its own way."""
+    return _DIALECTS.get(name, dialects.ServerDialect)()

@@ -26,10 +26,10 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import NoSuchTableError
 
-from noisycount.engines.check import Identity
+from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.sql.definitions import computed_columns
 from noisycount.engines.sql.dialect import ServerDialect
-from noisycount.engines.sql.kinds import Form, FoundColumn, FoundName
+from noisycount.engines.sql.table import Form, FoundColumn, FoundName
 from noisycount.engines.statement.dialect import Expression, Lists, range_of
 from noisycount.query.schema import Kind
 
@@ -96,43 +96,6 @@ _COLUMNS = text(
 _IDENTITY = text("SELECT version(), current_setting('server_version_num'), current_setting('server_encoding')")
 
 
-def catalog_path(connection: Connection) -> Sequence[str]:
-    """Where an account looks for names without a schema.
-
-    Nothing else is asked while it does: it may look for operators too where others made some.
-    """
-    return tuple(connection.execute(_PATH).scalar_one())
-
-
-def catalog_schema(connection: Connection, schemas: Sequence[str], name: str) -> str | None:
-    """The first of some schemas that has a table or view; None: there is no such one."""
-    found: str | None = connection.execute(_SCHEMA, {"schemas": list(schemas), "name": name}).scalar()
-    return found
-
-
-def catalog_columns(connection: Connection, table: FoundName) -> tuple[FoundColumn, ...]:
-    """The columns of a table; types that are not the server's own are told with their schema."""
-    rows = [dict(row) for row in connection.execute(_COLUMNS, asdict(table)).mappings()]
-    computed = computed_columns(connection, table.schema or "", table.name)
-    return tuple(
-        FoundColumn(row["name"], row["type"], is_computed=True) if row["name"] in computed else _column(row)
-        for row in rows
-    )
-
-
-def catalog_identity(connection: Connection) -> Identity:
-    """Which server it is; one that only speaks the language of PostgreSQL has another name.
-
-    Texts are compared by their bytes whatever the collation of the database is: what they are depends on its encoding
-    alone.
-    """
-    version, number, encoding = connection.execute(_IDENTITY).one()
-    words = version.split(" on ")[0].replace("(", "").replace(")", "").split()
-    is_plain = words[0] == "PostgreSQL" and not _others(words[2:])
-    engine = "postgresql" if is_plain else "-".join(words).lower()
-    return Identity(engine, str(int(number) // 10_000), f"C ({encoding})")
-
-
 def _others(words: list[str]) -> bool:
     """Whether what follows a version is more than the name of a system that packs the server."""
     return bool(words) and words[0] not in {"Debian", "Ubuntu", "Homebrew", "Postgres.app"}
@@ -191,23 +154,40 @@ class PostgreSQL(ServerDialect):
         connection.execute(select(*(func.pg_catalog.set_config(*each, for_now) for each in settings.items())))
 
     def path(self, connection: Connection) -> Sequence[str]:
-        """Where the account looks for names without a schema."""
-        return catalog_path(connection)
+        """Where the account looks for names without a schema.
+
+        Nothing else is asked while it does: it may look for operators too where others made some.
+        """
+        return tuple(connection.execute(_PATH).scalar_one())
 
     def found(self, connection: Connection, schema: str | None, name: str, path: Sequence[str]) -> FoundName:
         """A table or view by its name, in its schema."""
-        found = catalog_schema(connection, path if schema is None else [schema], name)
+        schemas = path if schema is None else [schema]
+        found = connection.execute(_SCHEMA, {"schemas": list(schemas), "name": name}).scalar()
         if found is None:
             raise NoSuchTableError(name)
         return FoundName(found, name)
 
     def columns(self, connection: Connection, table: FoundName) -> tuple[FoundColumn, ...]:
-        """The columns of a table or view, as the catalog describes them."""
-        return catalog_columns(connection, table)
+        """The columns of a table or view; types that are not the server's own are told with their schema."""
+        rows = [dict(row) for row in connection.execute(_COLUMNS, asdict(table)).mappings()]
+        computed = computed_columns(connection, table.schema or "", table.name)
+        return tuple(
+            FoundColumn(row["name"], row["type"], is_computed=True) if row["name"] in computed else _column(row)
+            for row in rows
+        )
 
     def identity(self, connection: Connection) -> Identity:
-        """Which server answers."""
-        return catalog_identity(connection)
+        """Which server it is; one that only speaks the language of PostgreSQL has another name.
+
+        Texts are compared by their bytes whatever the collation of the database is: what they are depends on its
+        encoding alone.
+        """
+        version, number, encoding = connection.execute(_IDENTITY).one()
+        words = version.split(" on ")[0].replace("(", "").replace(")", "").split()
+        is_plain = words[0] == "PostgreSQL" and not _others(words[2:])
+        engine = "postgresql" if is_plain else "-".join(words).lower()
+        return Identity(engine, str(int(number) // 10_000), f"C ({encoding})")
 
     def text(self, value: Expression) -> Expression:
         """A value as a text in the order of its bytes, which in UTF-8 is that of code points."""

@@ -21,12 +21,13 @@ from sqlalchemy import (
     table,
 )
 
-from noisycount.engines.check import Check, ColumnCheck, Identity
+from noisycount.engines.check import Check, ColumnCheck
+from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql.connection import Server, ServerTransactions, without_server_errors
 from noisycount.engines.sql.dialect import ServerDialect
-from noisycount.engines.sql.kinds import (
+from noisycount.engines.sql.table import (
     Form,
     FoundColumn,
     FoundName,
@@ -44,8 +45,7 @@ from noisycount.engines.statement.counts import (
     keys_statement,
 )
 from noisycount.engines.statement.dialect import Expression
-from noisycount.engines.statement.expressions import type_of
-from noisycount.engines.statement.records import Person, StatementRecords, require_somebody
+from noisycount.engines.statement.records import Person, StatementRecords, require_somebody, type_of
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion

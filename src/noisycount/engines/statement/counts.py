@@ -23,8 +23,17 @@ from sqlalchemy import (
 )
 
 from noisycount.engines.statement.dialect import NOTHING, Dialect, Expression, Lists, whole
-from noisycount.engines.statement.expressions import coded, decoded, is_inside, key_type
-from noisycount.engines.statement.records import StatementRecords, group_hash, kept, key_names, require_somebody
+from noisycount.engines.statement.records import (
+    StatementRecords,
+    coded,
+    decoded,
+    group_hash,
+    is_inside,
+    kept,
+    key_names,
+    key_type,
+    require_somebody,
+)
 from noisycount.engines.truth import group_text
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, Key, KeyCounts, KeyQuestion, KeySet, Part
@@ -76,11 +85,10 @@ def values_statement(columns: Sequence[Column], unit: Column | None, records: St
 
     `unit`: the one that names persons where the records have none.
     """
-    expressions = records.expressions
-    named = None if unit is None else expressions.value(unit)
+    named = None if unit is None else records.value(unit)
     person = named if records.person is None else records.person.value
     persons = whole(0) if person is None else func.count(distinct(person))
-    values = [func.count(expressions.value(each)) for each in columns]
+    values = [func.count(records.value(each)) for each in columns]
     counts: list[Expression] = [func.count(), *values, persons]
     return records.read(select(*counts), [])
 

@@ -1,7 +1,7 @@
-"""What engines say in their own way in the counting statement; all else they say alike."""
+"""What engines say in their own way in the counting statement, and the text of one for those that take no other."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +24,49 @@ from sqlalchemy import (
     select,
     union_all,
 )
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.expression import ClauseElement
+from sqlalchemy.types import NullType, TypeEngine
 
 from noisycount.errors import SourceError
 from noisycount.query.grouping import OUTSIDE, Edges
 from noisycount.query.schema import Kind
 
+
+class TextCompiler(SQLCompiler):
+    """What writes a statement: each value is bound by its name, and cast to its type."""
+
+    def bindparam_string(  # type: ignore[override]  # of its many options these are of use
+        self, name: str, *, bindparam_type: TypeEngine[Any] | None = None, **_: object
+    ) -> str:
+        """A value where it is used."""
+        marked = f"{self.dialect.mark}{name}"  # type: ignore[attr-defined]  # of ours
+        if bindparam_type is None or isinstance(bindparam_type, NullType):
+            return marked
+        return f"CAST({marked} AS {self.dialect.type_compiler_instance.process(bindparam_type)})"
+
+
+class TextDialect(DefaultDialect):
+    """What SQLAlchemy is to know of such an engine."""
+
+    mark: ClassVar[str] = ":"  # what stands before the name of a value
+    statement_compiler = TextCompiler
+    supports_native_boolean = True
+
+    def __init__(self) -> None:
+        super().__init__(paramstyle="named")
+
+
+def text_of(statement: ClauseElement, dialect: TextDialect) -> tuple[str, dict[str, Any]]:
+    """The text of a statement, and its values by their names."""
+    compiled = statement.compile(dialect=dialect)
+    return str(compiled), dict(compiled.params)
+
+
 Expression: TypeAlias = ColumnElement[Any]
 Lists: TypeAlias = Mapping[str, tuple[Sequence[Any] | NDArray[Any], TypeEngine[Any]]]
 """The values of each column of a list of rows, and their type; all columns have as many."""
-
 ONE, NOTHING = (literal_column(digit, Integer) for digit in "10")
 _PAIRS_OF_DIGITS = range(31, 0, -2)  # of a hash: the places of its bytes, from the last on
 

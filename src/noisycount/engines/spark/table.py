@@ -3,17 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import date, datetime
 from typing import Any
 
 from sqlalchemy import column, table
-from sqlalchemy.sql.expression import ClauseElement
 
 from noisycount.engines.spark.connection import Api, Columns, Fault, Frame, Functions, Session
-from noisycount.engines.spark.dialect import SPARK, SparkDialect
-from noisycount.engines.statement.expressions import type_of
-from noisycount.engines.statement.records import Person, StatementRecords
-from noisycount.engines.statement.text import text_of
+from noisycount.engines.spark.dialect import SparkDialect
+from noisycount.engines.statement.records import Person, StatementRecords, type_of
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.predicate import Column
@@ -192,18 +188,3 @@ def viewed(
         yield StatementRecords(table(view), value_of, person, dialect, uses_indexes)
     finally:
         dialect.close()
-
-
-def result_of(statement: ClauseElement, api: Api) -> Frame:
-    """The frame of a statement.
-
-    Days and times are bound as texts: as values they would be moved by the zone of a machine.
-    """
-    text, values = text_of(statement, SPARK)
-    bound = {name: _text(value) if isinstance(value, date) else value for name, value in values.items()}
-    frame: Frame = api.session.sql(text, args=bound)
-    return frame
-
-
-def _text(value: date) -> str:
-    return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()

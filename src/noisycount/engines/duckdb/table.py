@@ -4,10 +4,33 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from noisycount.engines.duckdb.cells import READ_TYPES
 from noisycount.engines.duckdb.connection import Connection, limited, quoted_name, without_engine_errors
 from noisycount.errors import SourceError
-from noisycount.query.schema import Schema
+from noisycount.query.schema import Kind, Schema
+
+# DuckDB rounds nanoseconds, over midnight too: here they are cut off, also before 1970, where the
+# remainder is negative. What has no such number is infinite, or missing.
+_NANOSECONDS = (
+    "coalesce(make_timestamp(epoch_ns({0}) // 1000 - (epoch_ns({0}) % 1000 < 0)::BIGINT), TRY_CAST({0} AS TIMESTAMP))"
+)
+# Moments are read in UTC, whatever their zone; what is infinite has no number of microseconds.
+_UTC = "coalesce(make_timestamp(epoch_us({0})), TRY_CAST({0} AS TIMESTAMP))"
+_INTEGERS = "tinyint, smallint, integer, bigint, utinyint, usmallint, uinteger, ubigint"
+_TIMES = "timestamp, timestamp_s, timestamp_ms"
+# The type of the columns of each kind, what is brought to it, and how: in one order, and no error.
+_COLUMNS = (
+    (Kind.INTEGER, "BIGINT", _INTEGERS, "{}"),
+    (Kind.REAL, "DOUBLE", "float, double, decimal", "CAST({} AS DOUBLE)"),
+    (Kind.TEXT, "VARCHAR", "varchar, enum, time", 'CAST({} AS VARCHAR) COLLATE "binary"'),
+    (Kind.BOOLEAN, "BOOLEAN", "boolean", "{}"),
+    (Kind.DATE, "DATE", "date", "{}"),
+    (Kind.TIMESTAMP, "TIMESTAMP", _TIMES, "TRY_CAST({} AS TIMESTAMP)"),
+    (Kind.TIMESTAMP, "TIMESTAMP", "timestamp_ns, timestamptz_ns", _NANOSECONDS),
+    (Kind.TIMESTAMP, "TIMESTAMP", "timestamp with time zone", _UTC),
+)
+SQL_TYPES = {kind: type_ for kind, type_, *_ in _COLUMNS}
+# The kind of the columns of each type that are read, and the SQL of one as a value of it.
+READ_TYPES = {type_: (kind, conversion) for kind, _, types, conversion in _COLUMNS for type_ in types.split(", ")}
 
 
 def check_counts(columns: Iterable[str], unit: str | None) -> list[str]:
@@ -29,11 +52,8 @@ def row_within(seconds: float | None, connection: Connection, query: str) -> tup
 
 
 _NOT_COMPUTED = "table names a view whose cells cannot all be computed: mend the view, or name a table"
-
 _NOT_KEPT = "table names a view that needs more memory than there is, as it is computed once and kept: make it a table"
-
 _EXACT_DIGITS = 15  # that every double keeps
-
 _REASONS = {
     "TIME": "the file says that they are times of day, which are texts such as '08:30:00' here",
     "TIMESTAMP WITH TIME ZONE": "the file says so, and they are read in UTC",
