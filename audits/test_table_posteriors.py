@@ -10,7 +10,7 @@ import pytest
 from tests.analysis.tables.test_crossing_sums import check_tables
 
 from noisycount.papers.simulation import EPSILONS, Measured, measured
-from noisycount.papers.true_tables import TrueTable, true_tables
+from noisycount.papers.table_estimates import TrueTable, true_tables
 
 RUNS = 60
 LEAST_COVERED = 0.93

@@ -5,19 +5,17 @@ import re
 import pytest
 
 from noisycount.charts.plot_chart import plot_svg
-from noisycount.papers.catalogue import PAPERS
+from noisycount.papers import breutigam
+from noisycount.papers import figure as bounds
+from noisycount.papers.catalogue import PAPERS, chosen
 from tests.papers.claim_tables import FOLDER, PAGES, claims_of, row, rows
 from tests.papers.test_papers import CASES, KEYS, figure
 
+TEXT = (FOLDER.parent / "figures.md").read_text(encoding="utf-8") if FOLDER.is_dir() else ""
 ROWS = [each for page in PAGES for each in rows(page.read_text(encoding="utf-8"))]
 PAPERS_WITH_MORE = [paper.key for paper in PAPERS if paper.claims()]
-DRAWN = {
-    **{picture.stem: picture for picture in FOLDER.glob("*.svg")},
-    **{
-        f"ours.{picture.stem.removeprefix('several-answers-')}": picture
-        for picture in FOLDER.parent.glob("several-answers-*.svg")
-    },
-}
+_OURS = {each.stem.removeprefix("several-answers-"): each for each in FOLDER.parent.glob("several-answers-*.svg")}
+DRAWN = {each.stem: each for each in FOLDER.glob("*.svg")} | {f"ours.{name}": each for name, each in _OURS.items()}
 
 pytestmark = pytest.mark.skipif(not ROWS, reason="the tests run outside the project's folder")
 
@@ -58,3 +56,24 @@ def test_a_picture_of_a_page_is_that_of_its_figure(key: str) -> None:
     """It has the same words; `noisycount figures` draws it again."""
     stored = DRAWN[key].read_text(encoding="utf-8")
     assert words(stored) == words(plot_svg(figure(key)))
+
+
+def test_the_page_lists_every_figure() -> None:
+    """Every key once, in the table, and no other."""
+    table = TEXT[TEXT.index("| figure |") : TEXT.index("The figures of 2014")]
+    listed = re.findall(r"`(\w+\.\w+)`", table)
+    assert sorted(listed) == sorted(chosen([]))
+
+
+def test_the_page_has_the_bounds_by_which_words_are_judged() -> None:
+    """They are those of the code."""
+    for words in (
+        f"within {100 * bounds.ALIKE:g} %",
+        f"within {100 * bounds.CLOSE:g} %",
+        f"from {100 * bounds.NEARLY:g} % on",
+        f"by {100 * (bounds.CLEARLY - 1):.0f} % at least",
+        f"less than {bounds.SIMILAR:g} times",
+        f"{bounds.MUCH:g} times at least",
+        f"{75 * breutigam.PRINTED_EXTRA:.0f} % to {125 * breutigam.PRINTED_EXTRA:.0f} %",
+    ):
+        assert f"| {words} |" in TEXT

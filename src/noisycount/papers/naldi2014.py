@@ -1,16 +1,328 @@
-"""Naldi and D'Acquisto (2014): Fig. 1 to 8 and what is stated beside them."""
+"""Naldi and D'Acquisto (2014): the average error (Fig. 1 to 5), and how often an estimate is better (Fig. 6 to 8)."""
 
 import math
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from itertools import pairwise
+
+import numpy as np
 
 from noisycount.analysis.accuracy import out_of_range_bounds
+from noisycount.analysis.evaluation.evaluation import Estimated, improvement_probability, mean_absolute_error
+from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.theme import GUIDE, STYLES
 from noisycount.model.noises.laplace import Laplace
-from noisycount.papers import naldi2014_errors as errors
-from noisycount.papers import naldi2014_improvements as improvements
-from noisycount.papers.figure import Claim, Paper, Verdict, number
-from noisycount.papers.naldi2014_errors import EPSILON, RATE, error
-from noisycount.papers.naldi2014_improvements import EVEN
+from noisycount.model.populations.binomial import Binomial
+from noisycount.papers.figure import CLOSE, NEARLY, Claim, Figure, Paper, Verdict, number, percent
 
+SIZES = (100, 1000)
+RATE, EPSILON = 0.3, 0.1
+EPSILONS = tuple(float(epsilon) for epsilon in np.geomspace(2, 0.05, 25))
+DEVIATIONS = tuple(math.sqrt(2) / epsilon for epsilon in EPSILONS)
+RATES = (0.005, 0.01, 0.02, *(each / 20 for each in range(1, 20)), 0.98, 0.99, 0.995)
+ESTIMATES: tuple[Estimated, ...] = ("mean", "median", "rounded")
+EVERY: tuple[Estimated, ...] = ("answer", *ESTIMATES)
+EVEN = 0.5  # as often better as worse
 PRINTED_WIDTHS = (91.6, 28.2)
+NOISE = Axis("noise standard deviation", "records", low=0.0)
+PRIVACY = Axis("ε", is_log=True, is_reversed=True, ticks=(2, 1, 0.5, 0.2, 0.1, 0.05))
+PREDICATE = Axis("predicate probability p", low=0.0, high=1.0)
+ERROR = Axis("average error", "records", low=0.0)
+CHANCE = Axis("closer than the answer", "probability", low=0.45, high=1.0, ticks=(0.5, 0.6, 0.7, 0.8, 0.9, 1))
+_NAME = "Naldi and D'Acquisto (2014)"
+_ADDED = "Dashed: as often closer as not. Added: the posterior median, and the answer rounded to the nearest count."
+Measure = Callable[[Estimated, int, float, float], float]  # of an estimate, n, p and ε
+
+
+@cache
+def error(by: Estimated, size: int, rate: float, epsilon: float) -> float:
+    """The average error of an estimate, eq. (12) and (14), exactly."""
+    return mean_absolute_error(Binomial(size, rate), Laplace.for_epsilon(epsilon), by)
+
+
+@cache
+def improvement(by: Estimated, size: int, rate: float, epsilon: float) -> float:
+    """How often an estimate is closer to the count than the answer, eq. (13), exactly."""
+    return improvement_probability(Binomial(size, rate), Laplace.for_epsilon(epsilon), by)
+
+
+@cache
+def guess_error(size: int, rate: float) -> float:
+    """The average error of the best guess without any answer, the median of the count."""
+    law = Binomial(size, rate).law()
+    counts = np.arange(size + 1)
+    return float(np.abs(counts - law.quantile(0.5)) @ law.pmf(counts))
+
+
+def _lines(of: Measure, names: Sequence[Estimated], size: int, places: tuple[float, ...], guide: float) -> list[Line]:
+    """A line an estimate over all ε, as the axis shows them, and a guide."""
+    lines = [Line(by, STYLES[by], places, tuple(of(by, size, RATE, each) for each in EPSILONS)) for by in names]
+    return [*lines, Line("", GUIDE, (places[0], places[-1]), (guide, guide))]
+
+
+def _against_rates(of: Measure, names: Sequence[Estimated], guides: Sequence[Line] = ()) -> tuple[Panel, ...]:
+    """A line an estimate over all rates, one panel a size."""
+    return tuple(
+        Panel(
+            f"n = {size:,}",
+            (
+                *(Line(by, STYLES[by], RATES, tuple(of(by, size, rate, EPSILON) for rate in RATES)) for by in names),
+                *guides,
+            ),
+        )
+        for size in SIZES
+    )
+
+
+def error_against_noise(size: int, place: int) -> Figure:
+    """Fig. 1 and 2: the error against the noise."""
+    return Figure(
+        *(f"naldi2014.{place}", _NAME, f"Fig. {place}"),
+        title=f"Noise and average error, n = {size:,}",
+        caption=_caption(size),
+        x=NOISE,
+        y=ERROR,
+        panels=(Panel("", tuple(_lines(error, EVERY, size, DEVIATIONS, guess_error(size, RATE)))),),
+        claims=_error_claims(size),
+    )
+
+
+def error_against_privacy(size: int, place: int) -> Figure:
+    """Fig. 3 and 4: the error against ε."""
+    return Figure(
+        *(f"naldi2014.{place}", _NAME, f"Fig. {place}"),
+        title=f"Privacy level and average error, n = {size:,}",
+        caption=f"{_caption(size)} The axis of ε runs from much to little; it is logarithmic here.",
+        x=PRIVACY,
+        y=ERROR,
+        panels=(Panel("", tuple(_lines(error, EVERY, size, EPSILONS, guess_error(size, RATE)))),),
+        claims=_error_privacy_claims(size),
+    )
+
+
+def error_against_rate() -> Figure:
+    """Fig. 5: the error against the rate."""
+    return Figure(
+        *("naldi2014.5", _NAME, "Fig. 5"),
+        title="Predicate probability and average error",
+        caption=f"ε = {EPSILON}. Added: the posterior median, and the answer rounded to the nearest count.",
+        x=PREDICATE,
+        y=ERROR,
+        panels=_against_rates(error, EVERY),
+        claims=_error_rate_claims(),
+    )
+
+
+def _caption(size: int) -> str:
+    return (
+        f"n = {size:,}, p = {RATE}, ε from {EPSILONS[0]:g} to {EPSILONS[-1]:g}: the text prints no "
+        "range but that it holds 0.1 and 1. Added: the posterior median, the answer rounded to the "
+        "nearest count, and (thin dashes) the error of the best guess without any answer."
+    )
+
+
+def _error_claims(size: int) -> tuple[Claim, ...]:
+    raw = {epsilon: error("answer", size, RATE, epsilon) for epsilon in EPSILONS}
+    mean = {epsilon: error("mean", size, RATE, epsilon) for epsilon in EPSILONS}
+    least, most = EPSILONS[0], EPSILONS[-1]
+    gap = 1 - mean[least] / raw[least]
+    limit = guess_error(size, RATE)
+    shares = [found / raw[epsilon] for epsilon, found in mean.items()]
+    better: tuple[Estimated, ...] = ("median", "rounded")
+    beaten = {by: sum(error(by, size, RATE, epsilon) <= found for epsilon, found in mean.items()) for by in better}
+    return (
+        Claim(
+            "section 4.2",
+            "When the amount of noise is small, the performances of the two estimators are very close.",
+            f"at ε = {least:g} the error of the mean is {number(mean[least])}, {percent(gap)} below the "
+            f"{number(raw[least])} of the answer; rounding the answer gives "
+            f"{number(error('rounded', size, RATE, least))}, the median {number(error('median', size, RATE, least))}.",
+            Verdict.of(abs(gap) < CLOSE),
+        ),
+        Claim(
+            "section 4.2",
+            "The error of the Bayes estimator levels off, though continuing a very slow growth; "
+            "for all practical purposes it is bounded.",
+            f"it stays below the {number(limit, 4)} of the best guess without an answer, and at ε = {most:g} reaches "
+            f"{percent(mean[most] / limit)} of it, where the answer is off by {number(raw[most])}.",
+            Verdict.of(max(mean.values()) <= limit * (1 + 1e-9), mean[most] > NEARLY * limit),
+        ),
+        Claim(
+            "section 4.2",
+            "It is always lower than that of the naive estimator.",
+            f"over these ε it is {number(min(shares))} to {number(max(shares), 4)} times that of the answer. The "
+            f"median is at least as good as the mean at {beaten['median']} of {len(EPSILONS)} ε, the rounded answer at "
+            f"{beaten['rounded']}.",
+            Verdict.of(*(share < 1 for share in shares)),
+        ),
+    )
+
+
+def _error_privacy_claims(size: int) -> tuple[Claim, ...]:
+    gains = [1 - error("mean", size, RATE, epsilon) / error("answer", size, RATE, epsilon) for epsilon in EPSILONS]
+    shown = {epsilon: error("mean", size, RATE, epsilon) for epsilon in (1.0, EPSILON)}
+    medians = {epsilon: error("median", size, RATE, epsilon) for epsilon in shown}
+    words = "; ".join(
+        f"ε = {epsilon:g}: answer {number(1 / epsilon)}, mean {number(found, 5)}, median {number(medians[epsilon], 5)}"
+        for epsilon, found in shown.items()
+    )
+    return (
+        Claim(
+            "section 4.2",
+            "The better performance of the Bayes estimator stands up in particular as a higher "
+            "level of privacy is desired.",
+            f"{words}. The gain of the mean grows from {percent(gains[0])} at ε = {EPSILONS[0]:g} "
+            f"to {percent(gains[-1])} at ε = {EPSILONS[-1]:g}.",
+            Verdict.of(gains[-1] == max(gains), gains[0] < gains[-1]),
+        ),
+    )
+
+
+def _error_rate_claims() -> tuple[Claim, ...]:
+    flat = [error("answer", size, rate, EPSILON) for size in SIZES for rate in RATES]
+    curves = {size: [error("mean", size, rate, EPSILON) for rate in RATES] for size in SIZES}
+    peaks = {size: RATES[curve.index(max(curve))] for size, curve in curves.items()}
+    return (
+        Claim(
+            "section 4.2",
+            "The error of the naive estimator is 1/ε = 10, whatever p and n.",
+            f"from {number(min(flat), 6)} to {number(max(flat), 6)}.",
+            Verdict.of(all(math.isclose(each, 1 / EPSILON, rel_tol=1e-9) for each in flat)),
+        ),
+        Claim(
+            "section 4.2",
+            "The average error is minimum when p is very close to either 0 or 1, as the variance "
+            "np(1 − p) is; that has its maximum at p = 0.5.",
+            "; ".join(
+                f"n = {size:,}: {number(curve[0])} at p = {RATES[0]:g}, largest "
+                f"{number(max(curve))} at p = {peaks[size]:g}"
+                for size, curve in curves.items()
+            )
+            + ".",
+            Verdict.of(
+                *(peak == 0.5 for peak in peaks.values()),  # noqa: PLR2004  (as claimed)
+                *(min(curve) in {curve[0], curve[-1]} for curve in curves.values()),
+            ),
+        ),
+    )
+
+
+def improvement_against_noise() -> Figure:
+    """Fig. 6: the probability of improvement against the noise."""
+    return Figure(
+        *("naldi2014.6", _NAME, "Fig. 6"),
+        title="How often is an estimate better? Noise",
+        caption=f"p = {RATE}, ε from {EPSILONS[0]:g} to {EPSILONS[-1]:g}. {_ADDED}",
+        x=NOISE,
+        y=CHANCE,
+        panels=_improvements(DEVIATIONS),
+        claims=_improvement_claims(),
+    )
+
+
+def improvement_against_privacy() -> Figure:
+    """Fig. 7: the probability of improvement against ε."""
+    return Figure(
+        *("naldi2014.7", _NAME, "Fig. 7"),
+        title="How often is an estimate better? Privacy",
+        caption=f"p = {RATE}. {_ADDED} The axis of ε runs from much to little, and is logarithmic here.",
+        x=PRIVACY,
+        y=CHANCE,
+        panels=_improvements(EPSILONS),
+        claims=_improvement_privacy_claims(),
+    )
+
+
+def improvement_against_rate() -> Figure:
+    """Fig. 8: the probability of improvement against the rate."""
+    return Figure(
+        *("naldi2014.8", _NAME, "Fig. 8"),
+        title="How often is an estimate better? Rate",
+        caption=f"ε = {EPSILON}, as in Fig. 5; the text names none. {_ADDED}",
+        x=PREDICATE,
+        y=CHANCE,
+        panels=_against_rates(improvement, ESTIMATES, [Line("", GUIDE, (0.0, 1.0), (EVEN, EVEN))]),
+        claims=_improvement_rate_claims(),
+    )
+
+
+def _improvements(places: tuple[float, ...]) -> tuple[Panel, ...]:
+    return tuple(Panel(f"n = {size:,}", tuple(_lines(improvement, ESTIMATES, size, places, EVEN))) for size in SIZES)
+
+
+def _improvement_claims() -> tuple[Claim, ...]:
+    curves = {size: [improvement("mean", size, RATE, e) for e in EPSILONS] for size in SIZES}
+    least = {size: min(curve) for size, curve in curves.items()}
+    where = {size: EPSILONS[curve.index(least[size])] for size, curve in curves.items()}
+    return (
+        Claim(
+            "section 4.2",
+            "The Bayes estimator is always better than the naive one: closer in more than half of the cases.",
+            "; ".join(
+                f"n = {size:,}: from {number(least[size], 5)} (at ε = {number(where[size])}) to {number(max(curve), 5)}"
+                for size, curve in curves.items()
+            )
+            + f". The median at ε = 1: {number(improvement('median', SIZES[0], RATE, 1.0), 5)} against "
+            f"{number(improvement('mean', SIZES[0], RATE, 1.0), 5)} of the mean (n = {SIZES[0]}).",
+            Verdict.of(*(each > EVEN for curve in curves.values() for each in curve)),
+        ),
+        Claim(
+            "section 4.2",
+            "The gap between the two estimators increases with the amount of noise.",
+            "from little noise on it first decreases; "
+            + "; ".join(
+                f"n = {size:,}: from {number(curve[0])} at ε = {EPSILONS[0]:g} to {number(least[size], 4)}, and then "
+                f"up to {number(curve[-1])} at ε = {EPSILONS[-1]:g}"
+                for size, curve in curves.items()
+            )
+            + ".",
+            Verdict.of(*(b >= a for curve in curves.values() for a, b in pairwise(curve))),
+        ),
+    )
+
+
+def _improvement_privacy_claims() -> tuple[Claim, ...]:
+    weak = [epsilon for epsilon in EPSILONS if epsilon > 1]
+    pairs = [
+        (error("mean", size, RATE, epsilon), error("answer", size, RATE, epsilon)) for size in SIZES for epsilon in weak
+    ]
+    apart = max(1 - mean / answer for mean, answer in pairs)
+    often = max(improvement("mean", size, RATE, epsilon) for size in SIZES for epsilon in weak)
+    return (
+        Claim(
+            "section 4.2",
+            "When ε > 1 the average errors follow the inequality Bayes < naive < 1.",
+            f"for ε from {number(weak[-1])} to {number(weak[0])} the mean is off by "
+            f"{number(min(a for a, _ in pairs))} to {number(max(a for a, _ in pairs))}, the answer "
+            f"by {number(min(b for _, b in pairs))} to {number(max(b for _, b in pairs))}.",
+            Verdict.of(*(a < b < 1 for a, b in pairs)),
+        ),
+        Claim(
+            "section 4.2",
+            "The two estimators have close performances just when ε is so high that the error is very low under both.",
+            f"for these ε the average errors differ by at most {percent(apart)}, but the mean is "
+            f"closer with a probability of up to {number(often)}.",
+            Verdict.of(apart < CLOSE, often - EVEN < CLOSE),
+        ),
+    )
+
+
+def _improvement_rate_claims() -> tuple[Claim, ...]:
+    curves = {size: [improvement("mean", size, r, EPSILON) for r in RATES] for size in SIZES}
+    worst = {size: RATES[curve.index(min(curve))] for size, curve in curves.items()}
+    return (
+        Claim(
+            "section 4.2",
+            "The performance of the Bayes estimator is the worst at midrange.",
+            "; ".join(
+                f"n = {size:,}: least {number(min(curve), 4)} at p = {worst[size]:g}, "
+                f"{number(curve[0], 4)} at p = {RATES[0]:g}"
+                for size, curve in curves.items()
+            )
+            + ".",
+            Verdict.of(*(each == EVEN for each in worst.values())),
+        ),
+    )
 
 
 def numbers() -> tuple[Claim, ...]:
@@ -61,12 +373,19 @@ def _printed_minimum(size: int) -> float:
     return (math.exp(-EPSILON * (size - 1) / 2) + math.exp(-EPSILON * (size + 1) / 2)) / 2
 
 
-# The paper with its figures.
 PAPER = Paper(
-    key="naldi2014",
-    name="Naldi and D'Acquisto (2014)",
-    reference="Differential privacy for counting queries: can Bayes estimation help uncover the "
-    "true value?, arXiv:1407.0116",
-    figures=errors.FIGURES | improvements.FIGURES,
-    claims=numbers,
+    "naldi2014",
+    _NAME,
+    "Differential privacy for counting queries: can Bayes estimation help uncover the true value?, arXiv:1407.0116",
+    {
+        "naldi2014.1": partial(error_against_noise, 100, 1),
+        "naldi2014.2": partial(error_against_noise, 1000, 2),
+        "naldi2014.3": partial(error_against_privacy, 100, 3),
+        "naldi2014.4": partial(error_against_privacy, 1000, 4),
+        "naldi2014.5": error_against_rate,
+        "naldi2014.6": improvement_against_noise,
+        "naldi2014.7": improvement_against_privacy,
+        "naldi2014.8": improvement_against_rate,
+    },
+    numbers,
 )

@@ -1,24 +1,11 @@
 """Our figures of tables: what refining is worth, law by law, and how far intervals cover."""
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 
+from noisycount.charts import theme
 from noisycount.charts.plot import Axis, Line, Panel
-from noisycount.charts.theme import (
-    BLUE,
-    DENSE,
-    DOTS,
-    GREEN,
-    GUIDE,
-    INK,
-    LONG,
-    MIXED,
-    MUTED,
-    PAIRS,
-    PURPLE,
-    STYLES,
-    VERMILION,
-    Style,
-)
+from noisycount.charts.theme import GUIDE, STYLES, Style
 from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
 from noisycount.papers.simulation import EPSILONS, RUNS, Measured, SimulatedErrors, result, results
 
@@ -37,16 +24,13 @@ _PRICE = Axis("ε of the whole table", is_log=True, low=EPSILONS[0], high=EPSILO
 _ENDS = EPSILONS[0], EPSILONS[-1]
 _GUIDE = Line("", GUIDE, _ENDS, (_LEAST_COVERED, _LEAST_COVERED))
 
-_STYLES = (
-    Style(VERMILION),
-    Style(GREEN, LONG),
-    Style(BLUE, MIXED),
-    Style(PURPLE, DOTS),
-    Style(INK, DENSE),
-    Style(MUTED, PAIRS),
-)
+_COLOURS = (theme.VERMILION, theme.GREEN, theme.BLUE, theme.PURPLE, theme.INK, theme.MUTED)
+_DASHES = (theme.SOLID, theme.LONG, theme.MIXED, theme.DOTS, theme.DENSE, theme.PAIRS)
 
 Part = Callable[[Measured], SimulatedErrors]
+_cells: Part = attrgetter("cells")
+_margins: Part = attrgetter("margins")
+_sums: Part = attrgetter("sums")
 
 
 def tables() -> Figure:
@@ -108,18 +92,6 @@ def coverage() -> Figure:
     )
 
 
-def _cells(measured: Measured) -> SimulatedErrors:
-    return measured.cells
-
-
-def _margins(measured: Measured) -> SimulatedErrors:
-    return measured.margins
-
-
-def _sums(measured: Measured) -> SimulatedErrors:
-    return measured.sums
-
-
 def _names() -> list[str]:
     """The tables, in order."""
     return list(dict.fromkeys(each.table for each in results()))
@@ -151,7 +123,7 @@ def _over(table: str, epsilon: float, estimate: str, other: str, part: Part) -> 
 def _covered(answered: str, part: Part) -> list[Line]:
     """How many intervals of the tree hold the count, one line a table, where it was measured."""
     lines = []
-    for table, style in zip(_names(), _STYLES, strict=True):
+    for table, style in zip(_names(), map(Style, _COLOURS, _DASHES), strict=True):
         found = [
             (each.epsilon, part(each).covered)
             for each in results()

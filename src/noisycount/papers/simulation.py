@@ -16,8 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.frozen import frozen
-from noisycount.papers.table_estimates import Estimate, Range, SimulatedRelease, estimates
-from noisycount.papers.true_tables import Counts, TrueTable, true_tables
+from noisycount.papers.table_estimates import (
+    Counts,
+    Estimate,
+    Range,
+    SimulatedRelease,
+    TrueTable,
+    estimates,
+    true_tables,
+)
 
 Reals = NDArray[np.float64]
 EPSILONS = (0.03, 0.1, 0.3, 1.0)  # prices of a whole table
@@ -71,13 +78,8 @@ def result(table: str, answered: str, epsilon: float, estimate: str) -> Measured
         >>> result("survey", "cells", 0.1, "raw").estimate
         'raw'
     """
-    return _by_name()[table, answered, epsilon, estimate]
-
-
-@cache
-def _by_name() -> dict[tuple[str, str, float, str], Measured]:
-    """All results by what was measured."""
-    return {(each.table, each.answered, each.epsilon, each.estimate): each for each in results()}
+    asked = (table, answered, epsilon, estimate)
+    return next(each for each in results() if (each.table, each.answered, each.epsilon, each.estimate) == asked)
 
 
 def csv_text(measured: Iterable[Measured]) -> str:
