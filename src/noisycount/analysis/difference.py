@@ -61,13 +61,7 @@ def convolved(first: Reals, second: Reals) -> Reals:
     """Σ_i first[i]·second[n − i] for n = 0 and so on: nothing cancels, as by a Fourier transform.
 
     Long rows are cut into blocks, and each pair of blocks is a product of matrices.
-
-    Args:
-        first: Not negative, shape (m,).
-        second: Not negative, shape (n,).
-
-    Returns:
-        Shape (m + n − 1,).
+    Shapes: first (m,), second (n,); result (m + n − 1,).
     """
     if first.size * second.size <= _SHORT:
         return np.convolve(first, second)
@@ -152,14 +146,7 @@ def _rule(length: int) -> Rule:
 
 
 def sum_below(inner: CountDistribution, outer: CountDistribution, first: int, last: int) -> float:
-    """Σ_x P[X = x]·P[Y < x] for x = first..last: positive terms alone, so that digits are kept.
-
-    Args:
-        inner: The law of X, not much wider than that of Y.
-        outer: The law of Y.
-        first: The first x.
-        last: The last x, or somewhat farther.
-    """
+    """Σ_x P[X = x]·P[Y < x] for x = first..last: positive terms alone, so that digits are kept."""
     before = outer.probability(-np.inf, first - 1)
     if last - first < _DIRECT:
         return _direct(inner, outer, (first, last), before)

@@ -23,11 +23,7 @@ class Unbiased:
     noise: DiscreteLaplace  # the noise of the answer
 
     def __call__(self, answers: ArrayLike) -> Reals:
-        """The estimate for each answer, shape as given; nan for nan.
-
-        Raises:
-            ValueError: If an answer is not an integer.
-        """
+        """The estimate for each answer, shape as given; nan for nan."""
         given = np.asarray(answers, dtype=np.float64)
         wrong = ~(np.isnan(given) | (given == np.floor(given))) | np.isinf(given)
         if wrong.any():

@@ -25,20 +25,15 @@ _WIDEST = 4_000_000  # counts, for which tables take some hundred megabytes
 
 @frozen(eq=False)
 class Case:
-    """A count, its answer, and what the estimator believes.
-
-    Attributes:
-        belief: Those of the law that the estimator believes in; the same object if it is the
-            true.
-        span: The smallest and the largest answer that matter, whole; for Laplace noise those
-            between which all counts lie, as the estimate is constant beyond.
-    """
+    """A count, its answer, and what the estimator believes."""
 
     size: int
     truth: Sides  # the counts of the true law on each side of an answer
-    belief: Sides
+    belief: Sides  # those of the law that the estimator believes in; the same object if it is the true
     errors: ErrorLaw
     reach: float  # how far the noise reaches, in records, whole
+    # the smallest and the largest answer that matter, whole; for Laplace noise those between which all counts lie,
+    # as the estimate is constant beyond
     span: tuple[float, float]
 
     @property

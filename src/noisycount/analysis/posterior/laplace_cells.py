@@ -28,15 +28,10 @@ _ENTRIES = 1 << 19  # terms held at once: 4 MB
 
 
 class Side(NamedTuple):
-    """The counts from an edge outwards, weighted by P[K = k]·f(y − k).
+    """The counts from an edge outwards, weighted by P[K = k]·f(y − k)."""
 
-    Attributes:
-        logs: The logarithms of the sums of their weights, −inf for none.
-        distances: How far they lie beyond the edge on average, in records.
-    """
-
-    logs: Reals
-    distances: Reals
+    logs: Reals  # the logarithms of the sums of their weights, −inf for none
+    distances: Reals  # how far they lie beyond the edge on average, in records
 
 
 class Sides(Protocol):
@@ -65,15 +60,10 @@ class Sides(Protocol):
 
 @frozen(eq=False)
 class GeometricSides:
-    """Weights e^(−|y − k|/scale)·P[K = k]: a look-up a side.
+    """Weights e^(−|y − k|/scale)·P[K = k]: a look-up a side."""
 
-    Attributes:
-        table: The law of the count.
-        rate: 1/scale.
-    """
-
-    table: CountTable
-    rate: float
+    table: CountTable  # the law of the count
+    rate: float  # 1/scale
     _from_first: Side = field(init=False, repr=False)
     _from_last: Side = field(init=False, repr=False)
 
@@ -107,17 +97,11 @@ class GeometricSides:
 
 @frozen(eq=False)
 class SummedSides:
-    """Weights of any noise, summed term by term where they are within e^80 of the largest.
+    """Weights of any noise, summed term by term where they are within e^80 of the largest."""
 
-    Attributes:
-        table: The law of the count.
-        errors: The law of the noise.
-        span: The smallest and the largest answer that matter.
-    """
-
-    table: CountTable
-    errors: ErrorLaw
-    span: tuple[float, float]
+    table: CountTable  # the law of the count
+    errors: ErrorLaw  # the law of the noise
+    span: tuple[float, float]  # the smallest and the largest answer that matter
     _knots: Reals = field(init=False, repr=False)
     _starts: Reals = field(init=False, repr=False)
     _stops: Reals = field(init=False, repr=False)
@@ -235,20 +219,13 @@ class LaplaceCells:
     For an answer y in m..m + 1 the counts up to m have the weight L·e^(−(y−m)/b), those above it
     U·e^(−(m+1−y)/b), so with their means the posterior mean is
     below + rise / (1 + e^(logit + (1 − 2(y−m))/b)) with logit = ln(L/U).
-
-    Attributes:
-        first: The first integer m.
-        below: The mean of the counts up to m, in records.
-        rise: How much larger the mean of the counts above m is.
-        logit: ln(L/U), which half way in a cell is all there is, however narrow the noise.
-        scale: The scale b in records.
     """
 
-    first: int
-    below: Reals
-    rise: Reals
-    logit: Reals
-    scale: float
+    first: int  # the first integer m
+    below: Reals  # the mean of the counts up to m, in records
+    rise: Reals  # how much larger the mean of the counts above m is
+    logit: Reals  # ln(L/U), which half way in a cell is all there is, however narrow the noise
+    scale: float  # the scale b in records
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -307,13 +284,6 @@ def laplace_cells(
 
     Counts so improbable that the prior law loses their digits are left out; cells that they could
     matter to are left out too, and answers there need sums of their own.
-
-    Args:
-        law: The law of the count before the answers.
-        size: The number of records.
-        scale: The scale of the noise, in records.
-        lowest: The smallest answer.
-        highest: The largest answer.
     """
     reach, depth = math.ceil(_FAR * scale) + 1, law.depth
     first = bulk_end(law, depth, max(0, math.floor(min(lowest, law.mode)) - reach))
@@ -354,18 +324,12 @@ class WideCells:
     They are the quantities of `LaplaceCells`. They change over standard deviations of the count
     and over distances to the ends, so that in a cell of half of either a polynomial through 24
     integers tells them at every integer.
-
-    Attributes:
-        prior: The law of the count before an answer.
-        size: The number of records.
-        mechanism: The noise.
-        edges: The integers at which cells begin, and the one at which the last cell ends.
     """
 
-    prior: Factor
-    size: int
-    mechanism: SymmetricNoise
-    edges: Reals
+    prior: Factor  # the law of the count before an answer
+    size: int  # the number of records
+    mechanism: SymmetricNoise  # the noise
+    edges: Reals  # the integers at which cells begin, and the one at which the last cell ends
 
     @property
     def covered(self) -> tuple[float, float]:
@@ -424,10 +388,6 @@ def wide_cells(population: Population, mechanism: SymmetricNoise) -> WideCells |
     """The cells within 40 standard deviations of the expected count, and 1,024 from the ends.
 
     There the quantities are smooth for log-concave laws with a smooth logarithm; None for others.
-
-    Args:
-        population: What is known about the count before an answer.
-        mechanism: The noise.
     """
     prior = population.smooth_prior
     if prior is None or not prior.is_log_concave:

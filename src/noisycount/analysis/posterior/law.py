@@ -24,15 +24,10 @@ _AT_ONCE = 1024  # counts: an array of so many probabilities costs less than a s
 
 @frozen(eq=False)
 class CountTable:
-    """The law of a count where it matters.
+    """The law of a count where it matters."""
 
-    Attributes:
-        first: The smallest count.
-        logs: The logarithms of the probabilities of first, first + 1 and so on, −inf for 0.
-    """
-
-    first: int
-    logs: Reals
+    first: int  # the smallest count
+    logs: Reals  # the logarithms of the probabilities of first, first + 1 and so on, −inf for 0
 
     @classmethod
     def between(cls, law: CountDistribution, first: int, last: int) -> "CountTable":
@@ -56,13 +51,7 @@ class CountTable:
 
 
 def bulk_end(law: CountDistribution, depth: float, end: int) -> int:
-    """The count between mode and end that is last within e^depth of the most probable one.
-
-    Args:
-        law: The law of the count.
-        depth: In nats.
-        end: How far to look.
-    """
+    """The count between mode and end that is last within e^depth of the most probable one."""
     mode = law.mode
     side, reach = (1 if end > mode else -1), abs(end - mode)
     if reach <= _AT_ONCE:
@@ -100,19 +89,12 @@ def quantiles(law: CountDistribution, levels: ArrayLike) -> Reals:
     """The smallest k with P[K <= k] >= level for each level, shape as given; nan for nan.
 
     As in SciPy, level 0 gives the count below the smallest possible one, level 1 the largest.
-
-    Raises:
-        ValueError: A level is not in [0, 1].
     """
     return _each(_checked(levels), law, _one_quantile, _all_quantiles)
 
 
 def quantiles_from_above(law: CountDistribution, levels: ArrayLike) -> Reals:
-    """The smallest k with P[K > k] <= level for each level, also where 1 − level is 1.
-
-    Raises:
-        ValueError: A level is not in [0, 1].
-    """
+    """The smallest k with P[K > k] <= level for each level, also where 1 − level is 1."""
     asked = _checked(levels)
     highest = -quantiles(law.mirrored, asked)  # the largest k with P[K >= k] >= level
     is_reached = up_to(law.mirrored, -highest) <= asked * (1 + TIE)

@@ -33,15 +33,10 @@ Container = TypeVar("Container", bound=Contained)
 
 @frozen
 class AnswerColumn:
-    """The numbers of a column, and the way back.
+    """The numbers of a column, and the way back."""
 
-    Attributes:
-        values: The numbers, nan where one is missing.
-        container: The column of the same kind, with the same labels, of other numbers; what was
-            missing is missing there too.
-    """
-
-    values: NDArray[Any]
+    values: NDArray[Any]  # the numbers, nan where one is missing
+    # the column of the same kind, with the same labels, of other numbers; what was missing is missing there too
     container: Callable[[Reals], Any]
 
 
@@ -131,15 +126,7 @@ Answers = Answer | Published | Sequence[Answer | Published] | Reals
 def observed(
     answer: Answers, mechanism: Mechanism | Sequence[Mechanism] | None
 ) -> tuple[tuple[Answer, Mechanism], ...]:
-    """One or several answers about one count beside their mechanisms.
-
-    Args:
-        answer: A number, `below(t)` or a published answer; or several.
-        mechanism: One for each; None: that of each published answer.
-
-    Raises:
-        ValueError: If they differ in number, there is none, or a number has no mechanism.
-    """
+    """One or several answers about one count beside their mechanisms."""
     _check_no_table(answer)
     given: Any = answer.tolist() if isinstance(answer, np.ndarray) else answer
     answers = list(given) if isinstance(given, (list, tuple)) else [given]
@@ -157,11 +144,7 @@ def observed(
 
 
 def checked_mechanism(mechanism: object) -> None:
-    """Refuse what has no likelihood that a posterior can be made from.
-
-    Raises:
-        ValueError: It is no mechanism, or one that was derived from `Mechanism` itself.
-    """
+    """Refuse what has no likelihood that a posterior can be made from."""
     instance_of(mechanism, Mechanism, "mechanism")
     if not isinstance(mechanism, Exact | SymmetricNoise | Subsample):
         raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
@@ -175,11 +158,7 @@ def values_and_mechanism(
     answers: Any,  # noqa: ANN401  (whatever holds numbers, and is checked by what reads them)
     mechanism: Mechanism | None,
 ) -> tuple[Any, Mechanism]:
-    """Answers about counts of their own as numbers, and the mechanism of all of them.
-
-    Raises:
-        ValueError: If none is given and numbers have none, or published answers have several.
-    """
+    """Answers about counts of their own as numbers, and the mechanism of all of them."""
     _check_no_table(answers)
     if is_published(answers):
         return answers.answer, mechanism or answers.mechanism

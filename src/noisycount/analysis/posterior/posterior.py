@@ -30,11 +30,7 @@ _NEXT_TO_ONE = 1 - 2.0**-53
 
 
 def tail_levels(level: float) -> tuple[float, float]:
-    """The levels of the ends of an equal-tailed interval, both in (0, 1).
-
-    Raises:
-        ValueError: If the level is not in (0, 1).
-    """
+    """The levels of the ends of an equal-tailed interval, both in (0, 1)."""
     tail = (1 - fraction_of_one(level, "level")) / 2
     return tail, min(1 - tail, _NEXT_TO_ONE)
 
@@ -207,11 +203,7 @@ _LEFT_OUT = 1e-3  # of each law, on each side
 
 
 def shown_counts(told: Posterior) -> Reals:
-    """Counts over the range of all curves, and as many again where the posterior lies.
-
-    Raises:
-        ValueError: An answer is not that of noise which is added to the count, or is no number.
-    """
+    """Counts over the range of all curves, and as many again where the posterior lies."""
     population = told.population
     prior, ends = population.law(), _reach(told)
     around = [min(population.records, max(0, end)) for end in ends]

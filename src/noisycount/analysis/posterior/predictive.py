@@ -34,13 +34,6 @@ def law_given(population: Population, observed: Observed) -> CountDistribution:
     counts. Outside the likelihood L falls from the window's ends on, and the prior adds up to 1, so
     that Σ_{k∉W} P[k]·L(k) <= L(first) + L(last). The window is taken if that is below
     e^−60/(n + 1)² of the sum over W: then neither mean nor variance changes by more than e^−60.
-
-    Args:
-        population: What is known about the count, among n records.
-        observed: The answers, each with its mechanism.
-
-    Raises:
-        ValueError: If a mechanism cannot give its answer, or no count has all answers.
     """
     likelihoods = Product(tuple(likelihood(answer, law, population.size) for answer, law in observed))
     windowed = _windowed(population, observed, likelihoods)
@@ -137,12 +130,6 @@ _WIDEST_PREDICTIVE = 1 << 12  # counts: their tails take less than a search for 
 def two_sided(population: Population, prior: CountDistribution, answer: Answer, mechanism: Mechanism) -> float:
     """min(1, 2·min(P[Y <= y], P[Y >= y])) before any answer; P[Y < t] of one that was below t.
 
-    Args:
-        population: What was known about the count.
-        prior: Its law before any answer.
-        answer: The answer y, in records.
-        mechanism: The law of the answer given the count.
-
     Numerical error: 1e-11 relative, at any smallness down to 1e-300.
     """
     counted, noise = _counted(population, mechanism)
@@ -164,14 +151,7 @@ def _counted(population: Population, mechanism: Mechanism) -> tuple[Population, 
 
 
 def contradiction(surprise: float, expected: float, answers: int, known: str) -> str | None:
-    """What is odd about answers, in words; None where their surprise is not small.
-
-    Args:
-        surprise: That of the answers.
-        expected: The mean of the count before any answer.
-        answers: How many there are.
-        known: What was assumed, such as "if the rate is 1.7%".
-    """
+    """What is odd about answers, in words; None where their surprise is not small."""
     if surprise >= SURPRISING:
         return None
     one = "an answer" if answers == 1 else "one of several answers"
@@ -229,9 +209,6 @@ def farthest(observed: Iterable[tuple[Answer, Mechanism]]) -> Iterator[tuple[Ans
     """The answers among which is the one of the smallest `two_sided`.
 
     Of answers with the same noise these are the smallest and the largest.
-
-    Args:
-        observed: Each answer with its mechanism.
     """
     told = defaultdict[Mechanism, set[float]](set)
     for answer, mechanism in observed:

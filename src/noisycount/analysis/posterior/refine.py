@@ -38,11 +38,6 @@ def surprises(answers: Reals, population: Population, noise: AdditiveNoise) -> R
 
     P[Y <= y] is the sum of P[K = k]·P[Y <= y | k] over the counts that matter, and so for >=.
 
-    Args:
-        answers: Answers in records, without nan, each about a count of its own.
-        population: What is known about each count before its answer.
-        noise: The noise of each answer.
-
     Numerical error:
         At most 1e-13, and the sums leave out 2e-16.
 
@@ -187,12 +182,7 @@ def posterior_values(
     """A whole number of each answer's posterior that grows with the answer, such as a quantile.
 
     Each run of answers with the same number at both of its ends has it throughout.
-
-    Args:
-        answers: Answers in records, without nan, shape (answers,).
-        population: What is known about each count before its answer.
-        mechanism: The law of each answer given its count.
-        value: The number, such as `lambda told: told.median`.
+    Shapes: answers (answers,).
     """
     different, places = np.unique(answers, return_inverse=True)
     found = np.empty_like(different)

@@ -47,21 +47,13 @@ TableMechanisms: TypeAlias = (
 
 @frozen(eq=False)
 class LevelAnswers:
-    """Answers about different nodes of one level, under one mechanism.
+    """Answers about different nodes of one level, under one mechanism."""
 
-    Attributes:
-        level: Of the tree, from 0.
-        nodes: Which nodes they are about, none twice.
-        answers: In records; of a suppressed one the threshold.
-        suppressed: Which were less than that threshold, and no more is known.
-        mechanism: Additive noise, or `Exact`.
-    """
-
-    level: int
-    nodes: Counts
-    answers: Reals
-    suppressed: NDArray[np.bool_]
-    mechanism: Mechanism
+    level: int  # of the tree, from 0
+    nodes: Counts  # which nodes they are about, none twice
+    answers: Reals  # in records; of a suppressed one the threshold
+    suppressed: NDArray[np.bool_]  # which were less than that threshold, and no more is known
+    mechanism: Mechanism  # additive noise, or `Exact`
     _errors: ErrorLaw | None = field(init=False, repr=False)
     _depth: int = field(init=False, repr=False)
 
@@ -85,12 +77,7 @@ class LevelAnswers:
     def log_likelihood(self, which: slice | NDArray[np.integer], counts: Counts) -> Reals:
         """The logarithm of f(y | k), or of P[Y < t | k] of a suppressed answer.
 
-        Args:
-            which: Some of the answers, m of them.
-            counts: Whole counts k for each, shape (m, w) or (1, w).
-
-        Returns:
-            Shape (m, w), −inf for 0; of continuous noise the logarithm of the density.
+        Shapes: counts (m, w); result (m, w).
         """
         answers, suppressed = self.answers[which][:, None], self.suppressed[which]
         if self._errors is None:
@@ -120,12 +107,7 @@ class LevelAnswers:
         return self._errors.spread if self._errors is not None else 0.0
 
     def log_between(self, place: int, counts: Reals) -> Reals:
-        """The logarithm of the likelihood of one answer, also between the counts.
-
-        Args:
-            place: Of the answer, which is `is_smooth`.
-            counts: Real ones, from 0.
-        """
+        """The logarithm of the likelihood of one answer, also between the counts."""
         answer = float(self.answers[place])
         if not isinstance(law := self._errors, LaplaceShape | GaussianShape):
             raise TypeError(f"noise must be smooth between counts, got {self.mechanism!r}")
@@ -140,10 +122,6 @@ class LevelAnswers:
 
         It is −z/scale or −z²/(2·scale²) of the distance z from the answer, or from the threshold,
         below which it is 0; 0 of a sum of several noises.
-
-        Args:
-            place: Of the answer.
-            count: The count k.
         """
         law = self._errors
         if not isinstance(law, LaplaceShape | GaussianShape):
@@ -163,12 +141,7 @@ class LevelAnswers:
         return before, before + 1
 
     def log_rest(self, which: NDArray[np.integer], counts: Counts) -> Reals:
-        """The logarithm of likelihoods without the main part, however large that is.
-
-        Args:
-            which: Some of the answers, m of them.
-            counts: Whole counts k for each, shape (m, w).
-        """
+        """The logarithm of likelihoods without the main part, however large that is. Shapes: counts (m, w)."""
         law = self._errors
         if law is None or not isinstance(law, LaplaceShape | GaussianShape):
             return self.log_likelihood(which, counts)
@@ -182,11 +155,7 @@ class LevelAnswers:
         return rest
 
     def distance(self, depth: float) -> int:
-        """How far from an answer the likelihood has fallen by so many nats, in records; 0 if exact.
-
-        Args:
-            depth: In nats.
-        """
+        """How far from an answer the likelihood has fallen by so many nats, in records; 0 if exact."""
         if not isinstance(self.mechanism, SymmetricNoise):
             return 0
         law = self.mechanism.errors
@@ -262,43 +231,20 @@ def _first(holds: Callable[[float], bool]) -> int:
 
 
 class _Told(NamedTuple):
-    """Answers about different nodes of one level, without those that are nan.
-
-    Attributes:
-        number: Of an answer among those of its node; 0 for a level.
-        rank: The same over all that is said of the node, −1 for a level: equal ones differ in node.
-    """
+    """Answers about different nodes of one level, without those that are nan."""
 
     level: int
     nodes: Counts
     answers: Reals  # in records; of a suppressed one the threshold
     suppressed: Flags
-    number: int = 0
-    rank: int = -1
+    number: int = 0  # of an answer among those of its node; 0 for a level
+    rank: int = -1  # the same over all that is said of the node, −1 for a level: equal ones differ in node
 
 
 def answered(
     answers: TableAnswers, mechanism: TableMechanisms, tree: Tree, total: int | Population | None
 ) -> tuple[LevelAnswers, ...]:
-    """The answers about a table, level by level, each under its mechanism.
-
-    Args:
-        answers: Of the cells, shape (cells,); or {level or node: answers}: an int is a level,
-            counted from the end if negative, with an array over its nodes; a tuple or a text is a
-            node, as `Tree.place` reads it, with a number or several. nan and None: no answer;
-            `below(t)`: less than t.
-        mechanism: One; or one a level from the root, None where there is no answer; or a mapping
-            with the keys of the answers, or their levels; of several answers of one node as many.
-        tree: Whose nodes they are.
-        total: The count of the root if it is public, or its law.
-
-    Returns:
-        At least one; several of one level where mechanisms differ, or a node has several answers.
-
-    Raises:
-        ValueError: If shapes do not fit, nothing is answered, or a mechanism is missing or cannot
-            give its answer.
-    """
+    """The answers about a table, level by level, each under its mechanism. Shapes: answers (cells,)."""
     stated = _stated(mechanism, tree)
     groups: dict[tuple[int, int, str], tuple[Mechanism, list[_Told]]] = {}
     for one in _told(answers, tree):
@@ -314,11 +260,7 @@ def answered(
 
 
 def checked_total(total: Any) -> int | Population | None:  # noqa: ANN401  (refused if it is none)
-    """The total as a whole number, a law, or None.
-
-    Raises:
-        ValueError: If it is something else.
-    """
+    """The total as a whole number, a law, or None."""
     if total is None or isinstance(total, Population):
         return total
     try:
@@ -355,13 +297,7 @@ def _told(answers: TableAnswers, tree: Tree) -> Iterator[_Told]:
 
 
 def _read(values: Any, size: int, name: str) -> tuple[Reals, Flags]:  # noqa: ANN401  (arrays of every kind)
-    """Answers as numbers, nan where there is none, and which of them are thresholds.
-
-    Args:
-        values: Numbers, `below`s, nan and None.
-        size: How many there must be.
-        name: Of the level or the node.
-    """
+    """Answers as numbers, nan where there is none, and which of them are thresholds."""
     try:
         array = np.asarray(values)
     except ValueError:  # rows of different lengths

@@ -24,15 +24,10 @@ _WIDEST, _KINDS = 64.0, 32  # records, laws: of sums that are wider, and of fewe
 
 @frozen(eq=False)
 class CellSolution:
-    """The laws of independent cells.
+    """The laws of independent cells."""
 
-    Attributes:
-        cells: The cells and their answers.
-        estimates: What is told of each.
-    """
-
-    cells: IndependentCells
-    estimates: CellEstimates
+    cells: IndependentCells  # the cells and their answers
+    estimates: CellEstimates  # what is told of each
 
     @classmethod
     def of(cls, number: int, law: CellLaw, answers: Sequence[LevelAnswers]) -> Self:
@@ -71,8 +66,7 @@ class CellSolution:
     def sum_law(self, is_in: NDArray[np.bool_]) -> CountDistribution:
         """The law of the sum of some cells; of wide ones on every h-th count: see `lattice_sum`.
 
-        Args:
-            is_in: Which, shape (cells,).
+        Shapes: is_in (cells,).
         """
         laws = list(self.cells.laws_of(is_in))
         mean = float(self.estimates.mean[is_in].sum())
@@ -116,9 +110,6 @@ def smooth_estimates(cells: IndependentCells) -> CellEstimates | None:
     For answers between two integers densities at counts have no kink, so that means, deviations,
     evidence and P[K <= k] are smooth: polynomials through 10 or 16 Chebyshev nodes. A
     quantile rises where such a probability falls below its level.
-
-    Returns:
-        None where that is no shorter, or noise is too narrow.
 
     Source: Berrut and Trefethen (2004), Barycentric Lagrange interpolation, eq. (4.2), (5.4).
     Numerical error: 1e-11 standard deviations in means.
@@ -178,14 +169,7 @@ def _dense(cells: IndependentCells, floors: Reals, owners: Counts, answers: Real
 def _between(nodes: Reals, several: Sequence[Reals] | Reals, owners: Counts, shares: Reals) -> Reals:
     """The polynomials through several values at nodes, by the barycentric formula.
 
-    Args:
-        nodes: Chebyshev points of the second kind in 0..1.
-        several: Values, each of shape (rows, nodes).
-        owners: The row of values that each answer takes.
-        shares: Where it lies, in 0..1.
-
-    Returns:
-        Shape (several, answers).
+    Shapes: several (rows, nodes); result (several, answers).
     """
     signs = (-1.0) ** np.arange(nodes.size)
     signs[[0, -1]] /= 2

@@ -31,12 +31,9 @@ class FastSum:
     """The laws of sums of independent counts, for several nodes and several sets of weights each.
 
     Errors are absolute: about 2^−52 of the largest probability, wherever that is.
-
-    Args:
-        weights: The laws of the summands on 0, 1, and so on; each adds up to 1; shape (nodes, sets,
-            summands, width).
     """
 
+    # the laws of the summands on 0, 1, and so on; each adds up to 1; shape (nodes, sets, summands, width)
     weights: Reals
 
     @cached_property
@@ -67,8 +64,7 @@ class FastSum:
     def rests(self, outside: Reals) -> Rests:
         """For each summand, Σ_k outside(k)·P[the other summands add up to k − j] at its places j.
 
-        Args:
-            outside: A weight of each place of `law`, shape (nodes, sets, places).
+        Shapes: outside (nodes, sets, places).
         """
         if self._upper is None:
             return self._groups.rests(outside[:, :, None])
@@ -79,21 +75,13 @@ class FastSum:
 
 @frozen(eq=False, slots=False)
 class _Groups:
-    """Summands in groups of at most 32, the last filled up with zeros that are certain.
+    """Summands in groups of at most 32, the last filled up with zeros that are certain."""
 
-    Args:
-        weights: The laws, shape (nodes, sets, groups, members, width).
-        summands: How many there are.
-        first: The first place of the law of each group that is kept, shape (nodes, groups).
-        kept: How many places of it are.
-        length: That of the transforms.
-    """
-
-    weights: Reals
-    summands: int
-    first: Places
-    kept: int
-    length: int
+    weights: Reals  # the laws, shape (nodes, sets, groups, members, width)
+    summands: int  # how many there are
+    first: Places  # the first place of the law of each group that is kept, shape (nodes, groups)
+    kept: int  # how many places of it are
+    length: int  # that of the transforms
 
     @staticmethod
     def of(weights: Reals) -> "_Groups":
@@ -246,18 +234,6 @@ def law_by_characteristic(
     P[S − centre = k] = Σ_j φ(t_j)·e^(−i·t_j·k)/N with t_j = 2π·j/N, exact but for mass that is N or
     more away: that would move the mean, or be seen at the ends of the run, which is then made
     longer, up to all that S can be.
-
-    Args:
-        characteristic: That of S − centre: 1 at 0, and of modulus 1 at most.
-        mean: The mean of S − centre.
-        deviation: About the standard deviation of S.
-        reach: Between which integers S − centre surely lies.
-
-    Returns:
-        The first integer, and the probabilities from there on.
-
-    Raises:
-        ArithmeticError: If the characteristic function is none.
 
     Numerical error: about 1e-15 of the largest probability, absolute.
     """

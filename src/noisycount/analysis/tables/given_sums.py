@@ -29,29 +29,18 @@ class Crossing:
     term no rounding takes it beyond 1, however small the denominator is. By transforms numerators
     are off by a part of their largest, so that they are used only where the counts at which this
     matters have next to no probability.
-
-    Attributes:
-        law: The denominators, shape (sets, counts).
-        shares: The probability of each set of parameters given the sum, same shape.
-        first: The place of the first count in a convolution of the parts.
-        length: Of transforms; 0: sums are taken term by term.
     """
 
-    law: Reals
-    shares: Reals
-    first: int
-    length: int
+    law: Reals  # the denominators, shape (sets, counts)
+    shares: Reals  # the probability of each set of parameters given the sum, same shape
+    first: int  # the place of the first count in a convolution of the parts
+    length: int  # of transforms; 0: sums are taken term by term
 
     @classmethod
     def of(cls, law: Reals, shares: Reals, first: int, parts: Sequence[Reals], laws: Reals) -> "Crossing":
         """That of parts, by transforms where these do no harm.
 
-        Args:
-            law: That of the sum, shape (sets, counts).
-            shares: The probability of each set given the sum, same shape.
-            first: The place of the first count in a convolution of the parts.
-            parts: The law of each, shape (sets, width).
-            laws: The probabilities of the sums given all answers, shape (counts,).
+        Shapes: law (sets, counts), parts (sets, width), laws (counts,).
         """
         widths = [part.shape[-1] for part in parts]
         full, counts = sum(widths) - len(widths) + 1, law.shape[-1]
@@ -68,8 +57,7 @@ class Crossing:
     def averages(self, weighed: Sequence[Complexes]) -> Complexes:
         """The averages at the counts, over the sets of parameters too, shape (angles, counts).
 
-        Args:
-            weighed: The law of each part times its weights, shape (angles, sets, width).
+        Shapes: weighed (angles, sets, width).
         """
         found = np.zeros((len(weighed[0]), *self.law.shape), dtype=np.complex128)
         np.divide(self._numerators(weighed), self.law, out=found, where=self.law > _LEAST)
@@ -112,14 +100,7 @@ def _convolved(weighed: Sequence[Complexes], places: NDArray[np.int64]) -> Compl
 
 
 def drawn_places(weights: Reals, rows: Places, random: np.random.Generator) -> Places:
-    """Places drawn by one uniform number each, of a shape like that of the rows.
-
-    Args:
-        weights: Those of the places 0, 1, and so on; each row has a positive one; shape (laws,
-            width).
-        rows: The law of each draw.
-        random: What draws the uniform numbers.
-    """
+    """Places drawn by one uniform number each, of a shape like that of the rows. Shapes: weights (laws, width)."""
     sums = np.cumsum(weights, axis=1)
     whole = sums[rows, -1]
     goals = np.minimum(random.random(rows.shape) * whole, np.nextafter(whole, 0))
@@ -141,12 +122,7 @@ def drawn_summands(laws: Reals, family: Places, sums: Places, random: np.random.
     """Summands drawn given their sum, shape (draws, summands).
 
     P[left half = j | sum = k] is in proportion to P[left half = j]·P[right half = k − j].
-
-    Args:
-        laws: Those of the summands on 0, 1, and so on, shape (families, summands, width).
-        family: Of each draw, shape (draws,).
-        sums: What the summands of each draw add up to, shape (draws,).
-        random: What draws uniform numbers.
+    Shapes: laws (families, summands, width), family (draws,), sums (draws,).
     """
     used, own = np.unique(family, return_inverse=True)
     layers = [_Layer(np.zeros((used.size, laws.shape[1]), np.int64), laws[used]).padded]
@@ -161,15 +137,10 @@ def drawn_summands(laws: Reals, family: Places, sums: Places, random: np.random.
 
 @frozen(eq=False)
 class _Layer:
-    """The laws of counts of which each two neighbours are added up.
+    """The laws of counts of which each two neighbours are added up."""
 
-    Attributes:
-        first: The first place of each law, shape (families, members).
-        laws: Probabilities from there on, shape (families, members, width).
-    """
-
-    first: Places
-    laws: Reals
+    first: Places  # the first place of each law, shape (families, members)
+    laws: Reals  # probabilities from there on, shape (families, members, width)
 
     @property
     def pairs(self) -> int:
@@ -204,10 +175,7 @@ class _Layer:
     def halved(self, family: Places, sums: Places, random: np.random.Generator) -> Places:
         """Members drawn given the sums of pairs, shape (draws, members).
 
-        Args:
-            family: Of each draw, shape (draws,).
-            sums: Shape (draws, pairs).
-            random: What draws uniform numbers.
+        Shapes: family (draws,), sums (draws, pairs).
         """
         pair = family[:, None] * self.pairs + np.arange(self.pairs)
         first, other = (self.first[:, side::2].ravel()[pair] for side in (0, 1))
@@ -219,10 +187,7 @@ class _Layer:
     def _places(self, codes: Places, kind: Places, random: np.random.Generator) -> Places:
         """The places of left members, of draws of some kinds, each a pair and the place of a sum.
 
-        Args:
-            codes: The kinds: pair·(2·width − 1) + place.
-            kind: Of each draw, shape (draws,).
-            random: What draws uniform numbers.
+        Shapes: kind (draws,).
         """
         width = self.laws.shape[2]
         left, right = (self.laws[:, side::2].reshape(-1, width) for side in (0, 1))

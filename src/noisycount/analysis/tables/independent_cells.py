@@ -28,23 +28,14 @@ QUANTILES = (0.5, 0.025, 0.975)  # the levels of median, low and high
 
 
 class CellEstimates(NamedTuple):
-    """What is said of each cell, one array each, shape (cells,).
+    """What is said of each cell, one array each, shape (cells,)."""
 
-    Attributes:
-        mean: The expected count, in records.
-        std: Its standard deviation.
-        median: The smallest count with half of the probability up to it.
-        low: The same with 2.5 %.
-        high: The same with 97.5 %.
-        log_evidence: The logarithm of the probability, or the density, of the cell's answers.
-    """
-
-    mean: Reals
-    std: Reals
-    median: Counts
-    low: Counts
-    high: Counts
-    log_evidence: Reals
+    mean: Reals  # the expected count, in records
+    std: Reals  # its standard deviation
+    median: Counts  # the smallest count with half of the probability up to it
+    low: Counts  # the same with 2.5 %
+    high: Counts  # the same with 97.5 %
+    log_evidence: Reals  # the logarithm of the probability, or the density, of the cell's answers
 
     def ordered(self, cells: Counts) -> "CellEstimates":
         """The estimates of these cells, in this order."""
@@ -56,16 +47,11 @@ class IndependentCells:
     """The cells of a table as independent draws of one law, and their answers.
 
     P[K = k | answers] ∝ g(k)·Π f(y | k), summed over all counts that matter to e^−42.
-
-    Attributes:
-        cells: How many there are.
-        law: The law g of each count before any answer.
-        answers: About the cells.
     """
 
-    cells: int
-    law: CellLaw
-    answers: Sequence[LevelAnswers]
+    cells: int  # how many there are
+    law: CellLaw  # the law g of each count before any answer
+    answers: Sequence[LevelAnswers]  # about the cells
 
     def estimates(self) -> CellEstimates:
         """The estimates of all cells; those with equal answers take one computation."""
@@ -90,11 +76,7 @@ class IndependentCells:
         return CellEstimates(mean, std, median, low, high, evidence)
 
     def chances(self, counts: Counts) -> Reals:
-        """P[K <= count] of each cell, all of which have answers.
-
-        Args:
-            counts: Several of each cell, shape (several, cells).
-        """
+        """P[K <= count] of each cell, all of which have answers. Shapes: counts (several, cells)."""
         places = places_of(self.answers, self.cells)
         found = np.empty(counts.shape)
         wide = self._is_wide(places)
@@ -120,11 +102,7 @@ class IndependentCells:
         return IndependentCells(answers.size, self.law, (told,))
 
     def law_of(self, cell: int) -> CountDistribution:
-        """The law of the count of one cell.
-
-        Args:
-            cell: From 0.
-        """
+        """The law of the count of one cell."""
         places = np.full((len(self.answers), 1), -1)
         for number, one in enumerate(self.answers):
             met = np.flatnonzero(one.nodes == cell)
@@ -168,8 +146,7 @@ class IndependentCells:
     def laws_of(self, is_in: NDArray[np.bool_]) -> Iterator[tuple[int, CountDistribution]]:
         """The laws of some cells, those with equal answers once, and how many there are of each.
 
-        Args:
-            is_in: Which cells, shape (cells,).
+        Shapes: is_in (cells,).
         """
         cells = np.flatnonzero(is_in)
         kinds = _alike(self.answers, self.cells)[0][cells]
@@ -194,11 +171,7 @@ class IndependentCells:
         return is_wide
 
     def _wide_law(self, places: Counts) -> tuple[SmoothLaw, float]:
-        """The law of a kind that is wide, and the logarithm of its largest weight.
-
-        Args:
-            places: Of the kind, among the answers of each mechanism.
-        """
+        """The law of a kind that is wide, and the logarithm of its largest weight."""
         told = [(one, place) for one, place in zip(self.answers, places.tolist(), strict=True) if place >= 0]
 
         def log_weight(counts: Reals) -> Reals:

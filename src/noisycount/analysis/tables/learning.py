@@ -43,9 +43,6 @@ def learned(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel, ...],
 
     They are begun from some nodes of each level by what least squares tells of their children, and
     made better by passes over the whole tree (expectation and maximisation).
-
-    Returns:
-        The mixture of each level above the cells, and settings that suit them.
     """
     told = least_squares(model, is_positive=False)
     cells = [np.bincount(level).astype(np.float64) for level in model.tree.levels[1:]]
@@ -115,13 +112,7 @@ def _weighed(shares: Reals) -> Reals:
 
 
 def _pruned(level: LearnedLevel, chances: Reals, shares: Reals) -> LearnedLevel:
-    """The mixture with other chances, without what hardly any node has.
-
-    Args:
-        level: The mixture.
-        chances: Those that it gets.
-        shares: The chances at each node.
-    """
+    """The mixture with other chances, without what hardly any node has."""
     common = shares.mean(axis=0)
     kept = common >= min(_RARE, float(common.max()))
     return LearnedLevel(level.concentrations[kept], chances[kept] / chances[kept].sum(), level.cells)
@@ -166,9 +157,6 @@ def learned_cell_law(answers: Sequence[LevelAnswers]) -> CellLaw:
     cover: expectation-maximisation, each round of which raises it. Of several answers of a cell the
     most precise teaches.
 
-    Args:
-        answers: Of the cells.
-
     Source: Laird (1978); Dempster, Laird and Rubin (1977), section 4.3.
     Numerical error: the likelihood of a component is a sum of 64 terms, some 0.1 % off.
     """
@@ -193,12 +181,7 @@ def _rows(answers: Sequence[LevelAnswers]) -> Iterator[_Rows]:
 
 
 def _thinned(level: LevelAnswers, places: NDArray[np.int64]) -> _Rows:
-    """Answers with neighbours within a small share of the noise as one, and an even selection.
-
-    Args:
-        level: Of them.
-        places: Which ones.
-    """
+    """Answers with neighbours within a small share of the noise as one, and an even selection."""
     answers, grain = level.answers[places], _width(level) * _GRAIN
     near = np.round(answers / grain) if grain > 1 or not is_whole(level.mechanism) else answers
     _, first, cells = np.unique(near, return_index=True, return_counts=True)
@@ -276,13 +259,7 @@ def _chances(counts: Reals, mean: float) -> Reals:
 
 
 def _weights(likelihoods: Reals, cells: Reals, before: Reals) -> Reals:
-    """The weights of the components, the empty cell's first.
-
-    Args:
-        likelihoods: Of each row under each component.
-        cells: How many each row stands for.
-        before: The weights of the cells beforehand.
-    """
+    """The weights of the components, the empty cell's first."""
     weights = before
     for _ in range(_ROUNDS):
         sums = likelihoods @ weights

@@ -41,11 +41,7 @@ _SWEEPS = 8
 
 
 def anchored(model: Model) -> Model:
-    """The model with logarithms relative to the likeliest table, where they would be too large.
-
-    Raises:
-        ValueError: If there are too many nodes for that.
-    """
+    """The model with logarithms relative to the likeliest table, where they would be too large."""
     fallen = _fallen(model)
     if fallen <= _DEEP and not _is_steep(model):
         return model
@@ -175,12 +171,7 @@ class _Search:
         self._climb(1, np.object_)
 
     def _climb(self, records: int, kind: type) -> None:
-        """Move so many records together, or a multiple, until no move gains.
-
-        Args:
-            records: How many.
-            kind: Of the numbers by which moves are compared: floats, or objects, which are exact.
-        """
+        """Move so many records together, or a multiple, until no move gains."""
         model = self.model
         gains = [
             [self._gains(level, range(size), sign * records, kind) for sign in (-1, 1)]
@@ -303,12 +294,7 @@ def _main(told: Sequence[tuple[LevelAnswers, int]], tilt: Fraction, count: int) 
 
 
 def _best(model: Model, gains: Sequence[Sequence[Gains]]) -> list[Step]:
-    """The nodes, with the signs, of the best move: between two cells, or between one and the total.
-
-    Args:
-        model: The table.
-        gains: What records less, and more, gain in each node of each level.
-    """
+    """The nodes, with the signs, of the best move: between two cells, or between one and the total."""
     ways: list[tuple[Counts, Counts]] = []
     below, top = gains[-1], -math.inf
     steps: list[Step] = []
@@ -347,13 +333,7 @@ def _path(ways: Sequence[tuple[Counts, Counts]], level: int, place: int, sign: i
 
 
 def _two_largest(values: Gains, order: Counts, starts: Counts) -> tuple[Counts, Counts, Gains]:
-    """The places of the largest two values of each family, and the second; −inf if there is none.
-
-    Args:
-        values: Of the nodes of a level.
-        order: The nodes, family by family.
-        starts: Where each begins in the order.
-    """
+    """The places of the largest two values of each family, and the second; −inf if there is none."""
     first = _largest(values, order, starts)
     others = values.copy()
     others[first] = -math.inf

@@ -33,14 +33,6 @@ def count_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Popul
     """Between which counts each node lies, given exact answers and the sums above and below it.
 
     Bounds of a sum are sums of bounds, so one pass up and one down find them exactly.
-
-    Args:
-        answers: Of all levels; noisy ones bound nothing.
-        tree: Whose nodes they are about.
-        total: The count of the root, or its law; None: unknown.
-
-    Raises:
-        ValueError: If no table has these exact answers.
     """
     own = _own_bounds(answers, tree, total)
     found = [own[-1]]
@@ -130,16 +122,11 @@ class Anchor:
     """A logarithm of lines and parabolas relative to one count, exact before it is rounded.
 
     It never rises with the distance from that count, so that its pieces add up without loss.
-
-    Attributes:
-        centre: The count.
-        sides: Below and above it, by the distance.
-        reach: Where the count lies, as far as the answers tell.
     """
 
-    centre: int
-    sides: tuple["_Side", "_Side"]
-    reach: tuple[int, int]
+    centre: int  # the count
+    sides: tuple["_Side", "_Side"]  # below and above it, by the distance
+    reach: tuple[int, int]  # where the count lies, as far as the answers tell
 
     @classmethod
     def of(cls, centre: int, logarithm: Callable[[int], Fraction], bends: Sequence[int]) -> Self:
@@ -160,15 +147,10 @@ class Anchor:
 
 @frozen(eq=False)
 class _Side:
-    """A logarithm by the distance from a count, as parabolas.
+    """A logarithm by the distance from a count, as parabolas."""
 
-    Attributes:
-        starts: The distances from which on they hold, from 0.
-        terms: The value at the start, the first step and half the change from each step to the
-            next, shape (3, parabolas).
-    """
-
-    starts: Reals
+    starts: Reals  # the distances from which on they hold, from 0
+    # the value at the start, the first step and half the change from each step to the next, shape (3, parabolas)
     terms: Reals
 
     @classmethod
@@ -192,16 +174,11 @@ class _Side:
 
 @frozen(eq=False)
 class LevelLikelihood:
-    """The answers of one level, of which a node may have none or several.
+    """The answers of one level, of which a node may have none or several."""
 
-    Args:
-        answers: Those of the level.
-        bounds: Between which counts its nodes lie for certain.
-        anchors: What the logarithms are told relative to, of each node; None: to nothing.
-    """
-
-    answers: tuple[LevelAnswers, ...]
-    bounds: Bounds
+    answers: tuple[LevelAnswers, ...]  # those of the level
+    bounds: Bounds  # between which counts its nodes lie for certain
+    # what the logarithms are told relative to, of each node; None: to nothing
     anchors: tuple[Anchor, ...] | None = None
     _places: Counts = field(init=False, repr=False)
     is_answered: NDArray[np.bool_] = field(init=False, repr=False)
@@ -212,14 +189,7 @@ class LevelLikelihood:
         object.__setattr__(self, "is_answered", (places >= 0).any(axis=0))
 
     def reach(self, widened: Counts) -> Bounds:
-        """Where the counts of answered nodes lie, but for e^−42 of their likelihood.
-
-        Args:
-            widened: By how many times its width the reach of each node is extended on both sides.
-
-        Returns:
-            The bounds themselves of nodes without an answer.
-        """
+        """Where the counts of answered nodes lie, but for e^−42 of their likelihood."""
         if self.anchors is not None:
             ends = zip(*(one.reach for one in self.anchors), strict=True)
             low, high = (np.array(end) for end in ends)
@@ -245,13 +215,7 @@ class LevelLikelihood:
     def logs(self, nodes: Counts, lows: Counts, width: int) -> Reals:
         """The logarithm of the likelihood of so many counts of some nodes, relative to anchors.
 
-        Args:
-            nodes: Positions in the level.
-            lows: The first count of each.
-            width: How many counts.
-
-        Returns:
-            Shape (nodes, width).
+        Shapes: result (nodes, width).
         """
         if self.anchors is None:
             return self.own_logs(nodes, lows, width)
@@ -296,12 +260,7 @@ def add_logs(
 ) -> None:
     """Add the logarithms of the likelihoods of counts, shape (nodes, counts), to others.
 
-    Args:
-        total: To which they are added.
-        answers: Of several mechanisms.
-        places: Of the nodes among the answers of each, −1 for none, shape (mechanisms, nodes).
-        counts: Of each node.
-        logs: What is added instead.
+    Shapes: places (mechanisms, nodes).
     """
     for one, own in zip(answers, places, strict=True):
         told = own >= 0

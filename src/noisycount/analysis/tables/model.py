@@ -21,21 +21,14 @@ Counts = NDArray[np.int64]
 
 @frozen(eq=False, slots=False)
 class Model:
-    """A table: its tree, what was answered, and what was known before.
+    """A table: its tree, what was answered, and what was known before."""
 
-    Attributes:
-        tree: Its nodes.
-        levels: What was answered about each level.
-        total: The law of the root before any answer; None: nothing is known, or all by bounds.
-        likeliest: The table that logarithms are told relative to, level by level; None: none.
-        offset: The logarithm that they are told without.
-    """
-
-    tree: Tree
-    levels: tuple[LevelLikelihood, ...]
-    total: Population | None
+    tree: Tree  # its nodes
+    levels: tuple[LevelLikelihood, ...]  # what was answered about each level
+    total: Population | None  # the law of the root before any answer; None: nothing is known, or all by bounds
+    # the table that logarithms are told relative to, level by level; None: none
     likeliest: tuple[Counts, ...] | None = None
-    offset: float = 0.0
+    offset: float = 0.0  # the logarithm that they are told without
 
     def children(self, level: int, position: int) -> Counts:
         """The positions, in the level below, of the children of a node."""
@@ -59,26 +52,16 @@ class Model:
 
 @frozen(eq=False)
 class Settings:
-    """How the passes are computed: none of it changes what they mean.
+    """How the passes are computed: none of it changes what they mean."""
 
-    Attributes:
-        targets: About which count the law of each node is, level by level.
-        spreads: About its standard deviation.
-        zones: How many transforms share its counts, an odd number.
-        widened: By how many times its width the reach of each node's answers is extended.
-        ends: Where the laws of the cells were found to end; None: not yet.
-        tilts: Those to begin with, of each node of each level above the cells, shape (sets·zones,);
-            None: typical ones.
-        is_bounded: Whether what transforms leave out has upper bounds in the laws.
-    """
-
-    targets: tuple[Reals, ...]
-    spreads: tuple[Reals, ...]
-    zones: tuple[Counts, ...]
-    widened: tuple[Counts, ...]
-    ends: Bounds | None = None
+    targets: tuple[Reals, ...]  # about which count the law of each node is, level by level
+    spreads: tuple[Reals, ...]  # about its standard deviation
+    zones: tuple[Counts, ...]  # how many transforms share its counts, an odd number
+    widened: tuple[Counts, ...]  # by how many times its width the reach of each node's answers is extended
+    ends: Bounds | None = None  # where the laws of the cells were found to end; None: not yet
+    # those to begin with, of each node of each level above the cells, shape (sets·zones,); None: typical ones
     tilts: tuple[tuple[Reals, ...], ...] | None = None
-    is_bounded: bool = False
+    is_bounded: bool = False  # whether what transforms leave out has upper bounds in the laws
 
 
 _WIDE = 1e30  # records²: the variance of a count of which nothing is told
@@ -96,13 +79,7 @@ class LeastSquares(NamedTuple):
 
 
 def least_squares(model: Model, *, is_positive: bool) -> LeastSquares:
-    """Answers and sums of answers, weighed by their variances.
-
-    Args:
-        model: The table.
-        is_positive: Whether counts that would be negative, or nearly so, are made about as large as
-            noise lets them be; else they have no bias.
-    """
+    """Answers and sums of answers, weighed by their variances."""
     tree = model.tree
     up = [_answers_of(one, is_positive=is_positive) for one in model.levels]
     for level in range(tree.depth - 2, -1, -1):
@@ -174,11 +151,7 @@ _ROOM = 8  # the part of a law by which its window is longer, and at least so ma
 
 
 def cell_windows(model: Model, settings: Settings) -> Bounds:
-    """Where the count of each cell is, but for e^−42 of its likelihood.
-
-    Raises:
-        ValueError: If a cell may have too many counts.
-    """
+    """Where the count of each cell is, but for e^−42 of its likelihood."""
     cells = model.levels[-1]
     low, high = cells.reach(settings.widened[-1])
     if settings.ends is not None:  # what lies far from where laws were found to end
@@ -208,11 +181,7 @@ def _largest(model: Model, cell: int) -> int:
 
 
 def first_settings(model: Model) -> Settings:
-    """Those to begin with, in windows of the cells that leave each count what it can be.
-
-    Raises:
-        ValueError: If a count may be one of too many.
-    """
+    """Those to begin with, in windows of the cells that leave each count what it can be."""
     targets = guesses(model) if model.likeliest is None else [counts.astype(np.float64) for counts in model.likeliest]
     ones = tuple(np.ones(target.size, np.int64) for target in targets)
     spreads = tuple(np.ones(target.size) for target in targets)

@@ -26,45 +26,25 @@ _MOST_WORK = 3e8  # the same of several zones of positive sums
 
 @frozen(eq=False)
 class Message:
-    """The likelihood of the counts of a node.
+    """The likelihood of the counts of a node."""
 
-    Attributes:
-        low: The first count.
-        logs: Its logarithm from there on; the largest is 0.
-        constant: What was taken from the logarithms, here and below.
-    """
-
-    low: int
-    logs: Reals
-    constant: float
+    low: int  # the first count
+    logs: Reals  # its logarithm from there on; the largest is 0
+    constant: float  # what was taken from the logarithms, here and below
 
 
 @frozen(eq=False)
 class Branches:
-    """Some nodes of a level with as many children each.
+    """Some nodes of a level with as many children each."""
 
-    Attributes:
-        level: Of the nodes.
-        nodes: Their positions, shape (nodes,).
-        children: The positions of their children in the level below, shape (nodes, children).
-    """
-
-    level: int
-    nodes: Counts
-    children: Counts
+    level: int  # of the nodes
+    nodes: Counts  # their positions, shape (nodes,)
+    children: Counts  # the positions of their children in the level below, shape (nodes, children)
 
     def split(
         self, model: Model, settings: Settings, levels: Sequence[PriorLevel], cells: Bounds, below: Sequence[Message]
     ) -> Split:
-        """The nodes, and what is told of their children.
-
-        Args:
-            model: The table.
-            settings: How sums are computed.
-            levels: How counts divide.
-            cells: Where the counts of the cells are.
-            below: The messages of the level below; none if those are the cells.
-        """
+        """The nodes, and what is told of their children."""
         if below:
             lows, logs = _together([below[child] for child in self.children.ravel().tolist()])
         else:
@@ -93,14 +73,7 @@ class Branches:
 
 
 def branches(model: Model, settings: Settings, level: int, widths: Counts) -> Iterator[Branches]:
-    """The nodes of a level, those with as many children and about as wide ones together.
-
-    Args:
-        model: The table.
-        settings: How sums are computed.
-        level: Of the nodes, above the cells.
-        widths: How many counts each node of the level below may have.
-    """
+    """The nodes of a level, those with as many children and about as wide ones together."""
     numbers = model.family_sizes(level)
     widest = np.zeros(numbers.size, np.int64)
     np.maximum.at(widest, model.tree.parents(level + 1), widths)
@@ -159,19 +132,12 @@ class _UpLevel:
 
 @frozen(eq=False)
 class Up:
-    """What the way up tells.
+    """What the way up tells."""
 
-    Attributes:
-        cells: Where the counts of the cells are.
-        levels: Those above the cells.
-        law: The probabilities of the root's counts, from that of its message on.
-        evidence: The logarithm of the probability of the answers.
-    """
-
-    cells: Bounds
-    levels: tuple[_UpLevel, ...]
-    law: Reals
-    evidence: float
+    cells: Bounds  # where the counts of the cells are
+    levels: tuple[_UpLevel, ...]  # those above the cells
+    law: Reals  # the probabilities of the root's counts, from that of its message on
+    evidence: float  # the logarithm of the probability of the answers
 
     @property
     def tilts(self) -> tuple[tuple[Reals, ...], ...]:
@@ -180,11 +146,7 @@ class Up:
 
 
 def upward(model: Model, settings: Settings, levels: Sequence[PriorLevel]) -> Up:
-    """The likelihoods of all counts, and the law of the root's.
-
-    Raises:
-        ValueError: If a count may be one of too many, or no table has these answers.
-    """
+    """The likelihoods of all counts, and the law of the root's."""
     cells = cell_windows(model, settings)
     widths, room = cells.high - cells.low + 1, _KEPT
     told: list[_UpLevel] = []
@@ -276,29 +238,17 @@ class NodeLaw:
 
 @frozen(eq=False)
 class Down:
-    """What the way down tells of a level.
+    """What the way down tells of a level."""
 
-    Attributes:
-        bounds: Between which counts its nodes lie for certain.
-        is_anchored: Whether logarithms are relative to the likeliest table.
-        summary: The estimates.
-        short: Whether the law of a node does not end within its window.
-        ends: Where laws end.
-        laws: Of nodes above the cells; so are the others.
-        chances: Of each set of parameters of each node's division.
-        rounding: Bounds of what transforms moved.
-        zones: How many transforms would suit each node.
-    """
-
-    bounds: Bounds
-    is_anchored: bool
-    summary: Summary
-    short: NDArray[np.bool_]
-    ends: Bounds
-    laws: list[NodeLaw]
-    chances: list[Reals]
-    rounding: Reals
-    zones: Counts
+    bounds: Bounds  # between which counts its nodes lie for certain
+    is_anchored: bool  # whether logarithms are relative to the likeliest table
+    summary: Summary  # the estimates
+    short: NDArray[np.bool_]  # whether the law of a node does not end within its window
+    ends: Bounds  # where laws end
+    laws: list[NodeLaw]  # of nodes above the cells; so are the others
+    chances: list[Reals]  # of each set of parameters of each node's division
+    rounding: Reals  # bounds of what transforms moved
+    zones: Counts  # how many transforms would suit each node
 
     @classmethod
     def empty(cls, model: Model, level: int) -> Self:
@@ -319,14 +269,7 @@ class Down:
         )
 
     def tell(self, nodes: Counts, lows: Counts, highs: Counts, laws: Reals) -> None:
-        """Write down some laws, and whether they end in their windows.
-
-        Args:
-            nodes: Their positions.
-            lows: The first count of each law.
-            highs: The last count of each window.
-            laws: Probabilities, shape (nodes, width); each row adds up to 1.
-        """
+        """Write down some laws, and whether they end in their windows. Shapes: laws (nodes, width)."""
         step = max(1, _CHUNK // laws.shape[1])
         for start in range(0, nodes.size, step):
             part = slice(start, start + step)

@@ -18,21 +18,13 @@ Counts = NDArray[np.int64]
 
 @frozen(eq=False)
 class StatedLevel:
-    """A stated division.
+    """A stated division."""
 
-    Attributes:
-        split: The weights of the children.
-    """
-
-    split: LevelSplit
+    split: LevelSplit  # the weights of the children
     is_learned: ClassVar[bool] = False
 
     def division(self, children: Counts) -> Division:
-        """That of some nodes by the concentrations or rates of their children.
-
-        Args:
-            children: Their positions, as many of each node, shape (nodes, children).
-        """
+        """That of some nodes by the concentrations or rates of their children. Shapes: children (nodes, children)."""
         weights = self.split.weights[children]
         if self.split.is_multinomial:
             return Multinomial(weights)
@@ -65,17 +57,11 @@ class StatedLevel:
 
 @frozen(eq=False)
 class LearnedLevel:
-    """A mixture of concentrations, shared among children as their numbers of cells.
+    """A mixture of concentrations, shared among children as their numbers of cells."""
 
-    Attributes:
-        concentrations: Possible ones of an average child, shape (sets,).
-        chances: How often each was met, shape (sets,).
-        cells: How many cells each child has, level by level, shape (nodes of the level below,).
-    """
-
-    concentrations: Reals
-    chances: Reals
-    cells: Reals
+    concentrations: Reals  # possible ones of an average child, shape (sets,)
+    chances: Reals  # how often each was met, shape (sets,)
+    cells: Reals  # how many cells each child has, level by level, shape (nodes of the level below,)
     is_learned: ClassVar[bool] = True
 
     def division(self, children: Counts) -> Division:
@@ -107,15 +93,10 @@ class LearnedLevel:
 
 @frozen(eq=False)
 class CellLevel:
-    """Cells that were independent draws of one law before their sum was known.
+    """Cells that were independent draws of one law before their sum was known."""
 
-    Attributes:
-        law: Of the count of each cell.
-        given: How many cells add up to a count of which other things were known before; None: what
-            they add up to is free.
-    """
-
-    law: CellLaw
+    law: CellLaw  # of the count of each cell
+    # how many cells add up to a count of which other things were known before; None: what they add up to is free
     given: int | None
     is_learned: ClassVar[bool] = True
 
@@ -169,15 +150,10 @@ PriorLevel: TypeAlias = StatedLevel | LearnedLevel | CellLevel
 
 @frozen(eq=False, repr=False)
 class TablePrior(Shown):
-    """How counts divide among the children of the nodes of each level, before any answer.
+    """How counts divide among the children of the nodes of each level, before any answer."""
 
-    Attributes:
-        levels: For each level above the cells.
-        names: What the levels below those are called.
-    """
-
-    levels: tuple[PriorLevel, ...]
-    names: tuple[str, ...]
+    levels: tuple[PriorLevel, ...]  # for each level above the cells
+    names: tuple[str, ...]  # what the levels below those are called
 
     @property
     def is_learned(self) -> bool:

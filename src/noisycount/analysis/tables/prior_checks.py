@@ -30,29 +30,16 @@ _FREE = Bounds(np.zeros(1, np.int64), np.full(1, NO_END))
 
 
 class _Odd(NamedTuple):
-    """An answer that is far out.
+    """An answer that is far out."""
 
-    Attributes:
-        surprise: The probability of one at least as far, by itself.
-        expected: From where it is far, in records.
-        known: What was assumed.
-        remedy: What to check beside the noise.
-    """
-
-    surprise: float
-    expected: float
-    known: str
-    remedy: str
+    surprise: float  # the probability of one at least as far, by itself
+    expected: float  # from where it is far, in records
+    known: str  # what was assumed
+    remedy: str  # what to check beside the noise
 
 
 def farthest_out(prior: TablePrior, solution: Solution, tree: Tree) -> tuple[float, str | None]:
-    """The surprise of all answers, and in words what is odd about them; None if nothing is.
-
-    Args:
-        prior: How counts divided.
-        solution: The laws of all counts, and the answers.
-        tree: Whose counts they are.
-    """
+    """The surprise of all answers, and in words what is odd about them; None if nothing is."""
     told = [one for level in range(tree.depth) for one in solution.answers(level)]
     odd = min(_all_odd(told, prior, solution, tree), default=None)
     if odd is None:
@@ -194,12 +181,7 @@ class Sensitivity(Shown):
 
 
 def sensitivity(prior: TablePrior, solution: Solution) -> Sensitivity:
-    """What half and twice the concentration change: the table is solved twice more.
-
-    Args:
-        prior: How counts divided before any answer.
-        solution: The laws of all counts under it.
-    """
+    """What half and twice the concentration change: the table is solved twice more."""
     if isinstance(solution, CellSolution) or isinstance(prior.levels[-1], CellLevel):
         return Sensitivity((), "a law of a cell has no concentration")
     if prior.scaled(2).levels == prior.levels:

@@ -29,19 +29,12 @@ class ReleasedTable(Protocol):
 
 @frozen(eq=False)
 class TreeLevel:
-    """Counts of which no two share a cell, as a level of a tree.
+    """Counts of which no two share a cell, as a level of a tree."""
 
-    Attributes:
-        name: What a reader calls it.
-        of_cell: The node of each cell; cells that are in none share one more.
-        columns: The places of the keys by which its nodes differ; None: they are ranges of cells.
-        keys: Of each node, as people read them.
-    """
-
-    name: str
-    of_cell: Places
-    columns: tuple[int, ...] | None
-    keys: Sequence[tuple[str, ...]]
+    name: str  # what a reader calls it
+    of_cell: Places  # the node of each cell; cells that are in none share one more
+    columns: tuple[int, ...] | None  # the places of the keys by which its nodes differ; None: they are ranges of cells
+    keys: Sequence[tuple[str, ...]]  # of each node, as people read them
 
 
 def tree_of(levels: Sequence[TreeLevel]) -> tuple[Tree, int]:
@@ -78,17 +71,11 @@ def longest_chain(levels: Iterable[T], is_above: Callable[[T, T], bool]) -> list
 
 
 class Asked(NamedTuple):
-    """What a table posterior is asked about.
+    """What a table posterior is asked about."""
 
-    Attributes:
-        answers: As `answered` reads them.
-        mechanism: The same.
-        tree: Whose nodes they are about.
-    """
-
-    answers: Any
-    mechanism: TableMechanisms
-    tree: Tree
+    answers: Any  # as `answered` reads them
+    mechanism: TableMechanisms  # the same
+    tree: Tree  # whose nodes they are about
 
 
 def is_released_table(answers: object) -> TypeGuard[ReleasedTable]:
@@ -108,14 +95,6 @@ def asked(
     cross it are left out, with a warning, as no tree holds both.
     Of a table with hidden keys only the cells that it shows are told of; a law that is learned from
     them is that of cells which exceeded the threshold.
-
-    Args:
-        answers: As `answered` reads them, or a published table.
-        mechanism: The same; None with a published table.
-        tree: None: flat, or that of the published table.
-
-    Raises:
-        ValueError: If margins are no sums of cells, or the number of cells cannot be known.
     """
     if is_released_table(answers):
         found = _released(answers)

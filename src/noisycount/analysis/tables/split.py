@@ -28,15 +28,10 @@ _ONE = np.zeros(1)
 
 
 class LogWeights(NamedTuple):
-    """Logarithms of the weights of runs of counts, tilted.
+    """Logarithms of the weights of runs of counts, tilted."""
 
-    Attributes:
-        at_low: Of the first count of each run, not tilted.
-        above: Of each count of the run minus that, plus the tilt times its distance from the first.
-    """
-
-    at_low: Reals
-    above: Reals
+    at_low: Reals  # of the first count of each run, not tilted
+    above: Reals  # of each count of the run minus that, plus the tilt times its distance from the first
 
 
 class Division(Protocol):
@@ -59,37 +54,23 @@ class Division(Protocol):
     def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
         """Of so many counts of each child, shape (nodes, sets, children, …).
 
-        Args:
-            lows: Their first counts, shape (nodes, children).
-            width: How many counts.
-            tilt: Shape (nodes, sets).
+        Shapes: lows (nodes, children), tilt (nodes, sets).
         """
         ...
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Of so many counts of each node, shape (nodes, sets, …).
-
-        Args:
-            lows: Their first counts, shape (nodes,).
-            width: How many counts.
-            tilt: Shape (nodes, sets).
-        """
+        """Of so many counts of each node, shape (nodes, sets, …). Shapes: lows (nodes,), tilt (nodes, sets)."""
         ...
 
 
 @frozen(eq=False)
 class Dirichlet:
-    """Dirichlet-multinomial divisions, of several possible concentrations.
+    """Dirichlet-multinomial divisions, of several possible concentrations."""
 
-    Args:
-        concentrations: Of the children, shape (nodes, sets, children); where they are equal, an
-            axis may have length 1.
-        total: Their sums, shape (nodes, sets), or (1, sets).
-        log_chances: The logarithm of the probability of each set, shape (sets,).
-    """
-
+    # of the children, shape (nodes, sets, children); where they are equal, an axis may have length 1
     concentrations: Reals
-    total: Reals
+    total: Reals  # their sums, shape (nodes, sets), or (1, sets)
+    # the logarithm of the probability of each set, shape (sets,)
     log_chances: Reals = field(default_factory=lambda: _ONE)
 
     def tilt(self, counts: Reals, children: int) -> Reals:
@@ -124,13 +105,9 @@ class Dirichlet:
 
 @frozen(eq=False)
 class Multinomial:
-    """Divisions by known rates.
+    """Divisions by known rates."""
 
-    Args:
-        rates: Of the children; those of a node add up to 1; shape (nodes, children).
-    """
-
-    rates: Reals
+    rates: Reals  # of the children; those of a node add up to 1; shape (nodes, children)
 
     @property
     def log_chances(self) -> Reals:
@@ -179,10 +156,7 @@ _LEAST = 0.25  # records
 def zone_targets(middle: Reals, spread: Reals, zones: int) -> Reals:
     """The counts about which transforms are exact, rising, shape (nodes, zones).
 
-    Args:
-        middle: The means of the laws of the counts, shape (nodes,).
-        spread: Their standard deviations, shape (nodes,).
-        zones: How many, an odd number.
+    Shapes: middle (nodes,), spread (nodes,).
     """
     steps = np.linspace(-SIDES, SIDES, zones) if zones > 1 else np.zeros(1)
     targets = middle[:, None] + spread[:, None] * steps
@@ -202,44 +176,29 @@ _ROUNDED = 2.0  # times the floor: at most so large is what rounding takes below
 
 @frozen(eq=False)
 class Descent:
-    """What follows for the children of nodes from the laws of their counts.
+    """What follows for the children of nodes from the laws of their counts."""
 
-    Attributes:
-        laws: Of the children's counts, from their lowest on, shape (nodes, children, width).
-        chances: Of each set of parameters, given all answers, shape (nodes, sets).
-        rounding: Bounds of the total variation by which transforms moved laws, shape (nodes,).
-        zones: How many transforms would share the counts of each node well, shape (nodes,).
-    """
-
-    laws: Reals
-    chances: Reals
-    rounding: Reals
-    zones: Counts
+    laws: Reals  # of the children's counts, from their lowest on, shape (nodes, children, width)
+    chances: Reals  # of each set of parameters, given all answers, shape (nodes, sets)
+    rounding: Reals  # bounds of the total variation by which transforms moved laws, shape (nodes,)
+    zones: Counts  # how many transforms would share the counts of each node well, shape (nodes,)
 
 
 @frozen(eq=False, slots=False)
 class Split:
-    """How the answers below nodes tell of their counts; each node has as many children.
+    """How the answers below nodes tell of their counts; each node has as many children."""
 
-    Args:
-        lows: The lowest count of each child, shape (nodes, children).
-        logs: The logarithm of the likelihood of each child's counts, given the answers at it and
-            below, shape (nodes, children, width); −inf where there is none.
-        division: How the counts divide.
-        targets: About which counts sums are exact, rising; each takes a transform of its own for
-            the counts that are nearest to it; shape (nodes, zones).
-        is_positive: Whether sums are of positive terms alone, which needs one zone.
-        tilts: Those to begin with, shape (nodes, sets·zones); None: typical ones.
-        is_bounded: Whether messages have upper bounds where sums are too rare to be kept.
-    """
-
-    lows: Counts
+    lows: Counts  # the lowest count of each child, shape (nodes, children)
+    # the logarithm of the likelihood of each child's counts, given the answers at it and below, shape (nodes,
+    # children, width); −inf where there is none
     logs: Reals
-    division: Division
+    division: Division  # how the counts divide
+    # about which counts sums are exact, rising; each takes a transform of its own for the counts that are nearest
+    # to it; shape (nodes, zones)
     targets: Reals
-    is_positive: bool = False
-    tilts: Reals | None = None
-    is_bounded: bool = False
+    is_positive: bool = False  # whether sums are of positive terms alone, which needs one zone
+    tilts: Reals | None = None  # those to begin with, shape (nodes, sets·zones); None: typical ones
+    is_bounded: bool = False  # whether messages have upper bounds where sums are too rare to be kept
 
     @property
     def _zones(self) -> int:
@@ -361,11 +320,7 @@ class Split:
         return np.where(is_rare, bounds, -np.inf)
 
     def descent(self, laws: Reals) -> Descent:
-        """The laws of the children, given those of the nodes from all answers.
-
-        Args:
-            laws: Probabilities of the counts of `messages`, shape (nodes, counts).
-        """
+        """The laws of the children, given those of the nodes from all answers. Shapes: laws (nodes, counts)."""
         told = (laws > 0)[:, None]
         logs = np.where(told, self._weighed[0] - _finite(self.messages)[:, None], -np.inf)
         exact = self._sum.law > 0
@@ -397,10 +352,7 @@ class Split:
     def crossing(self, parts: Sequence[tuple[int, Reals]], laws: Reals) -> "Crossing":
         """What tells of weights on parts of the sum of one node, given the node's count.
 
-        Args:
-            parts: The first place of each part and its law, shape (sets, width). The sum of the
-                parts is that of the children.
-            laws: Probabilities of the counts of `messages`, shape (counts,).
+        Shapes: parts (sets, width), laws (counts,).
         """
         law = self._sum.law[0]
         logs = self._weighed[0][0] - _finite(self.messages)[0]

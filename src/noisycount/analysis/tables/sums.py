@@ -19,15 +19,10 @@ from noisycount.model.laws.gamma import Reals
 
 
 class Rests(NamedTuple):
-    """For each summand, Σ_k outside(k)·P[the other summands add up to k − j] at its counts j.
+    """For each summand, Σ_k outside(k)·P[the other summands add up to k − j] at its counts j."""
 
-    Attributes:
-        values: Shape (nodes, sets, summands, width).
-        rounding: A bound of their absolute error, shape (nodes, sets).
-    """
-
-    values: Reals
-    rounding: Reals
+    values: Reals  # shape (nodes, sets, summands, width)
+    rounding: Reals  # a bound of their absolute error, shape (nodes, sets)
 
 
 _NATS = 48.0  # what is left out on each side has at most e^−48 = 1.4e−21 of the mass
@@ -59,13 +54,7 @@ def sum_bounds(weights: Reals, known: SumMoments) -> tuple[Reals, Reals]:
     """The places between which the sum of summands lies, but for e^−48 on each side.
 
     With M the product of the moment generating functions, P[S >= b] <= M(t)·e^(−t·b) for t > 0.
-
-    Args:
-        weights: The laws of the summands on 0, 1, and so on, shape (..., summands, width).
-        known: Their moments.
-
-    Returns:
-        The lowest and the highest place, shape (...).
+    Shapes: weights (..., summands, width); result (...).
     """
     width = weights.shape[-1]
     most = np.full(known.mean.shape[:-1], float(weights.shape[-2] * (width - 1)))
@@ -82,13 +71,7 @@ def sum_bounds(weights: Reals, known: SumMoments) -> tuple[Reals, Reals]:
 def log_bounds(weights: Reals, known: SumMoments, places: Reals) -> Reals:
     """Upper bounds of the logarithms of the probabilities of a sum, by Chernoff's bound.
 
-    Args:
-        weights: The laws of the summands on 0, 1, and so on, shape (..., summands, width).
-        known: Their moments.
-        places: Of the sum, shape (..., places).
-
-    Returns:
-        Shape (..., places).
+    Shapes: weights (..., summands, width), places (..., places); result (..., places).
     """
     if weights.shape[-1] == 1:
         return np.zeros_like(places)
@@ -103,10 +86,7 @@ def log_bounds(weights: Reals, known: SumMoments, places: Reals) -> Reals:
 def steep_bounds(logs: Reals, known: SumMoments, places: Reals) -> Reals:
     """The same as `log_bounds` far out too, where exponentials would overflow.
 
-    Args:
-        logs: The logarithms of weights of the summands, shape (..., summands, width).
-        known: The moments of their laws.
-        places: Of the sum, shape (..., places).
+    Shapes: logs (..., summands, width), places (..., places).
     """
     own = np.arange(logs.shape[-1], dtype=np.float64)
     whole = sum_of_logs(logs, axis=-1).sum(axis=-1)
@@ -146,22 +126,14 @@ _ROOM = 0.25  # records that the wanted sum keeps from the ends, where tilts are
 
 
 class Tilted(NamedTuple):
-    """Weights times e^(tilt·place), as laws.
+    """Weights times e^(tilt·place), as laws."""
 
-    Attributes:
-        tilts: In nats a place, shape (nodes, sets).
-        laws: Shape (nodes, sets, summands, width); each adds up to 1.
-        constants: The logarithms of what the weights were divided by, added up over the summands,
-            shape (nodes, sets).
-        least: The smallest sum of places that is possible, shape (nodes, sets).
-        most: The largest.
-    """
-
-    tilts: Reals
-    laws: Reals
+    tilts: Reals  # in nats a place, shape (nodes, sets)
+    laws: Reals  # shape (nodes, sets, summands, width); each adds up to 1
+    # the logarithms of what the weights were divided by, added up over the summands, shape (nodes, sets)
     constants: Reals
-    least: Reals
-    most: Reals
+    least: Reals  # the smallest sum of places that is possible, shape (nodes, sets)
+    most: Reals  # the largest
 
 
 def tilted_to(logs: Reals, wanted: Reals, start: Reals) -> Tilted:
@@ -169,11 +141,7 @@ def tilted_to(logs: Reals, wanted: Reals, start: Reals) -> Tilted:
 
     Newton's steps, kept within what is known to be too low and too high. None is longer than what
     moves the widest summand by about a standard deviation.
-
-    Args:
-        logs: Logarithms of weights, shape (nodes, sets, summands, width); −inf for 0.
-        wanted: The sum of the places, shape (nodes, sets).
-        start: The tilts to begin with, shape (nodes, sets).
+    Shapes: logs (nodes, sets, summands, width), wanted (nodes, sets), start (nodes, sets).
     """
     least, most = _ends(logs)
     room = np.minimum(_ROOM, (most - least) / 4)
@@ -230,12 +198,9 @@ class PositiveSum:
     """The laws of sums of independent counts, for several nodes and several sets of weights each.
 
     Errors are relative: a few units in the last place for each summand, in the tails too.
-
-    Args:
-        weights: The laws of the summands on 0, 1, and so on, shape (nodes, sets, summands, width).
     """
 
-    weights: Reals
+    weights: Reals  # the laws of the summands on 0, 1, and so on, shape (nodes, sets, summands, width)
 
     @cached_property
     def _halves(self) -> "tuple[PositiveSum, PositiveSum] | None":
@@ -269,8 +234,7 @@ class PositiveSum:
     def rests(self, outside: Reals) -> Rests:
         """For each summand, Σ_k outside(k)·P[the other summands add up to k − j] at its places j.
 
-        Args:
-            outside: A weight of each place of `law`, shape (nodes, sets, places).
+        Shapes: outside (nodes, sets, places).
         """
         return Rests(self._inside(outside), np.zeros(outside.shape[:2]))
 

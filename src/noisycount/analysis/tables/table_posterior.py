@@ -415,15 +415,7 @@ class TablePosterior(Shown):
 
 
 def _chosen_cells(cells: ArrayLike, size: int) -> NDArray[np.bool_]:
-    """Cells as a mask.
-
-    Args:
-        cells: Their positions, each once, negative ones from the end; or a mask, shape (size,).
-        size: How many cells there are.
-
-    Raises:
-        ValueError: If there is no such cell, none, or one twice.
-    """
+    """Cells as a mask. Shapes: cells (size,)."""
     given = np.asarray(cells)
     if given.dtype == np.bool_ and given.shape == (size,):
         is_in = given.copy()

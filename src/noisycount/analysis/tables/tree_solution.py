@@ -55,24 +55,15 @@ class TreeSolution:
     A learned prior divides packs as it would records: by chance alone a child of a count k has a
     variance of records·k/4 at most, not of k/4. For a concentration A of all children that is at
     most A·records²/16 more than it would be.
-
-    Attributes:
-        model: The tree and its answers, in packs.
-        levels: How counts divide.
-        told: The answers in records.
-        records: Of a pack.
-        up: The way up.
-        down: The way down, level by level.
-        settings: How the passes were computed.
     """
 
-    model: Model
-    levels: tuple[PriorLevel, ...]
-    told: tuple[LevelAnswers, ...]
-    records: int
-    up: Up
-    down: tuple[Down, ...]
-    settings: Settings
+    model: Model  # the tree and its answers, in packs
+    levels: tuple[PriorLevel, ...]  # how counts divide
+    told: tuple[LevelAnswers, ...]  # the answers in records
+    records: int  # of a pack
+    up: Up  # the way up
+    down: tuple[Down, ...]  # the way down, level by level
+    settings: Settings  # how the passes were computed
 
     @classmethod
     def of(
@@ -86,16 +77,6 @@ class TreeSolution:
         """Both passes, until no window is too short and no transform moved a law by too much.
 
         Where many passes do not reach that, what was reached is told in `rounding`.
-
-        Args:
-            model: The table, in packs of so many records.
-            levels: How counts divide.
-            settings: Those to begin with.
-            told: The answers in records.
-            records: Of a pack.
-
-        Raises:
-            ValueError: If no table has the answers.
         """
         aim = LEARNED if any(level.is_learned for level in levels) else EXACT
         for repeat in range(_MOST_REPEATS):
@@ -186,9 +167,7 @@ class TreeSolution:
         Its characteristic function is one pass up the tree: that of a node given its count is the
         average of the product of those of its children over how the count divides. Nodes of which
         all cells are in the sum, or none, need no pass.
-
-        Args:
-            is_in: Which, shape (cells,).
+        Shapes: is_in (cells,).
         """
         tree, cells, root = self.model.tree, self.down[-1].summary, self.down[0].laws[0]
         mean = float(cells.mean[is_in].sum())
@@ -262,14 +241,7 @@ def coarse(down: Sequence[Down], aim: float) -> list[NDArray[np.bool_]]:
 def mended(
     settings: Settings, down: Sequence[Down], wrong: Sequence[NDArray[np.bool_]], *, is_shared: bool
 ) -> Settings:
-    """Settings with other targets, or zones, where transforms moved laws, and wider windows.
-
-    Args:
-        settings: With which the laws were found.
-        down: What was found.
-        wrong: Which nodes above the cells have laws that were moved, level by level.
-        is_shared: Whether the counts of these are to be shared among zones.
-    """
+    """Settings with other targets, or zones, where transforms moved laws, and wider windows."""
     targets, spreads = list(settings.targets), list(settings.spreads)
     zones = list(settings.zones)
     for level, (moved, found, own) in enumerate(zip(wrong, down, zones, strict=False)):
@@ -298,12 +270,7 @@ def about(settings: Settings, down: Sequence[Down]) -> Settings:
 def _divided(split: Split, messages: Reals, nodes: Counts, counts: Counts, random: np.random.Generator) -> Counts:
     """Counts of the children of nodes drawn given those of the nodes, shape (draws, children).
 
-    Args:
-        split: The nodes.
-        messages: Of each set, shape (nodes, sets, counts).
-        nodes: Of which counts are divided.
-        counts: Shape (draws, nodes).
-        random: What draws uniform numbers.
+    Shapes: messages (nodes, sets, counts), counts (draws, nodes).
     """
     logs = messages[nodes, :, counts - split.low[nodes]]
     weights = np.exp(logs - logs.max(axis=-1, keepdims=True)).reshape(counts.size, -1)
@@ -320,17 +287,11 @@ def _divided(split: Split, messages: Reals, nodes: Counts, counts: Counts, rando
 
 
 class _Part(NamedTuple):
-    """Some children of a node that is partly in the sum.
+    """Some children of a node that is partly in the sum."""
 
-    Attributes:
-        law: Of their sum, shape (sets, places).
-        counts: The counts of those places if all are in the sum, from the middle of their law.
-        inner: The child if it is partly in the sum; else None, as counts are if none is.
-    """
-
-    law: Reals
-    counts: Counts | None = None
-    inner: "_PartlySummed | None" = None
+    law: Reals  # of their sum, shape (sets, places)
+    counts: Counts | None = None  # the counts of those places if all are in the sum, from the middle of their law
+    inner: "_PartlySummed | None" = None  # the child if it is partly in the sum; else None, as counts are if none is
 
     def weighed(self, angles: Reals) -> Complexes:
         """The law times the characteristic function given the count."""
@@ -343,21 +304,13 @@ class _Part(NamedTuple):
 
 @frozen(eq=False)
 class _PartlySummed:
-    """A node of which some cells are in a sum, but not all.
+    """A node of which some cells are in a sum, but not all."""
 
-    Attributes:
-        lowest: The lowest count in its parent's split; 0 for the root.
-        low: The lowest count of its own.
-        parts: Of its children.
-        crossing: What averages over how its count divides.
-        middle: What all counts of the sum are told from, so that angles times counts are small.
-    """
-
-    lowest: int
-    low: int
-    parts: tuple[_Part, ...]
-    crossing: Crossing
-    middle: int
+    lowest: int  # the lowest count in its parent's split; 0 for the root
+    low: int  # the lowest count of its own
+    parts: tuple[_Part, ...]  # of its children
+    crossing: Crossing  # what averages over how its count divides
+    middle: int  # what all counts of the sum are told from, so that angles times counts are small
 
     @classmethod
     def of(cls, solution: TreeSolution, shares: list[Reals], node: tuple[int, int], lowest: int = 0) -> Self:

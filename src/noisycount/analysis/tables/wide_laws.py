@@ -29,12 +29,6 @@ def wide_law(log_weight: LogWeight, ends: tuple[int, int], bends: Sequence[float
 
     Blocks are shorter than their distance to each bend and to the ends, and not longer than what
     moves the logarithm by little.
-
-    Args:
-        log_weight: The logarithm of the weight at real counts.
-        ends: The first and the last count.
-        bends: Near which the logarithm bends.
-        longest: The most counts of a block: about the scale of the narrowest noise.
     """
     low, high = ends
     cuts = sorted({math.floor(bend) + side for bend in bends for side in (-1, 0, 1, 2)})
@@ -104,11 +98,6 @@ def lattice_law(first: int, chances: Reals, stride: int) -> SmoothLaw:
     """A law that is known at the multiples of a stride, by lines between them.
 
     It is the law of |h·J + T|, T triangular on ±h: the mean is kept but for what is turned at 0.
-
-    Args:
-        first: The smallest J, from 0.
-        chances: The probabilities of J = first, first + 1 and so on.
-        stride: That `stride_within` gives.
     """
     places = stride * np.arange(first - 1, first + chances.size + 1, dtype=np.float64)
     values = np.concatenate([[0.0], chances, [0.0]])
@@ -140,11 +129,6 @@ def lattice_sum(kinds: Kinds, mean: float, deviation: float) -> TableLaw | Smoot
     Each count is shared among four multiples of h so that its first three powers are kept: sums
     have their mean, variance and third moment. Sums below 32·h are of counts below: each is
     computed. h is 1 up to a standard deviation of 8,192 records, then 1/128 of it, or less.
-
-    Args:
-        kinds: Laws, and of how many counts each is.
-        mean: Of the sum.
-        deviation: Of the sum.
 
     Numerical error: 1e-6 in the probability of up to a count; 1e-14 where h is 1.
     """
@@ -188,15 +172,7 @@ def _convolved(one: Reals, other: Reals) -> Reals:
 
 
 def _graded_law(near: Reals, first: int, densities: Reals, stride: int, deviation: float) -> SmoothLaw:
-    """A law that is known at its first counts, and then at the multiples of a stride.
-
-    Args:
-        near: The probabilities of 0, 1, and so on; none where they are too small to matter.
-        first: The first multiple.
-        densities: The probabilities of these multiples.
-        stride: Between them.
-        deviation: The standard deviation.
-    """
+    """A law that is known at its first counts, and then at the multiples of a stride."""
     least = math.log(_FLOOR * densities.max())
     with np.errstate(divide="ignore"):
         tables = [np.maximum(np.log(each), least) for each in (near, densities)]

@@ -73,11 +73,7 @@ class CellLaw(Shown):
         return logs
 
     def log_between(self, counts: Reals) -> Reals:
-        """The logarithm of P[K = k], which between the counts is that of cells that are not empty.
-
-        Args:
-            counts: Real ones, from 0.
-        """
+        """The logarithm of P[K = k], which between the counts is that of cells that are not empty."""
         logs = self._log_sums(counts)
         with np.errstate(divide="ignore"):
             logs[counts == 0] = np.logaddexp(logs[counts == 0], np.log(self.zero))
@@ -105,11 +101,7 @@ class CellLaw(Shown):
         return first_true(lambda count: self.cdf(count) >= level, 0, last)
 
     def end(self, depth: float) -> int:
-        """A count beyond which the law weighs less than e^−depth of its largest component.
-
-        Args:
-            depth: In nats.
-        """
+        """A count beyond which the law weighs less than e^−depth of its largest component."""
         largest = float(self.means[self.weights > 0].max(initial=0.0))
         return math.ceil((depth + 4 * SHAPE) * (largest / SHAPE + 1))
 

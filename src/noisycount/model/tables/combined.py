@@ -50,10 +50,6 @@ class NestedLevels:
 
         Upwards, each node weighs its own answer with the sum of its parts; downwards, what all
         answers add to that is divided among its parts in proportion to their variances.
-
-        Args:
-            answers: independent and unbiased, one array for each level, in the order given.
-            variances: of one answer of each level, positive.
         """
         total = self.parents.size
         means, spreads, sums, widths = (np.zeros(total) for _ in range(4))
@@ -84,14 +80,9 @@ class NestedLevels:
 
 
 def _parents(level: Level, coarser: Sequence[tuple[Level, int]]) -> Places | None:
-    """The nodes that those of a level are parts of, of the next level that has them.
+    """The nodes that those of a level are parts of, of the next level that has them, −1 where none has.
 
-    Args:
-        level: whose nodes they are.
-        coarser: the levels above it, and where their nodes begin.
-
-    Returns:
-        −1 for nodes of which no level has a sum; None where a node is in two of one level.
+    None altogether where a node is in two of one level. Of the levels above it is told where their nodes begin.
     """
     placed = np.flatnonzero(level.of_cell >= 0)
     nodes = level.of_cell[placed]
@@ -115,25 +106,14 @@ _MOST_STEPS = 1000  # a grid takes as many as it has margins
 def combined(levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float]) -> tuple[Reals, ...]:
     """The estimates of all nodes that fit all answers best, and each other: nodes sum their cells.
 
-    They minimise Σ (answer − estimate)²/variance over the answers of all levels. They are unbiased,
+    They minimise Σ (answer − estimate)²/variance over the answers of all levels, the cells first. They are unbiased,
     and of all such linear estimates they have the least variance. That is about counts of which a
     node's is the sum of its cells': no unit may be in two cells.
 
-    Args:
-        levels: the cells first.
-        answers: independent and unbiased, one array for each level, in units.
-        variances: of one answer of each level, in units², positive.
-
-    Raises:
-        ValueError: answers or variances do not fit the levels.
-
-    Source:
-        Nested levels: M. Hay, V. Rastogi, G. Miklau, D. Suciu, Boosting the Accuracy of
-        Differentially Private Histograms Through Consistency (2010), for variances that differ.
-        Others: conjugate gradients.
-
-    Numerical error:
-        1e-9 of the scale of the noise.
+    Source: nested levels: M. Hay, V. Rastogi, G. Miklau, D. Suciu, Boosting the Accuracy of
+    Differentially Private Histograms Through Consistency (2010), for variances that differ. Others:
+    conjugate gradients.
+    Numerical error: 1e-9 of the scale of the noise.
 
     Example:
         >>> from noisycount.model.tables.levels import range_levels
@@ -220,14 +200,7 @@ def lattice(margins: Collection[Margin]) -> list[Margin]:
 def margin_errors(
     sizes: Sequence[int], margins: Collection[Margin], precisions: Mapping[Margin, float]
 ) -> dict[Margin, float]:
-    """The standard error of a row of each margin B, √(Σ_{A ⊆ B} d_A/p_A)/N_B.
-
-    Args:
-        sizes: How many keys each part has.
-        margins: Those that are wanted.
-        precisions: The precision p_A of each residual's answers over the number of cells, in
-            1/units².
-    """
+    """The standard error of a row of each margin B, √(Σ_{A ⊆ B} d_A/p_A)/N_B."""
     return {
         margin: math.sqrt(
             math.fsum(_dimensions(sizes, one) / told for one, told in precisions.items() if one <= margin)
@@ -245,14 +218,8 @@ def residual_errors(sizes: Sequence[int], margins: Collection[Margin], rho: floa
     variance Σ_{A ⊆ B} d_A/(N_B·p_A). Over all rows of all margins the sum is least for p_A ∝ √g_A,
     g_A = Σ_{B ⊇ A} 1/N_B.
 
-    Args:
-        sizes: How many keys each part has.
-        margins: Those that are wanted.
-        rho: What one unit that comes or goes is charged, in zero-concentrated privacy.
-
-    Source:
-        Y. Xiao, G. He, D. Zhang, D. Kifer, An Optimal and Scalable Matrix Mechanism for Noisy
-        Marginals under Convex Loss Functions (arXiv:2305.08175).
+    Source: Y. Xiao, G. He, D. Zhang, D. Kifer, An Optimal and Scalable Matrix Mechanism for Noisy
+    Marginals under Convex Loss Functions (arXiv:2305.08175).
 
     Example:
         >>> errors = residual_errors((4,), [frozenset({0}), frozenset()], rho=0.5)
@@ -269,13 +236,6 @@ def residual_precisions(sizes: Sequence[int], margins: Collection[Margin]) -> di
 
     A margin whose rows have the precision c adds c/N_A to p of every residual within it. The
     margins cost Σ c/2, the same as their residuals; so c_A/N_A = Σ_{B ⊇ A} (−1)^|B − A|·√g_B.
-
-    Args:
-        sizes: How many keys each part has.
-        margins: Those that are wanted.
-
-    Returns:
-        Those of the margins that are wanted, and of all within them.
     """
     roots = _roots(sizes, margins)
     return {
@@ -296,16 +256,7 @@ def standard_errors(levels: Sequence[Level], variances: Sequence[float]) -> tupl
 
     Nested levels are computed node by node. Margins of a whole grid are sums of residuals: the
     answers about a margin of N_C rows add 1/(N_C·variance) to the precision p of each within it.
-
-    Args:
-        levels: The cells first; nested, or margins of a whole grid.
-        variances: Of one answer of each level, in units².
-
-    Returns:
-        In units, one array for each level, shape (nodes,).
-
-    Raises:
-        ValueError: The levels are neither.
+    Shapes: result (nodes,).
 
     Example:
         >>> from noisycount.model.tables.levels import range_levels
@@ -336,16 +287,7 @@ def prefix_errors(cells: int, variances: Sequence[float]) -> Reals:
     From the top down each node knows how what lies before it varies, and varies with it: given
     its sum and that of its two parts' own estimates, of variances u and v, its parts deviate from
     them by shares u/(u + v) and v/(u + v), and from that by ±e of variance u·v/(u + v).
-
-    Args:
-        cells: How many there are.
-        variances: Of one answer of the cells, and of each level of ranges, in units².
-
-    Returns:
-        In units, shape (cells,).
-
-    Raises:
-        ValueError: There are not as many variances as levels.
+    Shapes: result (cells,).
 
     Example:
         >>> prefix_errors(2, (1, 1)).round(3).tolist()
@@ -372,14 +314,7 @@ def _pairs(values: Reals) -> Reals:
 
 
 def _descended(parts: Reals, before: Reals, joint: Reals, spread: Reals) -> tuple[Reals, Reals, Reals]:
-    """For the parts of nodes what is known of the nodes.
-
-    Args:
-        parts: The variances of the two parts' own estimates, shape (nodes, 2).
-        before: The variance of the sum before each node.
-        joint: The covariance of that sum and the node's.
-        spread: The variance of the node's sum.
-    """
+    """For the parts of nodes what is known of the nodes. Shapes: parts (nodes, 2)."""
     left, right = parts.T
     share, rest = left / (left + right), right / (left + right)
     free = left * rest

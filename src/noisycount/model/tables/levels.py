@@ -25,25 +25,17 @@ Codes = NDArray[np.int32]
 
 @frozen(eq=False)
 class Level:
-    """Counts of which no two share a cell: the cells themselves, or sums of them.
-
-    Attributes:
-        codes: the places of each node's keys among the values of the parts, −1 where a part is
-            summed over, shape (keyed nodes, parts); None: nodes are no combinations of keys. A
-            node beyond them has no keys: "other".
-    """
+    """Counts of which no two share a cell: the cells themselves, or sums of them."""
 
     name: str  # what a reader calls it, such as "town" or "total"
     of_cell: Nodes = field(repr=False)  # the node of each cell, from 0; −1: of none; shape (cells,)
     size: int  # how many nodes there are
+    # the places of each node's keys among the values of the parts, −1 where a part is summed over, shape (keyed
+    # nodes, parts); None: nodes are no combinations of keys. A node beyond them has no keys: "other"
     codes: Codes | None = field(default=None, repr=False)
 
     def sums(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The sum of the counts of each node's cells, exact.
-
-        Args:
-            cells: the count of each cell, shape (cells,).
-        """
+        """The sum of the counts of each node's cells, exact. Shapes: cells (cells,)."""
         sums = np.zeros(self.size, np.int64)
         inside = self.of_cell >= 0
         np.add.at(sums, self.of_cell[inside], cells[inside])
@@ -55,12 +47,7 @@ OTHER = "other"  # what a reader calls the row of all other keys
 
 
 def cell_level(codes: Codes, names: Sequence[str], *, has_other: bool = False) -> Level:
-    """The level of the cells themselves, "other" as the last of them if there is one.
-
-    Args:
-        codes: the places of each cell's keys among the values of the parts, shape (cells, parts).
-        names: what the parts are called.
-        has_other: whether what is in no cell is counted too.
+    """The level of the cells themselves, "other" as the last of them if there is one. Shapes: codes (cells, parts).
 
     Example:
         >>> codes = np.array([[0, 0], [0, 1], [1, 0]], dtype=np.int32)
@@ -77,15 +64,7 @@ def margin_levels(
     """The margins of a table, each with its nodes in the order of the places of their keys.
 
     "Other", the last cell, is a part of the total, and of no other margin.
-
-    Args:
-        codes: the places of each cell's keys among the values of the parts, shape (cells, parts).
-        names: what the parts are called.
-        margins: the names of the parts that each margin keeps; () is the total.
-        has_other: whether what is in no cell is counted too.
-
-    Raises:
-        ValueError: a margin keeps what is no part of the table.
+    Shapes: codes (cells, parts).
 
     Example:
         >>> codes = np.array([[0, 0], [0, 1], [1, 0]], dtype=np.int32)
@@ -122,9 +101,6 @@ def range_levels(cells: int) -> tuple[Level, ...]:
     """The sums of ordered cells in blocks of 2, 4, 8 and so on, up to all.
 
     The last block of a level is shorter where cells run out.
-
-    Args:
-        cells: how many there are, at least 1.
 
     Example:
         >>> [level.of_cell.tolist() for level in range_levels(3)]
@@ -165,14 +141,6 @@ def shares(levels: Sequence[Level], sensitivities: Sequence[int], noise: type[Di
     Of ranges prefix sums are wanted: the cells get twice as much as each level of ranges, s ∝ Δ
     beyond. Under Gaussian noise that is at most 0.3 % above the best that any shares give.
 
-    Args:
-        levels: The cells first, then all margins, or all ranges.
-        sensitivities: By how much one unit moves all counts of a level together.
-        noise: The kind of noise.
-
-    Returns:
-        Multiples of 1/1000, or finer where there are more than 20 levels, none 0; their sum is 1.
-
     Example:
         >>> from noisycount import DiscreteLaplace
         >>> from noisycount.model.tables.levels import range_levels
@@ -210,18 +178,13 @@ Label: TypeAlias = int | str | bool | None
 
 @frozen
 class TableLabels:
-    """What a reader sees of the keys of a table.
-
-    Attributes:
-        cells: The places of each cell's keys among them, shape (cells, parts); None: there are
-            no sums over parts.
-        is_hidden: Whether only the records know the keys, so that the total is of them all.
-    """
+    """What a reader sees of the keys of a table."""
 
     names: tuple[str, ...]  # what the table is grouped by
     values: tuple[tuple[Label, ...], ...]  # the labels of the keys of each part
+    # the places of each cell's keys among them, shape (cells, parts); None: there are no sums over parts
     cells: Codes | None = field(default=None, repr=False, compare=False)
-    is_hidden: bool = False
+    is_hidden: bool = False  # whether only the records know the keys, so that the total is of them all
 
     def of(self, level: Level) -> Iterator[tuple[Label, ...]]:
         """The labels of each node; None where a part is summed over, and for missing values."""

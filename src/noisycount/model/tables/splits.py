@@ -21,10 +21,6 @@ _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 def log_rising(counts: NDArray[np.int64], concentration: Reals) -> Reals:
     """The logarithm of Γ(k + a)/(k!·Γ(a)): the weight of a count k among its siblings.
 
-    Args:
-        counts: Counts k >= 0, any shape.
-        concentration: Concentrations a > 0, of a shape that fits.
-
     Numerical error: a few units in the last place of the largest of k, a·ln(k) and ln(Γ(a)); no
     cancellation for a small beside k, or k small beside a.
     """
@@ -43,12 +39,7 @@ def log_rising(counts: NDArray[np.int64], concentration: Reals) -> Reals:
 
 
 def log_rising_steps(counts: NDArray[np.int64] | Reals, concentration: Reals) -> Reals:
-    """The change of `log_rising` from each count k to k + 1: ln((k + a)/(k + 1)).
-
-    Args:
-        counts: Counts k >= 0, any shape.
-        concentration: Concentrations a > 0, of a shape that fits.
-    """
+    """The change of `log_rising` from each count k to k + 1: ln((k + a)/(k + 1))."""
     k, a = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), concentration)
     later = np.log1p(np.where(k > 0, a - 1, 0.0) / (k + 1))
     steps: Reals = np.where(k > 0, later, np.log(a))
@@ -182,15 +173,7 @@ class Splits(Shown):
 
 
 def level_splits(prior: Splits | Sequence[Splits], tree: Tree) -> tuple[LevelSplit, ...]:
-    """A stated prior, level by level below the root.
-
-    Args:
-        prior: One for the cells, or one for each level below the root, from coarse to fine.
-        tree: Whose counts divide so.
-
-    Raises:
-        ValueError: If they are not as many as levels, or their sizes do not fit.
-    """
+    """A stated prior, level by level below the root."""
     if isinstance(prior, Splits):
         weights = prior.concentrations_of(tree)
         return tuple(LevelSplit(own, prior.is_multinomial) for own in weights)

@@ -23,14 +23,6 @@ def threshold(noise: AdditiveNoise, delta: Fraction | float, groups: int) -> int
 
         P[M(D) in S] <= e^ε·P[M(D') in S] + δ(T).
 
-    Args:
-        noise: The noise of each count, on the integers.
-        delta: The bound on δ(T), in [1e-300, 1).
-        groups: In how many groups a unit can be, g, at least 1.
-
-    Raises:
-        ValueError: If an argument is outside its range.
-
     Numerical error: T is never too small; it is one too large where δ(T) is below δ by less than
     one part in 1e10.
 
@@ -56,14 +48,6 @@ def threshold(noise: AdditiveNoise, delta: Fraction | float, groups: int) -> int
 def delta_of_threshold(noise: AdditiveNoise, threshold: int, groups: int = 1) -> float:
     """The chance δ(T) = 1 − P[Z < T − 1]^g that keys of one unit alone are shown, rounded up.
 
-    Args:
-        noise: The noise of each count, on the integers.
-        threshold: The smallest noisy count that is shown, T.
-        groups: In how many groups a unit can be, g, at least 1.
-
-    Raises:
-        ValueError: If noise is continuous, or groups is no positive whole number.
-
     Numerical error: never below δ(T), and above by at most one part in 1e10 down to 1e-300.
 
     Example:
@@ -78,14 +62,6 @@ def delta_of_threshold(noise: AdditiveNoise, threshold: int, groups: int = 1) ->
 
 def surely_shown(noise: AdditiveNoise, threshold: int, confidence: float) -> int:
     """The smallest count of at least 1 whose key appears with that probability, P[c + Z >= T].
-
-    Args:
-        noise: The noise of each count, on the integers.
-        threshold: The smallest noisy count that is shown, T.
-        confidence: The probability, in (0, 1).
-
-    Raises:
-        ValueError: If noise is continuous, or the confidence is not in (0, 1).
 
     Example:
         >>> from noisycount import DiscreteLaplace

@@ -30,14 +30,7 @@ class NodeLabels(ABC):
 
     @abstractmethod
     def path(self, levels: Sequence[Nodes], parents: Sequence[Nodes], level: int, position: int) -> tuple[str, ...]:
-        """The texts of one node.
-
-        Args:
-            levels: The node of each cell, level by level from the root.
-            parents: The parent of each node, of the levels below the root.
-            level: Below the root, from 1.
-            position: Of the node in its level.
-        """
+        """The texts of one node."""
 
     @abstractmethod
     def place(
@@ -384,14 +377,7 @@ def _check_cells_differ(nodes: Nodes, columns: dict[str, list[str]]) -> None:
 
 
 def _named_columns(keys: Any) -> dict[str, list[str]]:  # noqa: ANN401  (data frames of every kind)
-    """The texts of the columns of keys, by name, from coarse to fine.
-
-    Args:
-        keys: A mapping of names to columns, a sequence of columns, or a data frame.
-
-    Raises:
-        ValueError: If there is no column, no row, or columns are of different lengths.
-    """
+    """The texts of the columns of keys, by name, from coarse to fine."""
     columns = {str(name): _texts(column) for name, column in _items(keys)}
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) != 1 or 0 in lengths.values():
