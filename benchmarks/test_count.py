@@ -15,7 +15,7 @@ from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.statement.counts import count_statement
 from noisycount.engines.statement.dialect import text_of
 from noisycount.ledger.ledger import Ledger
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 

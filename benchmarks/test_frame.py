@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
 from noisycount.engines.duckdb.frames import FrameSource
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 
 ROUNDS = 9
 RECORDS = 10**7

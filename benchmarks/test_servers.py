@@ -18,7 +18,7 @@ from benchmarks.server_engines import ENGINES, RECORDS, Engine
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, KeySet, Plain
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset

@@ -27,7 +27,7 @@ from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, Edges, KeyQuestion, KeySet, Part, Plain
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset

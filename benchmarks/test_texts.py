@@ -11,7 +11,7 @@ import pytest
 from benchmarks.comparison import Comparison, Run, Show, medians
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.forms import ColumnForm
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 
 ROUNDS = 5
 RECORDS = 10**6

@@ -12,7 +12,7 @@ from noisycount.catalog.catalog import DatasetSettings
 from noisycount.catalog.sources import LazySource
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import SourceError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import Predicate
 from noisycount.release.records import Records
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, Edges, Key, KeyQuestion, KeySet, Part, Period, Plain, Span
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
 

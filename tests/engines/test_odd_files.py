@@ -14,7 +14,7 @@ from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.duckdb.texts import TextFile
 from noisycount.engines.forms import FileForm
 from noisycount.errors import SourceError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from tests.sources import writing
 
 GERMAN = "age;Größe €\n31;1,80\n29;1,75\n"

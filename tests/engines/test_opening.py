@@ -9,7 +9,7 @@ import pytest
 
 from noisycount.engines.opening import files
 from noisycount.errors import SourceError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 
 
 def test_a_file_is_opened_with_what_its_owner_says(tmp_path: Path) -> None:

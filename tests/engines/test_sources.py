@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import SourceError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import (
     And,
     Column,

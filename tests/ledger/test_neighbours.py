@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from noisycount.engines.memory import MemorySource
 from noisycount.ledger.price import NeighbourRelation, histogram_charge, neighbours_of_size
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from tests.query.grammar import DIRTY, dirty_records, predicate_text
 from tests.sources import OpenSource, Record

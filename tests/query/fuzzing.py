@@ -16,7 +16,7 @@ from noisycount.engines.memory import MemorySource
 from noisycount.engines.statement.dialect import text_of
 from noisycount.engines.truth import truth as truth_of
 from noisycount.errors import PredicateError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import Not, Predicate, canonical_text, columns, english
 from tests.query.grammar import DIRTY, dirty_records, predicate_text
 from tests.sources import Record, write_parquet

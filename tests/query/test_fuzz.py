@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from tests.query.fuzzing import fuzz
 from tests.query.grammar import DIRTY
 

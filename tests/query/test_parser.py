@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from noisycount.engines.duckdb.dialect import condition_text
 from noisycount.errors import PredicateError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import (
     And,
     Column,

@@ -3,7 +3,7 @@
 from random import Random
 
 from noisycount.errors import PredicateError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from tests.query.strict_grammar import is_predicate
 

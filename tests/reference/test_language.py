@@ -10,8 +10,8 @@ from noisycount.errors import PredicateError
 from noisycount.query import tokens as words
 from noisycount.query.grouping import OUTSIDE, Part
 from noisycount.query.key_sets import key_set
+from noisycount.query.language import parse
 from noisycount.query.normal_form import normal_form
-from noisycount.query.parser import parse
 from noisycount.query.predicate import canonical_text, english
 from noisycount.query.query import items, keys_of_column
 from noisycount.query.schema import KINDS, Kind, Schema

@@ -25,7 +25,7 @@ from noisycount.engines.statement.dialect import text_of
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk

@@ -90,7 +90,7 @@ class MemorySource(Closing):
     every record is one unit. `columns`: the columns that questions may use, or None for all but the unit.
 
     Example:
-        >>> from noisycount.query.parser import parse
+        >>> from noisycount.query.language import parse
         >>> records = [{"age": 31}, {"age": 29}, {"age": None}]
         >>> with MemorySource(records, {"age": Kind.INTEGER}) as source:
         ...     source.count([parse("age >= 30", source.schema)])

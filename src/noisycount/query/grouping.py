@@ -71,11 +71,6 @@ class Plain(Part):
 
     Raises:
         PredicateError: the column holds real numbers or times, of which few are equal.
-
-    Example:
-        >>> town = Plain(Column("town", Kind.TEXT))
-        >>> town.key("Bern"), town.checked(None)
-        ('Bern', None)
     """
 
     def __post_init__(self) -> None:
@@ -211,11 +206,6 @@ class Period(Part):
 
     Raises:
         PredicateError: the column holds no dates.
-
-    Example:
-        >>> visit = Period(Column("visit", Kind.DATE), Span.QUARTER)
-        >>> visit.key(date(2026, 5, 1)), visit.label(visit.checked("2026-Q2"))
-        (8105, '2026-Q2')
     """
 
     span: Span  # how long a period is

@@ -41,12 +41,7 @@ Listed: TypeAlias = Sequence[Word]  # the keys of one column
 
 
 def values_of(column: str, kind: Kind, words: Listed) -> list[Label]:
-    """The values of a column that words stand for, ranges written out.
-
-    Example:
-        >>> values_of("year", Kind.INTEGER, [Word("1..3"), Word(None)])
-        [1, 2, 3, None]
-    """
+    """The values of a column that words stand for, ranges written out."""
     values: list[Label] = []
     for word in words:
         values.extend(islice(_values_of_word(column, kind, word), MOST_CELLS + 1 - len(values)))

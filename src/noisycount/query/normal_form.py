@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
-from noisycount.query.parser import parse
+from noisycount.query.language import parse, tokens
 from noisycount.query.predicate import (
     And,
     Column,
@@ -30,21 +30,13 @@ from noisycount.query.predicate import (
     columns,
 )
 from noisycount.query.schema import Kind, Schema
-from noisycount.query.tokens import tokens
 
 # Reals hold every integer below it, so that no two of them become one number.
 EXACT_INTEGERS = 2**53
 
 
 def normal_leaf(predicate: Predicate, *, negated: bool) -> Predicate:
-    """The one tree of a test, or of its negation; the test joins and negates nothing itself.
-
-    Example:
-        >>> age = Column("age", Kind.INTEGER)
-        >>> leaf = Comparison(age, Operator.LESS, Literal(Kind.REAL, 65.0))
-        >>> normal_leaf(leaf, negated=True).right.value
-        65
-    """
+    """The one tree of a test, or of its negation; the test joins and negates nothing itself."""
     if isinstance(predicate, Comparison):
         operator = predicate.operator.negated if negated else predicate.operator
         return _comparison(predicate.left, operator, predicate.right)
@@ -222,11 +214,6 @@ def read(text: str, schema: Mapping[str, Kind]) -> Reading:
     Args:
         text: As for ``parse``.
         schema: As for ``parse``; what was read under the same ``Schema`` may be remembered.
-
-    Example:
-        >>> from noisycount.query.predicate import canonical_text
-        >>> canonical_text(read("not age < 65", {"age": Kind.INTEGER}).normal)
-        'age >= 65'
     """
     return _read(text, _Same(schema if isinstance(schema, Schema) else Schema(schema)))
 
@@ -269,13 +256,7 @@ class _End:
 
 
 def listed(test: Predicate) -> list[Any] | None:
-    """The only values for which a test of a column is true; None: nobody knows a list.
-
-    Example:
-        >>> column = Column("age", Kind.INTEGER)
-        >>> listed(Comparison(column, Operator.EQUAL, Literal(Kind.INTEGER, 65)))
-        [65]
-    """
+    """The only values for which a test of a column is true; None: nobody knows a list."""
     match test:
         case Comparison(column, Operator.EQUAL, Literal() as literal):
             literals: Sequence[Literal] = (literal,)
@@ -291,13 +272,7 @@ def listed(test: Predicate) -> list[Any] | None:
 
 
 def holds(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
-    """Whether a test of a column may be true where the column has the value.
-
-    Example:
-        >>> column = Column("age", Kind.INTEGER)
-        >>> holds(Comparison(column, Operator.LESS, Literal(Kind.INTEGER, 65)), 70)
-        False
-    """
+    """Whether a test of a column may be true where the column has the value."""
     match test:
         case Comparison(column, operator, Literal() as literal):
             other = _value(column, literal)
@@ -317,14 +292,7 @@ def holds(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of
 
 
 def are_apart(tests: Sequence[Predicate]) -> bool:
-    """Whether the tests of a column leave no value between its ends.
-
-    Example:
-        >>> column = Column("age", Kind.INTEGER)
-        >>> ends = Literal(Kind.INTEGER, 64), Literal(Kind.INTEGER, 1)
-        >>> are_apart([Range(column, *ends)])
-        True
-    """
+    """Whether the tests of a column leave no value between its ends."""
     ends = [end for test in tests for end in _ends(test)]
     lows = [_end(end) for end in ends if end.operator in (Operator.MORE, Operator.AT_LEAST)]
     highs = [_end(end) for end in ends if end.operator in (Operator.LESS, Operator.AT_MOST)]

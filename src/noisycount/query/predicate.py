@@ -10,7 +10,7 @@ from typing import TypeAlias
 from noisycount.display.texts import printable
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
-from noisycount.query.schema import Kind
+from noisycount.query.schema import Kind, Schema, close_names
 
 # The words of the language, which are no names without quotes.
 KEYWORDS = frozenset(["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"])
@@ -30,22 +30,12 @@ class Operator(Enum):
 
     @property
     def mirrored(self) -> "Operator":
-        """The operator with its two sides exchanged.
-
-        Example:
-            >>> Operator.LESS.mirrored
-            <Operator.MORE: '>'>
-        """
+        """The operator with its two sides exchanged."""
         return _MIRRORED.get(self, self)
 
     @property
     def negated(self) -> "Operator":
-        """The operator that holds exactly where this one fails.
-
-        Example:
-            >>> Operator.LESS.negated
-            <Operator.AT_LEAST: '>='>
-        """
+        """The operator that holds exactly where this one fails."""
         return _NEGATED[self]
 
 
@@ -76,6 +66,27 @@ class Column:
     def __str__(self) -> str:
         return f"column {shortened(self.name)} ({self.kind.value})"
 
+    @classmethod
+    def named(cls, name: str, schema: Schema, beside: Kind) -> "Column":
+        """The column that is meant, exactly or by the only match in another case, beside a value of a kind."""
+        names = [*schema, *schema.others]
+        same = [name] if name in names else [n for n in names if n.casefold() == name.casefold()]
+        if len(same) > 1:
+            either = " or ".join(map(_typed, same))
+            raise PredicateError(f"where names {shortened(name)}, which could be {either}: write one of them exactly")
+        if same and same[0] in schema:
+            return cls(same[0], schema[same[0]])
+        close = close_names(name, [*schema], _typed)
+        if same:
+            fault, remedy = f"whose type {schema.others[same[0]]} no question can use", f"use {close}"
+            name = same[0]
+        elif schema.unit is not None and name.casefold() == schema.unit.casefold():
+            fault, remedy = "which is the unit that is counted, and no question may use it", f"use {close}"
+        else:
+            fault = "which is no column that questions may use"
+            remedy = f"use {close}, or {_no_column(name, beside)}"
+        raise PredicateError(f"where names {shortened(name)}, {fault}: {remedy}")
+
 
 @frozen
 class Literal:
@@ -91,7 +102,30 @@ class Literal:
     def __str__(self) -> str:
         return f"the {self.kind.value} {shortened(self.value)}"
 
+    def beside(self, kind: Kind) -> "Literal":
+        """The literal as a value of the kind of what it is compared with, where it has such a value.
 
+        A text beside a date or a timestamp is read as ISO 8601; an integer beside a real becomes one.
+        """
+        value = self.value
+        if self.kind is Kind.INTEGER and kind is Kind.REAL:
+            return Literal(Kind.REAL, float(value))  # type: ignore[arg-type]  # an int, by its kind
+        if not isinstance(value, str) or kind.quoted is None:
+            return self
+        remedy = f"write {kind.example}"
+        try:
+            if kind.quoted.fullmatch(value):
+                return Literal(kind, kind.parsed(value))
+        except ValueError:
+            remedy = f"there is no such {kind.noun}, {remedy}"
+        if kind.is_moment and (short := _SHORT_DATE.match(value)):
+            year, month, day = short.groups()
+            remedy = f"give month and day two digits each, '{year}-{month:0>2}-{day:0>2}'"
+        raise PredicateError(f"where compares a {kind.value} with the text {shortened(value)}: {remedy}")
+
+
+_SHORT_DATE = re.compile(r"([0-9]{4})-(?=[0-9]-|[0-9]{2}-[0-9](?![0-9]))([0-9]{1,2})-([0-9]{1,2})")
+_SHORT = 30  # characters of a text that a message repeats
 _NUMERAL = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
 
 
@@ -221,12 +255,7 @@ Predicate: TypeAlias = Constant | Flag | Comparison | Range | Membership | Patte
 
 
 def columns(predicate: Predicate) -> Iterator[Column]:
-    """Every column that the predicate reads, in order and with repetitions.
-
-    Example:
-        >>> [column.name for column in columns(Not(Flag(Column("smoker", Kind.BOOLEAN))))]
-        ['smoker']
-    """
+    """Every column that the predicate reads, in order and with repetitions."""
     match predicate:
         case Constant():
             return
@@ -300,14 +329,7 @@ _ORDER_PHRASES = {
 
 
 def canonical_text(predicate: Predicate) -> str:
-    """The predicate in its own language: one text for each tree, which parses to that tree.
-
-    Example:
-        >>> from noisycount.query.schema import Kind
-        >>> health = Column("health", Kind.TEXT)
-        >>> canonical_text(Not(Membership(health, (Literal(Kind.TEXT, "poor"),))))
-        "health not in ('poor')"
-    """
+    """The predicate in its own language: one text for each tree, which parses to that tree."""
     match predicate:
         case Constant(value):
             return str(value).lower()
@@ -324,14 +346,7 @@ def canonical_text(predicate: Predicate) -> str:
 
 
 def english(predicate: Predicate) -> str:
-    """The predicate in plain English, to follow "records where".
-
-    Example:
-        >>> from noisycount.query.schema import Kind
-        >>> age = Column("age", Kind.INTEGER)
-        >>> english(Comparison(age, Operator.AT_LEAST, Literal(Kind.INTEGER, 30)))
-        'age is at least 30'
-    """
+    """The predicate in plain English, to follow "records where"."""
     match predicate:
         case Constant(value):
             return "anything holds" if value else "nothing holds"
@@ -412,12 +427,7 @@ def _english_group(predicate: Predicate) -> str:
 
 
 def written_name(name: str) -> str:
-    """A name as one writes it in a question: in double quotes where it needs them.
-
-    Example:
-        >>> print(written_name("age"), written_name("Kosten €"))
-        age "Kosten €"
-    """
+    """A name as one writes it in a question: in double quotes where it needs them."""
     if SIMPLE_NAME.fullmatch(name) and name.lower() not in KEYWORDS:
         return name
     escaped = name.replace('"', '""')
@@ -425,12 +435,7 @@ def written_name(name: str) -> str:
 
 
 def written_text(text: str) -> str:
-    """A text as one writes it in a question.
-
-    Example:
-        >>> print(written_text("O'Hara"))
-        'O''Hara'
-    """
+    """A text as one writes it in a question."""
     escaped = text.replace("'", "''")
     return f"'{escaped}'"
 
@@ -455,3 +460,16 @@ def _value(operand: Column | Literal) -> str:
 
 def _spoken(operand: Column | Literal) -> str:
     return printable(_value(operand).removesuffix(".0"))
+
+
+def _typed(name: str) -> str:
+    """A name as one types it, for one line."""
+    return printable(written_name(name))
+
+
+def _no_column(name: str, beside: Kind) -> str:
+    """What to write in place of a name that is no column, beside a value of a kind."""
+    if beside is not Kind.TEXT:
+        return f"{beside.example} beside a {beside.value} column"
+    text = f": {printable(written_text(name))}" if len(name) <= _SHORT else ""
+    return f"single quotes for a text{text}"

@@ -219,12 +219,7 @@ def items_of(texts: Sequence[str]) -> tuple[Item, ...]:
 
 
 def parse_margins(text: str) -> list[str]:
-    """The names of margins.
-
-    Example:
-        >>> parse_margins("total, town*sex")
-        ['total', 'town*sex']
-    """
+    """The names of margins."""
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise ValueError(f"must name margins with commas between them: total,town, got {text!r}")
@@ -246,12 +241,7 @@ def require_once(names: Sequence[str], refusal: str) -> None:
 
 
 def items(text: str) -> list[Item]:
-    """What a table is grouped by; the edges of numbers go on until the next name.
-
-    Example:
-        >>> [item.text for item in items("town,age:0,18,65,visit:month")]
-        ['town', 'age:0,18,65', 'visit:month']
-    """
+    """What a table is grouped by; the edges of numbers go on until the next name."""
     pieces = _PIECE.findall(text)
     if ",".join(pieces) != text:
         raise ValueError(f'must close the quotes of a name, got {text!r}, such as "my town"')
@@ -321,13 +311,7 @@ def _unquoted(name: str) -> str:
 
 
 def count_price(query: Query) -> Fraction:
-    """The ε of one count: given, or that of its goal as `noisycount plan` computes it.
-
-    Example:
-        >>> goals = Query(within="20%", guess=100), Query(error=20), Query(epsilon=0.1)
-        >>> [str(count_price(goal)) for goal in goals]
-        ['3/20', '3/20', '1/10']
-    """
+    """The ε of one count: given, or that of its goal as `noisycount plan` computes it."""
     fraction_of_one(query.confidence, "confidence")
     goals = {"epsilon": query.epsilon, "within": query.within, "error": query.error}
     given = [name for name, value in goals.items() if value is not None]

@@ -313,11 +313,6 @@ class Schema(Mapping[str, Kind]):
         whole: all columns of the records, where these are those that their owner chose.
         unit: the column that names the person, which no question may use; None: not known here.
         commas: the columns whose numbers have a decimal comma where they are written.
-
-    Example:
-        >>> schema = Schema({"person": Kind.INTEGER, "age": Kind.INTEGER}, {"scan": "blob"})
-        >>> dict(schema.for_questions("person", None))
-        {'age': <Kind.INTEGER: 'integer'>}
     """
 
     kinds: Mapping[str, Kind]  # the kind of each column
@@ -380,10 +375,6 @@ def close_names(name: str, names: Sequence[str], written: Callable[[str], str] |
         name: What was written.
         names: What there is.
         written: How one writes a name; None: in quotes.
-
-    Example:
-        >>> close_names("helth", ["age", "health"])
-        "'health'"
     """
     by_start = {other[:COMPARED_CHARACTERS]: other for other in _nearest(name, names)}
     close = get_close_matches(name[:COMPARED_CHARACTERS], by_start)

@@ -36,11 +36,6 @@ def parts_of(by: str | Sequence[str | Item], schema: Mapping[str, Kind], unit: s
             edges, "visit:month" days or times by month, quarter or year.
         schema: the columns that questions may use.
         unit: the column that names the person; None: every record is one unit.
-
-    Example:
-        >>> schema = {"town": Kind.TEXT, "age": Kind.INTEGER}
-        >>> [part.text for part in parts_of("age:0,18,65,town", schema, None)]
-        ['age:0,18,65', 'town']
     """
     listed = [by] if isinstance(by, str) else by
     written = [each.text if isinstance(each, Item) else each for each in listed]
@@ -280,10 +275,6 @@ def margins_of(margins: str | Sequence[str | Sequence[str]], parts: Sequence[Par
         margins: "total", the name of a part, or several of them joined by "*" or as a sequence;
             "all" are all that there are.
         parts: What the table is grouped by.
-
-    Example:
-        >>> margins_of(["total"], [])
-        ((),)
     """
     names = [part.column.name for part in parts]
     if margins in ("all", ["all"], ("all",)):
@@ -345,11 +336,6 @@ def query_of_stored(
         epsilon: Its price.
         delta: That of a table.
         confidence: With which its errors are to be stated.
-
-    Example:
-        >>> stored = {"where": "age >= 65", "unit": None, "version": "1-2"}
-        >>> query_of_stored(stored, {}, Fraction(1, 2)).to_json()
-        {'where': 'age >= 65', 'epsilon': '0.5', 'confidence': '95%'}
     """
     table, where = stored.get("table"), stored["where"]
     wheres = [] if where is None else [where]

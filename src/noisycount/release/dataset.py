@@ -26,10 +26,6 @@ class Dataset(Shown):
 
     Raises:
         ValueError: The name is not printable, or the budget or the size is out of range.
-
-    Example:
-        >>> Dataset("survey", budget_of(2)).budget
-        PureBudget(epsilon=Fraction(2, 1))
     """
 
     name: str  # what the ledger calls the data set; at most 200 printable characters

@@ -40,17 +40,7 @@ if TYPE_CHECKING:
 
 @frozen(repr=False)
 class Records(Shown, Closing):
-    r"""Records that only a desk can count; made by ``Records.open``.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder, "survey.csv")
-        ...     _ = path.write_text("person,age\n1,31\n1,32\n2,29\n")
-        ...     with Records.open(path, DatasetSettings("survey", unit="person")) as records:
-        ...         list(records.columns)
-        ['age']
-    """
+    r"""Records that only a desk can count; made by ``Records.open``."""
 
     name: str  # what the ledger calls the data set
     _source: LazySource

@@ -28,15 +28,7 @@ Examples = Mapping[str, list[object]]  # for the name of a column values of its 
 
 
 def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
-    """The literals that a predicate compares its columns with.
-
-    Example:
-        >>> from noisycount.query.parser import parse
-        >>> from noisycount.query.schema import Kind
-        >>> asked = parse("age between 30 and 40 or not age = 7", {"age": Kind.INTEGER})
-        >>> [value for _, value in examples_of_where(asked)]
-        [30, 40, 7]
-    """
+    """The literals that a predicate compares its columns with."""
     match predicate:
         case And(operands) | Or(operands):
             for operand in operands:
@@ -90,10 +82,6 @@ def made_up(columns: Mapping[str, Kind], unit: str | None, examples: Examples, u
         unit: The column that names the person; None: every row is one unit.
         examples: Values that the question names.
         units: How many there are.
-
-    Example:
-        >>> made_up({"age": Kind.INTEGER}, None, {"age": [65]}, 10).check().rows
-        10
     """
     chance = Random(repr(sorted(columns.items(), key=str)) + repr(examples))  # noqa: S311 - no secret
     draws = {name: _draw(kind, examples.get(name, []), chance) for name, kind in columns.items()}
@@ -180,14 +168,6 @@ def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None 
         plan: The same, understood and priced.
         unit: The column that names the person; None: rows are counted.
         size: How many units there are, where that is public.
-
-    Example:
-        >>> from noisycount.release.query_plan import plan_of
-        >>> asked = Query(wheres=["age >= 65"], epsilon=1)
-        >>> plan = plan_of(asked, {"age": Kind.INTEGER}, None, is_replacement=False)
-        >>> made = rehearsed(asked, plan, None, 500)
-        >>> made.units, 0 < made.counts[0] < 500
-        (500, True)
     """
     units = min(size or _UNITS, MOST_UNITS)
     kinds = {column.name: column.kind for column in sorted(plan.read, key=lambda each: each.name)}

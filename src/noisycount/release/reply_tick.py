@@ -85,12 +85,7 @@ class ReplyTick:
         object.__setattr__(self, "seconds", float(seconds))
 
     def leaving(self, arrival: float) -> float:
-        """The tick at which the reply to a request leaves: that after the next.
-
-        Example:
-            >>> ReplyTick(0.5).leaving(7.2), ReplyTick(0.5).leaving(7.5)
-            (8.0, 8.5)
-        """
+        """The tick at which the reply to a request leaves: that after the next."""
         return (math.floor(arrival / self.seconds) + 2) * self.seconds
 
     def reply(self, work: Callable[[], Result]) -> Result:

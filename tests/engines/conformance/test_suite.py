@@ -15,7 +15,7 @@ from noisycount.engines.memory import MemorySource
 from noisycount.engines.truth import Record
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import And, Not, Or, Predicate, canonical_text
 from noisycount.query.schema import Kind
 from tests.engines.conformance.benches import MemoryBench

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.forms import ColumnForm
 from noisycount.errors import PredicateError, SourceError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from tests.engines.duckdb.test_source import counts, write_csv
 from tests.layers import examples

@@ -18,7 +18,7 @@ from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.engines.duckdb.snapshot import Decisions
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import SourceError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import Not, Predicate
 from noisycount.query.schema import Kind
 from tests.engines.frames import FRAMES
@@ -365,7 +365,7 @@ def test_pyarrow_is_needed_for_objects_of_python_only() -> None:
         "import sys; sys.modules['pyarrow'] = None\n"
         "import duckdb, pandas as pd, polars as pl\n"
         "from noisycount.errors import SourceError\n"
-        "from noisycount.query.parser import parse\n"
+        "from noisycount.query.language import parse\n"
         "from noisycount.engines.duckdb.frames import FrameSource\n"
         "cells = {'a': [1, 2], 'b': ['x', 'y']}\n"
         "relation = duckdb.sql(\"SELECT * FROM (VALUES (1::BIGINT, 'x'), (2, 'y')) t(a, b)\")\n"

@@ -8,7 +8,7 @@ import pytest
 
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import SourceError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from tests.engines.duckdb.test_source import counts
 from tests.sources import database

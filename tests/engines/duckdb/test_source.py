@@ -14,7 +14,7 @@ import pytest
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.errors import SourceError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from tests.sources import database, write_parquet, writing
 

@@ -6,7 +6,7 @@ from noisycount.engines.duckdb.dialect import DUCKDB, records_of
 from noisycount.engines.statement.counts import count_statement, keys_statement
 from noisycount.engines.statement.dialect import text_of
 from noisycount.query.grouping import Edges, KeyQuestion, Plain
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind, Schema
 

@@ -15,7 +15,7 @@ from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, Edges, Key, KeyQuestion, Part, Period, Plain, Span
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind
 from tests.engines.tables import grid, identity, total

@@ -15,7 +15,7 @@ from noisycount.engines.opening import served
 from noisycount.engines.places import ServerPlace
 from noisycount.errors import SourceError
 from noisycount.ledger.ledger import Ledger
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from tests.spark import Cluster

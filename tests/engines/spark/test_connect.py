@@ -11,7 +11,7 @@ from noisycount.engines.opening import served
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.bench import SparkBench
 from noisycount.errors import SourceError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from tests.spark import ConnectServer, free_port
 
 pytestmark = pytest.mark.thorough

@@ -16,7 +16,7 @@ from noisycount.engines.opening import served
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.driver import java_at_hand
 from noisycount.errors import SourceError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from tests.spark import free_port
 
 CANARY = "canary-4711"
@@ -30,7 +30,7 @@ COUNTING = """
 import sys
 from pathlib import Path
 from noisycount.errors import SourceError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.engines.opening import served
 from noisycount.engines.places import ServerPlace
 place = ServerPlace.read(sys.argv[1])

@@ -15,7 +15,7 @@ from noisycount.engines.spark.source import SparkSource
 from noisycount.errors import SourceError
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, KeySet, Plain
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
 

@@ -5,7 +5,7 @@ import pytest
 from noisycount.engines.conformance.certificate import require_certified
 from noisycount.engines.sql.bench import SqlBench
 from noisycount.errors import SourceError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from tests.postgresql import Server
 

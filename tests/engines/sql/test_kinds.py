@@ -9,7 +9,7 @@ import pytest
 from noisycount.engines.sql.source import SqlSource
 from noisycount.errors import PredicateError, SourceError
 from noisycount.query.grouping import KeyQuestion
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from noisycount.query.table import parts_of
 from tests.engines.sql.tables import made_by, place_of

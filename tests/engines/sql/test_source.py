@@ -14,7 +14,7 @@ from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql.source import SqlSource
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyQuestion
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import Column, Comparison, Literal, Membership, Not, Operator, Pattern, Range
 from noisycount.query.schema import Kind
 from noisycount.query.table import parts_of

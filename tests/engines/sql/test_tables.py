@@ -12,7 +12,7 @@ from noisycount.engines.memory import MemorySource
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql.source import SqlSource
 from noisycount.query.grouping import CellQuestion, Edges, KeyQuestion, KeySet, Plain
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
 from noisycount.query.table import parts_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import pytest
 from starlette.datastructures import FormData
 
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.query import Item
 from noisycount.query.schema import Kind
 from noisycount.service.pages.calls import calls_of

@@ -13,7 +13,7 @@ import pytest
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.places import LakePlace
 from noisycount.errors import SourceError
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from tests.commands import Run
 from tests.postgresql import REQUIRED
 from tests.tasks.servers.conftest import CANARY, EXACTLY

@@ -8,7 +8,7 @@ from typing import Any
 
 from noisycount.engines.conformance.records import CELLS, Draws
 from noisycount.frozen import frozen
-from noisycount.query.parser import parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import (
     And,
     Column,

@@ -98,7 +98,7 @@ class FrameSource(TypedSource):
 
     Example:
         >>> import polars as pl
-        >>> from noisycount.query.parser import parse
+        >>> from noisycount.query.language import parse
         >>> frame = pl.DataFrame({"person": [1, 1, 2], "age": [31, 32, 29]})
         >>> with FrameSource.open(frame, unit="person") as source:
         ...     source.count([parse("age >= 30", source.schema)])

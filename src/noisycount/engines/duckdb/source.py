@@ -81,7 +81,7 @@ class DuckDBSource(Closing):
 
     Example:
         >>> from tempfile import TemporaryDirectory
-        >>> from noisycount.query.parser import parse
+        >>> from noisycount.query.language import parse
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder, "survey.csv")
         ...     _ = path.write_text("person,age\n1,31\n1,32\n2,29\n")

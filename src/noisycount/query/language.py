@@ -1,7 +1,9 @@
-"""Text from an analyst, who is not trusted, becomes a typed tree or a refusal."""
+"""Text from an analyst, who is not trusted, becomes words, then a typed tree, or a refusal."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from itertools import pairwise
 from reprlib import repr as shortened
 from typing import Any, NoReturn, TypeAlias
 
@@ -9,6 +11,8 @@ from noisycount.display.texts import printable
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query.predicate import (
+    KEYWORDS,
+    SIMPLE_NAME,
     And,
     Column,
     Comparison,
@@ -25,10 +29,204 @@ from noisycount.query.predicate import (
     Range,
     canonical_text,
     written_name,
-    written_text,
 )
-from noisycount.query.schema import Kind, Schema, close_names
-from noisycount.query.tokens import COMMA, OPENING, VALUES, Sort, Token, require_bytes, tokens
+from noisycount.query.schema import Kind, Schema
+
+MAXIMUM_BYTES = 4096  # a page of text: more than anybody writes by hand
+MAXIMUM_TOKENS = 500  # at most as many comparisons as a scan of a million records does in seconds
+MAXIMUM_DEPTH = 20  # so that parsing needs at most 600 frames of Python's 1,000
+MAXIMUM_PATTERNS = 200  # characters, each of which can cost a step for each of a text
+
+
+class Sort(Enum):
+    """The sorts of tokens."""
+
+    NAME = "name"
+    TEXT = "text"
+    NUMBER = "number"
+    KEYWORD = "keyword"
+    SYMBOL = "symbol"
+
+
+@frozen
+class Token:
+    """One token: a name or a text without its quotes, a number, a keyword, a symbol."""
+
+    sort: Sort
+    text: str
+
+    @property
+    def is_value(self) -> bool:
+        """Whether a comparison could have this token as one of its sides."""
+        return self.sort in VALUES or self in _CONSTANTS
+
+
+VALUES = (Sort.NAME, Sort.TEXT, Sort.NUMBER)
+NOT, LIKE, IN, BETWEEN, *_CONSTANTS = (
+    Token(Sort.KEYWORD, word) for word in ("not", "like", "in", "between", "true", "false", "null")
+)
+OPENING, CLOSING, COMMA, MINUS = (Token(Sort.SYMBOL, symbol) for symbol in "(),-")
+
+_PATTERN = re.compile(
+    rf"""
+      (?P<blank>\s+)
+    | (?P<word>{SIMPLE_NAME.pattern})
+    | "(?P<name>(?:[^"]|"")+)"
+    | '(?P<text>(?:[^']|'')*)'
+    | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    | (?P<symbol><>|!=|<=|>=|=(?![=<>])|<|>|\(|\)|,|-(?!-))
+    """,
+    re.VERBOSE,
+)
+
+_CURVED = "„“”«»\N{SINGLE LOW-9 QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}\u2019"
+
+_REFUSED = {
+    ";": "ask one question, without ';'",
+    "--": "leave comments out",
+    "/*": "leave comments out",
+    "==": "write one '='",
+    "=>": "write >=",
+    "=<": "write <=",
+    "'": "close the text with a second quote, and write '' for a quote within it: 'O''Brien'",
+    '"': "close the name with a second double quote",
+    ".": "write the bare name of the column, in double quotes if it has a dot",
+    "::": "leave casts out",
+    "`": "write names in double quotes",
+    "\0": "leave out the NUL character",
+    "≥": "write >=",
+    "≤": "write <=",
+    "≠": "write <>",
+    "&&": "write and",
+    "||": "write or",
+    **dict.fromkeys("+*/%", "leave arithmetic out, compare the column itself with a number"),
+    **dict.fromkeys(_CURVED, "put a text between straight single quotes, such as 'yes'"),
+}
+
+_OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like, is null"
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of a predicate, at most 500 of them, nested at most 20 deep.
+
+    All patterns after like have at most 200 characters together, as each can cost a step for each
+    character of a text: what an asker makes slow for some records only, a slot cannot hide.
+    """
+    require_bytes(text)
+    found: list[Token] = []
+    position = 0
+    while position < len(text):
+        match = _PATTERN.match(text, position)
+        if match is None:
+            _require_neighbours(found)  # what is odd before it says more
+            raise PredicateError(_unknown_character(text[position:]))
+        position = match.end()
+        if match.lastgroup != "blank":
+            found.append(_token(match))
+    if not found:
+        raise PredicateError("where is empty: write a predicate such as age >= 30, or true for all")
+    if len(found) > MAXIMUM_TOKENS:
+        raise PredicateError(f"where has {len(found)} words and symbols, more than {MAXIMUM_TOKENS}: ask less at once")
+    _require_depth(found)
+    _require_neighbours(found)
+    _require_commas_and_negations(found)
+    characters = sum(len(second.text) for first, second in pairwise(found) if first == LIKE)
+    if characters > MAXIMUM_PATTERNS:
+        raise PredicateError(
+            f"where has {characters} characters after like, more than {MAXIMUM_PATTERNS}: ask for shorter texts"
+        )
+    return found
+
+
+def require_bytes(text: str) -> None:
+    """The refusal of a text that is no Unicode or is longer than 4,096 bytes in UTF-8."""
+    if not isinstance(text, str):
+        raise PredicateError(f"where must be a text, got a {type(text).__name__}")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise PredicateError("where is not valid Unicode: write it in UTF-8") from None
+    if size > MAXIMUM_BYTES:
+        raise PredicateError(f"where is {size} bytes long, more than {MAXIMUM_BYTES}: ask less at once")
+
+
+def _token(match: re.Match[str]) -> Token:
+    sort, text = match.lastgroup, match[match.lastgroup or 0]
+    if sort == "word" and text.lower() in KEYWORDS:
+        return Token(Sort.KEYWORD, text.lower())
+    if sort in ("word", "name"):
+        return Token(Sort.NAME, text.replace('""', '"'))
+    if sort == "text":
+        return Token(Sort.TEXT, text.replace("''", "'"))
+    if sort == "number":
+        return Token(Sort.NUMBER, text)
+    return Token(Sort.SYMBOL, "<>" if text == "!=" else text)
+
+
+def _unknown_character(rest: str) -> str:
+    for start, remedy in _REFUSED.items():
+        if rest.startswith(start):
+            return f"where has {start!r} outside the predicate language: {remedy}"
+    names = "" if rest[0].isascii() else ', and double quotes around a name that has it: "…"'
+    return f"where has {rest[0]!r} outside the predicate language: {_OUTSIDE}{names}"
+
+
+def _require_depth(found: Sequence[Token]) -> None:
+    opened, prefixes = [0], 0
+    for token in found:
+        if token == OPENING:
+            opened.append(opened[-1] + prefixes + 1)
+        elif token == CLOSING:
+            opened.pop()
+        prefixes = prefixes + 1 if token in (NOT, MINUS) else 0
+        if not opened:
+            raise PredicateError("where has ')' without '(' before it: balance the parentheses")
+        if opened[-1] + prefixes > MAXIMUM_DEPTH:
+            raise PredicateError(f"where nests more than {MAXIMUM_DEPTH} parentheses and nots: ask less at once")
+    if len(opened) > 1:
+        raise PredicateError("where has '(' without ')' after it: balance the parentheses")
+
+
+def _require_neighbours(found: Sequence[Token]) -> None:
+    """The refusal of two words that cannot follow each other, and what was meant by them."""
+    for first, second in pairwise(found):
+        before, after = shortened(first.text), shortened(second.text)
+        fault = None
+        if first.sort is Sort.NAME and second == OPENING:
+            fault = f"calls {before}: leave functions and casts out, compare the column itself"
+        elif first.sort is Sort.NAME and second.sort is Sort.TEXT:
+            fault = f"has {before} before the text {after}: write the text alone, or an operator between them"
+        elif first.sort is second.sort is Sort.NUMBER:
+            fault = (
+                f"has {after} after {before}: write one number, with one point, or a date in "
+                "single quotes: '2026-01-31'"
+            )
+        elif first == IN and second != OPENING:
+            fault = f"has {after} after in: put the list in parentheses, as in ('yes', 'no')"
+        elif first.sort is Sort.TEXT and second.sort in (Sort.NAME, Sort.NUMBER):
+            fault = (
+                f"has {after} after the text {before}: write and or or between them, or '' "
+                "for a quote within a text: 'O''Brien'"
+            )
+        elif (first.is_value or first == CLOSING) and second.is_value:
+            fault = f"has {after} after {before}: {_OUTSIDE}, with an operator between values"
+        if fault is not None:
+            raise PredicateError(f"where {fault}")
+
+
+def _require_commas_and_negations(found: Sequence[Token]) -> None:
+    """The refusal of a comma that separates nothing, and of a not behind a column."""
+    for first, second in pairwise(found):
+        if (second == COMMA and first in (OPENING, COMMA)) or (first, second) == (COMMA, CLOSING):
+            raise PredicateError(
+                f"where has {second.text!r} after {first.text!r}: write one comma between two literals, as in (1, 2)"
+            )
+    for before, (first, second) in zip(found, pairwise(found[1:]), strict=False):
+        follows = before.is_value or before == CLOSING
+        if first == NOT and follows and second not in (IN, BETWEEN, LIKE):
+            raise PredicateError(
+                f"where has not after {shortened(before.text)}: write is not null, or not before the whole comparison"
+            )
 
 
 def parse(text: str, schema: Mapping[str, Kind]) -> Predicate:
@@ -246,7 +444,7 @@ class _TypedSyntax:
             remedy = "put a column on one side"
             for kind, *parts in (other, one):
                 if kind == "text" and parts[0] in self.schema:
-                    remedy = f"write the column as {_typed(parts[0])}, not in single quotes"
+                    remedy = f"write the column as {printable(written_name(parts[0]))}, not in single quotes"
             raise PredicateError(f"where compares two literals: {remedy}")
         if isinstance(right, Literal):
             (right,) = self.beside(left, [right], (one, other))
@@ -258,7 +456,7 @@ class _TypedSyntax:
     def column(self, node: Node, beside: Kind = Kind.TEXT) -> Column:
         match node:
             case ("name", name):
-                return _resolved(name, self.schema, beside)
+                return Column.named(name, self.schema, beside)
             case ("number" | "text", _):
                 raise PredicateError("where has a literal before in, between, like or is: use a column")
         raise _outside(node)
@@ -291,71 +489,7 @@ class _TypedSyntax:
         bare = (node[1] if node[0] == "-" else node for node in nodes)
         numerals = [node[1] for node in bare if node[0] == "number"]
         self.schema.require_clear(column.name, numerals, "where")
-        fitted = [_fitted(literal, column.kind) for literal in literals]
+        fitted = [literal.beside(column.kind) for literal in literals]
         if any(literal.kind is Kind.REAL for literal in fitted):
-            fitted = [_fitted(literal, Kind.REAL) for literal in fitted]
+            fitted = [literal.beside(Kind.REAL) for literal in fitted]
         return tuple(fitted)
-
-
-_SHORT_DATE = re.compile(r"([0-9]{4})-(?=[0-9]-|[0-9]{2}-[0-9](?![0-9]))([0-9]{1,2})-([0-9]{1,2})")
-_SHORT = 30  # characters of a text that a message repeats
-
-
-def _fitted(literal: Literal, kind: Kind) -> Literal:
-    """The literal as a value of a kind, where it has such a value.
-
-    A text beside a date or a timestamp is read as ISO 8601; an integer beside a real becomes one.
-    """
-    value = literal.value
-    if literal.kind is Kind.INTEGER and kind is Kind.REAL:
-        return Literal(Kind.REAL, float(value))  # type: ignore[arg-type]  # an int, by its kind
-    if not isinstance(value, str) or kind.quoted is None:
-        return literal
-    remedy = f"write {kind.example}"
-    try:
-        if kind.quoted.fullmatch(value):
-            return Literal(kind, kind.parsed(value))
-    except ValueError:
-        remedy = f"there is no such {kind.noun}, {remedy}"
-    if kind.is_moment and (short := _SHORT_DATE.match(value)):
-        year, month, day = short.groups()
-        remedy = f"give month and day two digits each, '{year}-{month:0>2}-{day:0>2}'"
-    raise PredicateError(f"where compares a {kind.value} with the text {shortened(value)}: {remedy}")
-
-
-def _typed(name: str) -> str:
-    """A name as one types it, for one line."""
-    return printable(written_name(name))
-
-
-def _resolved(name: str, schema: Schema, beside: Kind) -> Column:
-    names = [*schema, *schema.others]
-    same = [name] if name in names else [n for n in names if n.casefold() == name.casefold()]
-    if len(same) > 1:
-        raise PredicateError(
-            f"where names {shortened(name)}, which could be {' or '.join(map(_typed, same))}: write one of them exactly"
-        )
-    if not same and schema.unit is not None and name.casefold() == schema.unit.casefold():
-        raise PredicateError(
-            f"where names {shortened(name)}, which is the unit that is counted, and no question "
-            f"may use it: use {close_names(name, [*schema], _typed)}"
-        )
-    if not same:
-        raise PredicateError(
-            f"where names {shortened(name)}, which is no column that questions may use: use "
-            f"{close_names(name, [*schema], _typed)}, or {_no_column(name, beside)}"
-        )
-    if same[0] in schema.others:
-        raise PredicateError(
-            f"where names {shortened(same[0])}, whose type {schema.others[same[0]]} "
-            f"no question can use: use {close_names(name, [*schema], _typed)}"
-        )
-    return Column(same[0], schema[same[0]])
-
-
-def _no_column(name: str, beside: Kind) -> str:
-    """What to write in place of a name that is no column, beside a value of a kind."""
-    if beside is not Kind.TEXT:
-        return f"{beside.example} beside a {beside.value} column"
-    text = f": {printable(written_text(name))}" if len(name) <= _SHORT else ""
-    return f"single quotes for a text{text}"
