@@ -7,7 +7,7 @@ import pytest
 
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
-from noisycount.query import tokens as words
+from noisycount.query import language as words
 from noisycount.query.grouping import OUTSIDE, Part
 from noisycount.query.key_sets import key_set
 from noisycount.query.language import parse
