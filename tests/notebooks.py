@@ -85,12 +85,7 @@ def _store(path: Path) -> None:
 def _output(number: int, bundle: Bundle) -> dict[str, Any]:
     """What the format of notebooks says of a result."""
     data = {kind: text.splitlines(keepends=True) for kind, text in bundle.items()}
-    return {
-        "output_type": "execute_result",
-        "execution_count": number,
-        "metadata": {},
-        "data": data,
-    }
+    return {"output_type": "execute_result", "execution_count": number, "metadata": {}, "data": data}
 
 
 if __name__ == "__main__":

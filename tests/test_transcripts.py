@@ -98,10 +98,7 @@ def test_what_is_drawn_is_not_compared(shown: str, told: str, other: str) -> Non
 
 def test_an_estimate_is_noisy_only_where_its_answer_is_the_ledger_s() -> None:
     """`refine --key` takes an answer that was drawn; `refine 107` does not."""
-    shown, drawn = (
-        "mean       104.6  (least squared error)\n",
-        "mean       9.1  (least squared error)\n",
-    )
+    shown, drawn = ("mean       104.6  (least squared error)\n", "mean       9.1  (least squared error)\n")
     assert pieces("noisycount refine 107", shown) != pieces("noisycount refine 107", drawn)
     assert pieces("noisycount refine --key a", shown) == pieces("noisycount refine --key a", drawn)
 
@@ -115,10 +112,7 @@ def test_keys_ids_and_hashes_are_found_in_their_order() -> None:
 def test_blocks_have_a_language_a_name_and_a_place() -> None:
     """Whether they stand in a list or not; a fence in a longer fence is no block."""
     text = "# A\n\n  ```csv towns.csv\n  a\n  ```\n\n````md\n```console\n$ no\n```\n````\n"
-    assert blocks(text) == [
-        Block("csv", "towns.csv", "a\n", 3),
-        Block("md", "", "```console\n$ no\n```\n", 7),
-    ]
+    assert blocks(text) == [Block("csv", "towns.csv", "a\n", 3), Block("md", "", "```console\n$ no\n```\n", 7)]
 
 
 def test_a_transcript_has_commands_and_what_they_print() -> None:

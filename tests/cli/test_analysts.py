@@ -52,9 +52,7 @@ def test_a_list_tells_what_an_owner_needs(run: Run) -> None:
     assert added["key"].startswith(f"nc_{added['id']}_")
     del added["key"], boss["key"]
     assert run("analysts", "list", "--json").object == {"keys": [added, boss]}
-    assert set(added) == {
-        *("id", "name", "role", "datasets", "made", "expires", "revoked", "state"),
-    }
+    assert set(added) == {*("id", "name", "role", "datasets", "made", "expires", "revoked", "state")}
     shown = run("analysts", "list").words
     assert all(word in shown for word in (added["id"], "ana", "analyst", "survey", "valid until"))
     assert all(word in shown for word in (boss["id"], "boss", "owner", "all"))
@@ -119,10 +117,7 @@ def test_what_is_not_there_cannot_be_revoked(refused: Refused, run: Run) -> None
 def test_a_shell_completes_holders_and_data_sets(run: Run, here: Path) -> None:
     """Data sets for a grant, analysts for a name, and holders and ids for what ends a key."""
     added = run(*ADD, "--json").object
-    assert completed(["analysts", "add", "--data-set"], "") == [
-        ("plain", "survey"),
-        ("plain", "payroll"),
-    ]
+    assert completed(["analysts", "add", "--data-set"], "") == [("plain", "survey"), ("plain", "payroll")]
     assert completed(["analysts", "revoke"], "") == [("plain", "ana"), ("plain", added["id"])]
     run("analysts", "revoke", "ana")
     assert completed(["analysts", "revoke"], "") == []

@@ -33,10 +33,7 @@ def test_help_lists_every_command_in_one_line(run: Run) -> None:
     assert "Example:" in told.output
 
 
-BELOW = [
-    *("ledger show", "ledger verify", "ledger export"),
-    *("analysts add", "analysts revoke", "analysts list"),
-]
+BELOW = [*("ledger show", "ledger verify", "ledger export"), *("analysts add", "analysts revoke", "analysts list")]
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, *BELOW])

@@ -92,17 +92,7 @@ STEERING = "\x1b[2J\x1b]0;title\x07\x9b31m\r\n\u202e\u2028\x7f"
 def test_no_question_steers_the_terminal_of_who_reads_it(run: Run, words: tuple[str, ...]) -> None:
     """An analyst's text could else clear an owner's screen, or hide a row of the ledger."""
     where = f"health = '{STEERING}'"
-    count = (
-        "count",
-        "survey.parquet",
-        "--unit",
-        "row",
-        "--where",
-        where,
-        "--epsilon",
-        "0.5",
-        *words,
-    )
+    count = ("count", "survey.parquet", "--unit", "row", "--where", where, "--epsilon", "0.5", *words)
     for told in (run(*count), run(*count), run("ledger", "show", *words)):
         assert told.status == 0
         assert "[2J" in told.output

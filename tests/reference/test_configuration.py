@@ -31,10 +31,7 @@ BASES = {  # what a file needs before a table, its heading, and what it needs in
     "budgets": (f"{SURVEY}[datasets.survey.budget]\n", ""),
     "analysts.NAME": ("[analysts.ana]\n", ""),
     "server": ("[server]\n", ""),
-    "server.oidc": (
-        "[server.oidc]\n",
-        'issuer = "https://a.example"\naudience = "a"\nanalysts.ana.subject = "1"\n',
-    ),
+    "server.oidc": ("[server.oidc]\n", 'issuer = "https://a.example"\naudience = "a"\nanalysts.ana.subject = "1"\n'),
     "server.oidc.analysts.NAME": (f"{OIDC}[server.oidc.analysts.ana]\n", 'subject = "1"\n'),
 }
 BESIDE = {

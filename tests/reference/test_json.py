@@ -145,10 +145,7 @@ def test_every_command_with_json_stands_there() -> None:
             taking.add(name)
     told = {re.sub(r" --.*", "", name) for name, _ in sections()}
     assert told == taking
-    assert {name for name in COMMANDS if name not in {each.split()[0] for each in taking}} == {
-        "serve",
-        "init",
-    }
+    assert {name for name in COMMANDS if name not in {each.split()[0] for each in taking}} == {"serve", "init"}
 
 
 def test_examples_are_those_of_their_heading() -> None:

@@ -117,13 +117,7 @@ def test_the_parser_takes_what_the_grammar_has_and_nothing_else(grammar: Grammar
         tokens, others = (grammar.sentence("question", chance, depth=7) for _ in range(2))
         place, other = chance.randrange(len(tokens)), chance.choice(others)
         tokens[place : place + 1] = chance.choice(
-            [
-                [],
-                [tokens[place]] * 2,
-                [other],
-                [other, tokens[place]],
-                tokens[place : place + 2][::-1],
-            ]
+            [[], [tokens[place]] * 2, [other], [other, tokens[place]], tokens[place : place + 2][::-1]]
         )
         question = " ".join(token.text for token in tokens)
         said = grammar.accepts("question", tokens)
@@ -203,12 +197,7 @@ def test_truth_tables_are_whole() -> None:
 
 def test_bounds_are_those_of_the_code() -> None:
     """The table of bounds, in its order."""
-    bounds = [
-        words.MAXIMUM_BYTES,
-        words.MAXIMUM_TOKENS,
-        words.MAXIMUM_DEPTH,
-        words.MAXIMUM_PATTERNS,
-    ]
+    bounds = [words.MAXIMUM_BYTES, words.MAXIMUM_TOKENS, words.MAXIMUM_DEPTH, words.MAXIMUM_PATTERNS]
     assert [int(bound) for _, bound in rows(text(PAGE), "what", "at most")] == bounds
 
 

@@ -147,10 +147,7 @@ def source_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
     if is_server(incomplete):
         return []
     # A shell offers files only where no name fits, and forgets the names before a file.
-    return [
-        CompletionItem(incomplete, "file"),
-        *completions(configuration_so_far(ctx).datasets, incomplete),
-    ]
+    return [CompletionItem(incomplete, "file"), *completions(configuration_so_far(ctx).datasets, incomplete)]
 
 
 def analyst_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -16,10 +16,7 @@ from noisycount.release.results import TablePlan, TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.validation import exact_text
 
-NEIGHBOURS = {
-    NeighbourRelation.ADD_REMOVE: "adding or removing",
-    NeighbourRelation.REPLACEMENT: "replacement",
-}
+NEIGHBOURS = {NeighbourRelation.ADD_REMOVE: "adding or removing", NeighbourRelation.REPLACEMENT: "replacement"}
 
 
 def count_facts(answer: Answer) -> Facts:
@@ -50,10 +47,7 @@ def _payment(answer: Answer) -> Facts:
     """What was charged, or would be, and what is left."""
     remaining = left(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     if answer.release is None:
-        return [
-            ("price", _price(answer)),
-            ("budget", f"charged nothing: this was a dry run; {remaining}"),
-        ]
+        return [("price", _price(answer)), ("budget", f"charged nothing: this was a dry run; {remaining}")]
     paid = exact_text(answer.count.charged) + account(answer.analyst)
     if answer.repeated:
         paid = "nothing: this was asked before"

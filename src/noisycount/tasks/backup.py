@@ -150,10 +150,7 @@ def _copy_ledger(configuration: Config, ledger: Path, copy: Path) -> None:
     mode = "rw" if os.access(ledger, os.W_OK) else "ro"  # what a crash left is rolled back
     wait = float(LedgerAddress.read(configuration.ledger_url).wait)
     url = f"file:{quote(str(ledger.absolute()))}?mode={mode}"
-    with (
-        closing(sqlite3.connect(url, uri=True, timeout=wait)) as source,
-        closing(sqlite3.connect(copy)) as target,
-    ):
+    with closing(sqlite3.connect(url, uri=True, timeout=wait)) as source, closing(sqlite3.connect(copy)) as target:
         source.backup(target)
 
 

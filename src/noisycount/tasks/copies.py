@@ -81,12 +81,7 @@ def shelf_object(shelf: Shelf, removed: int | None) -> dict[str, Any]:
         "folder": None if shelf.folder is None else str(shelf.folder),
         "removed": removed,
         "copies": [
-            {
-                "dataset": copy.dataset,
-                "file": str(copy.path),
-                "size": copy.size,
-                "made": copy.made.isoformat(),
-            }
+            {"dataset": copy.dataset, "file": str(copy.path), "size": copy.size, "made": copy.made.isoformat()}
             for copy in shelf.copies
         ],
     }

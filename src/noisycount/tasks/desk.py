@@ -114,12 +114,7 @@ class DeskSettings:
             "size": self.size,
             "columns": _tuple(self.columns),
         }
-        owned = {
-            "budget": asked.budget,
-            "name": asked.account,
-            "size": asked.size,
-            "columns": asked.columns,
-        }
+        owned = {"budget": asked.budget, "name": asked.account, "size": asked.size, "columns": asked.columns}
         for what, value in said.items():
             if value not in {None, owned[what]}:
                 raise ConfigError(

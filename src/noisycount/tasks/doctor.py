@@ -114,12 +114,7 @@ def diagnosis_object(diagnosis: Diagnosis) -> dict[str, Any]:
         "suite": examination.suite,
         "answers": examination.answers,
         "differences": [
-            {
-                "records": each.records,
-                "question": each.question,
-                "expected": each.expected,
-                "found": each.found,
-            }
+            {"records": each.records, "question": each.question, "expected": each.expected, "found": each.found}
             for each in examination.differences
         ],
         "unheld": list(examination.unheld),

@@ -35,11 +35,7 @@ def _save(figure: Figure, file: Path) -> None:
     """The file of one figure, in the format of its ending."""
     from noisycount.charts.plot_chart import plot_png, plot_svg  # noqa: PLC0415  (loads Altair)
 
-    texts: dict[str, Callable[[Figure], str]] = {
-        ".svg": plot_svg,
-        ".csv": Figure.csv,
-        ".json": _json,
-    }
+    texts: dict[str, Callable[[Figure], str]] = {".svg": plot_svg, ".csv": Figure.csv, ".json": _json}
     if file.suffix == ".png":
         file.write_bytes(plot_png(figure))
     else:

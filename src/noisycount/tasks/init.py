@@ -157,10 +157,7 @@ class Draft:
     def _file(self) -> str:
         """Where the records are, and how they are read."""
         inspection, form = self.inspection, self.inspection.check.form
-        lines = [
-            f"[datasets.{toml_key(self.name)}]",
-            f"source = {toml_value(inspection.source)}",
-        ]
+        lines = [f"[datasets.{toml_key(self.name)}]", f"source = {toml_value(inspection.source)}"]
         if inspection.former is not None:
             account = f"account = {toml_value(inspection.former.account)}"
             lines.append(_beside(account, "under which answers were paid for"))

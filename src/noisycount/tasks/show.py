@@ -135,12 +135,7 @@ def entry_header(view: View) -> tuple[str, ...]:
 def entry_rows(view: View) -> list[tuple[str, ...]]:
     """What was asked, oldest first, with cells as `entry_header` names them."""
     return [
-        (
-            f"{entry.made:%Y-%m-%d %H:%M}",
-            asked_words(entry),
-            price_words(entry),
-            _answer(entry),
-        )
+        (f"{entry.made:%Y-%m-%d %H:%M}", asked_words(entry), price_words(entry), _answer(entry))
         for entry in view.entries
     ]
 

@@ -76,11 +76,7 @@ def test_machines_see_the_same(run: Run) -> None:
     assert "Gießen" in told["letters"]
     assert (cost["usable"], cost["why_not"]) == (False, "unreadable")
     smoker = column(told, "Raucher")
-    assert (smoker["usable"], smoker["kind"], smoker["reason"]) == (
-        True,
-        "boolean",
-        "they are ja or nein",
-    )
+    assert (smoker["usable"], smoker["kind"], smoker["reason"]) == (True, "boolean", "they are ja or nein")
 
 
 def test_what_it_says_to_write_mends_it(run: Run, umfrage: Path) -> None:

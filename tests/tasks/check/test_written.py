@@ -40,11 +40,7 @@ def test_what_an_owner_saw_is_written_down(run: Run, visits: Path) -> None:
     told = found(run("check", "visits", "--json"))
     assert (told["fits"], told["changed"]) == (False, False)
     age = column(told, "age")
-    assert (age["kind"], age["unreadable"], age["reason"]) == (
-        "integer",
-        90,
-        "the ledger has it so",
-    )
+    assert (age["kind"], age["unreadable"], age["reason"]) == ("integer", 90, "the ledger has it so")
     assert column(told, "person")["reason"] == "it names the person"
 
 

@@ -180,12 +180,7 @@ def entries(run: Run) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ("--where", "age >= 65"),
-        ("--where", "age >= 65", "--where", "age < 18"),
-        ("--by", "age:0,18,65"),
-    ],
+    "words", [("--where", "age >= 65"), ("--where", "age >= 65", "--where", "age < 18"), ("--by", "age:0,18,65")]
 )
 def test_a_purpose_is_kept_beside_the_price(run: Run, here: Path, words: tuple[str, ...]) -> None:
     """Of a count, of several and of a table; the same question for another is the same answer."""

@@ -62,12 +62,7 @@ def test_a_dry_run_asks_as_an_analyst(run: Run, here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ("--where", "age >= 40"),
-        ("--where", "age >= 40", "--where", "age < 20"),
-        ("--by", "age:0,40"),
-    ],
+    "words", [("--where", "age >= 40"), ("--where", "age >= 40", "--where", "age < 20"), ("--by", "age:0,40")]
 )
 def test_a_dry_run_is_silent_of_what_only_others_asked(run: Run, here: Path, words: tuple[str, ...]) -> None:
     """It tells the full price until the analyst has asked, which is free and written down."""
@@ -209,12 +204,7 @@ def test_a_better_answer_is_not_overlooked(run: Run, here: Path) -> None:
     trial = run(*words, "not age < 40", "--epsilon", "0.5", "--dry-run").object
     assert [hint.startswith(free) for hint in trial["hints"]] == [True]  # before it is paid for
     again = run(*words, "not age < 40", "--epsilon", "0.5").object
-    assert again["better"] == {
-        "answer": best["answer"],
-        "error": best["error"],
-        "epsilon": "2",
-        "key": best["key"],
-    }
+    assert again["better"] == {"answer": best["answer"], "error": best["error"], "epsilon": "2", "key": best["key"]}
     assert again["hints"] == [f"{free} ±{best['error']}"]
     assert run(*words, "age >= 50", "--epsilon", "0.5").object["better"] is None
     shown = run("count", "survey", "--where", "age >= 40", "--epsilon", "0.5").output
@@ -269,12 +259,7 @@ def test_few_of_many_questions_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
-    [
-        ["--where", REVERSED],
-        ["--where", REVERSED, "--where", "age > 40"],
-        ["--where", REVERSED, *BY_HEALTH],
-    ],
+    "asked", [["--where", REVERSED], ["--where", REVERSED, "--where", "age > 40"], ["--where", REVERSED, *BY_HEALTH]]
 )
 def test_a_question_that_matches_nothing_says_so(
     run: Run, refused: Refused, here: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str]

@@ -75,10 +75,7 @@ def test_ends_are_inside(name: str) -> None:
     ("given", "sentence"),
     [
         ({"size": "1"}, "size must be a whole number from 2 to 1,000,000, got 1: choose one in"),
-        (
-            {"size": "2.5"},
-            "size must be a whole number from 2 to 1,000,000, got 2.5: choose one in",
-        ),
+        ({"size": "2.5"}, "size must be a whole number from 2 to 1,000,000, got 2.5: choose one in"),
         ({"size": "10000000"}, "size must be a whole number .* got 10000000: choose one in"),
         ({"rate": "1"}, "rate must be a number from 0.0001 to 0.9999, got 1: choose one in"),
         ({"rate": "a tenth"}, "rate must be a number .* got 'a tenth': choose one in"),

@@ -38,10 +38,7 @@ def points(shown: ChartView, name: str) -> list[tuple[float, float]]:
 @PLACES
 def test_posterior_is_the_librarys(placed: Sliders) -> None:
     """Each point is P[K = k] before and after the answer."""
-    shown, told = (
-        view("posterior", placed),
-        posterior(placed.answer, placed.counted, placed.made_noise),
-    )
+    shown, told = (view("posterior", placed), posterior(placed.answer, placed.counted, placed.made_noise))
     before = placed.counted.law()
     for count, chance in points(shown, "after, from both together"):
         assert chance == told.pmf(count)

@@ -82,11 +82,7 @@ def test_what_is_written_is_what_was_guessed(
     assert again.check.form == found.check.form
     assert again.fits
     for before, after in zip(found.check.columns, again.check.columns, strict=True):
-        assert (after.kind, after.missing, after.unreadable) == (
-            before.kind,
-            before.missing,
-            before.unreadable,
-        )
+        assert (after.kind, after.missing, after.unreadable) == (before.kind, before.missing, before.unreadable)
 
 
 def loaded(source: Path, text: str) -> Config:

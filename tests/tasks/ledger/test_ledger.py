@@ -294,10 +294,7 @@ def test_a_forged_question_is_one_line(run: Run, refused: Refused, here: Path, q
     request = Request("survey", question, Fraction(1, 10))
     with Ledger.open(f"sqlite:///{here}/ledger.db") as ledger:
         ledger.store(ledger.reserve("forged", request, Fraction(1))[0], 5)
-    for words in (
-        ("ledger", "show"),
-        ("plan", "--epsilon", "0.1", "--guess-from", "forged"),
-    ):
+    for words in (("ledger", "show"), ("plan", "--epsilon", "0.1", "--guess-from", "forged")):
         assert "key 'forged' of the ledger has a question that no noisycount" in refused(*words)
     assert run("ledger", "show", "--json").object["entries"][0]["question"] == question
     assert run("ledger", "verify").status == 0
@@ -309,10 +306,7 @@ def test_no_other_ledger_is_begun_where_the_configuration_is_missing(
 ) -> None:
     """A folder or a dangling link of its name is refused, by each command that would read it."""
     make(here / "noisycount.toml")
-    for words in (
-        ("count", "survey.parquet", "--where", "year = 1", "--epsilon", "0.1"),
-        ("ledger", "show"),
-    ):
+    for words in (("count", "survey.parquet", "--where", "year = 1", "--epsilon", "0.1"), ("ledger", "show")):
         assert "noisycount.toml is no file, but a folder, a pipe or a link" in refused(*words)
 
 

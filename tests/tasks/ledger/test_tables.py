@@ -63,12 +63,7 @@ def test_a_ledger_gives_tables_to_machines(run: Run, keys: list[str]) -> None:
     assert [list(map(len, entries[number]["answer"])) for number in (CELLS, MANY)] == [[6, 1], [4]]
     assert len(entries[HIDDEN]["keys"]) == len(entries[HIDDEN]["answer"][0])
     prices = [(each["epsilon"], each.get("rho"), each.get("delta")) for each in entries]
-    assert prices == [
-        ("0.2", None, None),
-        ("0.1", None, "0.0000001"),
-        (None, "0.001", None),
-        ("0.1", None, None),
-    ]
+    assert prices == [("0.2", None, None), ("0.1", None, "0.0000001"), (None, "0.001", None), ("0.1", None, None)]
     assert isinstance(entries[COUNT]["answer"], int)
     (survey,) = told["datasets"]
     assert (survey["spent"], survey["spent_rho"]) == (None, "0.031")

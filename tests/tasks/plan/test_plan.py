@@ -166,16 +166,7 @@ def test_what_is_left_of_a_budget_pays(run: Run, here: Path) -> None:
 
 
 APPROXIMATE = 'unit = "person"\nbudget = { epsilon = "2", delta = "1e-6" }'
-GAUSSIAN = (
-    "--by",
-    "health",
-    "--keys",
-    "health=good,poor",
-    "--groups-per-unit",
-    "1",
-    "--rho",
-    "0.01",
-)
+GAUSSIAN = ("--by", "health", "--keys", "health=good,poor", "--groups-per-unit", "1", "--rho", "0.01")
 
 
 def test_a_budget_at_a_delta_pays_by_the_sums_of_the_ledger(run: Run, here: Path) -> None:
@@ -206,11 +197,7 @@ def test_a_budget_at_a_delta_pays_by_the_sums_of_the_ledger(run: Run, here: Path
 
 def test_budgets_without_gaussian_noise_have_no_hint(run: Run, here: Path) -> None:
     """One in ε refuses it, one in ρ adds up ρ from the start, one leaves no δ for it."""
-    for budget in (
-        '"2"',
-        '{ rho = "0.1" }',
-        '{ epsilon = "2", delta = "1e-6", for_keys = "1e-6" }',
-    ):
+    for budget in ('"2"', '{ rho = "0.1" }', '{ epsilon = "2", delta = "1e-6", for_keys = "1e-6" }'):
         configure(here, f"budget = {budget}")
         told = run("plan", "--epsilon", "0.1", "--dataset", "survey", "--json").object
         assert told["left_in_rho"] is None

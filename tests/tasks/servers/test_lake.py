@@ -179,11 +179,7 @@ def test_nothing_else_is_read(store: Server, tmp_path: Path) -> None:
     """The connection reads the files of the lake, for reading, and no other file or address."""
     lake = tmp_path / "lake"
     with DuckDBSource.of_lake(LakePlace.read(address(store, "visits/*.parquet"))) as source:
-        for place in (
-            address(store, "secret.parquet"),
-            str(lake / "secret.parquet"),
-            "lake://9.parquet",
-        ):
+        for place in (address(store, "secret.parquet"), str(lake / "secret.parquet"), "lake://9.parquet"):
             with pytest.raises(duckdb.Error):
                 source.connection.sql(f"FROM read_parquet('{place}')").fetchall()
         for name in ("lake://0.parquet", "lake://new.parquet"):

@@ -34,10 +34,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         (OLD, lambda visit: visit.age >= 65),
         ("town = 'Bern' and cost >= 2.5", lambda visit: visit.town == "Bern" and visit.cost >= 2.5),
         ("not town = 'Bern'", lambda visit: visit.town == "Biel"),
-        (
-            "seen < '2026-01-11' or age in (1, 2)",
-            lambda v: v.seen < date(2026, 1, 11) or v.age in {1, 2},
-        ),
+        ("seen < '2026-01-11' or age in (1, 2)", lambda v: v.seen < date(2026, 1, 11) or v.age in {1, 2}),
     ],
 )
 @pytest.mark.parametrize("unit", ["row", "person"])
@@ -84,11 +81,7 @@ def test_an_address_is_a_data_set(run: Run, here: Path, clinic: Clinic) -> None:
     assert (first.status, first.errors) == (0, "")
     assert "1.5 of 2 left" in first.output
     told = run("count", clinic.address("public.visits"), *words, "--json").object
-    assert (told["charged"], told["unit"], told["dataset"]) == (
-        "0",
-        "person",
-        f"{clinic.database}#visits",
-    )
+    assert (told["charged"], told["unit"], told["dataset"]) == ("0", "person", f"{clinic.database}#visits")
     (entry,) = run("ledger", "show", "--json").object["entries"]
     assert entry["dataset"] == clinic.shown()
     shown = run("show", clinic.address(), "--json").object

@@ -58,19 +58,10 @@ def test_what_was_asked_is_shown_with_its_error(run: Run, here: Path) -> None:
     assert "0.85 of 1 left: at ε = 0.15 it pays for 5 more such answers" in shown
     assert f"│ health = 'poor' │ 0.15 │ {paid['answer']:,} ±20 │".replace("-", "−") in shown
     told = run("show", "survey", "--json").object
-    assert told["columns"] == {
-        "year": "integer",
-        "age": "real",
-        "health": "text",
-        "female": "boolean",
-    }
+    assert told["columns"] == {"year": "integer", "age": "real", "health": "text", "female": "boolean"}
     assert (told["remaining"], told["affordable"], told["unit"]) == ("0.85", 5, "person")
     (asked,) = told["asked"]
-    assert (asked["where"], asked["answer"], asked["key"]) == (
-        "health = 'poor'",
-        paid["answer"],
-        paid["key"],
-    )
+    assert (asked["where"], asked["answer"], asked["key"]) == ("health = 'poor'", paid["answer"], paid["key"])
 
 
 @pytest.mark.parametrize(

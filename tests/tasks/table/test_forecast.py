@@ -115,10 +115,7 @@ PRICE = Fraction(1, 2)
 
 def plan_of(noise: type[DiscreteNoise], price: Fraction, groups: int | None, *, is_replacement: bool) -> TablePlan:
     """A table of towns and sexes with all their sums, at a price."""
-    levels = [
-        cell_level(CODES, NAMES),
-        *margin_levels(CODES, NAMES, [("town",), ("sex",), ()]),
-    ]
+    levels = [cell_level(CODES, NAMES), *margin_levels(CODES, NAMES, [("town",), ("sex",), ()])]
     prices: dict[str, Any] = {"epsilon": price, "rho": None}
     if noise is nc.DiscreteGaussian:
         prices = {"epsilon": None, "rho": price}

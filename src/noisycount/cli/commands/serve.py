@@ -61,11 +61,7 @@ def _tell(host: str, port: int, key: str | None) -> None:
     address = f"http://{shown}:{port}"
     facts = [("address", address)]
     if key is not None:
-        facts += [
-            ("log in", f"{address}/login"),
-            ("key", key),
-            ("ends", "with Ctrl-C, and the ledger with it"),
-        ]
+        facts += [("log in", f"{address}/login"), ("key", key), ("ends", "with Ctrl-C, and the ledger with it")]
     print_facts(facts)
     if not _is_loopback(host):
         print_text(

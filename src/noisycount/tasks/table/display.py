@@ -209,15 +209,9 @@ def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:
     if release.standard_errors is None:
         return
     if release.is_cumulative:
-        yield (
-            "sums",
-            ("“sum so far” is the least squares estimate from all ranges, with its standard error"),
-        )
+        yield ("sums", ("“sum so far” is the least squares estimate from all ranges, with its standard error"))
         return
-    yield (
-        "combined",
-        "the least squares estimates from all levels, which add up, with their standard errors",
-    )
+    yield ("combined", "the least squares estimates from all levels, which add up, with their standard errors")
 
 
 def _keys(plan: TablePlan, confidence: float, unit: str | None) -> Iterator[tuple[str, str]]:

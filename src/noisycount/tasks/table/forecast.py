@@ -142,10 +142,7 @@ def _facts(told: TableForecast) -> Iterator[tuple[str, str]]:
             )
     if told.gain is not None:
         better, other = (plan.levels[0].mechanism.name for plan in told.plans)
-        yield (
-            "cheaper",
-            (f"{better}: its squared errors are {told.gain:.2g} of those of {other} at the same ε and δ"),
-        )
+        yield ("cheaper", (f"{better}: its squared errors are {told.gain:.2g} of those of {other} at the same ε and δ"))
     elif told.design.rho is None:
         yield "hint", "with --delta 1e-6 Gaussian noise at the same price is told beside it"
 

@@ -244,18 +244,12 @@ def _of_keys(query: Query, files: TableFiles) -> Iterator[tuple[bool, str]]:
     yield hidden and query.other, "--other belongs to listed keys: leave out --delta, or --other"
     yield hidden and query.cumulative, "--cumulative needs listed keys: leave out --delta"
     margins = [name for name in query.margins if name != "total"]
-    yield (
-        hidden and bool(margins),
-        "with hidden keys only --margins total is a sum that everybody may ask for",
-    )
+    yield (hidden and bool(margins), "with hidden keys only --margins total is a sum that everybody may ask for")
     yield (
         query.cumulative and len(query.by or ()) > 1,
         "--cumulative needs one column in order: leave the others out of --by",
     )
-    yield (
-        query.cumulative and bool(query.margins),
-        "--cumulative measures all sums of ranges: leave out --margins",
-    )
+    yield (query.cumulative and bool(query.margins), "--cumulative measures all sums of ranges: leave out --margins")
 
 
 def _of_noise(query: Query, files: TableFiles) -> Iterator[tuple[bool, str]]:
