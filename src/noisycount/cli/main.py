@@ -1,7 +1,4 @@
-"""A group of commands, all of which take each option once.
-
-The command group; a command's module is imported only when the command runs.
-"""
+"""The group of all commands, each imported only when it runs, and how refusals end."""
 
 import gc
 import json

@@ -182,17 +182,11 @@ def published_options(command: Command) -> Command:
 
 @frozen
 class Columns:
-    """A table of answers about a count each, as it was typed.
+    """A table of answers about a count each, as it was typed."""
 
-    Attributes:
-        answers: The file.
-        size: Its column of sizes.
-        rate: Its column of rates.
-    """
-
-    answers: Path | None
-    size: str | None
-    rate: str | None
+    answers: Path | None  # the file
+    size: str | None  # its column of sizes
+    rate: str | None  # its column of rates
 
     @property
     def is_asked(self) -> bool:

@@ -17,13 +17,7 @@ Cells: TypeAlias = Sequence[int | float | str | bool | None]
 
 
 def arrow_stream(columns: Mapping[str, Cells], requested_schema: object = None) -> object:
-    """The rows as an Arrow stream, which pandas, Polars, Arrow and DuckDB read.
-
-    Args:
-        columns: The cells of each by its name, equally many, each column of one type or None; all
-            are texts where one is, such as the name of a range among numbers.
-        requested_schema: What the reader would like, as the protocol has it.
-    """
+    """The rows as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
     import duckdb  # noqa: PLC0415 - on first use
 
     connection = duckdb.connect(":memory:")

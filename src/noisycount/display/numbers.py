@@ -1,7 +1,4 @@
-"""Exact rationals in few digits, rounded to the side of more spending.
-
-Numbers as people read them.
-"""
+"""Numbers as people read them; exact rationals rounded to the side of more spending."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal

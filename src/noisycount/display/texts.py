@@ -1,13 +1,4 @@
-"""Keys of groups as people read them.
-
-Text for one line of a terminal.
-
-Addresses in texts for people, without the passwords that they hold.
-
-Names and values as TOML writes them, in lines that can be pasted.
-
-What data sets and files are called to those who may see neither files nor contents.
-"""
+"""Texts for one line of a terminal, for TOML, and for those who may see neither files nor contents."""
 
 import codecs
 import re
@@ -48,10 +39,6 @@ def listed_text(labels: Sequence[object]) -> str:
 
 def summed_texts(cells: Iterable[tuple[Hashable, Sequence[Hashable]]]) -> Mapping[Hashable, tuple[str, ...]]:
     """For each sum what stands for the keys over which it runs, one text a column.
-
-    Args:
-        cells: for each cell that is a part of a sum which sum it is, and its keys in the columns
-            over which that runs; no two of a sum have the same.
 
     Example:
         >>> even, uneven = [("F", ["a", 1]), ("F", ["a", 2])], [("M", ["a", 1]), ("M", ["b", 2])]
@@ -232,9 +219,6 @@ def told_name(name: object) -> str:
 
     A path or an address is told by its last part; of a frame that an older ledger calls by its
     content, only that it is one. Every other name was given to be told.
-
-    Args:
-        name: What the ledger calls a data set, or a path.
 
     Example:
         >>> told_name("/home/ana/survey.duckdb#visits"), told_name("survey 2025/26")

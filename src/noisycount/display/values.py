@@ -1,13 +1,4 @@
-"""Rows as tables of HTML.
-
-Values on one line of a terminal.
-
-Values in the types that JSON has.
-
-Values as tables of HTML.
-
-Values that show themselves: on one line, as a table in a notebook, as plain data.
-"""
+"""Values that show themselves: on one line, as a table in a notebook, as plain data."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -121,13 +112,6 @@ def _row(values: Any) -> str:  # noqa: ANN401  (a list, a tuple or an array)
 @singledispatch
 def plain(value: Any) -> Any:  # noqa: ANN401  (JSON has no narrower type)
     """A value as JSON has it, nothing rounded.
-
-    Args:
-        value: A number, a text, a date, a path, a member of an enumeration, what has a `to_dict`,
-            or a mapping, a sequence or an array of such.
-
-    Returns:
-        Rationals as exact text, floats that are not finite as None.
 
     Example:
         >>> from fractions import Fraction

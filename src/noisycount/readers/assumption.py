@@ -12,20 +12,13 @@ from noisycount.validation import rate_within
 class Rate:
     """The chance that a record counts, and how uncertain it is.
 
-    Args:
-        mean: The chance, in [0, 1].
-        deviation: Its standard deviation; 0 where the chance is known.
-
-    Raises:
-        ValueError: If no rate has this mean and this deviation.
-
     Example:
         >>> str(Rate(0.017, 0.005)), Rate(0.017, 0.005).typed
         ('1.7 % ± 0.5 %', '1.7%±0.5%')
     """
 
-    mean: float
-    deviation: float = 0.0
+    mean: float  # the chance, in [0, 1]
+    deviation: float = 0.0  # its standard deviation; 0 where the chance is known
 
     def __post_init__(self) -> None:
         rate_within(self.mean, "rate")
@@ -52,15 +45,10 @@ class Rate:
 
 @frozen
 class Assumed:
-    """What is public before the answer.
+    """What is public before the answer."""
 
-    Attributes:
-        population: The law of the count.
-        rate: The one rate of all records; None where each group has its own, or none is known.
-    """
-
-    population: Population
-    rate: Rate | None
+    population: Population  # the law of the count
+    rate: Rate | None  # the one rate of all records; None where each group has its own, or none is known
 
     @classmethod
     def of_rate(cls, size: int, rate: Rate) -> "Assumed":

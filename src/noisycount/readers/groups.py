@@ -17,12 +17,7 @@ _MOST = 10**9  # the law of more records of several rates takes minutes and giga
 
 
 def assumed_of_file(path: Path, size: int | None) -> Assumed:
-    """The groups of a CSV or Parquet file with the columns `size` and `rate`.
-
-    Args:
-        path: The file; each row is a group.
-        size: How many records there must be in all; None where that is not known.
-    """
+    """The groups of a CSV or Parquet file with the columns `size` and `rate`."""
     with PublicTable.open(path) as table:
         check_columns(table, ["size", "rate"])
         sizes, rates = table.numbers("size"), table.numbers("rate", has_shares=True)

@@ -67,18 +67,7 @@ class StoredCount:
 
 @frozen(kw_only=True)
 class Answer:
-    """What was published, or would be, and what a reader needs to understand it.
-
-    Attributes:
-        release: What was published; None: this is a preview, and nothing was charged or counted.
-        repeated: Whether the analyst asked the same before, and it is free. What only others asked
-            is told as what nobody asked: at its full price.
-        unreadable_as_missing: The columns of the question whose cells, where they could not be
-            read, count as missing.
-        better: A stored answer to the same question at the largest ε above this one, if the analyst
-            has any.
-        leaves: What an answer that is previewed would leave, where that is not plain.
-    """
+    """What was published, or would be, and what a reader needs to understand it."""
 
     query: Query  # what was asked, as it was asked
     plan: QueryPlan  # what it means, with its noise and its price
@@ -87,13 +76,18 @@ class Answer:
     analyst: Analyst  # who asks
     ledger: Path | None  # where the answer is kept; None for a server
     remains: RemainingBudget  # what is left of the data set's budget and of the analyst's own
+    # what was published; None: this is a preview, and nothing was charged or counted
     release: Release | TableRelease | None = None
+    # whether the analyst asked the same before, and it is free. What only others asked is told as what nobody asked: at
+    # its full price
     repeated: bool = False
     affordable: bool = True  # whether the budgets pay for it
+    # the columns of the question whose cells, where they could not be read, count as missing
     unreadable_as_missing: tuple[str, ...] = ()
+    # a stored answer to the same question at the largest ε above this one, if the analyst has any
     better: StoredCount | None = None
     impossible: Sequence[str] = ()  # what the question says of itself: what no record can satisfy
-    leaves: Sequence[str] = ()
+    leaves: Sequence[str] = ()  # what an answer that is previewed would leave, where that is not plain
 
     @property
     def count(self) -> Release:
@@ -179,19 +173,7 @@ def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
     purpose: str | None = None,
     is_drawn: bool = False,
 ) -> Answer:
-    """The answer to a question about a data set, charged to the ledger; or a refusal.
-
-    Args:
-        query: What is asked.
-        dataset: Whose records are counted.
-        configuration: Where the ledger is.
-        analyst: Who asks.
-        slot: When the reply leaves; None: as soon as it is there. A file that cannot be asked and a
-            question outside the language are refused before it: so such a question makes no ledger,
-            and its refusal depends on the columns alone.
-        purpose: What the answer is for.
-        is_drawn: Whether a picture is drawn of it, which must not have too many rows.
-    """
+    """The answer to a question about a data set, charged to the ledger; or a refusal."""
     with session_of(dataset, configuration, makes=True) as session:
         plan = plan_at(session, query, analyst)
         _check_rows(plan, is_drawn=is_drawn)
@@ -212,18 +194,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
     purpose: str | None = None,
     attach: Callable[[Answer], AttachedWrite] | None = None,
 ) -> Answer:
-    """The same of open records and an open ledger, which is not searched for better answers.
-
-    Args:
-        session: The records and the ledger.
-        query: As for `answer_to`, like all that is not told here.
-        analyst: Who asks.
-        slot: When the reply leaves.
-        plan: Of the question, where it is known.
-        key: What the asker calls the question; None: a random name.
-        purpose: What the answer is for.
-        attach: Gives what is written with a new answer; None: nothing is.
-    """
+    """The same of open records and an open ledger, which is not searched for better answers."""
     plan = plan or plan_at(session, query, analyst)
     impossible = require_possible(session, plan, analyst)
 
@@ -345,12 +316,6 @@ def one_group_words(plan: TablePlan) -> str:
 
     The levels share the price anew then, so that they do not all gain as much: the one that gains
     least decides.
-
-    Args:
-        plan: A table of units that may be in all groups, without ranges.
-
-    Returns:
-        What follows a statement; empty where nothing is saved.
     """
     levels = [
         Level(level.name, np.empty(0, np.int32), level.size or 0, np.empty((0, 0), np.int32)) for level in plan.levels

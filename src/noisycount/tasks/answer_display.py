@@ -228,16 +228,12 @@ def loss_object(loss: Loss) -> dict[str, str | None]:
 
 @frozen
 class ShownLevel:
-    """One level of a table.
-
-    Attributes:
-        error_of_all: All of the table do within these; None where nobody knows how many there are.
-    """
+    """One level of a table."""
 
     name: str  # what its counts are by
     counts: int | None  # how many there are; None: only the records know
     error: int  # one lies within ±error with the confidence
-    error_of_all: int | None
+    error_of_all: int | None  # all of the table do within these; None where nobody knows how many there are
     share: Fraction  # of the price
     sensitivity: int  # by how much one unit moves all of them together
     mechanism: str  # the name of the noise
@@ -245,13 +241,7 @@ class ShownLevel:
 
 
 def shown_levels(plan: TablePlan, confidence: float, counts: int | None = None) -> list[ShownLevel]:
-    """The levels of a table.
-
-    Args:
-        plan: Their noise.
-        confidence: With which errors are stated.
-        counts: How many counts there are in all, where only the records knew.
-    """
+    """The levels of a table."""
     is_known = plan.size is not None or counts is not None
     together: Sequence[int | None] = plan.errors_of_all(confidence, counts) if is_known else [None] * len(plan.levels)
     return [

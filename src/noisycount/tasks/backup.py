@@ -1,9 +1,4 @@
-"""A copy of a ledger, and of what lies beside it, in a folder for its owner's eyes alone.
-
-What is said of a copy of a ledger: what is in it, and how it is put in place.
-
-What a plan takes from a ledger: an old answer as a guess, and what is left of a budget.
-"""
+"""A copy of a ledger, and of what lies beside it, in a folder for its owner's eyes alone."""
 
 import os
 import secrets
@@ -39,21 +34,13 @@ _OWNER_ALONE = 0o600
 
 @frozen
 class Backup:
-    """A ledger that was copied.
+    """A ledger that was copied."""
 
-    Attributes:
-        folder: Where the copy lies.
-        ledger: The file that was copied.
-        data: The folder beside it; None where nothing of it was copied.
-        files: The names of what was copied of that.
-        found: What became of reading the whole copy.
-    """
-
-    folder: Path
-    ledger: Path
-    data: Path | None
-    files: tuple[str, ...]
-    found: Verification
+    folder: Path  # where the copy lies
+    ledger: Path  # the file that was copied
+    data: Path | None  # the folder beside it; None where nothing of it was copied
+    files: tuple[str, ...]  # the names of what was copied of that
+    found: Verification  # what became of reading the whole copy
 
     @property
     def copy(self) -> Path:
@@ -65,12 +52,6 @@ def backed_up(configuration: Config, folder: Path, known_head: Head | None, *, w
     """A copy of the ledger as it is at one moment, and of what lies beside it, read once more.
 
     It appears whole or not at all.
-
-    Args:
-        configuration: Where the ledger is.
-        folder: Where the copy is to lie; it must not be there yet.
-        known_head: A head that the owner wrote down; the copy must hold that row.
-        with_copies: Whether copies of texts are taken along, which can be made again.
     """
     ledger = _file(configuration)
     if os.path.lexists(folder):
@@ -95,12 +76,7 @@ def backed_up(configuration: Config, folder: Path, known_head: Head | None, *, w
 
 
 def at_copy(configuration: Config, place: str) -> Config:
-    """The configuration with another ledger, which is only read.
-
-    Args:
-        configuration: What it says of all else.
-        place: An address, or the path of a file.
-    """
+    """The configuration with another ledger, which is only read."""
     url = place
     if "://" in place:
         url = url_seen_from(Path.cwd(), place) or place
@@ -235,15 +211,10 @@ SHORTEST_KEY = 6  # so many characters of a key tell it from others
 
 @frozen
 class OldAnswer:
-    """An answer that was published before, as a guess.
+    """An answer that was published before, as a guess."""
 
-    Attributes:
-        answer: In units, above 0.
-        words: What was asked, when, and of which data set.
-    """
-
-    answer: int
-    words: str
+    answer: int  # in units, above 0
+    words: str  # what was asked, when, and of which data set
 
 
 def old_answer(key: str, configuration: Config) -> OldAnswer:

@@ -32,21 +32,16 @@ class Former:
 
 @frozen
 class Inspection:
-    """What is in the records of a data set, and whether questions may be asked of it.
-
-    Attributes:
-        folder: That of the configuration that there is, or would be.
-        answered_otherwise: How many answers are of the records as they were, or were read, before.
-    """
+    """What is in the records of a data set, and whether questions may be asked of it."""
 
     dataset: DatasetConfig  # as its owner configured it
     check: Check  # what is in the records
     is_configured: bool  # whether a configuration has its name
     is_said: bool  # whether anybody said whose rows these are
     is_changed: bool = False  # whether the columns are others than the ledger has written down
-    folder: Path = field(default_factory=Path.cwd)
+    folder: Path = field(default_factory=Path.cwd)  # that of the configuration that there is, or would be
     former: Former | None = None  # where answers were paid for so far; None: nowhere else
-    answered_otherwise: int = 0
+    answered_otherwise: int = 0  # how many answers are of the records as they were, or were read, before
 
     @property
     def unit(self) -> str | None:
@@ -200,11 +195,7 @@ def _with_reason(column: ColumnCheck, dataset: DatasetConfig) -> ColumnCheck:
 
 
 def _write_down(dataset: DatasetConfig, configuration: Config, *, renews: bool) -> int:
-    """The writing down of what records are, and of the copy that counts take.
-
-    Returns:
-        How many answers in the ledger are of another version of them.
-    """
+    """The writing down of what records are, and of the copy that counts take."""
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=True))
         if ledger is None:

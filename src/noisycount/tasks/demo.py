@@ -39,19 +39,12 @@ _SUBTITLE = f"RAND Health Insurance Experiment, {SIZE:,} persons"
 
 @frozen
 class Demonstration:
-    """A question from its plan to its picture.
+    """A question from its plan to its picture."""
 
-    Attributes:
-        plan: The ε that the question needs.
-        answer: The private count, paid from a ledger of the demonstration's own.
-        refinement: The estimate from the answer and a public rate.
-        pictures: The files of its picture.
-    """
-
-    plan: Plan
-    answer: Answer
-    refinement: Refinement
-    pictures: tuple[Path, ...]
+    plan: Plan  # the ε that the question needs
+    answer: Answer  # the private count, paid from a ledger of the demonstration's own
+    refinement: Refinement  # the estimate from the answer and a public rate
+    pictures: tuple[Path, ...]  # the files of its picture
 
     @classmethod
     def of(cls, folder: Path) -> "Demonstration":

@@ -16,17 +16,11 @@ from noisycount.papers.figure import Claim, Figure, Paper, Verdict
 
 @frozen
 class Section:
-    """A paper, as far as it is shown.
+    """A paper, as far as it is shown."""
 
-    Attributes:
-        paper: Where the figures appeared.
-        figures: Those that are shown.
-        claims: What the paper states outside its figures; none where some of them are left out.
-    """
-
-    paper: Paper
-    figures: tuple[Figure, ...]
-    claims: tuple[Claim, ...] = ()
+    paper: Paper  # where the figures appeared
+    figures: tuple[Figure, ...]  # those that are shown
+    claims: tuple[Claim, ...] = ()  # what the paper states outside its figures; none where some of them are left out
 
     @property
     def all_claims(self) -> Iterator[Claim]:
@@ -37,12 +31,7 @@ class Section:
 
 
 def computed(keys: Sequence[str], done: Done) -> list[Section]:
-    """A section for each paper of which a figure was chosen.
-
-    Args:
-        keys: The figures that were chosen.
-        done: Told from time to time which share of the work is done.
-    """
+    """A section for each paper of which a figure was chosen."""
     sections: list[Section] = []
     finished = 0
     for paper in PAPERS:

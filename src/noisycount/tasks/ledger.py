@@ -1,11 +1,4 @@
-"""What data sets and analysts may spend and have spent.
-
-What an entry of a ledger asks, in words.
-
-What a ledger says, in words.
-
-What a ledger says, as JSON.
-"""
+"""What a ledger says: accounts, questions and answers, in words and as JSON."""
 
 import json
 from collections.abc import Sequence
@@ -27,17 +20,11 @@ from noisycount.validation import exact_text, optional_text
 
 @frozen
 class Account:
-    """What somebody may spend, and has spent.
+    """What somebody may spend, and has spent."""
 
-    Attributes:
-        name: Of the data set, as the ledger calls it, or of the analyst.
-        budget: None: no budget of its own.
-        spent: What all answers have cost together.
-    """
-
-    name: str
-    budget: Budget | None
-    spent: Loss
+    name: str  # of the data set, as the ledger calls it, or of the analyst
+    budget: Budget | None  # None: no budget of its own
+    spent: Loss  # what all answers have cost together
 
     @property
     def in_epsilon(self) -> bool:
@@ -172,10 +159,6 @@ def intact_words(found: Verification, known_head: Head | None) -> str:
 
     Whoever can write to a ledger can cut its newest rows off, and what is left is consistent: only
     a head that was written down elsewhere tells that rows are missing.
-
-    Args:
-        found: What reading it has told.
-        known_head: The head that was written down; None: there was none to compare with.
     """
     rows, replies = _rows_words(found.head, known_head), found.older_replies
     if not replies:
@@ -287,13 +270,7 @@ def ledger_object(configuration: Config, entries: Sequence[Entry]) -> Object:
 
 
 def verification_object(configuration: Config, found: Verification | None, known_head: Head | None) -> Object:
-    """Whether every row is as it was written, as far as a head that was written down tells.
-
-    Args:
-        configuration: Where the ledger is.
-        found: What became of reading it; None: there is none yet.
-        known_head: The head that was compared.
-    """
+    """Whether every row is as it was written, as far as a head that was written down tells."""
     if found is None:
         names = ("intact", "compared", "head", "broken", "why", "older_replies")
         return {"ledger": _place(configuration), **dict.fromkeys(names)}

@@ -82,13 +82,7 @@ def verification(configuration: Config, known_head: Head | None) -> Verification
 
 @contextmanager
 def existing_ledger(configuration: Config, *, anchored: bool = True, makes: bool = False) -> Iterator[Ledger | None]:
-    """The ledger; None where nothing was asked yet.
-
-    Args:
-        configuration: Where the ledger is.
-        anchored: Whether it must hold the row that the owner wrote down.
-        makes: Whether to make it where a link leads to.
-    """
+    """The ledger; None where nothing was asked yet."""
     place = LedgerAddress.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
     known_head = configuration.known_head if anchored else None
     # A link that leads nowhere may lead to a disk not mounted: that is for the ledger to refuse.
@@ -132,12 +126,7 @@ class DatasetSession:
         return self.configuration.ledger_file
 
     def earlier(self, plan: CountPlan, analyst: Analyst) -> list[Entry]:
-        """The debits that asked the same count of these very records, at any price.
-
-        Args:
-            plan: The question.
-            analyst: Who looks; what only others asked is left out.
-        """
+        """The debits that asked the same count of these very records, at any price."""
         if self.ledger is None:
             return []
         wordings = plan.wordings
@@ -146,23 +135,12 @@ class DatasetSession:
         return [each for each in self.records.earlier(wordings, asked) if analyst.may_see(each)]
 
     def is_free(self, analyst: Analyst, requests: Forms) -> bool:
-        """Whether an analyst asked for the same before, and so may know that it is free.
-
-        Args:
-            analyst: Who looks.
-            requests: What asks for it, and its other forms, as `Records` gives them.
-        """
+        """Whether an analyst asked for the same before, and so may know that it is free."""
         entry = None if self.ledger is None else self.ledger.entry_of(*requests)
         return entry is not None and analyst.may_see(entry)
 
     def desk(self, analyst: Analyst, slot: ReplyTick | None = None, attach: Attach | None = None) -> Desk:
-        """The desk that charges an analyst's questions to an open ledger.
-
-        Args:
-            analyst: Who asks.
-            slot: When replies leave; None: as soon as they are there.
-            attach: Gives what is written with a new answer; None: nothing is.
-        """
+        """The desk that charges an analyst's questions to an open ledger."""
         if self.ledger is None:
             raise ValueError("ledger must be open before a desk is, got None: make it first")
         paying = self.dataset.paying(self.records.name)
@@ -182,14 +160,7 @@ class DatasetSession:
 
 @contextmanager
 def session_of(dataset: DatasetConfig, configuration: Config, *, makes: bool = False) -> Iterator[DatasetSession]:
-    """The session of a data set; its records and its ledger are closed with it.
-
-    Args:
-        dataset: Whose records are counted.
-        configuration: Where the ledger is.
-        makes: Whether a ledger is to come of it, as `charging` makes one; nowhere but where a link
-            leads to is one made now.
-    """
+    """The session of a data set; its records and its ledger are closed with it."""
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=makes))
         catalog = catalog_of(ledger, configuration, makes=makes)

@@ -1,11 +1,4 @@
-"""What pays for answers that are planned: a budget, and what was spent of it.
-
-What a table that is planned leaves of a budget.
-
-A goal in words, and the noise that meets it.
-
-A plan as JSON.
-"""
+"""A goal in words, the noise that meets it, and what pays for it."""
 
 import math
 from collections.abc import Sequence
@@ -98,21 +91,16 @@ _CONFIDENCES = (0.5, 0.9, 0.95, 0.99)
 
 @frozen
 class Plan:
-    """An ε for a goal, or the goal that an ε reaches.
-
-    Attributes:
-        error: The half-width that was asked for, in records; None where ε was given.
-        guess: The public guess of the count, in records; None where there is none.
-    """
+    """An ε for a goal, or the goal that an ε reaches."""
 
     epsilon: Fraction  # ε of each answer with the discrete noise that is drawn, readable
     width: int  # all answers lie within ±width with the confidence, in records
     confidence: float  # the confidence that was asked for
     queries: int = 1  # for how many answers together it was asked for
     formula: float | None = None  # ε of continuous noise for the goal; None where ε was given
-    error: Fraction | None = None
+    error: Fraction | None = None  # the half-width that was asked for, in records; None where ε was given
     within: float | None = None  # the same as a share of the guess, if it was given so
-    guess: float | None = None
+    guess: float | None = None  # the public guess of the count, in records; None where there is none
     guessed_from: str | None = None  # where the guess comes from, in words; None where it was given
     paying: Paying = Paying()  # what pays for such answers
 

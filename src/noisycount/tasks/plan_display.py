@@ -1,7 +1,4 @@
-"""Equally likely answers as columns of dots, for a terminal and for a chart.
-
-A plan in words, and fifty possible answers as dots.
-"""
+"""A plan in words, and fifty possible answers as dots, for a terminal and for a chart."""
 
 import math
 from collections import Counter

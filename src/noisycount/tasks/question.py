@@ -60,15 +60,7 @@ def plan_in(
     is_replacement: bool,
     for_keys: Fraction = Fraction(0),
 ) -> QueryPlan:
-    """The same from what is public of records.
-
-    Args:
-        query: What is asked.
-        schema: What questions may use.
-        unit: The column that names the person; None: every record is one unit.
-        is_replacement: Whether neighbours differ by a replaced unit.
-        for_keys: The part of the budget's δ that hidden keys may use.
-    """
+    """The same from what is public of records."""
     if query.by is not None:
         query = replace(query, keys=known_keys(query))
         _check_groups(query, schema, unit, for_keys)

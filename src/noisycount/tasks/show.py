@@ -1,9 +1,4 @@
-"""What anybody may know of a data set before a question: columns, budget, earlier answers.
-
-A data set in words.
-
-A data set as JSON.
-"""
+"""What anybody may know of a data set before a question: columns, budget, earlier answers."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -41,16 +36,12 @@ _USUAL = Fraction(1, 10)
 
 @frozen
 class View:
-    """What may be asked of a data set, what is left to pay, and what was asked; no record's cell.
-
-    Attributes:
-        columns: What questions may use, and what the cells of each stand for.
-    """
+    """What may be asked of a data set, what is left to pay, and what was asked; no record's cell."""
 
     dataset: DatasetConfig  # as its owner configured it
     unit: str | None  # the column whose distinct values are counted; None for rows
     is_said: bool  # whether anybody said so yet
-    columns: Mapping[str, ColumnForm]
+    columns: Mapping[str, ColumnForm]  # what questions may use, and what the cells of each stand for
     remains: RemainingBudget  # what is left of the budget, and of the quota of whoever looks
     entries: tuple[Entry, ...] = ()  # what was asked, oldest first
     usual: Fraction = _USUAL  # ε of an answer where nothing was asked
@@ -72,13 +63,7 @@ class View:
 
     @classmethod
     def at(cls, session: DatasetSession, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
-        """What an analyst may know of open records: nothing of what others asked.
-
-        Args:
-            session: The records and the ledger.
-            analyst: Who looks; what is left is left to them.
-            usual: ε of the answers that are to be paid for.
-        """
+        """What an analyst may know of open records: nothing of what others asked."""
         records = session.records
         left = Spent.of(session.account, analyst, session.ledger).remains
         unit, columns = records.unit, records.forms

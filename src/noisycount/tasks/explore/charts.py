@@ -37,23 +37,14 @@ _REMEMBERED = 4096
 
 @frozen
 class ErrorCurves:
-    """Mean absolute errors about the count of the records that are drawn, in records.
+    """Mean absolute errors about the count of the records that are drawn, in records."""
 
-    Attributes:
-        sliders: Where all sliders stand.
-        epsilon: ε of the noise, at δ = 10⁻⁶ where it has none without.
-        epsilons: Where errors are known, increasing.
-        answer: The error of the answer itself, at each ε.
-        refined: That of the posterior mean; None where it takes longer than a page may.
-        guess: That of the mean of the public rate, without any answer.
-    """
-
-    sliders: Sliders
-    epsilon: float
-    epsilons: tuple[float, ...]
-    answer: tuple[float, ...]
-    refined: tuple[float, ...] | None
-    guess: float
+    sliders: Sliders  # where all sliders stand
+    epsilon: float  # ε of the noise, at δ = 10⁻⁶ where it has none without
+    epsilons: tuple[float, ...]  # where errors are known, increasing
+    answer: tuple[float, ...]  # the error of the answer itself, at each ε
+    refined: tuple[float, ...] | None  # that of the posterior mean; None where it takes longer than a page may
+    guess: float  # that of the mean of the public rate, without any answer
 
     @classmethod
     def of(cls, sliders: Sliders) -> Self:
@@ -109,17 +100,11 @@ _POINTS = 61  # of the whole range, and as many again where the count probably l
 
 @frozen
 class PosteriorView:
-    """The count of the records that are drawn, before and after an answer.
+    """The count of the records that are drawn, before and after an answer."""
 
-    Attributes:
-        sliders: Where all sliders stand.
-        posterior: The law of that count given the answer.
-        curves: What is drawn of it.
-    """
-
-    sliders: Sliders
-    posterior: Posterior
-    curves: RefinementCurves
+    sliders: Sliders  # where all sliders stand
+    posterior: Posterior  # the law of that count given the answer
+    curves: RefinementCurves  # what is drawn of it
 
     @classmethod
     def of(cls, sliders: Sliders) -> Self:
@@ -160,36 +145,22 @@ _GAUSSIAN_TAIL = 6.0  # standard deviations beyond which a normal tail is below 
 
 @frozen
 class AdversaryDelta:
-    """δ(ε) against one adversary.
+    """δ(ε) against one adversary."""
 
-    Attributes:
-        adversary: Who sees the answer.
-        epsilons: Increasing, from 0 to where δ leaves the picture.
-        deltas: δ at each; 0 is possible at the last.
-        asked: δ at the ε for which it is told.
-    """
-
-    adversary: Adversary
-    epsilons: tuple[float, ...]
-    deltas: tuple[float, ...]
-    asked: float
+    adversary: Adversary  # who sees the answer
+    epsilons: tuple[float, ...]  # increasing, from 0 to where δ leaves the picture
+    deltas: tuple[float, ...]  # δ at each; 0 is possible at the last
+    asked: float  # δ at the ε for which it is told
 
 
 @frozen
 class PrivacyCurves:
-    """δ(ε) against all adversaries.
+    """δ(ε) against all adversaries."""
 
-    Attributes:
-        sliders: Where all sliders stand.
-        epsilon: A round ε for which δ is told, below that of the noise.
-        end: The largest ε that is drawn.
-        leaks: One for each adversary, the worst case first.
-    """
-
-    sliders: Sliders
-    epsilon: float
-    end: float
-    leaks: tuple[AdversaryDelta, ...]
+    sliders: Sliders  # where all sliders stand
+    epsilon: float  # a round ε for which δ is told, below that of the noise
+    end: float  # the largest ε that is drawn
+    leaks: tuple[AdversaryDelta, ...]  # one for each adversary, the worst case first
 
     @classmethod
     def of(cls, sliders: Sliders) -> Self:
@@ -248,36 +219,22 @@ _MOST_VARIANCE_WORTH = 10.0  # of a sampled count, in records²: a tenth of a se
 
 @frozen
 class Guesses:
-    """How often the best guess about one person is right, 50:50 before.
+    """How often the best guess about one person is right, 50:50 before."""
 
-    Attributes:
-        adversary: Who sees the answer.
-        shares: (1 + δ(0))/2 for each scale of the noise.
-    """
-
-    adversary: Adversary
-    shares: tuple[float, ...]
+    adversary: Adversary  # who sees the answer
+    shares: tuple[float, ...]  # (1 + δ(0))/2 for each scale of the noise
 
 
 @frozen
 class WorthCurves:
-    """ErrorCurves and guesses for scales around that of the noise.
+    """ErrorCurves and guesses for scales around that of the noise."""
 
-    Attributes:
-        sliders: Where all sliders stand.
-        scales: In records, increasing, the scale of the noise among them.
-        errors: The standard error of the answer about all records for each scale, in records.
-        noise: The part of the privacy noise at the scale of the noise, in records.
-        sampling: The part of the sample, in records; 0 where all records are counted.
-        guesses: For each adversary, the worst case first.
-    """
-
-    sliders: Sliders
-    scales: tuple[Fraction, ...]
-    errors: tuple[float, ...]
-    noise: float
-    sampling: float
-    guesses: tuple[Guesses, ...]
+    sliders: Sliders  # where all sliders stand
+    scales: tuple[Fraction, ...]  # in records, increasing, the scale of the noise among them
+    errors: tuple[float, ...]  # the standard error of the answer about all records for each scale, in records
+    noise: float  # the part of the privacy noise at the scale of the noise, in records
+    sampling: float  # the part of the sample, in records; 0 where all records are counted
+    guesses: tuple[Guesses, ...]  # for each adversary, the worst case first
 
     @classmethod
     def of(cls, sliders: Sliders) -> Self:

@@ -17,29 +17,19 @@ _LEADING = ("1", "1.5", "2", "3", "5", "7")
 class Quantity:
     """A number that a slider moves.
 
-    Args:
-        name: What it is called in an address, as on the command line.
-        label: What people call it.
-        unit: Of its values.
-        low: The smallest value.
-        high: The largest value.
-        stops: Where a slider stops, increasing; any other value in the range can be typed.
-        start: The value of a page that was asked for none.
-        is_whole: Whether it is a number of things.
-
     Example:
         >>> QUANTITIES["scale"].value("20/3")
         Fraction(20, 3)
     """
 
-    name: str
-    label: str
-    unit: str
-    low: Fraction
-    high: Fraction
-    stops: tuple[Fraction, ...]
-    start: Fraction
-    is_whole: bool = False
+    name: str  # what it is called in an address, as on the command line
+    label: str  # what people call it
+    unit: str  # of its values
+    low: Fraction  # the smallest value
+    high: Fraction  # the largest value
+    stops: tuple[Fraction, ...]  # where a slider stops, increasing; any other value in the range can be typed
+    start: Fraction  # the value of a page that was asked for none
+    is_whole: bool = False  # whether it is a number of things
 
     @property
     def range(self) -> str:

@@ -31,29 +31,19 @@ NAMES = ("size", "rate", "noise", "scale", "sample", "known", "deviations")
 class Sliders:
     """A count that is asked for with noise, and an answer to it; all of it public.
 
-    Args:
-        size: The number of records, 2 to 1,000,000.
-        rate: The chance that a record counts, 0.0001 to 0.9999.
-        noise: The kind of noise, by what one types for `--noise`.
-        scale: Of the noise, 0.3 to 10,000 records.
-        sample: The share of the records that is drawn and counted, 0.01 to 1.
-        known: The share of the records that the partly informed adversary knows, 0 to 0.999.
-        deviations: How far the answer is above what was expected, −4 to 4 standard deviations.
-
-    Raises:
-        NoisyCountError: A value is outside its range, or no kind of noise.
-
     Example:
         >>> Sliders.of_query({"epsilon": "0.15", "size": "5912"}).scale
         Fraction(20, 3)
     """
 
-    size: int = int(QUANTITIES["size"].start)
-    rate: Fraction = QUANTITIES["rate"].start
-    noise: str = _NOISE
-    scale: Fraction = QUANTITIES["scale"].start
-    sample: Fraction = QUANTITIES["sample"].start
+    size: int = int(QUANTITIES["size"].start)  # the number of records, 2 to 1,000,000
+    rate: Fraction = QUANTITIES["rate"].start  # the chance that a record counts, 0.0001 to 0.9999
+    noise: str = _NOISE  # the kind of noise, by what one types for `--noise`
+    scale: Fraction = QUANTITIES["scale"].start  # of the noise, 0.3 to 10,000 records
+    sample: Fraction = QUANTITIES["sample"].start  # the share of the records that is drawn and counted, 0.01 to 1
+    # the share of the records that the partly informed adversary knows, 0 to 0.999
     known: Fraction = QUANTITIES["known"].start
+    # how far the answer is above what was expected, −4 to 4 standard deviations
     deviations: Fraction = QUANTITIES["deviations"].start
 
     def __post_init__(self) -> None:
@@ -67,11 +57,7 @@ class Sliders:
 
     @classmethod
     def of_query(cls, given: Mapping[str, str]) -> Self:
-        """What an address says; what it leaves out stands where it stands at first.
-
-        Args:
-            given: Texts by name; `epsilon` may stand for the scale of Laplace noise.
-        """
+        """What an address says; what it leaves out stands where it stands at first."""
         odd = [name for name in given if name not in {*NAMES, EPSILON.name}]
         if odd:
             raise NoisyCountError(f"an address of Explore has no {odd[0][:20]!r}: give {', '.join(NAMES)} or epsilon")
@@ -168,11 +154,6 @@ def is_affordable(sliders: Sliders, adversary: Adversary, most: float) -> bool:
     """Whether what an adversary learns can be computed while somebody waits.
 
     To sample among known and unknown records is to mix many laws, the more the wider the count.
-
-    Args:
-        sliders: Where all sliders stand.
-        adversary: The adversary.
-        most: The largest variance of the count for which it can, in records².
     """
     is_mixed = sliders.is_sampled and adversary.name == "partly informed"
     return not is_mixed or sliders.population.law().variance <= most

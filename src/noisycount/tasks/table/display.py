@@ -19,16 +19,12 @@ MANY = 7  # levels, which are not told one by one
 
 @frozen
 class ShownRow:
-    """One count of a table.
-
-    Attributes:
-        combined: The best estimate from all levels together, and its standard error; None where
-            there is none.
-    """
+    """One count of a table."""
 
     labels: tuple[str, ...]  # what stands for each key
     answer: int  # the noisy count, in units
     error: int  # it lies within ±error of the true one with the confidence of the table
+    # the best estimate from all levels together, and its standard error; None where there is none
     combined: tuple[float, float] | None = None
 
 

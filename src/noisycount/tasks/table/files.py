@@ -55,13 +55,7 @@ def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query
 
 
 def keys_of_file(path: Path, items: Sequence[Item]) -> Mapping[str, Listed] | list[Listed]:
-    """The keys of one column by its name, or those of each cell in the order of the columns.
-
-    Args:
-        path: A CSV or Parquet file with the columns of the table, or one of them; others are
-            left out.
-        items: What the table is grouped by.
-    """
+    """The keys of one column by its name, or those of each cell in the order of the columns."""
     with PublicTable.open(path) as table:
         named = {
             place: item

@@ -46,14 +46,10 @@ _UNIT = "\N{NULL}unit"  # the name of no column
 
 @frozen
 class TableForecast:
-    """What two noises would give at the same price.
-
-    Attributes:
-        plans: The noise of each level, one plan a kind of noise, the better one first.
-    """
+    """What two noises would give at the same price."""
 
     design: Design  # the shape and the price
-    plans: tuple[TablePlan, ...]
+    plans: tuple[TablePlan, ...]  # the noise of each level, one plan a kind of noise, the better one first
     confidence: float  # with which errors are stated
 
     def levels(self, plan: TablePlan) -> list[ShownLevel]:
