@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.cli.commands.analysts import command as analysts
-from noisycount.cli.commands.serve import command
+from noisycount.cli import serve as cli
 from noisycount.config.service import ServiceConfig
 from tests.transcripts import blocks_of
 
@@ -52,7 +51,7 @@ def after(option: str, words: list[str]) -> list[str]:
 def test_the_service_is_started_by_options_that_it_has(name: str) -> None:
     """At one port, with the one configuration."""
     program, serve, *words = started(name)
-    parsed = command.make_parser(command.make_context("serve", [], resilient_parsing=True))
+    parsed = cli.serve.make_parser(cli.serve.make_context("serve", [], resilient_parsing=True))
     options, rest, _ = parsed.parse_args(words)
     assert (program, serve, rest) == ("/opt/noisycount/bin/noisycount", "serve", [])
     assert (options["port"], options["configuration"]) == ("8000", CONFIGURATION)
@@ -107,7 +106,7 @@ def test_a_key_is_given_out_in_the_container_by_options_that_there_are() -> None
     assert given[:4] == ["docker", "exec", *after("--name", run), "noisycount"]
     assert f"PATH={Path(started('Containerfile')[0]).parent}:$PATH" in text("Containerfile")
     name, *words = given[5:]
-    add = analysts.commands[name]
+    add = cli.analysts.commands[name]
     parsed = add.make_parser(add.make_context(name, [], resilient_parsing=True))
     options, rest, _ = parsed.parse_args(words)
     assert (given[4], rest) == ("analysts", [])

@@ -7,7 +7,6 @@ import shlex
 import tomllib
 from collections.abc import Iterator
 from fractions import Fraction
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 
 from noisycount import DiscreteGaussian, DiscreteLaplace
-from noisycount.cli.main import COMMANDS
+from noisycount.cli.main import COMMANDS, noisycount
 from noisycount.config.file import load
 from noisycount.ledger.budget import Loss, budget_from
 from noisycount.model.half_width import error_within
@@ -90,7 +89,8 @@ def typed(page: Path) -> Iterator[list[str]]:
 
 def command_of(words: list[str]) -> click.Command:
     """The command that words of a line begin with, or its part."""
-    command: click.Command = import_module(f"noisycount.cli.commands.{words[0]}").command
+    command = noisycount.get_command(click.Context(noisycount), words[0])
+    assert command is not None
     if isinstance(command, click.Group) and len(words) > 1:
         return command.commands.get(words[1], command)
     return command

@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from noisycount import errors
-from noisycount.cli.commands import check, doctor, ledger
+from noisycount.cli import datasets, ledger
 from noisycount.cli.main import _KINDS, STATUSES, status_of
 from tests.commands import Run
 from tests.reference.pages import blocks, rows, text
@@ -24,7 +24,7 @@ EXAMPLES = [
 def test_page_has_every_status() -> None:
     """The statuses of the page are those that the code can end with."""
     found = [int(row[0]) for row in rows(text(PAGE), "status", "means", "for example")]
-    assert found == [0, doctor._WRONG, 2, *sorted(STATUSES.values()), 130]  # noqa: SLF001
+    assert found == [0, datasets.WRONG, 2, *sorted(STATUSES.values()), 130]
 
 
 @pytest.mark.parametrize(("status", "command"), EXAMPLES)
@@ -66,8 +66,8 @@ def test_classes_are_those_of_the_code() -> None:
 
 def test_commands_that_say_more_are_all() -> None:
     """No other command ends with a status of its own."""
-    assert inspect.getsource(check).count(".exit(STATUSES[SourceError])") == 1
-    assert inspect.getsource(doctor).count(".exit(_WRONG)") == 1
+    assert inspect.getsource(datasets).count(".exit(STATUSES[SourceError])") == 1
+    assert inspect.getsource(datasets).count(".exit(WRONG)") == 1
     assert inspect.getsource(ledger).count("_BROKEN)") == 2
 
 

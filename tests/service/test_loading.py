@@ -19,7 +19,7 @@ AT_ONCE = ["/healthz", "/login", "/static/noisycount.css"]
 def test_a_service_listens_without_laws_and_engines() -> None:
     """What only questions need is not loaded before the first answer."""
     code = (
-        "import sys, noisycount.cli.commands.serve, noisycount.service.server\n"
+        "import sys, noisycount.cli.serve, noisycount.service.server\n"
         "import noisycount.service.server\n"
         f"print('loaded', *sorted(set(sys.modules) & {HEAVY}))"
     )

@@ -29,8 +29,11 @@ class CommandGroup(click.Group):
         """The command that is named, once nothing in its words would be dropped."""
         if ctx.resilient_parsing:  # a shell completes words that are not all there yet
             return super().resolve_command(ctx, args)
-        if args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
-            raise click.UsageError(_unknown(args[0], self.list_commands(ctx)), ctx=ctx)
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-"):
+            from noisycount.config.toml_table import suggestion  # noqa: PLC0415  (only where one errs)
+
+            raise click.UsageError(f"No such command {args[0]!r}: {suggestion(args[0], known)}", ctx=ctx)
         name, command, words = super().resolve_command(ctx, args)
         if command is not None and not isinstance(command, click.Group):
             _require_once(click.Context(command, ctx, name, **command.context_settings), words)
@@ -43,22 +46,10 @@ def _require_once(ctx: click.Context, words: list[str]) -> None:
     with suppress(click.UsageError):
         given = ctx.command.make_parser(ctx).parse_args(list(words))[2]
     for option, times in Counter(given).items():
-        if isinstance(option, click.Option) and times > 1 and not _may_repeat(option):
+        if isinstance(option, click.Option) and times > 1 and not (option.multiple or option.is_flag or option.count):
             raise click.UsageError(
                 f"{option.opts[0]} is given {times} times: give it once, and run the command again for another", ctx=ctx
             )
-
-
-def _may_repeat(option: click.Option) -> bool:
-    """Whether nothing is lost where an option is repeated."""
-    return option.multiple or option.is_flag or option.count
-
-
-def _unknown(name: str, known: list[str]) -> str:
-    """The refusal of a name that no command has."""
-    from noisycount.config.toml_table import suggestion  # noqa: PLC0415  (only where one errs)
-
-    return f"No such command {name!r}: {suggestion(name, known)}"
 
 
 COMMANDS = {
@@ -78,6 +69,9 @@ COMMANDS = {
     "init": "Write a commented noisycount.toml.",
 }
 
+# Those that stand in the file of another.
+_FILES = {**dict.fromkeys(("check", "show", "copies", "doctor", "init"), "datasets"), "analysts": "serve"}
+
 # More than imports make, which stay: to look for garbage among them takes a fifth of a command.
 _MANY_OBJECTS = 300_000
 
@@ -89,26 +83,19 @@ class LazyGroup(CommandGroup):
         """The commands in the order of a first reading."""
         return list(COMMANDS)
 
-    def get_command(
-        self,
-        ctx: click.Context,  # noqa: ARG002  (Click's signature)
-        cmd_name: str,
-    ) -> click.Command | None:
-        """The command, from a module of its name."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  (Click's signature)
+        """The command, from its file."""
         if cmd_name not in COMMANDS:
             return None
         if cmd_name != "serve":  # which lives long
             gc.set_threshold(_MANY_OBJECTS)
-        command: click.Command = import_module(f"noisycount.cli.commands.{cmd_name}").command
+        file = import_module(f"noisycount.cli.{_FILES.get(cmd_name, cmd_name)}")
         if "duckdb" not in sys.modules:  # which wants its own objects collected at the end
             gc.freeze()
+        command: click.Command = getattr(file, cmd_name)
         return command
 
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002  (Click's signature)
-        formatter: click.HelpFormatter,
-    ) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  (the same)
         """The section with the list of commands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -155,9 +142,7 @@ def noisycount() -> None:
     """Private counts: count, add exact noise, keep the budget, say what the answer means."""
 
 
-USAGE = 2  # of every refusal but
-
-# those of a seam, a class before its parents.
+USAGE = 2  # of every refusal but those of a seam, a class before its parents.
 STATUSES = {BudgetError: 3, SourceError: 4, LedgerError: 5}
 _KINDS = {USAGE: "usage", 3: "budget", 4: "source", 5: "ledger"}
 

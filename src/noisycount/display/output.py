@@ -70,6 +70,7 @@ def _least_width(cell: str) -> int:
 
 
 Facts = list[tuple[str, str]]
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # the names of columns, and rows
 _GAP = 2  # between a name and its value
 _USUAL, _WIDEST = 80, 100  # columns
 _DRAWN = ("┏━┳┓", "┃", "┡━╇┩", "│", "└─┴┘")  # above, around and below the header; rows; below all

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,39 +38,57 @@ class Parsed(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-def with_options(packed: Any, options: Sequence[Callable[[Any], Any]]) -> Any:  # noqa: ANN401 - a command
+def all_read(read: Callable[[Sequence[str]], Any]) -> Callable[[click.Context, click.Parameter, Sequence[str]], Any]:
+    """A callback of an option that may be repeated, whose texts are read together."""
+
+    def value(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> Any:  # noqa: ANN401 - as it reads them
+        try:
+            return read(texts)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return value
+
+
+def with_options(options: Sequence[Callable[[Any], Any]]) -> Callable[[Command], Command]:
     """A command with more options, the first of them first in its help."""
-    for option in reversed(options):
-        packed = option(packed)
-    return packed
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-def config_option(command: Command) -> Command:
-    """The command with `--config`, which gives it a `Config` named `configuration`."""
-    return click.option(
-        "--config",
-        "configuration",
-        type=click.Path(path_type=Path),
-        callback=_loaded,
-        metavar="FILE",
-        help="The configuration; left out: noisycount.toml here or in a folder above.",
-    )(command)
+FILE = click.Path(path_type=Path, dir_okay=False)
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object, for machines.")
+table_option = click.option("--table", metavar="NAME", help="Which table, view or sheet, where a file has several.")
+unit_option = click.option(
+    "--unit",
+    metavar="COLUMN|row",
+    help="The column that says whose row it is, or row: each row is another person. It must be "
+    "said once; the ledger keeps it.",
+)
 
 
-def json_option(command: Command) -> Command:
-    """The command with `--json`, which gives it a flag named `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help="One JSON object, for machines.")(command)
+def _loaded(_: click.Context, __: click.Parameter, path: Path | None) -> Config:
+    """The configuration that is named or found; an empty one where there is none."""
+    try:
+        found = path or find(Path.cwd())
+    except FileNotFoundError:
+        raise click.UsageError("the current folder was removed: change to another") from None
+    return load(found) if found else without_file()
+
+
+config_option = click.option(
+    "--config",
+    "configuration",
+    type=click.Path(path_type=Path),
+    callback=_loaded,
+    metavar="FILE",
+    help="The configuration; left out: noisycount.toml here or in a folder above.",
+)
 
 
 def plot_option(words: str) -> Callable[[Command], Command]:
     """`--plot`, the file of a picture, with words on what it draws for the help."""
-    return click.option(
-        "--plot",
-        type=click.Path(path_type=Path, dir_okay=False),
-        callback=_drawable,
-        metavar="FILE",
-        help=f"{words} An older picture of that name is replaced.",
-    )
+    told = f"{words} An older picture of that name is replaced."
+    return click.option("--plot", type=FILE, callback=_drawable, metavar="FILE", help=told)
 
 
 def _drawable(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
@@ -80,23 +99,6 @@ def _drawable(_: click.Context, __: click.Parameter, path: Path | None) -> Path 
         raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
     check_charts()
     return path
-
-
-def unit_option(command: Command) -> Command:
-    """The command with `--unit`, which gives it a text named `unit`."""
-    return click.option(
-        "--unit",
-        metavar="COLUMN|row",
-        help="The column that says whose row it is, or row: each row is another person. It must be "
-        "said once; the ledger keeps it.",
-    )(command)
-
-
-def table_option(command: Command) -> Command:
-    """The command with `--table`, which gives it a text named `table`."""
-    return click.option("--table", metavar="NAME", help="Which table, view or sheet, where a file has several.")(
-        command
-    )
 
 
 def population_options(command: Command) -> Command:
@@ -113,12 +115,12 @@ def population_options(command: Command) -> Command:
         ),
         click.option(
             "--strata",
-            type=click.Path(path_type=Path, dir_okay=False),
+            type=FILE,
             metavar="FILE",
             help="Or: groups of records, in a table with the columns size and rate.",
         ),
     )
-    return with_options(command, options)  # type: ignore[no-any-return]  # what it was
+    return with_options(options)(command)
 
 
 def assumed_of_options(
@@ -130,7 +132,7 @@ def assumed_of_options(
     if rate is not None and size is not None and strata is None:
         return Assumed.of_rate(size, rate)
     if rate is None and strata is not None:
-        from noisycount.readers.groups import assumed_of_file  # noqa: PLC0415  (loads DuckDB)
+        from noisycount.readers.assumption import assumed_of_file  # noqa: PLC0415  (loads DuckDB)
 
         return assumed_of_file(strata, size)
     if is_flat_allowed and rate is None and size is not None:
@@ -174,12 +176,3 @@ def configuration_so_far(ctx: click.Context) -> Config:
         if found := find(Path.cwd()):
             return load(found)
     return without_file()
-
-
-def _loaded(_: click.Context, __: click.Parameter, path: Path | None) -> Config:
-    """The configuration that is named or found; an empty one where there is none."""
-    try:
-        found = path or find(Path.cwd())
-    except FileNotFoundError:
-        raise click.UsageError("the current folder was removed: change to another") from None
-    return load(found) if found else without_file()

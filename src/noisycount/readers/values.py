@@ -6,7 +6,6 @@ what it must be: the option, the member or the field that holds it is named by w
 
 import math
 import re
-from datetime import timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 
 
 _GROUPED = re.compile(r"[±+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
-_LIFETIME = re.compile(r"([1-9][0-9]{0,5})([hdw])")
-_LIFETIMES = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_LONGEST = timedelta(days=3653)  # ten years, which calendars everywhere have
 _ERROR = re.compile(r"[±+]?\s*([0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})")
 _PLUS_MINUS = re.compile(r"±|\+/?-")
 _SCALE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?(?:e[+-]?[0-9]{1,2})?)(?:/([0-9]{1,20}))?")
@@ -189,14 +185,3 @@ def parse_tick(text: str) -> ReplyTick:
         return ReplyTick(parse_number(text))
     except ValueError:
         raise ValueError(f"must be from 0.001 to 3600 s, such as 1, got {text!r}") from None
-
-
-def parse_lifetime(text: str) -> timedelta | None:
-    """A lifetime such as `12h`, `90d` or `6w`; None for `never`."""
-    if text == "never":
-        return None
-    match = _LIFETIME.fullmatch(text)
-    lifetime = None if match is None else int(match[1]) * _LIFETIMES[match[2]]
-    if lifetime is not None and lifetime <= _LONGEST:
-        return lifetime
-    raise ValueError(f"must be hours, days or weeks up to ten years, such as 12h, 90d or 6w, or never, got {text!r}")

@@ -20,7 +20,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.replies import Reply
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.query.key_sets import Listed, Word
-from noisycount.query.query import NOISES, Query, parse_confidence, parse_within
+from noisycount.query.query import NOISES, Query, items_of, margin_names, parse_confidence, parse_within
 from noisycount.service.auth import Asking
 from noisycount.service.document import DATASET, DATASETS, FOUND, PLAN, REHEARSAL, RELEASE, responses
 from noisycount.service.errors import UnknownReleaseError
@@ -29,9 +29,9 @@ from noisycount.service.middleware import JsonRoute
 from noisycount.service.state import Dataset, ServiceState, State
 from noisycount.tasks.answer import Answer, answer_at, preview_at
 from noisycount.tasks.answer_display import answer_object
+from noisycount.tasks.question import check_query
 from noisycount.tasks.rehearsal import rehearsal_object, rehearsal_of
 from noisycount.tasks.show import View, budget_words, entry_object, offer_object
-from noisycount.tasks.table.options import as_items, as_margins, check_query
 from noisycount.validation import exact_delta, exact_epsilon
 
 Value = TypeVar("Value")
@@ -129,13 +129,13 @@ class Question(BaseModel):
         query = Query(
             wheres=wheres,
             is_list=len(wheres) > 1,
-            by=parsed("by", partial(as_items, None, None), _listed(self.by)) or None,
+            by=parsed("by", items_of, _listed(self.by)) or None,
             keys={name: _words(values) for name, values in self.keys.items()} or None,
             other=self.other,
             noise=None if self.noise is None else NOISES[self.noise],
             rho=None if self.rho is None else exact_epsilon(self.rho, "rho"),
             delta=None if self.delta is None else exact_delta(self.delta),
-            margins=parsed("margins", partial(as_margins, None, None), self.margins),
+            margins=parsed("margins", margin_names, self.margins),
             groups_per_unit=self.groups_per_unit,
             cumulative=self.cumulative,
             epsilon=None if self.epsilon is None else exact_epsilon(self.epsilon, "epsilon"),

@@ -30,7 +30,7 @@ from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release, TablePlan, TableRelease
 from noisycount.tasks.opening import DatasetSession, Spent, session_of
 from noisycount.tasks.plan import Paying, planned
-from noisycount.tasks.question import impossible_hints, plan_at, require_possible
+from noisycount.tasks.question import impossible_hints
 from noisycount.validation import exact_text
 
 _FAR = 2  # times as large as the count may be, or as small
@@ -175,9 +175,9 @@ def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
 ) -> Answer:
     """The answer to a question about a data set, charged to the ledger; or a refusal."""
     with session_of(dataset, configuration, makes=True) as session:
-        plan = plan_at(session, query, analyst)
+        plan = session.plan(query, analyst)
         _check_rows(plan, is_drawn=is_drawn)
-        require_possible(session, plan, analyst)  # a refused question makes no ledger
+        session.require_possible(plan, analyst)  # a refused question makes no ledger
         with session.charging() as charged:
             answer = answer_at(charged, query, analyst, slot, plan=plan, purpose=purpose)
             return replace(answer, better=_better_answer(charged, plan, analyst))
@@ -195,8 +195,8 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
     attach: Callable[[Answer], AttachedWrite] | None = None,
 ) -> Answer:
     """The same of open records and an open ledger, which is not searched for better answers."""
-    plan = plan or plan_at(session, query, analyst)
-    impossible = require_possible(session, plan, analyst)
+    plan = plan or session.plan(query, analyst)
+    impossible = session.require_possible(plan, analyst)
 
     def told(release: Release | TableRelease) -> Answer:
         return Answer(
@@ -230,7 +230,7 @@ def preview_of(
 def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answer:
     """The same of open records."""
     records, account = session.records, session.account
-    plan = plan_at(session, query, analyst)
+    plan = session.plan(query, analyst)
     spent = Spent.of(account, analyst, session.ledger)
     is_free = session.is_free(analyst, records.requests(plan))
     is_affordable = is_free or spent.admits(plan.loss)

@@ -16,16 +16,13 @@ from noisycount.catalog.contents import Copies
 from noisycount.config.config import Config
 from noisycount.config.places import sqlite_url, url_seen_from
 from noisycount.display.output import seen_from_here
-from noisycount.display.texts import told_name
-from noisycount.errors import ConfigError, LedgerError, NoisyCountError
+from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import LedgerAddress
-from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import Head
-from noisycount.ledger.entries import Entry, TableAnswer, asks_for_table
 from noisycount.ledger.state import Verification
-from noisycount.tasks.ledger import answer_words, asked_words, number_of
-from noisycount.tasks.opening import debits, existing_ledger, verification
+from noisycount.tasks.ledger import number_of
+from noisycount.tasks.opening import existing_ledger, verification
 from noisycount.validation import state_at
 
 _MADE_AGAIN = {"access.lock", "contents.json"}  # by whoever needs them
@@ -204,63 +201,3 @@ def _quoted(place: Path) -> str:
     """A path as a shell reads it; no `~`, which quotes would keep from being read."""
     here = Path.cwd()
     return shlex.quote(str(place.relative_to(here) if place.is_relative_to(here) else place))
-
-
-SHORTEST_KEY = 6  # so many characters of a key tell it from others
-
-
-@frozen
-class OldAnswer:
-    """An answer that was published before, as a guess."""
-
-    answer: int  # in units, above 0
-    words: str  # what was asked, when, and of which data set
-
-
-def old_answer(key: str, configuration: Config) -> OldAnswer:
-    """The answer under a key of the ledger, or under the one key that begins so."""
-    entry = entry_under_key(key, configuration, "--guess-from")
-    if isinstance(entry.answer, TableAnswer) or asks_for_table(entry):
-        raise NoisyCountError(f"--guess-from {key!r}: that is a table, and a guess is one count: give --guess instead")
-    if entry.answer is None or entry.answer <= 0:
-        answer = "there is no answer yet" if entry.answer is None else f"{entry.answer} is no guess"
-        raise NoisyCountError(f"--guess-from {key!r}: {answer}, as a guess is above 0: give --guess instead")
-    return OldAnswer(entry.answer, answered_words(entry))
-
-
-def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
-    """The debit under a key of the ledger, or under the one key that begins so."""
-    found = _entries_of(key, debits(configuration))
-    if len(found) == 1:
-        return found[0]
-    if len(key) < SHORTEST_KEY:
-        raise NoisyCountError(
-            f"{option} {key!r}: a key must begin with {SHORTEST_KEY} of its characters or more; "
-            "`noisycount ledger show --json` lists the keys"
-        )
-    several = "the keys of several answers begin so" if found else "the ledger has no such key"
-    raise NoisyCountError(f"{option} {key!r}: {several}; `noisycount ledger show --json` lists the keys")
-
-
-def answered_words(entry: Entry) -> str:
-    """What was answered, when, and of which data set."""
-    answered = "nothing" if entry.answer is None else answer_words(entry)
-    return (
-        f"{answered} was answered on {entry.made:%Y-%m-%d} and is paid for: {asked_words(entry)} "
-        f"in {told_name(entry.request.dataset)}"
-    )
-
-
-def spent_of(name: str, configuration: Config) -> Loss:
-    """What the answers about a data set have cost together."""
-    dataset = configuration.dataset(name)
-    spent = [entry.spent for entry in debits(configuration) if entry.request.dataset == dataset.account]
-    return spent[-1] if spent else Loss()
-
-
-def _entries_of(key: str, entries: list[Entry]) -> list[Entry]:
-    """The entry of that key, or all whose keys begin so if that is long enough to tell."""
-    exact = [entry for entry in entries if entry.key == key]
-    if exact or len(key) < SHORTEST_KEY:
-        return exact
-    return [entry for entry in entries if entry.key.startswith(key)]

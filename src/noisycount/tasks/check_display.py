@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from noisycount.display.numbers import signed
-from noisycount.display.output import Facts, seen_from_here
+from noisycount.display.output import Facts, Table, seen_from_here
 from noisycount.display.texts import toml_value
 from noisycount.engines.check import EXAMPLES, ColumnCheck
 from noisycount.engines.forms import ColumnForm, FileForm
@@ -99,16 +99,10 @@ def file_words(form: FileForm) -> str:
     return f"{form.encoding} texts between {toml_value(form.delimiter)}, {lines} before the names of the columns"
 
 
-def column_header(inspection: Inspection) -> tuple[str, ...]:
-    """The names of the columns; why kinds are what they are is told where reasons differ."""
-    why = () if _only_reason(inspection) else ("why",)
-    return "column", "kind", "missing", "unreadable", "questions", *why
-
-
-def column_rows(inspection: Inspection) -> list[tuple[str, ...]]:
-    """One line a column, with cells as `column_header` names them."""
+def column_table(inspection: Inspection) -> Table:
+    """One line a column; why kinds are what they are is told where reasons differ."""
     has_reasons = not _only_reason(inspection)
-    return [
+    rows = [
         (
             column.name,
             kind_words(column),
@@ -119,11 +113,10 @@ def column_rows(inspection: Inspection) -> list[tuple[str, ...]]:
         )
         for column in inspection.check.columns
     ]
+    return ("column", "kind", "missing", "unreadable", "questions", *(("why",) if has_reasons else ())), rows
 
 
-def value_header() -> tuple[str, ...]:
-    """The names of the columns of the values of texts."""
-    return "texts of", "rows with each of them"
+VALUE_HEADER = ("texts of", "rows with each of them")
 
 
 def value_rows(inspection: Inspection) -> list[tuple[str, ...]]:

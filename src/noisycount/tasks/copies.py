@@ -6,9 +6,11 @@ from typing import Any
 from noisycount.catalog.contents import Copies, Copy, discard
 from noisycount.config.config import Config
 from noisycount.display.numbers import in_bytes, signed
-from noisycount.display.output import seen_from_here
+from noisycount.display.output import Table, seen_from_here
 from noisycount.frozen import frozen
 from noisycount.tasks.opening import catalog_of, existing_ledger
+
+_SHOWN = 12  # characters of a name that tell files apart
 
 
 @frozen
@@ -35,53 +37,40 @@ class Shelf:
         """Remove the copies; give how many there were."""
         return discard(self.copies)
 
+    @property
+    def table(self) -> Table:
+        """One line a copy."""
+        rows = [
+            (
+                "unknown" if copy.dataset is None else seen_from_here(copy.dataset),
+                in_bytes(copy.size),
+                f"{copy.made:%Y-%m-%d %H:%M}",
+                f"{copy.path.name[:_SHOWN]}…{copy.path.suffix}",
+            )
+            for copy in self.copies
+        ]
+        return ("data set", "size", "made (UTC)", "file"), rows
 
-COPY_HEADER = ("data set", "size", "made (UTC)", "file")
-_SHOWN = 12  # characters of a name that tell files apart
-
-
-def copy_rows(shelf: Shelf) -> list[tuple[str, ...]]:
-    """One line a copy, with cells as `COPY_HEADER` names them."""
-    return [
-        (
-            "unknown" if copy.dataset is None else seen_from_here(copy.dataset),
-            in_bytes(copy.size),
-            f"{copy.made:%Y-%m-%d %H:%M}",
-            _file(copy),
+    def words(self, removed: int | None) -> str:
+        """What there is, or what was removed."""
+        if removed is not None:
+            size = in_bytes(sum(copy.size for copy in self.copies))
+            return f"removed {_number(removed)}, {size}; the next question makes what it needs again"
+        if not self.copies or self.folder is None:
+            return "no copies; the first question about a file of texts makes one"
+        return (
+            f"{_number(len(self.copies))} in {seen_from_here(self.folder)}, for the owner's eyes "
+            "alone; --remove removes them"
         )
-        for copy in shelf.copies
-    ]
 
-
-def shelf_words(shelf: Shelf, removed: int | None) -> str:
-    """What there is, or what was removed."""
-    if removed is not None:
-        size = in_bytes(sum(copy.size for copy in shelf.copies))
-        return f"removed {_number(removed)}, {size}; the next question makes what it needs again"
-    if not shelf.copies or shelf.folder is None:
-        return "no copies; the first question about a file of texts makes one"
-    return (
-        f"{_number(len(shelf.copies))} in {seen_from_here(shelf.folder)}, for the owner's eyes "
-        "alone; --remove removes them"
-    )
+    def to_dict(self, removed: int | None) -> dict[str, Any]:
+        """The copies, with their sizes in bytes; those that were there where they were removed."""
+        copies = [
+            {"dataset": each.dataset, "file": str(each.path), "size": each.size, "made": each.made.isoformat()}
+            for each in self.copies
+        ]
+        return {"folder": None if self.folder is None else str(self.folder), "removed": removed, "copies": copies}
 
 
 def _number(copies: int) -> str:
     return f"{signed(copies)} {'copy' if copies == 1 else 'copies'}"
-
-
-def _file(copy: Copy) -> str:
-    """The beginning and the ending of a name that is longer than anybody reads."""
-    return f"{copy.path.name[:_SHOWN]}…{copy.path.suffix}"
-
-
-def shelf_object(shelf: Shelf, removed: int | None) -> dict[str, Any]:
-    """The copies, with their sizes in bytes; those that were there where they were removed."""
-    return {
-        "folder": None if shelf.folder is None else str(shelf.folder),
-        "removed": removed,
-        "copies": [
-            {"dataset": copy.dataset, "file": str(copy.path), "size": copy.size, "made": copy.made.isoformat()}
-            for copy in shelf.copies
-        ],
-    }

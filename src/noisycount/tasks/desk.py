@@ -19,8 +19,7 @@ from noisycount.ledger.ledger import Ledger
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.records import desk_of_frame
-from noisycount.tasks.opening import as_configured, records_of
-from noisycount.tasks.question import dataset_asked
+from noisycount.tasks.opening import as_configured, dataset_asked, records_of
 
 
 @frozen

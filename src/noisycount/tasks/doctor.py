@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from noisycount.catalog.certificates import Certificates
 from noisycount.config.config import Config
 from noisycount.display.numbers import signed
-from noisycount.display.output import Facts, seen_from_here
+from noisycount.display.output import Facts, Table, seen_from_here
 from noisycount.engines.conformance.certificate import Certificate
 from noisycount.engines.conformance.suite import Examination
 from noisycount.engines.places import ServedTable, ServerPlace, is_server
@@ -28,21 +28,74 @@ class Diagnosis:
     certificate: Certificate | None  # that it passed; None: it did not
     file: Path | None  # where the certificate is kept; None: nowhere
 
+    @classmethod
+    def of(cls, source: str, configuration: Config, progress: Callable[[int, int], None]) -> Self:
+        """The test of an engine; a certificate is kept, and one that it had is withdrawn."""
+        place = _place(source, configuration)
+        kept = Certificates(configuration.data_folder)
+        configuration.make_ledger_folder()
+        kept.require_writable()
+        examination = examined_engine(place, progress)
+        certificate = examination.certificate(datetime.now(UTC).date())
+        if certificate is None:
+            kept.withdraw(examination.identity)
+        else:
+            kept.keep(certificate)
+        shown = None if place is None else place.shown.partition("#")[0]
+        return cls(shown, examination, certificate, kept.file if certificate else None)
 
-def diagnosed(source: str, configuration: Config, progress: Callable[[int, int], None]) -> Diagnosis:
-    """The test of an engine; a certificate is kept, and one that it had is withdrawn."""
-    place = _place(source, configuration)
-    kept = Certificates(configuration.data_folder)
-    configuration.make_ledger_folder()
-    kept.require_writable()
-    examination = examined_engine(place, progress)
-    certificate = examination.certificate(datetime.now(UTC).date())
-    if certificate is None:
-        kept.withdraw(examination.identity)
-    else:
-        kept.keep(certificate)
-    shown = None if place is None else place.shown.partition("#")[0]
-    return Diagnosis(shown, examination, certificate, kept.file if certificate else None)
+    @property
+    def verdict(self) -> str:
+        """What follows from it."""
+        identity = self.examination.identity
+        if self.certificate is None:
+            return f"{identity} gave wrong answers: it gets no certificate, and is not counted"
+        return f"certificate: {identity} gave every answer as it is by definition"
+
+    @property
+    def facts(self) -> Facts:
+        """What was tested, and how."""
+        examination, identity = self.examination, self.examination.identity
+        facts = [
+            ("server", self.place or "this machine"),
+            ("engine", identity.engine),
+            ("version", identity.version),
+            ("collation", identity.collation),
+            ("suite", examination.suite),
+            ("answers compared", signed(examination.answers)),
+            ("differences", signed(len(examination.differences))),
+            ("not held, so not asked", "; ".join(examination.unheld) or "nothing"),
+        ]
+        if self.certificate is not None:
+            facts.insert(4, ("date (UTC)", self.certificate.date))
+            where = "nowhere, as there is no folder for it"
+            facts.append(("kept in", where if self.file is None else seen_from_here(self.file)))
+        return facts
+
+    @property
+    def differences(self) -> Table:
+        """One line a difference."""
+        found = self.examination.differences
+        rows = [(each.records, each.question, _number(each.expected), _number(each.found)) for each in found]
+        return ("made-up records", "question", "should be", "is"), rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it; of what it took, whole seconds."""
+        examination, names = self.examination, ("records", "question", "expected", "found")
+        return {
+            "certified": self.certificate is not None,
+            "server": self.place,
+            "engine": examination.identity.engine,
+            "version": examination.identity.version,
+            "collation": examination.identity.collation,
+            "date": None if self.certificate is None else self.certificate.date,
+            "suite": examination.suite,
+            "answers": examination.answers,
+            "differences": [{name: getattr(each, name) for name in names} for each in examination.differences],
+            "unheld": list(examination.unheld),
+            "seconds": round(examination.seconds),
+            "file": None if self.file is None else str(self.file),
+        }
 
 
 def _place(source: str, configuration: Config) -> ServerPlace | None:
@@ -57,67 +110,5 @@ def _place(source: str, configuration: Config) -> ServerPlace | None:
     return place if isinstance(place, ServerPlace) else None
 
 
-DIFFERENCE_HEADER = ("made-up records", "question", "should be", "is")
-
-
-def verdict(diagnosis: Diagnosis) -> str:
-    """What follows from it."""
-    identity = diagnosis.examination.identity
-    if diagnosis.certificate is None:
-        return f"{identity} gave wrong answers: it gets no certificate, and is not counted"
-    return f"certificate: {identity} gave every answer as it is by definition"
-
-
-def diagnosis_facts(diagnosis: Diagnosis) -> Facts:
-    """What was tested, and how."""
-    examination, identity = diagnosis.examination, diagnosis.examination.identity
-    facts = [
-        ("server", diagnosis.place or "this machine"),
-        ("engine", identity.engine),
-        ("version", identity.version),
-        ("collation", identity.collation),
-        ("suite", examination.suite),
-        ("answers compared", signed(examination.answers)),
-        ("differences", signed(len(examination.differences))),
-        ("not held, so not asked", "; ".join(examination.unheld) or "nothing"),
-    ]
-    if diagnosis.certificate is not None:
-        facts.insert(4, ("date (UTC)", diagnosis.certificate.date))
-        where = "nowhere, as there is no folder for it"
-        kept = where if diagnosis.file is None else seen_from_here(diagnosis.file)
-        facts.append(("kept in", kept))
-    return facts
-
-
-def difference_rows(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
-    """One line a difference, with cells as `DIFFERENCE_HEADER` names them."""
-    return [
-        (each.records, each.question, _number(each.expected), _number(each.found))
-        for each in diagnosis.examination.differences
-    ]
-
-
 def _number(count: int | None) -> str:
     return "nothing" if count is None else signed(count)
-
-
-def diagnosis_object(diagnosis: Diagnosis) -> dict[str, Any]:
-    """All of it; of what it took, whole seconds."""
-    examination, certificate = diagnosis.examination, diagnosis.certificate
-    return {
-        "certified": certificate is not None,
-        "server": diagnosis.place,
-        "engine": examination.identity.engine,
-        "version": examination.identity.version,
-        "collation": examination.identity.collation,
-        "date": None if certificate is None else certificate.date,
-        "suite": examination.suite,
-        "answers": examination.answers,
-        "differences": [
-            {"records": each.records, "question": each.question, "expected": each.expected, "found": each.found}
-            for each in examination.differences
-        ],
-        "unheld": list(examination.unheld),
-        "seconds": round(examination.seconds),
-        "file": None if diagnosis.file is None else str(diagnosis.file),
-    }

@@ -1,14 +1,15 @@
-"""The figures that were chosen: in words, as JSON, and as one page that needs no other file."""
+"""The figures that were chosen: in words, as JSON, as files, and as one page that needs no other file."""
 
 import base64
+import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from noisycount.display.output import Done
+from noisycount.display.output import Done, Table, writing
 from noisycount.frozen import frozen
 from noisycount.papers.catalogue import PAPERS
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict
@@ -68,26 +69,17 @@ def counted(verdicts: Sequence[Verdict]) -> str:
     )
 
 
-def figure_header() -> tuple[str, ...]:
-    """The names of the columns."""
-    return "figure", "shows", *_HEADS.values()
-
-
-def figure_rows(sections: Sequence[Section]) -> list[tuple[str, ...]]:
-    """One line a figure, and one for a paper's other claims, with cells as `figure_header` says."""
-    return [row for section in sections for row in _section_rows(section)]
-
-
-def _section_rows(section: Section) -> Iterator[tuple[str, ...]]:
-    """The lines of one paper."""
-    for figure in section.figures:
-        yield figure.key, figure.title, *_counts(figure.claims)
-    if section.claims:
-        yield section.paper.key, OUTSIDE, *_counts(section.claims)
+def figure_table(sections: Sequence[Section]) -> Table:
+    """One line a figure, and one for a paper's other claims, with how many claims have each verdict."""
+    rows = []
+    for section in sections:
+        rows += [(figure.key, figure.title, *_counts(figure.claims)) for figure in section.figures]
+        if section.claims:
+            rows.append((section.paper.key, OUTSIDE, *_counts(section.claims)))
+    return ("figure", "shows", *_HEADS.values()), rows
 
 
 def _counts(claims: Sequence[Claim]) -> list[str]:
-    """How many claims have each verdict."""
     counts = Counter(claim.verdict for claim in claims)
     return [str(counts[verdict] or "") for verdict in _HEADS]
 
@@ -225,3 +217,42 @@ def _text(text: str) -> str:
 def _sentence(text: str) -> str:
     """A sentence begins with a capital, unless it begins with a symbol."""
     return text[:1].upper() + text[1:] if text[:1].isascii() and text[1:2] != " " else text
+
+
+FORMATS = ("svg", "png", "csv", "json")
+_PAGE = "index.html"
+
+
+def save_figures(sections: Sequence[Section], folder: Path, formats: Sequence[str], done: Done) -> list[Path]:
+    """Write each figure in each format, and the page of all of them last: the files."""
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    figures = [figure for section in sections for figure in section.figures]
+    files = []
+    for number, figure in enumerate(figures, start=1):
+        for kind in formats:
+            file = folder / f"{figure.key}.{kind}"
+            with writing(file):
+                _save(figure, file)
+            files.append(file)
+        done(number / (len(figures) + 1))
+    file = folder / _PAGE
+    with writing(file):
+        file.write_text(page(sections), encoding="utf-8")
+    return [*files, file]
+
+
+def _save(figure: Figure, file: Path) -> None:
+    """The file of one figure, in the format of its ending."""
+    from noisycount.charts.plot_chart import plot_png, plot_svg  # noqa: PLC0415  (loads Altair)
+
+    texts: dict[str, Callable[[Figure], str]] = {".svg": plot_svg, ".csv": Figure.csv, ".json": _json}
+    if file.suffix == ".png":
+        file.write_bytes(plot_png(figure))
+    else:
+        file.write_text(texts[file.suffix](figure), encoding="utf-8")
+
+
+def _json(figure: Figure) -> str:
+    """A figure as one JSON object."""
+    return json.dumps(figure.to_dict(), ensure_ascii=False, indent=2) + "\n"

@@ -7,14 +7,16 @@ from typing import Any
 
 from noisycount.config.config import DEFAULT_BUDGET, Config
 from noisycount.display.numbers import signed
-from noisycount.display.output import seen_from_here
-from noisycount.errors import LedgerError
+from noisycount.display.output import Table, seen_from_here
+from noisycount.display.texts import told_name
+from noisycount.errors import LedgerError, NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.chain import Head
-from noisycount.ledger.entries import Entry, TableAnswer, asked_of
+from noisycount.ledger.entries import Entry, TableAnswer, asked_of, asks_for_table
 from noisycount.ledger.state import Verification
 from noisycount.release.dataset import left_words
+from noisycount.tasks.opening import debits
 from noisycount.validation import exact_text, optional_text
 
 
@@ -186,28 +188,18 @@ def _rows_words(newest: Head, known_head: Head | None) -> str:
     )
 
 
-def account_header(owner: str, accounts: Sequence[Account]) -> tuple[str, ...]:
-    """The names of the columns; budgets that are all sums of ε say so."""
+def account_table(owner: str, accounts: Sequence[Account]) -> Table:
+    """What each data set or analyst may still spend; budgets that are all sums of ε say so."""
     is_pure = all(account.in_epsilon for account in accounts)
-    return owner, "budget ε" if is_pure else "budget", "spent", "left"
+    rows = [(seen_from_here(account.name), *account.words) for account in accounts]
+    return (owner, "budget ε" if is_pure else "budget", "spent", "left"), rows
 
 
-def account_rows(accounts: Sequence[Account]) -> list[tuple[str, ...]]:
-    """What each data set or analyst may still spend."""
-    return [(seen_from_here(account.name), *account.words) for account in accounts]
-
-
-def entry_header(entries: Sequence[Entry]) -> tuple[str, ...]:
-    """The names of the columns; who asked, and what for, where that tells something."""
-    analyst = ("analyst",) if _has_several(entries) else ()
-    purpose = ("purpose",) if _has_purposes(entries) else ()
-    return "when (UTC)", *analyst, "data set", "question", price_name(entries), "answer", *purpose
-
-
-def entry_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
-    """Every debit, oldest first, with cells as `entry_header` names them."""
-    has_several, has_purposes = _has_several(entries), _has_purposes(entries)
-    return [
+def entry_table(entries: Sequence[Entry]) -> Table:
+    """The debits, oldest first; who asked and what for where there is something to tell."""
+    has_several = any(entry.analyst != entries[0].analyst for entry in entries)
+    has_purposes = any(entry.purpose is not None for entry in entries)
+    rows = [
         (
             f"{entry.made:%Y-%m-%d %H:%M}",
             *([entry.analyst] if has_several else []),
@@ -219,6 +211,8 @@ def entry_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
         )
         for entry in entries
     ]
+    analyst, purpose = ["analyst"] * has_several, ["purpose"] * has_purposes
+    return ("when (UTC)", *analyst, "data set", "question", price_name(entries), "answer", *purpose), rows
 
 
 def price_name(entries: Sequence[Entry]) -> str:
@@ -242,16 +236,6 @@ def answer_words(entry: Entry) -> str:
     if entry.answer.keys is not None:
         return number_of("key", len(entry.answer.keys)) + " shown"
     return number_of("count", sum(map(len, entry.answer.levels)))
-
-
-def _has_purposes(entries: Sequence[Entry]) -> bool:
-    """Whether anybody said what an answer is for."""
-    return any(entry.purpose is not None for entry in entries)
-
-
-def _has_several(entries: Sequence[Entry]) -> bool:
-    """Whether more than one analyst asked."""
-    return any(entry.analyst != entries[0].analyst for entry in entries)
 
 
 Object = dict[str, Any]
@@ -367,3 +351,63 @@ def _spent_object(spent: Loss) -> Object:
     if spent.delta:
         told["spent_delta"] = exact_text(spent.delta)
     return told
+
+
+SHORTEST_KEY = 6  # so many characters of a key tell it from others
+
+
+@frozen
+class OldAnswer:
+    """An answer that was published before, as a guess."""
+
+    answer: int  # in units, above 0
+    words: str  # what was asked, when, and of which data set
+
+
+def old_answer(key: str, configuration: Config) -> OldAnswer:
+    """The answer under a key of the ledger, or under the one key that begins so."""
+    entry = entry_under_key(key, configuration, "--guess-from")
+    if isinstance(entry.answer, TableAnswer) or asks_for_table(entry):
+        raise NoisyCountError(f"--guess-from {key!r}: that is a table, and a guess is one count: give --guess instead")
+    if entry.answer is None or entry.answer <= 0:
+        answer = "there is no answer yet" if entry.answer is None else f"{entry.answer} is no guess"
+        raise NoisyCountError(f"--guess-from {key!r}: {answer}, as a guess is above 0: give --guess instead")
+    return OldAnswer(entry.answer, answered_words(entry))
+
+
+def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
+    """The debit under a key of the ledger, or under the one key that begins so."""
+    found = _entries_of(key, debits(configuration))
+    if len(found) == 1:
+        return found[0]
+    if len(key) < SHORTEST_KEY:
+        raise NoisyCountError(
+            f"{option} {key!r}: a key must begin with {SHORTEST_KEY} of its characters or more; "
+            "`noisycount ledger show --json` lists the keys"
+        )
+    several = "the keys of several answers begin so" if found else "the ledger has no such key"
+    raise NoisyCountError(f"{option} {key!r}: {several}; `noisycount ledger show --json` lists the keys")
+
+
+def answered_words(entry: Entry) -> str:
+    """What was answered, when, and of which data set."""
+    answered = "nothing" if entry.answer is None else answer_words(entry)
+    return (
+        f"{answered} was answered on {entry.made:%Y-%m-%d} and is paid for: {asked_words(entry)} "
+        f"in {told_name(entry.request.dataset)}"
+    )
+
+
+def spent_of(name: str, configuration: Config) -> Loss:
+    """What the answers about a data set have cost together."""
+    dataset = configuration.dataset(name)
+    spent = [entry.spent for entry in debits(configuration) if entry.request.dataset == dataset.account]
+    return spent[-1] if spent else Loss()
+
+
+def _entries_of(key: str, entries: list[Entry]) -> list[Entry]:
+    """The entry of that key, or all whose keys begin so if that is long enough to tell."""
+    exact = [entry for entry in entries if entry.key == key]
+    if exact or len(key) < SHORTEST_KEY:
+        return exact
+    return [entry for entry in entries if entry.key.startswith(key)]

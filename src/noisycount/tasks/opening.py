@@ -4,25 +4,43 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Self
 
 from noisycount.catalog.catalog import Catalog, DatasetSettings
+from noisycount.catalog.record import ROW
 from noisycount.config.config import Config, DatasetConfig
-from noisycount.errors import LedgerError
+from noisycount.errors import ConfigError, LedgerError, PredicateError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import LedgerAddress
-from noisycount.ledger.budget import Loss
+from noisycount.ledger.budget import ApproximateBudget, Loss
 from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import Analyst, Entry
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.price import NeighbourRelation, neighbours_of_size
 from noisycount.ledger.state import Verification
 from noisycount.ledger.storage import require_no_row
+from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.desk import Attach, Desk
-from noisycount.release.query_plan import CountPlan, Forms
+from noisycount.release.query_plan import CountPlan, Forms, QueryPlan
 from noisycount.release.records import Records
 from noisycount.release.reply_tick import ReplyTick
+from noisycount.tasks.question import impossible_hints, plan_in
+
+
+def dataset_asked(configuration: Config, source: str, unit: str | None, option: str = "--unit") -> DatasetConfig:
+    """The data set that SOURCE means, counted by the unit that the asker names."""
+    dataset = configuration.dataset(source)
+    if unit is None or unit == dataset.unit:
+        return dataset
+    if not dataset.is_path:
+        chosen = "counts rows" if dataset.unit == ROW else f"counts distinct {dataset.unit!r}"
+        raise ConfigError(
+            f"{option} {unit!r}: data set {dataset.name!r} {chosen}, as its owner configured it; leave {option} out"
+        )
+    return replace(dataset, unit=unit)
 
 
 def catalog_of(ledger: Ledger | None, configuration: Config, *, makes: bool = False) -> Catalog:
@@ -124,6 +142,21 @@ class DatasetSession:
     def ledger_file(self) -> Path | None:
         """The file of the ledger; None for a server."""
         return self.configuration.ledger_file
+
+    def plan(self, query: Query, analyst: Analyst | None = None) -> QueryPlan:
+        """The plan of a question, at the price that it needs."""
+        dataset, records = self.dataset, self.records
+        budgets = [dataset.budget, *filter(None, [analyst and analyst.budget])]
+        for_keys = min(each.for_keys if isinstance(each, ApproximateBudget) else Fraction(0) for each in budgets)
+        is_replacement = neighbours_of_size(dataset.size) is NeighbourRelation.REPLACEMENT
+        return plan_in(query, records.schema, records.unit, is_replacement=is_replacement, for_keys=for_keys)
+
+    def require_possible(self, plan: QueryPlan, analyst: Analyst) -> list[str]:
+        """What no record can satisfy of a question that the analyst paid for."""
+        hints = impossible_hints(plan.predicates)
+        if hints and not self.is_free(analyst, self.records.requests(plan)):
+            raise PredicateError(f"where asks in vain: {'; '.join(hints)}")
+        return hints
 
     def earlier(self, plan: CountPlan, analyst: Analyst) -> list[Entry]:
         """The debits that asked the same count of these very records, at any price."""

@@ -1,13 +1,15 @@
 """A goal in words, the noise that meets it, and what pays for it."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from noisycount.analysis.accuracy import failure_probability, negative_probability
 from noisycount.config.config import DEFAULT_BUDGET
-from noisycount.display.numbers import approximately, odds_sentence
+from noisycount.display.numbers import approximately, at_most, odds, odds_sentence, percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
@@ -212,3 +214,232 @@ def plan_object(plan: Plan) -> dict[str, Any]:
         "possible_answers": None if plan.guess is None else possible,
         "possible_errors": list(plan.possible_errors),
     }
+
+
+_DOT = "●"
+_MOST_ROWS = 10
+_OVERHANG = 2  # how far a label may reach beyond the axis
+_STEPS = (1, 3, 5)  # odd, so that the middle column holds as many whole numbers as the others
+_LEADING = (1, 2, 5)
+
+
+@frozen
+class Dots:
+    """Dots in columns of one width around a centre."""
+
+    centre: int  # the value in the middle of the middle column
+    step: int  # how many whole numbers a column holds
+    heights: tuple[int, ...]  # the number of dots of each column, from −reach to reach
+
+    @classmethod
+    def of(cls, errors: Sequence[int], centre: int, most_columns: int) -> "Dots":
+        """The dots of values centre + error, in as many columns as there is room for."""
+        step = _column_step(2 * max(errors) / max(1, most_columns - 2))
+        columns = Counter(_column(error, step) for error in errors)
+        reach = max(columns)
+        return cls(centre, step, tuple(columns[place] for place in range(-reach, reach + 1)))
+
+    @property
+    def reach(self) -> int:
+        """How many columns there are on each side of the middle one."""
+        return len(self.heights) // 2
+
+    @property
+    def abreast(self) -> int:
+        """How many dots stand beside each other in a column, so that none is too tall."""
+        return math.ceil(max(self.heights) / _MOST_ROWS)
+
+    @property
+    def places(self) -> list[tuple[float, int]]:
+        """Where each dot stands: a value around the middle of its column, and a row from 1 on."""
+        return [
+            (self.centre + (column - self.reach) * self.step + offset, level)
+            for column, height in enumerate(self.heights)
+            for level, first in enumerate(range(0, height, self.abreast), start=1)
+            for offset in self._offsets(min(self.abreast, height - first))
+        ]
+
+    @property
+    def gap(self) -> float:
+        """The distance of dots beside each other."""
+        return self.step / (self.abreast + 1) if self.abreast > 1 else float(self.step)
+
+    def _offsets(self, dots: int) -> list[float]:
+        """Where so many dots of one row stand, around the middle of their column."""
+        return [(dot - (dots - 1) / 2) * self.gap for dot in range(dots)]
+
+    def lines(self, *, is_offset: bool) -> list[str]:
+        """The rows of dots, from the top, an axis, and its labels."""
+        rows = math.ceil(max(self.heights) / self.abreast)
+        drawn = [self._row(row).rstrip() for row in reversed(range(rows))]
+        return [*drawn, *self._axis(self.abreast + 1, is_offset=is_offset)]
+
+    def _row(self, row: int) -> str:
+        """The dots of one row, in cells of so many and a space."""
+        left = (max(0, height - row * self.abreast) for height in self.heights)
+        return "".join((_DOT * min(self.abreast, dots)).ljust(self.abreast + 1) for dots in left)
+
+    def _axis(self, cell: int, *, is_offset: bool) -> list[str]:
+        """A line with marks, and the numbers below them as far as they have room."""
+        every = self._labels_every(cell, is_offset=is_offset)
+        width = len(self.heights) * cell - 1
+        line, labels = "", ""
+        for column in range(-self.reach, self.reach + 1):
+            is_marked = column % every == 0
+            middle = (column + self.reach) * cell + (cell - 1) // 2
+            line = line.ljust(middle, "─") + ("┬" if is_marked else "─")
+            label = self._label(column, is_offset=is_offset)
+            start = middle - (len(label) - 1) // 2
+            has_room = len(labels) + bool(labels) <= start <= width + _OVERHANG - len(label)
+            if is_marked and has_room:
+                labels = labels.ljust(start) + label
+        return [line.ljust(width, "─"), labels or self._label(0, is_offset=is_offset)]
+
+    def _labels_every(self, cell: int, *, is_offset: bool) -> int:
+        """How many columns lie between two labels."""
+        ends = (self._label(end, is_offset=is_offset) for end in (-self.reach, self.reach))
+        least = (max(map(len, ends)) + 2) / cell
+        every = _round_step(least)
+        return every if every <= self.reach else math.ceil(least)
+
+    def _label(self, column: int, *, is_offset: bool) -> str:
+        """The value in the middle of a column."""
+        text = signed(self.centre + column * self.step)
+        return f"+{text}" if is_offset and column > 0 else text
+
+
+def _column(error: int, step: int) -> int:
+    """The column of an error, halves away from the middle one."""
+    column = (2 * abs(error) + step) // (2 * step)
+    return column if error > 0 else -column
+
+
+def _column_step(least: float) -> int:
+    """A round number, or a small odd one, that is not less."""
+    return next((step for step in _STEPS if step >= least), 0) or _round_step(least)
+
+
+def _round_step(least: float) -> int:
+    """The smallest of 1, 2, 5, 10, 20, 50, ... that is not less."""
+    power = int(10.0 ** math.floor(math.log10(max(1.0, least))))
+    return next(leading * size for size in (power, 10 * power) for leading in _LEADING if leading * size >= least)
+
+
+_MARGIN = 2
+
+
+def plan_facts(plan: Plan) -> list[tuple[str, str]]:
+    """A plan in words."""
+    errors = ", ".join(f"{plus_minus(error)} ({percent(level)})" for level, error in plan.errors)
+    facts = [
+        ("goal", goal_words(plan)),
+        ("ε", _price(plan)),
+        ("noise", f"discrete Laplace, scale {approximately(plan.noise.scale)}"),
+        ("error", errors if plan.queries == 1 else f"of one answer: {errors}"),
+        ("reached", _reached(plan)),
+        ("negative", _negative(plan)),
+        ("privacy", _privacy(plan)),
+        ("budget", _budget(plan)),
+        ("guess", plan.guessed_from or ""),
+        ("hint", _hint(plan)),
+    ]
+    return [(name, words) for name, words in facts if words]
+
+
+def goal_words(plan: Plan) -> str:
+    """What was asked for."""
+    if plan.error is None:
+        return f"what ε = {exact_text(plan.epsilon)} gives"
+    several = f"all {plan.queries:,} answers " if plan.queries > 1 else ""
+    sure = f"with {percent(plan.confidence)} confidence"
+    if plan.within is not None and plan.guess is not None:
+        of_guess = f"±{percent(plan.within)} of about {_digits(plan.guess)}"
+        return f"{several}within {of_guess}, that is {plus_minus(plan.width)}, {sure}"
+    asked = plus_minus(float(plan.error))
+    if plan.error == plan.width:
+        return f"{several}within {asked} {sure}"
+    return f"{several}within {asked}, that is {plus_minus(plan.width)}, {sure}"
+
+
+def preview_heading(plan: Plan) -> str:
+    """What the dots are: answers, or errors where there is no guess."""
+    what = "errors" if plan.guess is None else f"answers if the count is {signed(plan.centre)}"
+    return f"Fifty possible {what}, each as likely as the others"
+
+
+def preview(plan: Plan, columns: int) -> list[str]:
+    """Fifty possible answers or errors as dots on an axis."""
+    dots = Dots.of(plan.possible_errors, plan.centre, (columns - 2 * _MARGIN) // 2)
+    return [" " * _MARGIN + line for line in dots.lines(is_offset=plan.guess is None)]
+
+
+def _price(plan: Plan) -> str:
+    """ε of one answer and of all, and that of continuous noise."""
+    each = exact_text(plan.epsilon)
+    if plan.queries > 1:
+        each = f"{each} an answer, {exact_text(plan.total)} together"
+    return each if plan.formula is None else f"{each}  (continuous noise: {plan.formula:.4g})"
+
+
+def _reached(plan: Plan) -> str:
+    """The interval that the discrete noise keeps, and how surely."""
+    share = ""
+    if plan.guess is not None and plan.within is None:
+        share = f", {percent(_share(plan.width, plan.guess))} of about {_digits(plan.guess)},"
+    several = f"all {plan.queries:,} answers " if plan.queries > 1 else ""
+    return f"{several}{plus_minus(plan.width)}{share} with {percent(_kept(plan.reached))} confidence"
+
+
+def _negative(plan: Plan) -> str:
+    """How likely an answer below 0 is."""
+    if plan.negative is None:
+        return ""
+    chance = at_most(plan.negative) if plan.negative > 0 else "less than 1e-300"
+    return f"an answer below 0 has a probability of {chance} if the count is {signed(plan.centre)}"
+
+
+def _privacy(plan: Plan) -> str:
+    """What one answer tells about one person, and what all do."""
+    if plan.queries == 1:
+        return odds_sentence(plan.epsilon)
+    return f"{odds_sentence(plan.epsilon)}, after all {plan.queries:,} answers {odds(plan.total)}"
+
+
+def _budget(plan: Plan) -> str:
+    """How many such answers the budget pays for."""
+    number = plan.affordable
+    paid = f"{number:,} such answer{'' if number == 1 else 's'}" if number else "no such answer"
+    missing = f", not for {plan.queries:,}" if number < plan.queries > 1 else ""
+    paying, left = plan.paying, approximately(plan.paying.left)
+    if paying.dataset is None:
+        return f"{paying.budget.text} pays for {paid}{missing}"
+    owner = paying.dataset
+    if paying.budget.is_a_sum:
+        return f"{left} is left of {owner}: it pays for {paid}{missing}"
+    return f"{next_words(paying.left)} of {owner} (budget {paying.budget.text}): it pays for {paid}{missing}"
+
+
+def _hint(plan: Plan) -> str:
+    """What the first answer with Gaussian noise leaves, before somebody asks it."""
+    least = plan.paying.left_in_rho
+    if least is None:
+        return ""
+    return (
+        "an answer with Gaussian noise, however cheap, would leave less: after it the ρ of all "
+        f"answers count, not their ε, and {next_words(least)} at most"
+    )
+
+
+def _digits(guess: float) -> str:
+    """A guess, whole where it is whole."""
+    return plus_minus(guess).removeprefix("±")
+
+
+def _kept(confidence: float) -> Decimal:
+    """A confidence with two digits of what it lacks, rounded so that it promises no more."""
+    return 1 - Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(1 - confidence)
+
+
+def _share(width: int, guess: float) -> Decimal:
+    """The share that an error is of a guess as it is written, rounded up to two digits."""
+    return Context(prec=2, rounding=ROUND_CEILING).divide(Decimal(width), Decimal(str(guess)))

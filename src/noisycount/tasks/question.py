@@ -1,55 +1,127 @@
-"""What a question means for a data set: its plan, its price, and whether it makes sense."""
+"""What a question means: whether its parts go together, its plan and price, and whether it makes sense."""
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from noisycount.catalog.record import ROW
-from noisycount.config.config import Config, DatasetConfig
-from noisycount.errors import ConfigError, NoisyCountError, PredicateError
-from noisycount.ledger.budget import ApproximateBudget
-from noisycount.ledger.entries import Analyst
-from noisycount.ledger.price import NeighbourRelation, TablePrice, neighbours_of_size
+import click
+
+from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
+from noisycount.ledger.price import TablePrice
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scales import as_written
 from noisycount.query.normal_form import contradictions
 from noisycount.query.predicate import And, Predicate, Range, canonical_text
 from noisycount.query.query import Item, Query
-from noisycount.query.schema import Kind
+from noisycount.query.schema import Kind, close_names
 from noisycount.query.table import parts_of
 from noisycount.release.query_plan import QueryPlan, plan_of
 from noisycount.release.results import TablePlan
-from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.plan import planned
 
 _SHOWN = 3  # of the parts that no record can satisfy
 
 
-def dataset_asked(configuration: Config, source: str, unit: str | None, option: str = "--unit") -> DatasetConfig:
-    """The data set that SOURCE means, counted by the unit that the asker names."""
-    dataset = configuration.dataset(source)
-    if unit is None or unit == dataset.unit:
-        return dataset
-    if not dataset.is_path:
-        chosen = "counts rows" if dataset.unit == ROW else f"counts distinct {dataset.unit!r}"
-        raise ConfigError(
-            f"{option} {unit!r}: data set {dataset.name!r} {chosen}, as its owner configured it; leave {option} out"
-        )
-    return replace(dataset, unit=unit)
+@frozen
+class TableFiles:
+    """The files that go with a table."""
+
+    keys: Path | None = None  # its keys: one row a cell, or the keys of one column
+    questions: Path | None = None  # more questions, one a line
+    plot: Path | None = None  # to be made: a picture
+    output: Path | None = None  # to be made: its rows
 
 
-def plan_at(session: DatasetSession, query: Query, analyst: Analyst | None = None) -> QueryPlan:
-    """The plan of a question about open records, at the price that it needs."""
-    dataset, records = session.dataset, session.records
-    budgets = [dataset.budget, *filter(None, [analyst and analyst.budget])]
-    for_keys = min(each.for_keys if isinstance(each, ApproximateBudget) else Fraction(0) for each in budgets)
-    is_replacement = neighbours_of_size(dataset.size) is NeighbourRelation.REPLACEMENT
-    return plan_in(query, records.schema, records.unit, is_replacement=is_replacement, for_keys=for_keys)
+def check_query(query: Query, files: TableFiles = TableFiles()) -> None:  # noqa: B008 - frozen
+    """The refusal of options that do not belong together."""
+    for rules in (_rules_of_kind, _rules_of_keys, _rules_of_noise, _rules_of_price):
+        for is_wrong, refusal in rules(query, files):
+            if is_wrong:
+                raise click.UsageError(refusal)
+
+
+Rules = Iterator[tuple[bool, str]]  # whether something is wrong, and what
+
+
+def _items(query: Query) -> list[Item]:
+    """What a table is grouped by, as it was typed."""
+    return [item for item in query.by or () if isinstance(item, Item)]
+
+
+def _has_hidden_keys(query: Query, files: TableFiles) -> bool:
+    """Whether only the records know the keys of a column."""
+    is_listed = query.keys or files.keys or all(item.grouping for item in _items(query))
+    return query.delta is not None and not is_listed
+
+
+def _rules_of_kind(query: Query, files: TableFiles) -> Rules:
+    """One count, a table by groups, or several questions."""
+    yield not (query.wheres or query.is_table), "give --where TEXT, or --by COLUMNS for a table"
+    yield bool(query.by) and query.is_list, "give --by with one --where, or several --where without --by"
+    grouped: dict[str, object] = {
+        "--keys": query.keys,
+        "--keys-from": files.keys,
+        "--other": query.other,
+        "--margins": query.margins,
+    }
+    grouped |= {"--groups-per-unit": query.groups_per_unit, "--cumulative": query.cumulative}
+    for option, value in grouped.items():
+        yield bool(value) and not query.by, f"{option} belongs to a table: add --by COLUMNS"
+    tabled: dict[str, object] = {"--noise": query.noise, "--rho": query.rho, "--delta": query.delta}
+    for option, value in {**tabled, "--plot": files.plot, "--output": files.output}.items():
+        is_wrong = value is not None and not query.is_table
+        yield is_wrong, f"{option} belongs to a table: add --by COLUMNS, or --where again"
+
+
+def _rules_of_keys(query: Query, files: TableFiles) -> Rules:
+    """Keys of columns of the table, or none where they are hidden."""
+    columns = {item.column.lower(): item.column for item in _items(query)}
+    for name in query.keys if isinstance(query.keys, Mapping) else ():
+        is_wrong = name.lower() not in columns
+        yield is_wrong, f"--keys names {name!r}, which is not in --by: use {close_names(name, list(columns.values()))}"
+    is_gaussian = query.noise_class is DiscreteGaussian
+    for option, value in {"--keys": query.keys, "--keys-from": files.keys}.items():
+        is_wrong = bool(value) and query.delta is not None and not is_gaussian
+        yield is_wrong, f"--delta is for hidden keys, and {option} lists them: leave one of them out"
+    hidden = _has_hidden_keys(query, files)
+    yield hidden and query.other, "--other belongs to listed keys: leave out --delta, or --other"
+    yield hidden and query.cumulative, "--cumulative needs listed keys: leave out --delta"
+    is_wrong = hidden and any(name != "total" for name in query.margins)
+    yield is_wrong, "with hidden keys only --margins total is a sum that everybody may ask for"
+    is_wrong = query.cumulative and len(query.by or ()) > 1
+    yield is_wrong, "--cumulative needs one column in order: leave the others out of --by"
+    is_wrong = query.cumulative and bool(query.margins)
+    yield is_wrong, "--cumulative measures all sums of ranges: leave out --margins"
+
+
+def _rules_of_noise(query: Query, files: TableFiles) -> Rules:
+    """A price in the currency of the noise."""
+    is_wrong = query.noise is DiscreteLaplace and query.rho is not None
+    yield is_wrong, "--rho is the price of Gaussian noise: add --noise gaussian, or give --epsilon"
+    is_wrong = bool(query.rho and query.delta and query.by and not _has_hidden_keys(query, files))
+    yield is_wrong, "--delta belongs to hidden keys, or to --epsilon: leave it out beside --rho"
+    is_gaussian = query.noise_class is DiscreteGaussian
+    is_wrong = query.is_list and not query.by and query.delta is not None and not is_gaussian
+    yield is_wrong, "--delta belongs to --by without keys, or to --noise gaussian: leave it out"
+
+
+def _rules_of_price(query: Query, _: TableFiles) -> Rules:
+    """One price."""
+    is_gaussian = query.noise_class is DiscreteGaussian
+    is_wrong = query.rho is not None and (query.epsilon is not None or query.within is not None)
+    yield is_wrong, "give one price: --rho, or --epsilon, or --within with --guess"
+    is_wrong = is_gaussian and query.epsilon is not None and query.delta is None
+    yield is_wrong, "--noise gaussian needs --rho R, or --epsilon E with --delta D"
+    is_wrong = is_gaussian and query.within is not None and query.delta is not None
+    yield is_wrong, "--within finds the price of Gaussian noise in ρ: leave out --delta"
 
 
 def plan_in(
@@ -60,7 +132,7 @@ def plan_in(
     is_replacement: bool,
     for_keys: Fraction = Fraction(0),
 ) -> QueryPlan:
-    """The same from what is public of records."""
+    """The plan of a question, at the price that it needs, from what is public of records."""
     if query.by is not None:
         query = replace(query, keys=known_keys(query))
         _check_groups(query, schema, unit, for_keys)
@@ -140,14 +212,6 @@ def _check_groups(query: Query, schema: Mapping[str, Kind], unit: str | None, fo
         )
 
 
-def require_possible(session: DatasetSession, plan: QueryPlan, analyst: Analyst) -> list[str]:
-    """What no record can satisfy of a question that the analyst paid for."""
-    hints = impossible_hints(plan.predicates)
-    if hints and not session.is_free(analyst, session.records.requests(plan)):
-        raise PredicateError(f"where asks in vain: {'; '.join(hints)}")
-    return hints
-
-
 def impossible_hints(predicates: Iterable[Predicate]) -> list[str]:
     """A sentence for each part of questions that no record can satisfy; no data is read.
 
@@ -158,13 +222,9 @@ def impossible_hints(predicates: Iterable[Predicate]) -> list[str]:
     """
     parts = dict.fromkeys(part for each in predicates for part in contradictions(each))
     told = [f"no record can satisfy {canonical_text(part)}{_remedy(part)}" for part in parts]
-    return [*told[:_SHOWN], *_others(len(told) - _SHOWN)]
-
-
-def _others(number: int) -> Sequence[str]:
-    """That there are more of them than are shown."""
-    parts = "part" if number == 1 else "parts"
-    return [f"nor {number:,} other {parts} of the questions"] if number > 0 else []
+    more = len(told) - _SHOWN
+    others = [f"nor {more:,} other {'part' if more == 1 else 'parts'} of the questions"] if more > 0 else []
+    return [*told[:_SHOWN], *others]
 
 
 def _remedy(part: Predicate) -> str:

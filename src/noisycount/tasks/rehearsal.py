@@ -9,13 +9,12 @@ from noisycount.release.rehearsal import Rehearsal, rehearsed
 from noisycount.release.results import Release, TableRelease
 from noisycount.tasks.answer_display import level_objects, loss_object, shown_levels
 from noisycount.tasks.opening import DatasetSession
-from noisycount.tasks.question import plan_at
 from noisycount.validation import exact_text
 
 
 def rehearsal_of(session: DatasetSession, query: Query) -> Rehearsal:
     """The rehearsal of what was asked; no record is read, and nothing is charged."""
-    plan = plan_at(session, query)
+    plan = session.plan(query)
     return rehearsed(query, plan, session.records.unit, session.dataset.size)
 
 

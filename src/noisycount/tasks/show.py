@@ -8,16 +8,16 @@ from typing import Any
 from noisycount.catalog.record import ROW
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.numbers import approximately, plus_minus, signed
-from noisycount.display.output import Facts, seen_from_here
+from noisycount.display.output import Facts, Table, seen_from_here
 from noisycount.engines.forms import ColumnForm
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
 from noisycount.release.dataset import RemainingBudget, next_words
 from noisycount.tasks.answer import StoredCount
-from noisycount.tasks.backup import SHORTEST_KEY
 from noisycount.tasks.check_display import value_words
 from noisycount.tasks.ledger import (
+    SHORTEST_KEY,
     answer_object,
     answer_words,
     asked_object,
@@ -87,7 +87,6 @@ class View:
 
 
 CONFIDENCE = 0.95
-COLUMN_HEADER = ("column", "kind", "compare it with")
 
 
 def view_facts(view: View, configuration: Config) -> Facts:
@@ -107,22 +106,19 @@ def view_facts(view: View, configuration: Config) -> Facts:
     return facts[1:] if dataset.name == str(dataset.source) else facts
 
 
-def column_rows(view: View) -> list[tuple[str, ...]]:
-    """One line a column, with cells as `COLUMN_HEADER` names them."""
-    return [(name, value_words(form), form.kind.example) for name, form in view.columns.items()]
+def column_table(view: View) -> Table:
+    """One line a column."""
+    rows = [(name, value_words(form), form.kind.example) for name, form in view.columns.items()]
+    return ("column", "kind", "compare it with"), rows
 
 
-def entry_header(view: View) -> tuple[str, ...]:
-    """The names of the columns of what was asked."""
-    return "asked (UTC)", "question", price_name(view.entries), "answer (95 %)"
-
-
-def entry_rows(view: View) -> list[tuple[str, ...]]:
-    """What was asked, oldest first, with cells as `entry_header` names them."""
-    return [
+def entry_table(view: View) -> Table:
+    """What was asked, oldest first."""
+    rows = [
         (f"{entry.made:%Y-%m-%d %H:%M}", asked_words(entry), price_words(entry), _answer(entry))
         for entry in view.entries
     ]
+    return ("asked (UTC)", "question", price_name(view.entries), "answer (95 %)"), rows
 
 
 def table_hint(view: View) -> Facts:

@@ -10,7 +10,7 @@ from noisycount.ledger.entries import Analyst
 from noisycount.query.normal_form import read
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.tasks import question
+from noisycount.tasks import opening
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.question import impossible_hints
 from tests.commands import Refused, Run, configure, contents
@@ -272,7 +272,7 @@ def test_a_question_that_matches_nothing_says_so(
     assert f"where asks in vain: {HINT}" in refused(*COUNT[:-1], *asked)
     assert not (here / "ledger.db").exists()
     with monkeypatch.context() as before:
-        before.setattr(question, "impossible_hints", lambda _: [])
+        before.setattr(opening, "impossible_hints", lambda _: [])
         paid = run(*COUNT, *asked).object
     again = run(*COUNT, *asked).object
     assert (again["key"], again["repeated"], HINT in again["hints"]) == (paid["key"], True, True)

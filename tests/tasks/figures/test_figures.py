@@ -13,8 +13,7 @@ from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.plot_chart import plot_svg
 from noisycount.charts.theme import STYLES
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict
-from noisycount.tasks.figure_files import FORMATS
-from noisycount.tasks.figures import Section, counted, page
+from noisycount.tasks.figures import FORMATS, Section, counted, page
 from tests.commands import Refused, Run
 from tests.papers.test_papers import figure
 

@@ -10,7 +10,7 @@ import noisycount as nc
 from noisycount.display.numbers import signed
 from noisycount.ledger.entries import Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
-from noisycount.tasks.ledger import entry_rows, number_of
+from noisycount.tasks.ledger import entry_table, number_of
 from tests.commands import Refused, Run, configure
 
 BUDGET = 'budget = { epsilon = "2", delta = "1e-6", for_keys = "5e-7" }\nunit = "person"'
@@ -43,7 +43,7 @@ def test_a_ledger_names_each_table_once(run: Run, here: Path, keys: list[str]) -
     assert hidden.keys is not None
     assert isinstance(count, int)
     found = number_of("key", len(hidden.keys))
-    assert [row[-3:] for row in entry_rows(entries)] == [
+    assert [row[-3:] for row in entry_table(entries)[1]] == [
         ("persons by year × site (6 cells) where year > 1", "0.2", "7 counts"),
         ("persons by year (hidden keys)", "ε = 0.1 at δ = 1e-07", f"{found} shown"),
         ("4 questions: site = 1; …", "ρ = 0.001", "4 counts"),

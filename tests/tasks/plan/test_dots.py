@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.tasks.plan_display import Dots
+from noisycount.tasks.plan import Dots
 
 HALVES = st.lists(st.integers(0, 10**12), min_size=25, max_size=25)
 COLUMNS = st.integers(5, 50)

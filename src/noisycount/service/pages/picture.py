@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from noisycount.display.numbers import percent, plus_minus, signed
-from noisycount.tasks.plan import Plan
-from noisycount.tasks.plan_display import Dots, preview_heading
+from noisycount.tasks.plan import Dots, Plan, preview_heading
 
 _WIDTH, _SIDE, _TOP, _BOTTOM = 440.0, 14.0, 8.0, 26.0
 _COLUMNS, _MARKS = 31, 4

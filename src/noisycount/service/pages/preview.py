@@ -22,8 +22,7 @@ from noisycount.service.questions import Question
 from noisycount.tasks.answer import Answer, preview_at
 from noisycount.tasks.answer_display import count_facts, shown_levels
 from noisycount.tasks.opening import DatasetSession
-from noisycount.tasks.plan import Plan, planned_epsilon
-from noisycount.tasks.plan_display import preview_heading
+from noisycount.tasks.plan import Plan, planned_epsilon, preview_heading
 from noisycount.tasks.rehearsal import made_up_words, rehearsal_words
 from noisycount.tasks.show import View, budget_words
 from noisycount.tasks.table.display import level_rows, preview_facts, shown_rows, table_head

@@ -17,8 +17,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.populations.population import Population
-from noisycount.readers.assumption import Assumed, Rate
-from noisycount.readers.groups import RATES, check_rows
+from noisycount.readers.assumption import RATES, Assumed, Rate, check_rows
 from noisycount.tasks.refine.estimate import continuous_words
 from noisycount.tasks.refine.table import check_out
 from noisycount.validation import LARGEST_WHOLE

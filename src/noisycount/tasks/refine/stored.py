@@ -31,8 +31,7 @@ from noisycount.query.query import Item, items
 from noisycount.query.schema import Kind
 from noisycount.readers.values import noise_of
 from noisycount.tasks.answer import StoredCount
-from noisycount.tasks.backup import entry_under_key
-from noisycount.tasks.ledger import asked_words
+from noisycount.tasks.ledger import asked_words, entry_under_key
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, written_columns
 
 

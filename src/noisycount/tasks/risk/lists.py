@@ -19,7 +19,7 @@ from noisycount.ledger.price import approximate_loss, odds_of
 from noisycount.model.atoms import Atoms
 from noisycount.model.concentrated import delta_of_rho
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.readers.groups import check_columns, check_rows
+from noisycount.readers.assumption import check_columns, check_rows
 from noisycount.tasks.ledger import asked_words
 from noisycount.tasks.opening import debits
 from noisycount.tasks.report.report import Priced

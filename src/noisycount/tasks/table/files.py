@@ -17,8 +17,7 @@ from noisycount.query.query import Item, Query
 from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import answer_object
-from noisycount.tasks.question import known_keys
-from noisycount.tasks.table.options import TableFiles
+from noisycount.tasks.question import TableFiles, known_keys
 from noisycount.validation import exact_text
 
 

@@ -17,12 +17,10 @@ from noisycount.readers.options import Parsed, config_option, json_option
 from noisycount.tasks.backup import at_copy, backed_up, backup_object, backup_words, restoring
 from noisycount.tasks.ledger import (
     absent_words,
-    account_header,
-    account_rows,
+    account_table,
     accounts_of_analysts,
     accounts_of_datasets,
-    entry_header,
-    entry_rows,
+    entry_table,
     intact_words,
     ledger_object,
     place_words,
@@ -45,11 +43,11 @@ _head_option = click.option(
 
 
 @click.group(name="ledger", cls=CommandGroup, epilog="Example: noisycount ledger show")
-def command() -> None:
+def ledger() -> None:
     """Show, verify, back up and export what was asked and what it cost."""
 
 
-@command.command(
+@ledger.command(
     name="show", short_help="Show what was asked, and what is left.", epilog="Example: noisycount ledger show --json"
 )
 @config_option
@@ -60,20 +58,20 @@ def show(configuration: Config, *, as_json: bool) -> None:
     if as_json:
         print_json(ledger_object(configuration, entries))
         return
-    header, rows = entry_header(entries), entry_rows(entries)  # refused before anything is shown
+    header, rows = entry_table(entries)  # refused before anything is shown
     print_text(f"ledger: {place_words(configuration)}")
     if datasets := accounts_of_datasets(configuration, entries):
-        print_table(account_header("data set", datasets), account_rows(datasets))
+        print_table(*account_table("data set", datasets))
     if configuration.analysts:
         analysts = accounts_of_analysts(configuration, entries)
-        print_table(account_header("analyst", analysts), account_rows(analysts))
+        print_table(*account_table("analyst", analysts))
     if entries:
         print_table(header, rows)
     else:
         print_text("nothing was asked yet")
 
 
-@command.command(
+@ledger.command(
     name="verify",
     short_help="Check that every row is as it was written.",
     epilog="Example: noisycount ledger verify --head 12:0f3a...",
@@ -117,7 +115,7 @@ def verify(
         print_text("Write the head down: with --head it tells this ledger from an older copy.")
 
 
-@command.command(
+@ledger.command(
     name="export",
     short_help="Write every row with its hash, as JSON.",
     epilog="Example: noisycount ledger export --out ledger.jsonl",
@@ -155,7 +153,7 @@ def _write_rows(rows: Sequence[Row], out: Path | None, *, as_json: bool) -> None
     print_text(f"wrote {len(rows)} rows to {out}")
 
 
-@command.command(
+@ledger.command(
     name="report",
     short_help="Write a report for an officer for data protection.",
     epilog="Example: noisycount ledger report --format html --out report.html",
@@ -199,7 +197,7 @@ def report(  # noqa: PLR0913 - one argument for each option
     context.exit(0 if found.is_verified else _BROKEN)
 
 
-@command.command(
+@ledger.command(
     name="backup",
     short_help="Copy the ledger into a new folder, and verify the copy.",
     epilog="Example: noisycount ledger backup ledger-2026-11-23",

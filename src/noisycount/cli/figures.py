@@ -1,5 +1,6 @@
 """`noisycount figures`: the figures of the papers, computed exactly."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -7,26 +8,24 @@ import click
 from noisycount.charts.chart import check_charts
 from noisycount.display.output import print_facts, print_json, print_table, progress, seen_from_here
 from noisycount.papers.catalogue import chosen
-from noisycount.readers.options import json_option
-from noisycount.tasks.figure_files import FORMATS, save_figures
-from noisycount.tasks.figures import computed, counted, figure_header, figure_rows, figures_object
+from noisycount.readers.options import Parsed, all_read, json_option
+from noisycount.tasks.figures import FORMATS, computed, counted, figure_table, figures_object, save_figures
 
 
-def _names(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> list[str]:
-    """Names, each given alone or with others between commas."""
-    names = [name.strip() for text in texts for name in text.split(",")]
+def _names(texts: Sequence[str]) -> list[str]:
+    """Names of figures, each given alone or with others between commas."""
     try:
-        return chosen(names)
+        return chosen([name.strip() for text in texts for name in text.split(",")])
     except ValueError as error:
-        raise click.BadParameter(str(error).removeprefix("only ")) from None
+        raise ValueError(str(error).removeprefix("only ")) from None
 
 
-def _formats(_: click.Context, __: click.Parameter, text: str) -> list[str]:
+def _parse_formats(text: str) -> list[str]:
     """Formats between commas, each once."""
     kinds = list(dict.fromkeys(kind.strip().lower() for kind in text.split(",")))
     for kind in kinds:
         if kind not in FORMATS:
-            raise click.BadParameter(f"must be some of {','.join(FORMATS)}, got {kind!r}")
+            raise ValueError(f"must be some of {','.join(FORMATS)}, got {kind!r}")
     return kinds
 
 
@@ -38,7 +37,7 @@ def _formats(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     "--only",
     "keys",
     multiple=True,
-    callback=_names,
+    callback=all_read(_names),
     metavar="NAME",
     help="A figure such as naldi2014.1, or all of naldi2014, naldi2015, breutigam or ours; several "
     "with commas. Left out: all.",
@@ -48,7 +47,7 @@ def _formats(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     "formats",
     default="svg,csv",
     show_default=True,
-    callback=_formats,
+    type=Parsed(_parse_formats),
     metavar="KINDS",
     help="What to write of each figure: svg, png, csv, json, with commas.",
 )
@@ -61,7 +60,7 @@ def _formats(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     help="Where to write; made if it is missing.",
 )
 @json_option
-def command(keys: list[str], formats: list[str], out: Path, *, as_json: bool) -> None:
+def figures(keys: list[str], formats: list[str], out: Path, *, as_json: bool) -> None:
     """Draw the figures of the papers exactly, and judge their claims.
 
     Writes each figure with its data, and one page (index.html) that shows them all with what the
@@ -75,7 +74,7 @@ def command(keys: list[str], formats: list[str], out: Path, *, as_json: bool) ->
     if as_json:
         print_json(figures_object(sections, page, files))
         return
-    print_table(figure_header(), figure_rows(sections))
+    print_table(*figure_table(sections))
     written = f"{len(files) + 1} in {seen_from_here(out)}"
     verdicts = [claim.verdict for section in sections for claim in section.all_claims]
     claims = f"{len(verdicts)}: {counted(verdicts)}" if verdicts else "none"

@@ -87,7 +87,7 @@ _KINDS = [*NOISE_KINDS, _NONE]
 @plot_option("Draw δ against ε, one line an adversary, as .svg or .png.")
 @config_option
 @json_option
-def command(  # noqa: PLR0913, PLR0917  (one argument an option)
+def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
     size: int | None,
     rate: Rate | None,
     strata: Path | None,
@@ -160,7 +160,7 @@ def _answered(key: str, price: Fraction | None, configuration: Config) -> tuple[
     if price is not None:
         raise click.UsageError("give either --price or --key, not both")
     from noisycount.ledger.entries import asks_for_table  # noqa: PLC0415  (for the same)
-    from noisycount.tasks.backup import answered_words, entry_under_key  # noqa: PLC0415  (loads SQLAlchemy)
+    from noisycount.tasks.ledger import answered_words, entry_under_key  # noqa: PLC0415  (loads SQLAlchemy)
 
     entry = entry_under_key(key, configuration, "--key")
     price = entry.request.epsilon

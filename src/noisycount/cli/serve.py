@@ -1,7 +1,10 @@
-"""`noisycount analysts`: who may ask by way of a server, and with which keys."""
+"""`noisycount serve` and `analysts`: the service, and the keys with which somebody asks it."""
 
-from contextlib import suppress
+import re
+from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta
+from functools import partial
+from ipaddress import ip_address
 from typing import Any
 
 import click
@@ -12,7 +15,7 @@ from noisycount.config.config import Config
 from noisycount.config.toml_table import suggestion
 from noisycount.display.numbers import signed
 from noisycount.display.output import print_facts, print_json, print_table, print_text
-from noisycount.errors import ConfigError, NoisyCountError
+from noisycount.errors import ConfigError, NoisyCountError, extra_words
 from noisycount.readers.options import (
     Parsed,
     analyst_names,
@@ -22,10 +25,90 @@ from noisycount.readers.options import (
     dataset_names,
     json_option,
 )
-from noisycount.readers.values import parse_lifetime
 from noisycount.service.keys import IssuedKey, Keyring, Role, State, check_analyst, granted
 
+_NEEDED = f"the service needs more packages: {extra_words('server')}"
+
+
+@click.command(name="serve", epilog="\b\nExample:\n  noisycount serve --demo\n  noisycount serve --port 8080")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="And the port; 0: any that is free."
+)
+@click.option(
+    "--demo", "is_demo", is_flag=True, help="Serve the survey of the demonstration, with a budget that is thrown away."
+)
+@click.option(
+    "--no-slots",
+    "slots",
+    flag_value=False,
+    default=True,
+    help="Reply as soon as an answer is there: whoever measures that may learn of the records.",
+)
+@config_option
+def serve(host: str, port: int, configuration: Config, *, is_demo: bool, slots: bool) -> None:
+    """Serve a team by HTTP, for programs and browsers.
+
+    Data sets and budgets are those of noisycount.toml; `noisycount analysts add` gives out keys.
+    Replies about data sets leave at ticks, which [server] slot sets. Encryption is a proxy's task.
+    """
+    try:
+        from noisycount.service import server  # noqa: PLC0415  (loads all of it)
+    except ImportError:
+        raise NoisyCountError(_NEEDED) from None
+    with ExitStack() as opened:
+        key = None
+        if is_demo:
+            shown = opened.enter_context(server.demonstration())
+            configuration, key = shown.configuration, shown.key
+        elif not configuration.datasets:
+            raise ConfigError(
+                "there is no data set to serve: describe one in noisycount.toml, which `noisycount"
+                " init` writes, or try --demo"
+            )
+        place = opened.enter_context(server.listening(host, port))
+        ready = partial(_tell, host, place.getsockname()[1], key)
+        server.serve(configuration, place, ready, slots=slots)
+
+
+def _tell(host: str, port: int, key: str | None) -> None:
+    """Where the service is, and how to get in."""
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{port}"
+    facts = [("address", address)]
+    if key is not None:
+        facts += [("log in", f"{address}/login"), ("key", key), ("ends", "with Ctrl-C, and the ledger with it")]
+    print_facts(facts)
+    if not _is_loopback(host):
+        print_text(
+            f"{host} can be reached from elsewhere, and without encryption: keys and answers can be"
+            " read on the way unless a proxy with TLS stands before it"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether an address is of this machine alone."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+_LIFETIME = re.compile(r"([1-9][0-9]{0,5})([hdw])")
+_LIFETIMES = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_LONGEST = timedelta(days=3653)  # ten years, which calendars everywhere have
 _HEADER = ("id", "name", "role", "data sets", "made (UTC)", "state")
+
+
+def _parse_lifetime(text: str) -> timedelta | None:
+    """A lifetime such as `12h`, `90d` or `6w`; None for `never`."""
+    if text == "never":
+        return None
+    match = _LIFETIME.fullmatch(text)
+    lifetime = None if match is None else int(match[1]) * _LIFETIMES[match[2]]
+    if lifetime is not None and lifetime <= _LONGEST:
+        return lifetime
+    raise ValueError(f"must be hours, days or weeks up to ten years, such as 12h, 90d or 6w, or never, got {text!r}")
 
 
 def key_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -38,7 +121,7 @@ def key_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[C
 
 
 @click.group(name="analysts", cls=CommandGroup, epilog="Example: noisycount analysts add ana --data-set survey")
-def command() -> None:
+def analysts() -> None:
     """Give out, list and revoke the keys to a server.
 
     A key says who asks and which data sets are there for them. Keys lie beside the ledger as keyed
@@ -46,7 +129,7 @@ def command() -> None:
     """
 
 
-@command.command(
+@analysts.command(
     name="add",
     short_help="Give somebody a key.",
     epilog="Example: noisycount analysts add ana --role analyst --data-set survey --expires 90d",
@@ -72,7 +155,7 @@ def command() -> None:
     "lifetime",
     default="90d",
     show_default=True,
-    type=Parsed(parse_lifetime),
+    type=Parsed(_parse_lifetime),
     metavar="DURATION",
     help="After hours, days or weeks, such as 12h, 90d or 6w; or never.",
 )
@@ -111,7 +194,7 @@ def add(  # noqa: PLR0913  (its options)
     )
 
 
-@command.command(
+@analysts.command(
     name="revoke", short_help="End a key, or all of somebody's.", epilog="Example: noisycount analysts revoke ana"
 )
 @click.argument("who", metavar="ID|NAME", shell_complete=key_names)
@@ -141,7 +224,9 @@ def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
         print_text(f"no key of {who} was left to revoke")
 
 
-@command.command(name="list", short_help="Show who holds which key.", epilog="Example: noisycount analysts list --json")
+@analysts.command(
+    name="list", short_help="Show who holds which key.", epilog="Example: noisycount analysts list --json"
+)
 @config_option
 @json_option
 def list_(configuration: Config, *, as_json: bool) -> None:

@@ -36,7 +36,7 @@ from noisycount.tasks.demo import (
     help="Or: only copy the survey to this new Parquet file, for questions of your own.",
 )
 @json_option
-def command(out: Path, survey: Path | None, *, as_json: bool) -> None:
+def demo(out: Path, survey: Path | None, *, as_json: bool) -> None:
     """Ask one private question of a real health survey, start to end.
 
     How many of 5,912 persons in the RAND Health Insurance Experiment ever rated their health

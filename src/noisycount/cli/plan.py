@@ -4,40 +4,37 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import wraps
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from noisycount.config.config import DEFAULT_BUDGET, Config
-from noisycount.display.output import file_facts, line_width, print_drawing, print_facts, print_json, print_text
+from noisycount.display.output import file_facts, line_width, print_drawing, print_facts, print_json, print_text, status
 from noisycount.display.texts import told_name
 from noisycount.ledger.budget import PureBudget
-from noisycount.query.query import parse_confidence, parse_margins, parse_within
+from noisycount.query.query import margin_names, parse_confidence, parse_within
+from noisycount.readers import values
 from noisycount.readers.options import (
-    Command,
     Parsed,
+    all_read,
     config_option,
     json_option,
     plot_option,
     source_names,
     with_options,
 )
-from noisycount.readers.values import (
-    drop_thousands,
-    parse_budget,
-    parse_delta,
-    parse_epsilon,
-    parse_error,
-    parse_groups,
-    parse_guess,
-    parse_queries,
-    parse_rho,
+from noisycount.tasks.plan import (
+    Paying,
+    Plan,
+    plan_facts,
+    plan_object,
+    planned,
+    planned_epsilon,
+    planned_error,
+    preview,
+    preview_heading,
 )
-from noisycount.tasks.plan import Paying, Plan, plan_object, planned, planned_epsilon, planned_error
-from noisycount.tasks.plan_display import plan_facts, preview, preview_heading
 
 if TYPE_CHECKING:
     from noisycount.tasks.table.forecast import Design
@@ -46,16 +43,7 @@ _SIZE = re.compile(r"\s*([^=,]+?)\s*=\s*([0-9][0-9,]*[0-9]|[0-9]{1,8})\s*")
 _PIECE = re.compile(r"[^,=]+=[^=]*?(?=,[^,=]+=|$)")
 
 
-def _each_once(_: click.Context, __: click.Parameter, lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The names of margins, each once."""
-    names = tuple(chain.from_iterable(lists))
-    again = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if again is not None:
-        raise click.BadParameter(f"names {again!r} twice: name it once")
-    return names
-
-
-def _as_cells(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> dict[str, int]:
+def _cells(texts: Sequence[str]) -> dict[str, int]:
     """Columns and how many keys each has, such as `town=16,sex=2`."""
     cells: dict[str, int] = {}
     if not texts:
@@ -65,41 +53,40 @@ def _as_cells(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> di
     for text in texts:
         for piece in _PIECE.findall(text) or [text]:
             match = _SIZE.fullmatch(piece)
-            size = int(drop_thousands(match[2]).replace(",", "")) if match else 0
+            size = int(values.drop_thousands(match[2]).replace(",", "")) if match else 0
             if match is None or not 1 <= size <= MOST_CELLS or match[1] in cells:
-                raise click.BadParameter(
+                raise ValueError(
                     f"must name each column once with its number of keys, such as town=16,sex=2, got {text!r}"
                 )
             cells[match[1]] = size
     return cells
 
 
-_OPTIONS = (
+_OF_TABLES = (
     click.option(
         "--cells",
         multiple=True,
-        callback=_as_cells,
+        callback=all_read(_cells),
         metavar="TOWN=16,SEX=2",
         help="Or: a table, by columns with so many keys each, at --epsilon or --rho.",
     ),
     click.option(
         "--margins",
         multiple=True,
-        type=Parsed(parse_margins),
-        callback=_each_once,
+        callback=all_read(margin_names),
         metavar="NAMES",
         help="Sums that are measured beside its cells: total,town or all.",
     ),
     click.option(
         "--delta",
-        type=Parsed(parse_delta),
+        type=Parsed(values.parse_delta),
         metavar="D",
         help="Gaussian noise at the same ε and δ beside Laplace noise; and of hidden keys.",
     ),
-    click.option("--rho", type=Parsed(parse_rho), metavar="R", help="The price of Gaussian noise."),
+    click.option("--rho", type=Parsed(values.parse_rho), metavar="R", help="The price of Gaussian noise."),
     click.option(
         "--groups-per-unit",
-        type=Parsed(parse_groups),
+        type=Parsed(values.parse_groups),
         metavar="G",
         help="In how many cells a person can be.  [default: 1]",
     ),
@@ -113,26 +100,16 @@ _OPTIONS = (
     click.option("--cumulative", "is_cumulative", is_flag=True, help="Ranges of cells are measured too."),
 )
 
-_NAMES = ("cells", "margins", "delta", "rho", "is_size_public", "is_hidden", "is_cumulative")
 
-
-def _design_options(command: Command) -> Command:
-    """The command with the options of a table's shape, which give it a `Design` or None."""
-
-    @wraps(command)
-    def packed(epsilon: Fraction | None, groups_per_unit: int | None, **given: Any) -> None:  # noqa: ANN401 - whatever options give
-        said = {name: given.pop(name) for name in _NAMES}
-        if not said["cells"]:
-            if groups_per_unit or any(said.values()):
-                raise click.UsageError("give the cells of a table too, such as --cells town=16,sex=2")
-            command(**given, epsilon=epsilon, design=None)
-            return
+def _design(epsilon: Fraction | None, groups: int | None, **said: Any) -> "Design | None":  # noqa: ANN401 - options
+    """The shape of a table and its price; None where no table is planned."""
+    if said["cells"]:
         from noisycount.tasks.table.forecast import Design  # noqa: PLC0415  (loads what plans tables)
 
-        design = Design(**said, epsilon=epsilon, groups=groups_per_unit)
-        command(**given, epsilon=epsilon, design=design)
-
-    return with_options(packed, _OPTIONS)  # type: ignore[no-any-return]  # what it was
+        return Design(**said, epsilon=epsilon, groups=groups)
+    if groups or any(said.values()):
+        raise click.UsageError("give the cells of a table too, such as --cells town=16,sex=2")
+    return None
 
 
 @click.command(
@@ -144,18 +121,18 @@ def _design_options(command: Command) -> Command:
     "  noisycount plan --cells town=16,sex=2 --margins all --epsilon 1 --delta 1e-6",
 )
 @click.option("--within", type=Parsed(parse_within), metavar="20%", help="How far off at most, as a share")
-@click.option("--guess", type=Parsed(parse_guess), metavar="100", help="of about how many: a public guess.")
+@click.option("--guess", type=Parsed(values.parse_guess), metavar="100", help="of about how many: a public guess.")
 @click.option(
     "--guess-from", metavar="KEY", help="The guess is an old answer, by its key in the ledger or the beginning of it."
 )
-@click.option("--error", type=Parsed(parse_error), metavar="15", help="Or: how far off at most, in records.")
-@click.option("--epsilon", type=Parsed(parse_epsilon), metavar="E", help="Or: what would this ε give?")
+@click.option("--error", type=Parsed(values.parse_error), metavar="15", help="Or: how far off at most, in records.")
+@click.option("--epsilon", type=Parsed(values.parse_epsilon), metavar="E", help="Or: what would this ε give?")
 @click.option(
     "--confidence", type=Parsed(parse_confidence), default="95%", show_default=True, metavar="95%", help="How surely."
 )
 @click.option(
     "--queries",
-    type=Parsed(parse_queries),
+    type=Parsed(values.parse_queries),
     default="1",
     show_default=True,
     metavar="N",
@@ -163,7 +140,7 @@ def _design_options(command: Command) -> Command:
 )
 @click.option(
     "--budget",
-    type=Parsed(parse_budget),
+    type=Parsed(values.parse_budget),
     metavar="E",
     help=f"How many answers does this budget pay for?  [default: {DEFAULT_BUDGET.text}]",
 )
@@ -171,10 +148,10 @@ def _design_options(command: Command) -> Command:
     "--dataset", metavar="SOURCE", shell_complete=source_names, help="Or: what is left of the budget of this data set?"
 )
 @plot_option("Draw fifty possible answers, and what other goals cost, as .svg or .png.")
-@_design_options
+@with_options(_OF_TABLES)
 @config_option
 @json_option
-def command(  # noqa: PLR0913, PLR0917  (one argument an option)
+def plan(  # noqa: PLR0913, PLR0917  (one argument an option)
     within: float | None,
     guess: float | None,
     guess_from: str | None,
@@ -185,10 +162,11 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     budget: Fraction | None,
     dataset: str | None,
     plot: Path | None,
+    groups_per_unit: int | None,
     configuration: Config,
     *,
-    design: "Design | None",
     as_json: bool,
+    **table: Any,  # noqa: ANN401 - what a design has by the same names
 ) -> None:
     """Choose ε from the accuracy that you need.
 
@@ -198,7 +176,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     Of a table (--cells) it tells how far off the counts of every level are, with the noises that
     one price can buy.
     """
-    if design is not None:
+    if (design := _design(epsilon, groups_per_unit, **table)) is not None:
         goals = (within, guess, guess_from, error, budget)
         if any(goal is not None for goal in goals) or queries > 1:
             raise _misused("--cells goes with --epsilon or --rho, and with no other goal")
@@ -207,22 +185,20 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         return
     guess, guessed_from = _guess(guess, guess_from, configuration)
     goal = _plan(within, error, epsilon, guess, confidence, queries)
-    paying = _paying(budget, dataset, configuration)
-    plan = replace(goal, guessed_from=guessed_from, paying=paying)
+    told = replace(goal, guessed_from=guessed_from, paying=_paying(budget, dataset, configuration))
     if plot is not None:
-        from noisycount.display.output import status  # noqa: PLC0415  (as it is needed only here)
         from noisycount.tasks.pictures import save_plan_plot  # noqa: PLC0415  (loads Altair)
 
         with status("drawing"):
-            save_plan_plot(plan, plot)
+            save_plan_plot(told, plot)
     if as_json:
-        print_json(plan_object(plan))
+        print_json(plan_object(told))
     else:
-        print_facts([*plan_facts(plan), *file_facts(plot)])
+        print_facts([*plan_facts(told), *file_facts(plot)])
         print_text()
-        print_text(preview_heading(plan))
+        print_text(preview_heading(told))
         print_text()
-        print_drawing(preview(plan, line_width()))
+        print_drawing(preview(told, line_width()))
 
 
 def _tell(design: "Design", confidence: float, plot: Path | None, paying: Paying | None, *, as_json: bool) -> None:
@@ -249,7 +225,7 @@ def _guess(guess: float | None, key: str | None, configuration: Config) -> tuple
         return guess, None
     if guess is not None:
         raise _misused("give either --guess or --guess-from, not both")
-    from noisycount.tasks.backup import old_answer  # noqa: PLC0415  (loads SQLAlchemy)
+    from noisycount.tasks.ledger import old_answer  # noqa: PLC0415  (loads SQLAlchemy)
 
     old = old_answer(key, configuration)
     return float(old.answer), old.words
@@ -280,7 +256,7 @@ def _paying(budget: Fraction | None, dataset: str | None, configuration: Config)
         return Paying() if budget is None else Paying(PureBudget(budget))
     if budget is not None:
         raise _misused("give either --budget or --dataset, not both")
-    from noisycount.tasks.backup import spent_of  # noqa: PLC0415  (loads SQLAlchemy)
+    from noisycount.tasks.ledger import spent_of  # noqa: PLC0415  (loads SQLAlchemy)
 
     asked = configuration.dataset(dataset)
     return Paying(asked.budget, spent_of(dataset, configuration), told_name(asked.name))

@@ -1,0 +1,269 @@
+"""`noisycount count`: one private count, or a table of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from noisycount.config.config import Config
+from noisycount.display.output import print_facts, print_json, status
+from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.query.key_sets import Listed
+from noisycount.query.query import (
+    NOISES,
+    Query,
+    items_of,
+    keys_of_column,
+    margin_names,
+    parse_confidence,
+    parse_within,
+    require_once,
+)
+from noisycount.readers.options import (
+    FILE,
+    Parsed,
+    all_read,
+    analyst_names,
+    config_option,
+    json_option,
+    plot_option,
+    source_names,
+    table_option,
+    unit_option,
+    with_options,
+)
+from noisycount.readers.values import (
+    parse_delta,
+    parse_epsilon,
+    parse_groups,
+    parse_guess,
+    parse_purpose,
+    parse_rho,
+    parse_tick,
+)
+from noisycount.release.reply_tick import ReplyTick
+from noisycount.tasks.answer import Answer, answer_to, preview_of
+from noisycount.tasks.answer_display import answer_object, count_facts
+from noisycount.tasks.opening import dataset_asked
+from noisycount.tasks.question import TableFiles, check_query
+
+_ENDINGS = (".csv", ".parquet", ".json", ".arrow")
+
+
+def _parse_noise(text: str) -> type[DiscreteNoise]:
+    """A kind of noise; capitals make no difference."""
+    if text.lower() in NOISES:
+        return NOISES[text.lower()]
+    raise ValueError(f"must be {' or '.join(NOISES)}, got {text!r}")
+
+
+def _keys_of_columns(texts: Sequence[str]) -> dict[str, Listed]:
+    """The keys of each column."""
+    found = list(map(keys_of_column, texts))
+    require_once([name.lower() for name, _ in found], "lists the keys of {} twice: list them once")
+    return dict(found)
+
+
+def _with_ending(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    """A file for rows, of an ending that is known."""
+    if path is None or path.suffix.lower() in _ENDINGS:
+        return path
+    *endings, last = _ENDINGS
+    raise click.BadParameter(f"must end in {', '.join(endings)} or {last}, got {str(path)!r}")
+
+
+_OF_TABLES = (
+    click.option(
+        "--by",
+        multiple=True,
+        callback=all_read(items_of),
+        metavar="COLUMNS",
+        help="A table: a count for each group, such as town,sex; of numbers by edges, "
+        "age:0,18,65; of dates visit:month, :quarter or :year.",
+    ),
+    click.option(
+        "--keys",
+        multiple=True,
+        callback=all_read(_keys_of_columns),
+        metavar="COLUMN=A,B",
+        help="Which groups: town=Bern,Biel,null, each of them a row, counted or not; "
+        "visit=2026-01..2026-12. Never look them up in the records.",
+    ),
+    click.option(
+        "--keys-from",
+        type=FILE,
+        metavar="FILE",
+        help="Or: a public CSV or Parquet file with the columns of --by, one row a group; or with "
+        "one of them, for its keys.",
+    ),
+    click.option("--other", is_flag=True, help="One more row for all other keys together."),
+    click.option(
+        "--questions", type=FILE, metavar="FILE", help="Or, as --where several times: a row for each line of a file."
+    ),
+    click.option(
+        "--delta",
+        type=Parsed(parse_delta),
+        metavar="D",
+        help="Without keys: show those that enough persons have; a key of one person appears with "
+        "at most this probability. Or the δ of Gaussian noise.",
+    ),
+    click.option(
+        "--noise", type=Parsed(_parse_noise), metavar="laplace|gaussian", help="Of a table.  [default: laplace]"
+    ),
+    click.option("--rho", type=Parsed(parse_rho), metavar="R", help="The price with Gaussian noise."),
+    click.option(
+        "--margins",
+        multiple=True,
+        callback=all_read(margin_names),
+        metavar="NAMES",
+        help="Sums that are measured too, each with a share of the price: total,town or all.",
+    ),
+    click.option(
+        "--groups-per-unit",
+        type=Parsed(parse_groups),
+        metavar="G",
+        help="A person counts in so many groups at most, and less noise is needed.",
+    ),
+    click.option(
+        "--cumulative",
+        is_flag=True,
+        help="Measure ranges too, for sums from the first group on: of one column in order.",
+    ),
+    plot_option("Draw the table as .svg or .png."),
+    click.option(
+        "--output",
+        type=FILE,
+        callback=_with_ending,
+        metavar="FILE",
+        help="Write all rows to a new file: .csv, .parquet, .json or .arrow.",
+    ),
+)
+
+
+@click.command(
+    name="count",
+    epilog="\b\nExample:\n"
+    "  noisycount count survey.csv --where \"age >= 65 and health = 'poor'\" \\\n"
+    "      --unit person --within 20% --guess 100\n"
+    "  noisycount count survey.csv --by town,age:0,18,65 --keys town=Bern,Biel \\\n"
+    "      --unit person --groups-per-unit 1 --epsilon 1",
+)
+@click.argument("source", shell_complete=source_names)
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="TEXT",
+    help="What to count, as in SQL's WHERE; several times: a table with a row for each.",
+)
+@click.option("--epsilon", type=Parsed(parse_epsilon), metavar="E", help="The price of the answer: 0.1 or 1/3.")
+@click.option("--within", type=Parsed(parse_within), metavar="20%", help="Or: how far off the answer may be,")
+@click.option("--guess", type=Parsed(parse_guess), metavar="100", help="of about how many (a public guess),")
+@click.option(
+    "--confidence",
+    type=Parsed(parse_confidence),
+    default="95%",
+    show_default=True,
+    metavar="95%",
+    help="and with what probability; errors are stated for it.",
+)
+@unit_option
+@table_option
+@click.option(
+    "--analyst",
+    metavar="NAME",
+    shell_complete=analyst_names,
+    help="Who asks; to be said where analysts are configured.",
+)
+@click.option(
+    "--purpose",
+    type=Parsed(parse_purpose),
+    metavar="TEXT",
+    help="What the answer is for; the ledger keeps it beside the price.",
+)
+@click.option(
+    "--slot",
+    type=Parsed(parse_tick),
+    metavar="SECONDS",
+    help="Reply only when a slot ends, so that no duration tells of the records; make it several "
+    "times as long as the longest count takes.",
+)
+@click.option(
+    "--dry-run",
+    "is_trial",
+    is_flag=True,
+    help="Tell whether the question is understood, what it would cost, and what is left; charge and count nothing.",
+)
+@with_options(_OF_TABLES)
+@config_option
+@json_option
+def count(  # noqa: PLR0913, PLR0917  (one argument an option)
+    source: str,
+    where: tuple[str, ...],
+    unit: str | None,
+    table: str | None,
+    analyst: str | None,
+    purpose: str | None,
+    slot: ReplyTick | None,
+    keys_from: Path | None,
+    questions: Path | None,
+    plot: Path | None,
+    output: Path | None,
+    configuration: Config,
+    *,
+    is_trial: bool,
+    as_json: bool,
+    **asked: Any,  # noqa: ANN401 - what a question has by the same names
+) -> None:
+    """Count what satisfies a question, with noise and a budget.
+
+    SOURCE is a file or a data set of noisycount.toml. The price is either
+    given (--epsilon) or follows from the accuracy that you need (--within and --guess). Asking the
+    identical question again gives the stored answer and costs nothing. A question outside the
+    language is refused before any slot: that depends on the columns, on no record.
+
+    A table, with --by or several --where, is one question: one price pays for all of its rows.
+    """
+    files = TableFiles(keys_from, questions, plot, output)
+    empty = {name: asked[name] or None for name in ("by", "keys")}
+    query = Query(wheres=where, is_list=questions is not None or len(where) > 1, **{**asked, **empty})
+    check_query(query, files)
+    dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
+    asker = configuration.analyst(analyst)
+    if not query.has_one_price:
+        raise click.UsageError("give either --epsilon, or both --within and --guess, such as --within 20% --guess 100")
+    if query.is_table:
+        from noisycount.tasks.table.files import check_files, with_files  # noqa: PLC0415  (loads what reads files of keys)
+
+        if not is_trial:
+            check_files(files)
+        query = with_files(query, files, dataset)
+    is_drawn = plot is not None
+    if is_trial:
+        _print(preview_of(query, dataset, configuration, asker, is_drawn=is_drawn), files, as_json=as_json)
+        return
+    with status("counting"):
+        answer = answer_to(query, dataset, configuration, asker, slot, purpose=purpose, is_drawn=is_drawn)
+    _print(answer, files, as_json=as_json)
+
+
+def _print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:
+    """An answer on standard output, and its files where that was asked for."""
+    written: list[Path] = []
+    try:
+        if answer.query.is_table and answer.release is not None:
+            from noisycount.tasks.table.files import written_files  # noqa: PLC0415  (the same)
+
+            written.extend(written_files(answer, files))
+    finally:  # what was paid for is told, whatever became of the files
+        if as_json:
+            print_json(answer_object(answer))
+        elif not answer.query.is_table:
+            print_facts(count_facts(answer))
+        else:
+            from noisycount.tasks.table.display import print_preview, print_table_answer  # noqa: PLC0415  (the same)
+
+            if answer.release is None:
+                print_preview(answer)
+            else:
+                print_table_answer(answer, written)
