@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.charts.bars import RefinementCurves
+from noisycount.charts.curves import RefinementCurves
 from noisycount.release.results import Release
 from tests.papers.test_papers import figure
 

@@ -37,12 +37,7 @@ def drawn(answers: PossibleAnswers = DOTS) -> list[list[tuple[dict[str, Any], li
 def test_every_dot_is_drawn_where_it_stands() -> None:
     """At its value, and half a row above the axis, on top of the band and the line."""
     (band, rule, dots), _ = drawn()
-    assert [(point["value"], point["level"]) for point in dots[1]] == [
-        (97, 0.5),
-        (100, 0.5),
-        (100, 1.5),
-        (103, 0.5),
-    ]
+    assert [(point["value"], point["level"]) for point in dots[1]] == [(97, 0.5), (100, 0.5), (100, 1.5), (103, 0.5)]
     assert band[1] == [{"value": 79.5, "end": 120.5}]
     assert rule[1] == [{"value": 100}]
 

@@ -80,10 +80,7 @@ def test_lines_differ_without_colour(key: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "keys",
-    [
-        [key for key in KEYS if key not in SLOW],
-        pytest.param(KEYS, marks=pytest.mark.thorough),
-    ],
+    [[key for key in KEYS if key not in SLOW], pytest.param(KEYS, marks=pytest.mark.thorough)],
     ids=["quick", "all"],
 )
 def test_a_thing_has_one_colour_everywhere(keys: list[str]) -> None:

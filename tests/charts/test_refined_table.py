@@ -28,11 +28,7 @@ def test_each_row_has_an_answer_above_its_estimate() -> None:
     assert spans == marks
     raw, refined = ([one for one in marks if one["kind"].startswith(kind)] for kind in "ar")
     assert [(one["low"], one["count"], one["high"]) for one in raw] == [(31, 40, 49), (-12, -3, 6)]
-    assert [(one["low"], one["count"], one["high"]) for one in refined] == [
-        (31, 38.5, 46),
-        (0, 1.2, 5),
-        (0, 3.5, 11),
-    ]
+    assert [(one["low"], one["count"], one["high"]) for one in refined] == [(31, 38.5, 46), (0, 1.2, 5), (0, 3.5, 11)]
     for answer, estimate, label in zip(raw, refined, labels, strict=False):
         assert answer["place"] < estimate["place"]
         assert answer["place"] - 16 < label["place"] < estimate["place"] + 16

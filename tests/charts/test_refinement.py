@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from noisycount.charts.bars import RefinementCurves
+from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.drawing import save
 from noisycount.charts.refinement import refinement_chart
 
@@ -67,10 +67,7 @@ def test_panels_name_their_curves_and_marks() -> None:
     assert [(title["text"], title["subtitle"]) for title in titles] == [
         ("What was assumed before", ["without any answer"]),
         ("What the noisy answer alone says", ["dashed line: the answer, 97 persons"]),
-        (
-            "What both say together",
-            ["solid line: the estimate, 98.1 persons", "shaded: 87 to 111 persons, 95 % sure"],
-        ),
+        ("What both say together", ["solid line: the estimate, 98.1 persons", "shaded: 87 to 111 persons, 95 % sure"]),
     ]
 
 

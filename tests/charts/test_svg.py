@@ -72,11 +72,7 @@ def test_same_place_same_bytes() -> None:
         (Axis("x"), [-3, 3], ["−3", "−2", "−1", "0", "1", "2", "3"]),
         (Axis("x", is_log=True), [1, 100], ["1", "2", "5", "10", "20", "50", "100"]),
         (Axis("x", is_log=True, low=1e-9, high=1.0), [1], ["10⁻⁹", "10⁻⁷", "10⁻⁵", "0.001", "0.1"]),
-        (
-            Axis("x", is_share=True, low=0.5),
-            [0.6],
-            ["50 %", "52 %", "54 %", "56 %", "58 %", "60 %"],
-        ),
+        (Axis("x", is_share=True, low=0.5), [0.6], ["50 %", "52 %", "54 %", "56 %", "58 %", "60 %"]),
     ],
 )
 def test_numbers_are_round(axis: Axis, values: list[float], ticks: list[str]) -> None:

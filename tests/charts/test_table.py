@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 import noisycount as nc
-from noisycount.charts.bars import MOST_ROWS, TableBar, TableBars
 from noisycount.charts.drawing import save_file
-from noisycount.charts.table import table_chart
+from noisycount.charts.table import MOST_ROWS, TableBar, TableBars, table_chart
 
 BARS = TableBars(
     [TableBar("Bern", 40, 9), TableBar("Überlingen am Bodensee, Landkreis Konstanz", -3, 9)],
@@ -52,10 +51,7 @@ def test_each_row_has_a_bar_and_its_interval() -> None:
     """From 0 to the answer, negative ones too, and ±error around it."""
     (bar, values), *_ = layers(BARS)
     assert bar["mark"]["type"] == "bar"
-    assert [(row["low"], row["answer"], row["high"]) for row in values] == [
-        (31, 40, 49),
-        (-12, -3, 6),
-    ]
+    assert [(row["low"], row["answer"], row["high"]) for row in values] == [(31, 40, 49), (-12, -3, 6)]
     (low, high) = bar["encoding"]["x"]["scale"]["domain"]
     assert low < -12
     assert high > 49
@@ -64,10 +60,7 @@ def test_each_row_has_a_bar_and_its_interval() -> None:
 def test_long_labels_are_cut_into_lines() -> None:
     """None is lost, and the lines of one label do not overlap those of the next."""
     *_, (_, labels) = layers(BARS)
-    assert [label["label"] for label in labels] == [
-        "Bern",
-        "Überlingen am Bodensee, Landkreis\nKonstanz",
-    ]
+    assert [label["label"] for label in labels] == ["Bern", "Überlingen am Bodensee, Landkreis\nKonstanz"]
     assert labels[1]["place"] - labels[0]["place"] >= 16
 
 
@@ -77,10 +70,7 @@ def test_few_last_keys_have_colours() -> None:
     bars = TableBars.of(told(rows, ("site", "female"), "age >= 40"))
     assert (bars.kinds, bars.names) == ("female", ["false", "true"])
     assert bars.title == "Persons by site and female"
-    assert bars.notes == [
-        "age >= 40",
-        "line: ±9 around each answer, 95 % sure; all at once within ±14",
-    ]
+    assert bars.notes == ["age >= 40", "line: ±9 around each answer, 95 % sure; all at once within ±14"]
     *_, (_, labels) = layers(bars)
     assert [label["label"] for label in labels] == ["1", "2", "3"]
 

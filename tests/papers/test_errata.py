@@ -159,10 +159,7 @@ def sample_theorem() -> list[str]:
     right = theorem((1000, 100, 0.1, 0.01), math.ceil(above), math.floor(below))
     found = curve(1000, 100, 0.1).directions(0.01)
     assert found == pytest.approx(tuple(map(float, right)), rel=1e-9)
-    return [
-        f"{float(printed[0]):.6f} and {float(printed[1]):.6f} printed",
-        f"{found[0]:.6f} and {found[1]:.6f} right",
-    ]
+    return [f"{float(printed[0]):.6f} and {float(printed[1]):.6f} printed", f"{found[0]:.6f} and {found[1]:.6f} right"]
 
 
 @row(11)
@@ -174,10 +171,7 @@ def pure_theorem() -> list[str]:
     for place, sign in zip(right, (1, -1), strict=True):
         ratio = place * 0.9 / (1000 - place) / 0.1  # Q₊ of a pure count
         assert ratio == pytest.approx(math.exp(sign * 0.01))
-    return [
-        f"{printed[0]:.1f} and {printed[1]:.1f} printed",
-        f"{right[0]:.1f} and {right[1]:.1f} right",
-    ]
+    return [f"{printed[0]:.1f} and {printed[1]:.1f} printed", f"{right[0]:.1f} and {right[1]:.1f} right"]
 
 
 @row(12)
@@ -191,10 +185,7 @@ def variance() -> list[str]:
 @row(13)
 def normal_law() -> list[str]:
     """The approximation promises too much."""
-    printed, right = (
-        normal_approximation(1000, 0.01, 1.0, 1.0),
-        delta(nc.Gaussian(1.0), 0.01, 1000, 1),
-    )
+    printed, right = (normal_approximation(1000, 0.01, 1.0, 1.0), delta(nc.Gaussian(1.0), 0.01, 1000, 1))
     assert right > 20 * printed
     return [f"{printed:.3e} printed", f"{right:.3e} right"]
 

@@ -3,7 +3,7 @@
 Vega-Lite's schema is not checked, which takes several times as long as all else; the tests do.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, TypeVar
@@ -12,8 +12,12 @@ import altair as alt
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
+from noisycount.charts.theme import GREEN, INK, MUTED
+
 _ROOM = 0.02  # of the width, beyond the ends of an axis
 _LABEL = 38  # characters of a line beside an axis
+_NOTE = 70  # of a line above rows
+LINE = 16  # pixels of a line of text
 Build = TypeVar("Build", bound=Callable[..., alt.TopLevelMixin])
 
 
@@ -32,9 +36,52 @@ def as_rows(label: str) -> str:
     return "\n".join(as_lines(label, _LABEL))
 
 
-def data_chart(values: list[dict[str, float]]) -> alt.Chart:
+def data_chart(values: Sequence[Mapping[str, object]]) -> alt.Chart:
     """Rows to be drawn."""
-    return alt.Chart(alt.InlineData(values))
+    return alt.Chart(alt.InlineData(list(values)))
+
+
+def heading(title: str, notes: Sequence[str] | str, offset: int = 18) -> alt.TitleParams:
+    """What stands above a chart."""
+    return alt.TitleParams(title, subtitle=notes, fontSize=19, offset=offset)
+
+
+def table_heading(title: str, notes: Sequence[str]) -> alt.TitleParams:
+    """What stands above rows, long notes in lines."""
+    lines = [line for note in notes for line in as_lines(note, _NOTE)]
+    return alt.TitleParams(title, subtitle=lines, fontSize=19, offset=18, frame="group")
+
+
+def area(values: Sequence[Mapping[str, float]], colour: str) -> alt.Chart:
+    """One step a count, since nothing lies between two counts."""
+    line = {"color": colour, "strokeWidth": 2}
+    drawn: alt.Chart = data_chart(values).mark_area(color=colour, fillOpacity=0.2, interpolate="step", line=line)
+    return drawn
+
+
+def band(low: float, high: float, name: str = "count") -> alt.Chart:
+    """A band over whole steps, from half a count below low to half a count above high."""
+    drawn: alt.Chart = data_chart([{name: low - 0.5, "end": high + 0.5}]).mark_rect(color=GREEN, opacity=0.15)
+    return drawn.encode(x2="end:Q")
+
+
+def rows_axis(height: float) -> alt.Y:
+    """Rows from the top down, in pixels."""
+    return alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False))
+
+
+def row_labels(labels: Sequence[Mapping[str, object]], y: alt.Y) -> alt.Chart:
+    """The label of each row beside its first line."""
+    texts: alt.Chart = data_chart(labels).mark_text(
+        align="right", baseline="middle", lineBreak="\n", lineHeight=LINE, fontSize=13, color=INK
+    )
+    return texts.encode(x=alt.XValue(-8), y=y, text="label:N")
+
+
+def zero_line() -> alt.Chart:
+    """A line from top to bottom at 0."""
+    line: alt.Chart = data_chart([{}]).mark_rule(color=MUTED)
+    return line.encode(x=alt.XDatum(0))
 
 
 def count_scale(low: float, high: float) -> alt.Scale:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from noisycount.charts.drawing import data_chart, unchecked
-from noisycount.charts.theme import BLUE, CONFIG, GREEN, GRID, INK, LEVELS
+from noisycount.charts.drawing import band, data_chart, heading, unchecked
+from noisycount.charts.theme import BLUE, CONFIG, GRID, INK, LEVELS
 from noisycount.frozen import frozen
 
 _WIDTH, _HEIGHT = 480, 220
@@ -71,7 +71,7 @@ def plan_chart(
     """
     return alt.VConcatChart(
         vconcat=[_answers(answers), _goals(lines, goal)],
-        title=alt.TitleParams(title, subtitle=subtitle, fontSize=19, offset=18),
+        title=heading(title, subtitle),
         spacing=24,
         config=CONFIG,
     )
@@ -91,10 +91,9 @@ def _answers(answers: PossibleAnswers) -> alt.LayerChart:
     )
     y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[0, _HEIGHT / across], nice=False))
     dots = data_chart([{"value": value, "level": level - 0.5} for value, level in answers.places])
-    band = data_chart([{"value": answers.low - 0.5, "end": answers.high + 0.5}])
     rule = data_chart([{"value": answers.centre}])
     layers = [
-        band.mark_rect(color=GREEN, opacity=0.15).encode(x=x, x2="end:Q"),
+        band(answers.low, answers.high, "value").encode(x=x),
         rule.mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=1.5).encode(x=x),
         dots.mark_circle(color=BLUE, opacity=1, size=(0.9 * across) ** 2).encode(x=x, y=y),
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from noisycount.charts.drawing import png, specification, svg, unchecked
+from noisycount.charts.drawing import data_chart, png, specification, svg, unchecked
 from noisycount.charts.plot import Axis, Line, Panel, Plot
 from noisycount.charts.theme import CONFIG, GRID, MUTED, Style
 
@@ -170,7 +170,7 @@ def _panel(plot: Plot, panel: Panel) -> alt.LayerChart:
 
 def _drawn(line: Line) -> alt.Chart:
     points = zip(line.xs, line.ys, strict=True)
-    chart = alt.Chart(alt.InlineData([{"x": x, "y": y} for x, y in points]))
+    chart = data_chart([{"x": x, "y": y} for x, y in points])
     colour, width = line.style.colour, line.style.width
     if len(line.xs) == 1:
         dot: alt.Chart = chart.mark_point(color=colour, filled=True, opacity=1, size=70)
@@ -197,9 +197,7 @@ def _names(lines: Sequence[Line], across: PlotScale, upwards: PlotScale) -> list
 
 def _rule(start: tuple[float, float], end: tuple[float, float], style: Style) -> alt.Chart:
     """A straight line between two places in pixels."""
-    chart = alt.Chart(alt.InlineData([{}])).mark_rule(
-        color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width
-    )
+    chart = data_chart([{}]).mark_rule(color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width)
     rule: alt.Chart = chart.encode(
         x=alt.XValue(start[0]), y=alt.YValue(start[1]), x2=alt.X2Value(end[0]), y2=alt.Y2Value(end[1])
     )
@@ -212,7 +210,7 @@ def _last(line: Line, across: PlotScale) -> tuple[float, float]:
 
 
 def _text(name: str, style: Style, x: float, y: float) -> alt.Chart:
-    chart = alt.Chart(alt.InlineData([{}])).mark_text(
+    chart = data_chart([{}]).mark_text(
         align="left", baseline="middle", color=style.colour, fontSize=_FONT, fontWeight="bold"
     )
     text: alt.Chart = chart.encode(x=alt.XValue(x), y=alt.YValue(y), text=alt.TextValue(name))

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
-from noisycount.charts.drawing import as_lines, unchecked
+from noisycount.charts.drawing import as_lines, data_chart, heading, unchecked
 from noisycount.charts.theme import CONFIG, INK, MUTED, Style, styles
 from noisycount.frozen import frozen
 
@@ -218,7 +218,7 @@ def _point(line: PrivacyLine, axes: PrivacyAxes, share: float) -> tuple[float, f
 def points(places: Sequence[tuple[float, float]]) -> alt.Chart:
     """Pairs of ε and δ as the data of a mark."""
     values = [{"epsilon": float(epsilon), "delta": float(delta)} for epsilon, delta in places]
-    return alt.Chart(alt.InlineData(values))
+    return data_chart(values)
 
 
 _CHARACTERS = 90  # of a line above the chart, so that it is no wider
@@ -255,7 +255,7 @@ def privacy_chart(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str, s
     )
     return alt.LayerChart(
         layer=[layer.encode(x=x, y=y) for layer in layers],
-        title=alt.TitleParams(title, subtitle=as_lines(subtitle, _CHARACTERS), fontSize=19, offset=30),
+        title=heading(title, as_lines(subtitle, _CHARACTERS), offset=30),
         width=WIDTH,
         height=HEIGHT,
         config=CONFIG,
@@ -284,7 +284,4 @@ def _asked(axes: PrivacyAxes) -> list[alt.Chart]:
         return []
     ends = points([(axes.asked, axes.floor), (axes.asked, axes.top)])
     text = points([(axes.asked, axes.top)]).mark_text(align="left", baseline="bottom", color=INK, dy=-6, fontSize=14)
-    return [
-        ends.mark_line(color=INK, strokeDash=[6, 4], strokeWidth=1.5),
-        text.encode(text=alt.TextValue(axes.words)),
-    ]
+    return [ends.mark_line(color=INK, strokeDash=[6, 4], strokeWidth=1.5), text.encode(text=alt.TextValue(axes.words))]

@@ -8,8 +8,19 @@ import numpy as np
 
 from noisycount.analysis.accuracy import accuracy
 from noisycount.analysis.tables.table_posterior import TablePosterior
-from noisycount.charts.drawing import as_lines, as_rows, count_axis, count_scale, unchecked
-from noisycount.charts.theme import BLUE, CONFIG, DENSE, GRID, INK, MUTED, SOLID, VERMILION
+from noisycount.charts.drawing import (
+    LINE,
+    as_rows,
+    count_axis,
+    count_scale,
+    data_chart,
+    row_labels,
+    rows_axis,
+    table_heading,
+    unchecked,
+    zero_line,
+)
+from noisycount.charts.theme import BLUE, CONFIG, DENSE, GRID, SOLID, VERMILION
 from noisycount.display.numbers import percent
 from noisycount.frozen import frozen
 from noisycount.model.mechanism import Mechanism
@@ -172,8 +183,6 @@ def _level_dots(told: TablePosterior, level: int) -> list[RefinedDot]:
 
 _RAW, _REFINED = "answer, with noise", "refined"
 _WIDTH = 420
-_CHARACTERS = 70  # of a line above the chart
-_LINE = 16  # pixels of a line of text
 _ROW, _NARROW_ROW = 30, 22  # pixels of a row, and of one of many
 _MANY = 20  # rows
 _APART = 0.17  # of a row: the answer above its middle, the estimate below
@@ -211,8 +220,8 @@ def refined_chart(table: RefinedDots) -> alt.LayerChart | alt.VConcatChart:
 def _level_chart(rows: Sequence[RefinedDot], unit: str, *, has_legend: bool = False) -> alt.LayerChart:
     """The rows of one level."""
     middles, height = _middles(rows)
-    marks = alt.Chart(alt.InlineData(list(_marks(rows, middles))))
-    y = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False))
+    marks = data_chart(list(_marks(rows, middles)))
+    y = rows_axis(height)
     x = alt.X("count:Q", title=unit, axis=count_axis(), scale=_scale(rows))
     kinds, legend = [_RAW, _REFINED], _legend() if has_legend else None
     colour = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[VERMILION, BLUE]), legend=legend)
@@ -221,8 +230,7 @@ def _level_chart(rows: Sequence[RefinedDot], unit: str, *, has_legend: bool = Fa
         x=alt.X("low:Q"), x2="high:Q", y=y, color=colour, strokeDash=dash
     )
     dots = marks.mark_circle(opacity=1, size=46).encode(x=x, y=y, color=colour)
-    zero = alt.Chart(alt.InlineData([{}])).mark_rule(color=MUTED).encode(x=alt.XDatum(0))
-    layers = [_lines(middles, y), zero, spans, dots, _labels(rows, middles, y)]
+    layers = [_lines(middles, y), zero_line(), spans, dots, _labels(rows, middles, y)]
     return alt.LayerChart(layer=layers, width=_WIDTH, height=height)
 
 
@@ -233,9 +241,9 @@ def _legend() -> alt.Legend:
 
 def _title(table: RefinedDots) -> alt.TitleParams:
     """The heading, and what the lines are."""
-    notes = [*table.notes, f"lines: where the count lies with {percent(table.level)} probability"]
-    lines = [line for note in notes for line in as_lines(note, _CHARACTERS)]
-    return alt.TitleParams(table.title, subtitle=lines, fontSize=19, offset=18, frame="group")
+    return table_heading(
+        table.title, [*table.notes, f"lines: where the count lies with {percent(table.level)} probability"]
+    )
 
 
 def _middles(dots: Sequence[RefinedDot]) -> tuple[list[float], float]:
@@ -244,7 +252,7 @@ def _middles(dots: Sequence[RefinedDot]) -> tuple[list[float], float]:
     middles: list[float] = []
     top = 0.0
     for dot in dots:
-        room = max(least, _LINE * (1 + as_rows(dot.label).count("\n")) + 6)
+        room = max(least, LINE * (1 + as_rows(dot.label).count("\n")) + 6)
         middles.append(top + room / 2)
         top += room
     return middles, top
@@ -266,8 +274,7 @@ def _mark(kind: str, place: float, count: float, low: float, high: float) -> dic
 
 def _lines(middles: Sequence[float], y: alt.Y) -> alt.Chart:
     """A thin line through the middle of each row, by which the eye finds its label."""
-    values = alt.InlineData([{"place": middle} for middle in middles])
-    lines: alt.Chart = alt.Chart(values).mark_rule(color=GRID, strokeDash=[1, 3])
+    lines: alt.Chart = data_chart([{"place": middle} for middle in middles]).mark_rule(color=GRID, strokeDash=[1, 3])
     return lines.encode(y=y)
 
 
@@ -276,11 +283,8 @@ def _labels(dots: Sequence[RefinedDot], middles: Sequence[float], y: alt.Y) -> a
     labels = []
     for dot, middle in zip(dots, middles, strict=True):
         text = as_rows(dot.label)
-        labels.append({"label": text, "place": middle - _LINE * text.count("\n") / 2})
-    texts: alt.Chart = alt.Chart(alt.InlineData(labels)).mark_text(
-        align="right", baseline="middle", lineBreak="\n", lineHeight=_LINE, fontSize=13, color=INK
-    )
-    return texts.encode(x=alt.XValue(-8), y=y, text="label:N")
+        labels.append({"label": text, "place": middle - LINE * text.count("\n") / 2})
+    return row_labels(labels, y)
 
 
 def _scale(dots: Sequence[RefinedDot]) -> alt.Scale:

@@ -1,15 +1,17 @@
-"""A count before and after its noisy answer, as an Altair chart."""
+"""One count as an Altair chart: before and after its noisy answer, and given that answer alone."""
 
 from collections.abc import Sequence
 
 import altair as alt
 
-from noisycount.charts.bars import RefinementCurves
-from noisycount.charts.drawing import unchecked
+from noisycount.charts.curves import AnswerCurve, RefinementCurves
+from noisycount.charts.drawing import area, as_lines, band, data_chart, heading, unchecked
 from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, VERMILION
 from noisycount.display.numbers import to_one_place
 
 WIDTH, HEIGHT = 420, 96
+_ALONE = 160  # pixels of a chart of an answer alone, in height
+_CHARACTERS = 60  # of a line above it, so that it is no wider
 
 
 @unchecked
@@ -32,10 +34,7 @@ def refinement_chart(curves: RefinementCurves, title: str, subtitle: str, unit: 
         ["What was assumed before", "without any answer"], inner, [_curve(curves.counts, curves.prior, BLUE)]
     )
     noisy = _panel(
-        [
-            "What the noisy answer alone says",
-            f"dashed line: the answer, {to_one_place(curves.answer)} {unit}",
-        ],
+        ["What the noisy answer alone says", f"dashed line: the answer, {to_one_place(curves.answer)} {unit}"],
         inner,
         [_curve(curves.counts, curves.noisy, VERMILION), answer],
     )
@@ -47,37 +46,23 @@ def refinement_chart(curves: RefinementCurves, title: str, subtitle: str, unit: 
             f"shaded: {interval} {unit}, {curves.level * 100:.6g} % sure",
         ],
         lowest,
-        [
-            _band(curves.low, curves.high),
-            _curve(curves.counts, curves.posterior, GREEN),
-            estimate,
-            answer,
-        ],
+        [band(curves.low, curves.high), _curve(curves.counts, curves.posterior, GREEN), estimate, answer],
     )
-    return _page(title, subtitle, [prior, noisy, posterior])
+    resolve = alt.Resolve(scale=alt.ScaleResolveMap(x="shared", y="shared"))
+    panels = [prior, noisy, posterior]
+    return alt.VConcatChart(vconcat=panels, title=heading(title, subtitle), spacing=16, resolve=resolve, config=CONFIG)
 
 
-def _curve(counts: Sequence[int], probabilities: Sequence[float], color: str) -> alt.Chart:
-    """One step a count, since nothing lies between two counts."""
+def _curve(counts: Sequence[int], probabilities: Sequence[float], colour: str) -> alt.Chart:
     points = zip(counts, probabilities, strict=True)
-    values = [{"count": int(count), "probability": float(chance)} for count, chance in points]
-    curve: alt.Chart = alt.Chart(alt.InlineData(values)).mark_area(
-        color=color, fillOpacity=0.2, interpolate="step", line={"color": color, "strokeWidth": 2}
+    return area([{"count": int(count), "probability": float(chance)} for count, chance in points], colour).encode(
+        y="probability:Q"
     )
-    return curve.encode(y="probability:Q")
 
 
-def _rule(count: float, color: str, dash: list[int]) -> alt.Chart:
-    values = alt.InlineData([{"count": float(count)}])
-    rule: alt.Chart = alt.Chart(values).mark_rule(color=color, strokeDash=dash, strokeWidth=2)
+def _rule(count: float, colour: str, dash: list[int]) -> alt.Chart:
+    rule: alt.Chart = data_chart([{"count": float(count)}]).mark_rule(color=colour, strokeDash=dash, strokeWidth=2)
     return rule
-
-
-def _band(low: int, high: int) -> alt.Chart:
-    """A band over whole steps, from half a count below low to half a count above high."""
-    values = alt.InlineData([{"count": low - 0.5, "end": high + 0.5}])
-    band: alt.Chart = alt.Chart(values).mark_rect(color=GREEN, opacity=0.15)
-    return band.encode(x2="end:Q")
 
 
 def _panel(lines: list[str], x: alt.X, layers: list[alt.Chart]) -> alt.LayerChart:
@@ -87,8 +72,31 @@ def _panel(lines: list[str], x: alt.X, layers: list[alt.Chart]) -> alt.LayerChar
     return alt.LayerChart(layer=placed, title=title, width=WIDTH, height=HEIGHT)
 
 
-def _page(title: str, subtitle: str, panels: list[alt.LayerChart]) -> alt.VConcatChart:
-    """Panels under one heading, on common scales, in the one theme of all our charts."""
-    heading = alt.TitleParams(title, subtitle=subtitle, fontSize=19, offset=18)
-    resolve = alt.Resolve(scale=alt.ScaleResolveMap(x="shared", y="shared"))
-    return alt.VConcatChart(vconcat=panels, title=heading, spacing=16, resolve=resolve, config=CONFIG)
+@unchecked
+def answer_chart(curve: AnswerCurve, subtitle: str, unit: str = "records") -> alt.LayerChart:
+    """The likelihood of each count, over the interval that holds the true one.
+
+    Example:
+        >>> curve = AnswerCurve(1, (0, 1, 2), (0.2, 0.4, 0.2), 0, 2, 0.95)
+        >>> answer_chart(curve, "age >= 65").title.text
+        'What is the true count?'
+    """
+    interval = f"{to_one_place(curve.low)} to {to_one_place(curve.high)} {unit}"
+    notes = [
+        *as_lines(subtitle, _CHARACTERS),
+        f"dashed line: the answer, {to_one_place(curve.answer)} {unit}",
+        f"shaded: {interval}, {curve.confidence * 100:.6g} % sure",
+    ]
+    points = zip(curve.counts, curve.chances, strict=True)
+    likelihood = area([{"count": count, "chance": chance} for count, chance in points], VERMILION)
+    x = alt.X(
+        "count:Q", title=f"true count, {unit}", scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(tickMinStep=1)
+    )
+    y = alt.Y("chance:Q", title="likelihood", axis=alt.Axis(grid=False, labels=False))
+    layers = [
+        band(curve.low, curve.high).encode(x=x),
+        likelihood.encode(x=x, y=y),
+        _rule(curve.answer, INK, [6, 4]).encode(x=x),
+    ]
+    title = heading("What is the true count?", notes)
+    return alt.LayerChart(layer=layers, title=title, width=WIDTH, height=_ALONE, config=CONFIG)

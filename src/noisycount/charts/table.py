@@ -2,17 +2,128 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any, Self
 
 import altair as alt
 
-from noisycount.charts.bars import TableBar, TableBars
-from noisycount.charts.drawing import as_lines, as_rows, count_axis, count_scale, unchecked
-from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, MUTED, PURPLE, VERMILION
+from noisycount.charts.drawing import (
+    LINE,
+    as_rows,
+    count_axis,
+    count_scale,
+    data_chart,
+    row_labels,
+    rows_axis,
+    table_heading,
+    unchecked,
+    zero_line,
+)
+from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, MOST_ROWS, PURPLE, VERMILION
+from noisycount.display.numbers import percent, plus_minus
+from noisycount.display.texts import OTHER_KEYS, label_text
+from noisycount.frozen import frozen
+
+MOST_KINDS = 4  # so many colours are told apart by every kind of colour vision
+
+
+def is_tabled(result: object) -> bool:
+    """Whether a result is a published table, whose first level are its cells."""
+    return all(hasattr(result, name) for name in ("answers", "labels", "rows", "confidence"))
+
+
+@frozen
+class TableBar:
+    """One count."""
+
+    label: str  # what was counted
+    answer: int  # the published count, in units
+    error: int  # the true one lies within ±error of it
+    kind: str = ""  # which of several bars of one label; empty where each label has one
+
+
+@frozen
+class TableBars:
+    """What a chart of a table shows."""
+
+    bars: Sequence[TableBar]  # rows in their order, those of one label behind each other
+    title: str  # the heading
+    notes: Sequence[str]  # lines below it
+    axis: str  # what the numbers are
+    kinds: str = ""  # what tells the bars of one label apart, such as the name of a column
+
+    def __post_init__(self) -> None:
+        """The refusal of what cannot be drawn."""
+        if not 1 <= len(self.bars) <= MOST_ROWS:
+            raise ValueError(
+                f"result has {len(self.bars):,} rows, and a chart shows 1 to {MOST_ROWS}: draw "
+                "a part of them, or write them to a file"
+            )
+        if len(self.names) > MOST_KINDS:
+            raise ValueError(
+                f"result has {len(self.names)} kinds of bars, and a chart tells {MOST_KINDS} "
+                "apart: put the kind into the label"
+            )
+
+    @property
+    def names(self) -> list[str]:
+        """The kinds in their order."""
+        return list(dict.fromkeys(bar.kind for bar in self.bars))
+
+    @classmethod
+    def of(cls, told: Any) -> Self:  # noqa: ANN401 - a published table
+        """The cells of a published table, those of its last column beside each other if few."""
+        cells, names = told.rows[: len(told.answers[0])], list(told.labels.names)
+        labels = [_keys(row, names) for row in cells]
+        is_beside = _is_beside(labels)
+        bars = [
+            TableBar(", ".join(each[:-1]), row.answer, row.error, each[-1])
+            if is_beside
+            else TableBar(", ".join(each), row.answer, row.error)
+            for row, each in zip(cells, labels, strict=True)
+        ]
+        unit = "rows" if told.unit is None else "persons"
+        return cls(
+            bars=bars,
+            title=f"{unit.capitalize()} by {_listed(names)}",
+            notes=_notes(told, cells),
+            axis=f"{unit}, with noise",
+            kinds=names[-1] if is_beside else "",
+        )
+
+
+def _keys(row: Any, names: Sequence[str]) -> list[str]:  # noqa: ANN401 - a row of a table
+    """What stands for each key of a row."""
+    if row.level == "other" and "other" not in names:
+        return [OTHER_KEYS] if len(names) == 1 else [OTHER_KEYS, ""]
+    return [label_text(label) for label in row.labels]
+
+
+def _is_beside(labels: Sequence[Sequence[str]]) -> bool:
+    """Whether the cells of each label follow each other, and differ in few last keys."""
+    if not labels or min(map(len, labels)) < 2 or labels[-1][0] == OTHER_KEYS:  # noqa: PLR2004
+        return False
+    kinds = {each[-1] for each in labels}
+    firsts = [tuple(each[:-1]) for each in labels]
+    runs = 1 + sum(one != other for one, other in pairwise(firsts))
+    return 1 < len(kinds) <= MOST_KINDS and runs == len(set(firsts))
+
+
+def _notes(told: Any, cells: Sequence[Any]) -> list[str]:  # noqa: ANN401 - the same
+    """What was counted, and how far off it may be."""
+    error, all_within = plus_minus(cells[0].error), plus_minus(cells[0].error_of_all)
+    sure = f"line: {error} around each answer, {percent(told.confidence)} sure"
+    together = f"all at once within {all_within}" if len(told.rows) > 1 else ""
+    return [*([told.where] if told.where else []), "; ".join(filter(None, (sure, together)))]
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
 
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE)
 _WIDTH = 420
-_CHARACTERS = 70  # of a line above the chart
-_LINE, _GAP = 16, 8  # pixels of a line of text, and between groups
+_GAP = 8  # pixels between groups
 _ALONE, _BESIDE = 14, 12  # thickness of a bar, and of one beside others
 
 
@@ -27,25 +138,14 @@ def table_chart(table: TableBars) -> alt.LayerChart:
     """
     places, height = _places(table)
     values = [_value(bar, place, table) for bar, place in zip(table.bars, places, strict=True)]
-    rows = alt.Chart(alt.InlineData(values))
-    y = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False))
+    rows, y = data_chart(values), rows_axis(height)
     x = alt.X("answer:Q", title=table.axis, axis=count_axis(), scale=_scale(table.bars))
     thick = _BESIDE if table.kinds else _ALONE
     bars = rows.mark_bar(height=thick, opacity=0.55).encode(x=x, x2=alt.X2Datum(0), y=y, color=_colour(table))
     spans = rows.mark_rule(color=INK, strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q", y=y)
     dots = rows.mark_circle(color=INK, opacity=1, size=34).encode(x=x, y=y)
-    zero = alt.Chart(alt.InlineData([{}])).mark_rule(color=MUTED).encode(x=alt.XDatum(0))
-    labels = alt.Chart(alt.InlineData(_labels(table, places))).mark_text(
-        align="right", baseline="middle", lineBreak="\n", lineHeight=_LINE, fontSize=13, color=INK
-    )
-    layers = [bars, zero, spans, dots, labels.encode(x=alt.XValue(-8), y=y, text="label:N")]
-    title = alt.TitleParams(
-        table.title,
-        subtitle=[line for note in table.notes for line in as_lines(note, _CHARACTERS)],
-        fontSize=19,
-        offset=18,
-        frame="group",
-    )
+    layers = [bars, zero_line(), spans, dots, row_labels(_labels(table, places), y)]
+    title = table_heading(table.title, table.notes)
     return alt.LayerChart(layer=layers, title=title, width=_WIDTH, height=height, config=CONFIG)
 
 
@@ -81,7 +181,7 @@ def _places(table: TableBars) -> tuple[list[float], float]:
     top = _GAP / 2
     for group in _groups(table.bars):
         bars = len(group) * thick
-        room = max(bars, _LINE * (1 + as_rows(group[0].label).count("\n")))
+        room = max(bars, LINE * (1 + as_rows(group[0].label).count("\n")))
         first = top + (room - bars) / 2
         places += [first + (place + 0.5) * thick for place in range(len(group))]
         top += room + _GAP
@@ -95,7 +195,7 @@ def _labels(table: TableBars, places: Sequence[float]) -> list[dict[str, object]
     for group in _groups(table.bars):
         inside = places[start : start + len(group)]
         label = as_rows(group[0].label)
-        first_line = (inside[0] + inside[-1] - _LINE * label.count("\n")) / 2
+        first_line = (inside[0] + inside[-1] - LINE * label.count("\n")) / 2
         labels.append({"label": label, "place": first_line})
         start += len(group)
     return labels
@@ -103,9 +203,5 @@ def _labels(table: TableBars, places: Sequence[float]) -> list[dict[str, object]
 
 def _groups(bars: Sequence[TableBar]) -> list[Sequence[TableBar]]:
     """Bars of one label that follow each other."""
-    starts = [
-        0,
-        *(place for place in range(1, len(bars)) if bars[place].label != bars[place - 1].label),
-        len(bars),
-    ]
+    starts = [0, *(place for place in range(1, len(bars)) if bars[place].label != bars[place - 1].label), len(bars)]
     return [bars[start:end] for start, end in pairwise(starts)]

@@ -11,6 +11,7 @@ INK, MUTED, GRID = "#222222", "#555555", "#E4E4E4"
 INDIGOS = ("#2B1B5A", "#4A3795", "#6450B4", "#7A66C6")  # dark to light, for one thing's levels
 SOLID, LONG, DOTS, MIXED = (1, 0), (9, 4), (2, 3), (9, 3, 2, 3)
 DENSE, PAIRS = (5, 1), (9, 3, 2, 3, 2, 3)
+MOST_ROWS = 200  # nobody reads a longer chart
 
 
 @frozen
@@ -96,12 +97,6 @@ CONFIG: dict[str, Any] = {
         "titlePadding": 8,
     },
     "axisX": {"grid": False, "tickCount": 8},
-    "axisY": {
-        "domain": False,
-        "format": ".2~p",
-        "labelPadding": 6,
-        "tickCount": 3,
-        "ticks": False,
-    },
+    "axisY": {"domain": False, "format": ".2~p", "labelPadding": 6, "tickCount": 3, "ticks": False},
     "view": {"stroke": None},
 }

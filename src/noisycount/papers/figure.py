@@ -62,12 +62,7 @@ class Claim:
 
     def to_dict(self) -> dict[str, str]:
         """The claim as text by name."""
-        return {
-            "source": self.source,
-            "says": self.says,
-            "found": self.found,
-            "verdict": self.verdict.value,
-        }
+        return {"source": self.source, "says": self.says, "found": self.found, "verdict": self.verdict.value}
 
 
 @frozen(repr=False)

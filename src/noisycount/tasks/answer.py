@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from noisycount.charts.bars import MOST_ROWS
+from noisycount.charts.theme import MOST_ROWS
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
 from noisycount.errors import NoisyCountError

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from noisycount.analysis.relative_error import iso_epsilon_curves, relative_error
-from noisycount.charts.bars import TableBar, TableBars
 from noisycount.charts.drawing import save_file
 from noisycount.charts.plan import GoalLine, PossibleAnswers, plan_chart
 from noisycount.charts.privacy import NamedCurve, PrivacyView, privacy_chart
-from noisycount.charts.table import table_chart
+from noisycount.charts.table import TableBar, TableBars, table_chart
 from noisycount.display.numbers import approximately, at_most, percent, plus_minus, signed
 from noisycount.display.output import Done, writing
 from noisycount.tasks.plan import Dots, Plan, goal_words

@@ -75,10 +75,7 @@ def test_a_scale_that_no_noise_has_is_refused(refused: Refused, scale: str) -> N
         (("107", *SURVEY, "--noise", "cauchy", "--scale", "1"), "is not one of 'laplace', 'gau"),
         (("107", *NOISE), "give either --size, and --rate if it is known, such as --size 5912"),
         (("107", "--rate", "9%", *NOISE), "give either --size, and --rate if it is known, such as"),
-        (
-            ("107", *SURVEY, "--strata", "s.csv", *NOISE),
-            "give either --size, and --rate if it is known, such as",
-        ),
+        (("107", *SURVEY, "--strata", "s.csv", *NOISE), "give either --size, and --rate if it is known, such as"),
         ((*SURVEY, *NOISE), "give either one or more ANSWERs, with --plot FILE"),
         (("107", *SURVEY, *NOISE, *TABLE), "give either one or more ANSWERs, with --plot FILE"),
         (("107", *SURVEY, *NOISE, *TABLE[:2]), "give either one or more ANSWERs, with --plot"),
@@ -100,10 +97,7 @@ def test_a_refinement_is_asked_for_in_one_way(refused: Refused, words: tuple[str
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (
-            "group,rate\n1,0.5\n",
-            "has no column 'size', only 'group', 'rate': rename the one that holds it",
-        ),
+        ("group,rate\n1,0.5\n", "has no column 'size', only 'group', 'rate': rename the one that holds it"),
         ("size,share\n1,0.5\n", "has no column 'rate', only 'size', 'share': rename"),
         ("size,rate\n9,0.5\n-1,0.5\n", "row 2 .* column 'size' a whole number from 0 to 1"),
         ("size,rate\n9,0.5\n1.5,0.5\n", "row 2 .* column 'size' a whole number from 0 to 1"),

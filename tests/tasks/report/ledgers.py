@@ -27,11 +27,7 @@ def configured(folder: Path) -> Config:
 
 def asked(number: int, dataset: str, price: Fraction, text: str = "age >= 65") -> Request:
     """A count, or a table with a total, as a desk writes it."""
-    question: dict[str, object] = {
-        "where": f"{text} {number}",
-        "unit": "person",
-        "version": "sha256:" + "0" * 64,
-    }
+    question: dict[str, object] = {"where": f"{text} {number}", "unit": "person", "version": "sha256:" + "0" * 64}
     if number % 3:
         told = {**question, "mechanism": "discrete Laplace", "scale": str(1 / price)}
         return Request(dataset, json.dumps(told), price)

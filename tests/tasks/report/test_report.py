@@ -61,10 +61,7 @@ def test_totals_are_the_sums_of_all_debits(tmp_path: Path, requests: list[Reques
         assert Fraction(dataset["remaining"]) ** 2 <= 2 * (1000 - rho)
         failed = [each for each in paid if requests.index(each) % 5 == 0]
         lost = sum((each.rho or Fraction(each.epsilon or 0) ** 2 / 2 for each in failed), 0)
-        assert (dataset["failed"]["number"], Fraction(dataset["failed"]["spent"]["rho"])) == (
-            len(failed),
-            lost,
-        )
+        assert (dataset["failed"]["number"], Fraction(dataset["failed"]["spent"]["rho"])) == (len(failed), lost)
         assert [each["question"] for each in dataset["releases"]] != []
         assert len(dataset["releases"]) == len(paid)
 
@@ -341,12 +338,7 @@ def test_the_counts_of_a_table_stand_beside_their_keys(tmp_path: Path) -> None:
         assert table["rows"] == [
             {"level": "town", "keys": {"town": "Bern"}, "answer": 3},
             {"level": "town", "keys": {"town": "Genf"}, "answer": -4},
-            {
-                "level": "total",
-                "keys": {"town": None},
-                "answer": -1,
-                "sum_of": "all of Bern, Genf",
-            },
+            {"level": "total", "keys": {"town": None}, "answer": -1, "sum_of": "all of Bern, Genf"},
         ]
     text = report(tmp_path, "md")
     assert text.count("| town | Genf | −4 ±") == len(tables)

@@ -14,7 +14,7 @@ from noisycount.analysis.posterior.posterior import Posterior, posterior_of
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.analysis.privacy.smallest_scale import smallest_scale
 from noisycount.analysis.utility import utility_loss
-from noisycount.charts.bars import RefinementCurves
+from noisycount.charts.curves import RefinementCurves
 from noisycount.frozen import frozen
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise

@@ -189,10 +189,7 @@ def refinement_facts(refinement: Refinement) -> Facts:
         ("answers" if several else "answer", _answers(refinement)),
         ("mean", f"{signed(told.mean, 1)}  (least squared error)"),
         ("median", f"{signed(told.median)}  (least absolute error)"),
-        (
-            "interval",
-            f"{signed(low)} to {signed(high)} with {percent(refinement.level)} probability",
-        ),
+        ("interval", f"{signed(low)} to {signed(high)} with {percent(refinement.level)} probability"),
         (
             "deviation",
             (f"{signed(refinement.deviation, 1)}, against {signed(refinement.answer_deviation, 1)} of {raw}"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from noisycount.charts.bars import RefinementCurves
+from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.drawing import save, save_file
 from noisycount.charts.refined_table import RefinedDot, RefinedDots, RefinedSums, answer_error, refined_chart
 from noisycount.charts.refinement import refinement_chart

@@ -318,11 +318,7 @@ def release_object(released: ReportedRelease) -> Object:
 
 
 def _loss_object(loss: Loss) -> Object:
-    return {
-        "epsilon": optional_text(loss.epsilon),
-        "rho": exact_text(loss.rho),
-        "delta": exact_text(loss.delta),
-    }
+    return {"epsilon": optional_text(loss.epsilon), "rho": exact_text(loss.rho), "delta": exact_text(loss.delta)}
 
 
 def _json(value: object) -> str:

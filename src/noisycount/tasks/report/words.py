@@ -90,10 +90,7 @@ TERMS = (
 SIGNED = ("Controller", "Date", "Signature")  # what is added by hand when a report is filed
 ANALYSTS = ("analyst", "budget", "spent", "left")  # the names of the columns of a table of analysts
 
-_CHANGES = {
-    NeighbourRelation.ADD_REMOVE: "adding or removing",
-    NeighbourRelation.REPLACEMENT: "replacing",
-}
+_CHANGES = {NeighbourRelation.ADD_REMOVE: "adding or removing", NeighbourRelation.REPLACEMENT: "replacing"}
 
 _NOTHING_LEFT = "nothing, until the ledger is restored"
 
@@ -181,12 +178,7 @@ def account_cells(account: Account) -> tuple[str, str, str, str]:
         return account.name, "none", loss_words(account.spent), "no budget of its own"
     text = account.budget.text
     budget = f"ε = {text}" if account.in_epsilon else text
-    return (
-        account.name,
-        budget,
-        loss_words(account.spent),
-        left_words(account.budget, account.spent),
-    )
+    return (account.name, budget, loss_words(account.spent), left_words(account.budget, account.spent))
 
 
 def _version_words(dataset: DatasetReport) -> str:

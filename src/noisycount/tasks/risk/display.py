@@ -78,10 +78,7 @@ def shared_meanings(risks: Risks) -> list[tuple[str, str]]:
     if len(alike) == 1:
         return [("meaning", next(iter(alike)))]
     return [
-        (
-            _named(same, risks),
-            sentence if len(same) > 1 else _meaning(same[0], risks, at_most(same[0].delta)),
-        )
+        (_named(same, risks), sentence if len(same) > 1 else _meaning(same[0], risks, at_most(same[0].delta)))
         for sentence, same in alike.items()
     ]
 

@@ -56,10 +56,7 @@ def _rows(name: str, one: OutsiderRisk, held: int | None) -> list[tuple[str, str
     share = percent(Decimal(f"{one.given:.2e}"))
     small = [f"the {share} in small groups"] if one.given > 0 else []
     knows = " and ".join([*records, *small]) or "no record"
-    return [
-        (name, knows, at_most(one.delta)),
-        (f"{name}, {_LED_BY}", knows, at_most(one.led)),
-    ]
+    return [(name, knows, at_most(one.delta)), (f"{name}, {_LED_BY}", knows, at_most(one.led))]
 
 
 def list_cautions(risks: ListRisks) -> list[tuple[str, str]]:

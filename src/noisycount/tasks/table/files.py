@@ -98,9 +98,8 @@ def written_files(answer: Answer, files: TableFiles) -> Iterator[Path]:
             save_rows(answer, files.output)
         yield files.output
     if files.plot is not None:
-        from noisycount.charts.bars import TableBars  # noqa: PLC0415  (loads Altair)
-        from noisycount.charts.drawing import save_file  # noqa: PLC0415  (the same)
-        from noisycount.charts.table import table_chart  # noqa: PLC0415  (the same)
+        from noisycount.charts.drawing import save_file  # noqa: PLC0415  (loads Altair)
+        from noisycount.charts.table import TableBars, table_chart  # noqa: PLC0415  (the same)
 
         with status("drawing"):
             chart = table_chart(TableBars.of(answer.table))

@@ -336,10 +336,7 @@ def test_shares_and_ranks_stand_in_a_table_of_their_own(run: Run) -> None:
     words = (*BY, *THREE, "--shares", "--ranks")
     shown = run("refine", "--table", "towns.csv", *words).output.splitlines()
     heads = [[cell.strip() for cell in line.strip("┃").split("┃")] for line in shown if "┃" in line]
-    assert heads == [
-        ["county", "town", "answer", "mean", "median", "95 %"],
-        ["county", "town", "share, %", "rank"],
-    ]
+    assert heads == [["county", "town", "answer", "mean", "median", "95 %"], ["county", "town", "share, %", "rank"]]
     assert max(map(len, shown)) <= 80
     second = shown[max(place for place, line in enumerate(shown) if "┃" in line) :]
     cells = [line.strip("│").split("│")[2] for line in second if line.startswith("│")]
