@@ -22,9 +22,17 @@ from noisycount.readers.options import (
     population_options,
 )
 from noisycount.readers.values import NOISE_KINDS, noise_of, parse_count, parse_epsilon, parse_scale, parse_size
-from noisycount.tasks.risk.display import cautions, risk_facts, risk_header, risk_rows, risks_object, shared_meanings
 from noisycount.tasks.risk.risk import BackgroundKnowledge as Known
-from noisycount.tasks.risk.risk import Risks, RiskScenario
+from noisycount.tasks.risk.risk import (
+    Risks,
+    RiskScenario,
+    cautions,
+    risk_facts,
+    risk_header,
+    risk_rows,
+    risks_object,
+    shared_meanings,
+)
 
 _NONE = "none"
 _KINDS = [*NOISE_KINDS, _NONE]
@@ -145,8 +153,11 @@ def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
 
 def _tell_list(dataset: str, known: Known, epsilon: Fraction | None, configuration: Config, *, as_json: bool) -> None:
     """What all answers about a data set show together."""
-    from noisycount.tasks.risk.list_display import tell_list  # noqa: PLC0415  (the same)
-    from noisycount.tasks.risk.lists import ListRisks, answers_so_far  # noqa: PLC0415
+    from noisycount.tasks.risk.lists import (  # noqa: PLC0415
+        ListRisks,
+        answers_so_far,
+        tell_list,
+    )
 
     asked = answers_so_far(dataset, configuration)
     with progress("computing") as done:

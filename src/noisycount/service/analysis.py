@@ -155,6 +155,6 @@ class Revealing(BaseModel):
 @router.post("/v1/risk", responses=responses(*RISKS, also=[504]))
 def risk(asked: Revealing, _: Asking, state: State) -> dict[str, Any]:
     """What an answer reveals to those who know more or less; no record is read."""
-    from noisycount.tasks.risk.display import risks_object  # noqa: PLC0415 - loads the laws
+    from noisycount.tasks.risk.risk import risks_object  # noqa: PLC0415 - loads the laws
 
     return state.computed(lambda: risks_object(asked.risks()))

@@ -14,8 +14,7 @@ from noisycount.charts.table import TableBar, TableBars, table_chart
 from noisycount.display.numbers import approximately, at_most, percent, plus_minus, signed
 from noisycount.display.output import Done, writing
 from noisycount.tasks.plan import Dots, Plan, goal_words
-from noisycount.tasks.risk.display import answer_words
-from noisycount.tasks.risk.risk import Risks
+from noisycount.tasks.risk.risk import Risks, answer_words
 from noisycount.tasks.table.forecast import TableForecast, shape_words
 from noisycount.validation import exact_text
 

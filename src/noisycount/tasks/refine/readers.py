@@ -19,7 +19,6 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.query.schema import close_names
 from noisycount.readers.values import noise_of
-from noisycount.tasks.refine.census import census_table
 from noisycount.tasks.refine.estimate import continuous_words
 from noisycount.tasks.refine.published import (
     GroupedRows,
@@ -30,9 +29,9 @@ from noisycount.tasks.refine.published import (
     grouped_by_name,
     written_columns,
 )
+from noisycount.tasks.refine.publishers import census_table, is_wikimedia, wikimedia_table
 from noisycount.tasks.refine.query import RefineQuery
 from noisycount.tasks.refine.stored import NO_SUMS, stored_table
-from noisycount.tasks.refine.wikimedia import is_wikimedia, wikimedia_table
 
 _COLUMNS = ("level", "answer", "error", "error_of_all", "mechanism", "scale")
 _HIDDEN, _SHARED = "threshold", "groups_per_unit"
