@@ -1,6 +1,7 @@
 """What an answer means and reveals, by HTTP: the estimate of a count, and its risks to a person."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -14,7 +15,6 @@ from noisycount.readers.values import NOISE_KINDS, noise_of, parse_epsilon, pars
 from noisycount.service.auth import Asking
 from noisycount.service.document import REFINEMENT, RISKS, responses
 from noisycount.service.middleware import JsonRoute
-from noisycount.service.questions import parsed
 from noisycount.service.state import State
 
 if TYPE_CHECKING:
@@ -22,20 +22,28 @@ if TYPE_CHECKING:
     from noisycount.tasks.risk.risk import Risks
 
 
+Value = TypeVar("Value")
 KINDS = ", ".join(NOISE_KINDS)
 Noise = Annotated[str | None, Field(max_length=100, description=f"Or: a kind of noise, {KINDS},")]
 
 Scale = Annotated[str | None, Field(max_length=100, description="and its scale in records: 10 or 20/3.")]
 
 
+def parsed(name: str, read: Callable[[str], Value], text: str) -> Value:
+    """The value of a member, read as the option of the command line is; a refusal has its name.
+
+    Example:
+        >>> parsed("confidence", parse_confidence, "95%")
+        0.95
+    """
+    try:
+        return read(text)
+    except ValueError as error:
+        raise NoisyCountError(f"{name} {error}") from None
+
+
 def stated_noise(member: str, price: str | None, noise: str | None, scale: str | None) -> AdditiveNoise | None:
     """The noise of a price, or of a kind and a scale; None: neither is stated, or more than one.
-
-    Args:
-        member: What the price is called in the request.
-        price: The ε of an answer of `count`.
-        noise: The kind.
-        scale: In records.
 
     Example:
         >>> stated_noise("price", "0.5", None, None).name

@@ -16,9 +16,8 @@ from noisycount.service.document import members, responses
 from noisycount.service.errors import add_handlers
 from noisycount.service.log import Write, written
 from noisycount.service.middleware import BodyLimit, ConcurrencyLimit, LateRoutes, Loading, RequestLog
-from noisycount.service.pages.layout import router as static_files
+from noisycount.service.pages.layout import router as layout
 from noisycount.service.pages.layout import show_refusals_as_pages
-from noisycount.service.pages.login import router as login
 from noisycount.service.state import ServiceState
 
 _SPARE = 8  # threads for what does not wait
@@ -34,10 +33,6 @@ async def healthz() -> dict[str, str]:
 def application(state: ServiceState, write: Write = written) -> FastAPI:
     """The application of an open state, which its caller closes.
 
-    Args:
-        state: What all requests share; `request.app.state.service`.
-        write: Where a line about each request goes.
-
     `application(state).state.late` are the routes that are loaded later.
     """
     made = FastAPI(
@@ -51,7 +46,7 @@ def application(state: ServiceState, write: Write = written) -> FastAPI:
         lifespan=_threads,
     )
     made.state.service, made.state.auth = state, Auth.of(state.configuration)
-    for family in (health, static_files, login):
+    for family in (health, layout):
         made.include_router(family)
     made.state.late = LateRoutes(made.router, partial(_add_late, made))
     service = state.configuration.service

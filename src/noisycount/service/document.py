@@ -48,14 +48,7 @@ _ALWAYS = (400, 401, 404, 405, 408, 413, 422, 429, 500, 503)
 def responses(
     shape: Shape, example: object, *, status: int = 200, also: Sequence[int] = ()
 ) -> dict[int | str, dict[str, Any]]:
-    """Every reply of a route.
-
-    Args:
-        shape: Of what it replies.
-        example: Such a reply.
-        status: Of it.
-        also: Statuses of refusals that only this route and few others have.
-    """
+    """Every reply of a route."""
     told: dict[int | str, dict[str, Any]] = {
         refused: _reply(refused, MEDIA_TYPE, _PROBLEM, _refusal(refused)) for refused in (*_ALWAYS, *also)
     }

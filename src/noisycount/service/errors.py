@@ -135,24 +135,16 @@ _ASK_OWNER = "the owner finds why in the log of the service, and by `noisycount 
 
 @frozen
 class Problem:
-    """A kind of refusal.
+    """A kind of refusal."""
 
-    Attributes:
-        name: The end of its `type`.
-        status: Of the reply.
-        title: What it is, for people.
-        detail: What is said in place of the error's own sentence, which may name files or engines
-            that are none of a user's business; None: nothing needs to be hidden.
-        again: Whether to ask again helps.
-        challenge: Whether a key would help.
-    """
-
-    name: str
-    status: int
-    title: str
+    name: str  # the end of its `type`
+    status: int  # of the reply
+    title: str  # what it is, for people
+    # what is said in place of the error's own sentence, which may name files or engines that are none of a user's
+    # business; None: nothing needs to be hidden
     detail: str | None = None
-    again: bool = False
-    challenge: bool = False
+    again: bool = False  # whether to ask again helps
+    challenge: bool = False  # whether a key would help
 
     def reply(self, sentence: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
         """The reply that tells it."""

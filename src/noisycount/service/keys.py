@@ -33,18 +33,14 @@ _FORM = re.compile(rf"nc_([0-9a-f]{{{2 * _ID_BYTES}}})_([0-9a-f]{{{2 * _SECRET_B
 class Key:
     """A key as its holder has it.
 
-    Attributes:
-        id: The part that may be shown, by which it is looked up.
-        secret: The part that is shown once, 64 hexadecimal digits.
-
     Example:
         >>> key = Key.new()
         >>> Key.read(key.text) == key, Key.read("nc_1_2") is None, key.secret in repr(key)
         (True, True, False)
     """
 
-    id: str
-    secret: str = field(repr=False)
+    id: str  # the part that may be shown, by which it is looked up
+    secret: str = field(repr=False)  # the part that is shown once, 64 hexadecimal digits
 
     @classmethod
     def new(cls) -> Self:
@@ -78,20 +74,15 @@ class Role(StrEnum):
 class User:
     """Somebody whose key or token was checked.
 
-    Attributes:
-        name: Under which the ledger books what they ask.
-        role: An owner sees every data set, the whole ledger and the report.
-        grants: The names of the data sets that an analyst may see; None: every one.
-
     Example:
         >>> ana = User("ana", Role.ANALYST, frozenset({"survey"}))
         >>> ana.may_see("survey"), ana.may_see("payroll"), ana.is_owner
         (True, False, False)
     """
 
-    name: str
-    role: Role
-    grants: frozenset[str] | None
+    name: str  # under which the ledger books what they ask
+    role: Role  # an owner sees every data set, the whole ledger and the report
+    grants: frozenset[str] | None  # the names of the data sets that an analyst may see; None: every one
 
     @property
     def is_owner(self) -> bool:
@@ -113,27 +104,16 @@ class State(StrEnum):
 
 @frozen
 class IssuedKey:
-    """A key as its owner knows it.
+    """A key as its owner knows it."""
 
-    Attributes:
-        id: The part of the key that is no secret.
-        name: Of the analyst who holds it.
-        role: What they may do.
-        datasets: The names of the data sets that they may ask; None: every one.
-        digest: The keyed hash of the key.
-        made: When it was issued.
-        expires: From when on it opens nothing; None: never.
-        revoked: Since when it opens nothing; None: it was not revoked.
-    """
-
-    id: str
-    name: str
-    role: Role
-    datasets: tuple[str, ...] | None
-    digest: bytes = field(repr=False)
-    made: datetime
-    expires: datetime | None = None
-    revoked: datetime | None = None
+    id: str  # the part of the key that is no secret
+    name: str  # of the analyst who holds it
+    role: Role  # what they may do
+    datasets: tuple[str, ...] | None  # the names of the data sets that they may ask; None: every one
+    digest: bytes = field(repr=False)  # the keyed hash of the key
+    made: datetime  # when it was issued
+    expires: datetime | None = None  # from when on it opens nothing; None: never
+    revoked: datetime | None = None  # since when it opens nothing; None: it was not revoked
 
     @classmethod
     def of_parts(cls, parts: Mapping[str, Any]) -> Self:
@@ -203,10 +183,6 @@ class Keyring:
 
     What is there is read at every look, so that a key that was revoked opens nothing any more; it
     is parsed anew only where a byte of it changed.
-
-    Args:
-        folder: Beside the ledger, for its owner's eyes alone.
-        now: The clock.
     """
 
     folder: Path
@@ -241,14 +217,7 @@ class Keyring:
     def issue(
         self, name: str, role: Role, datasets: Sequence[str] | None, lifetime: timedelta | None = None
     ) -> tuple[Key, IssuedKey]:
-        """A new key, which only this reply has, and what is kept of it.
-
-        Args:
-            name: Of the analyst who will hold it.
-            role: What they may do.
-            datasets: The names of the data sets that they may ask; None: every one.
-            lifetime: After which it opens nothing; None: it does not expire.
-        """
+        """A new key, which only this reply has, and what is kept of it."""
         key, made = Key.new(), self.now()
         known = None if datasets is None else tuple(sorted(set(datasets)))
         expires = None if lifetime is None else made + lifetime
@@ -258,11 +227,7 @@ class Keyring:
         return key, issued
 
     def revoke(self, who: str) -> Keys:
-        """The keys that open nothing from now on: one by its id, or all that somebody holds.
-
-        Args:
-            who: An id or a name; of a key that was revoked before nothing changes.
-        """
+        """The keys that open nothing from now on: one by its id, or all that somebody holds."""
         with self.changing() as (keys, _):
             chosen = [key for key in keys if who in {key.id, key.name} and key.revoked is None]
             ended = {key.id: replace(key, revoked=self.now()) for key in chosen}
@@ -363,12 +328,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def check_analyst(name: str, configuration: Config) -> None:
-    """Refuse a name under which the ledger could book nothing.
-
-    Args:
-        name: Of whoever is to hold the key.
-        configuration: Whose `[analysts]` are all who may ask, where it has them.
-    """
+    """Refuse a name under which the ledger could book nothing."""
     try:
         check_text("NAME", name)
     except ValueError as error:

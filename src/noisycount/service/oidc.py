@@ -36,19 +36,12 @@ _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, Recurs
 
 @frozen
 class Tokens:
-    """The tokens of one issuer for one audience.
+    """The tokens of one issuer for one audience."""
 
-    Attributes:
-        config: Whose, for whom, and who that may be.
-        users: Who comes, by subject.
-        keys: The issuer's.
-        now: Seconds since 1970.
-    """
-
-    config: OidcConfig
-    users: Mapping[str, User]
-    keys: "IssuerKeys"
-    now: Callable[[], float] = time.time
+    config: OidcConfig  # whose, for whom, and who that may be
+    users: Mapping[str, User]  # who comes, by subject
+    keys: "IssuerKeys"  # the issuer's
+    now: Callable[[], float] = time.time  # seconds since 1970
 
     @classmethod
     def of(cls, configuration: Config) -> Self | None:
@@ -124,12 +117,7 @@ _NESTED = "jwt"  # RFC 7519, section 5.2: a token in a token
 
 
 def is_of_login(header: Mapping[str, object], algorithms: Collection[str]) -> bool:
-    """Whether an unchecked header is that of a token that tells who comes, signed as chosen.
-
-    Args:
-        header: Of a token whose signature is not checked yet.
-        algorithms: That the owner takes, all of them with a public key.
-    """
+    """Whether an unchecked header is that of a token that tells who comes, signed as chosen."""
     algorithm, kind = header.get("alg"), header.get("typ", "JWT")
     return (
         isinstance(algorithm, str)

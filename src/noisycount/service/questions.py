@@ -7,9 +7,8 @@ import json
 from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-import click
 from fastapi import APIRouter, Header, Path, Response
 from fastapi import Query as Parameter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -19,8 +18,7 @@ from noisycount.errors import NoisyCountError, ReuseError
 from noisycount.frozen import frozen
 from noisycount.ledger.replies import Reply
 from noisycount.ledger.transactions import AttachedWrite
-from noisycount.query.key_sets import Listed, Word
-from noisycount.query.query import NOISES, Query, items_of, margin_names, parse_confidence, parse_within
+from noisycount.query.query import Query
 from noisycount.service.auth import Asking
 from noisycount.service.document import DATASET, DATASETS, FOUND, PLAN, REHEARSAL, RELEASE, responses
 from noisycount.service.errors import UnknownReleaseError
@@ -33,25 +31,6 @@ from noisycount.tasks.question import check_query
 from noisycount.tasks.rehearsal import rehearsal_object, rehearsal_of
 from noisycount.tasks.show import View, budget_words, entry_object, offer_object
 from noisycount.validation import exact_delta, exact_epsilon
-
-Value = TypeVar("Value")
-Text = TypeVar("Text", str, list[str])
-
-
-def parsed(name: str, read: Callable[[Text], Value], text: Text) -> Value:
-    """The value of a member, read as the option of the command line is; a refusal has its name.
-
-    Example:
-        >>> from noisycount.readers.values import parse_confidence
-        >>> parsed("confidence", parse_confidence, "95%")
-        0.95
-    """
-    try:
-        return read(text)
-    except (ValueError, click.BadParameter) as error:
-        words = error.message if isinstance(error, click.BadParameter) else error
-        raise NoisyCountError(f"{name} {words}") from None
-
 
 _EXAMPLES: list[JsonValue] = [
     {"where": "health = 'poor'", "within": "20%", "guess": 100},
@@ -125,24 +104,9 @@ class Question(BaseModel):
 
     def query(self) -> Query:
         """The question, of which all is checked that needs no data set."""
-        wheres = _listed(self.where)
-        query = Query(
-            wheres=wheres,
-            is_list=len(wheres) > 1,
-            by=parsed("by", items_of, _listed(self.by)) or None,
-            keys={name: _words(values) for name, values in self.keys.items()} or None,
-            other=self.other,
-            noise=None if self.noise is None else NOISES[self.noise],
-            rho=None if self.rho is None else exact_epsilon(self.rho, "rho"),
-            delta=None if self.delta is None else exact_delta(self.delta),
-            margins=parsed("margins", margin_names, self.margins),
-            groups_per_unit=self.groups_per_unit,
-            cumulative=self.cumulative,
-            epsilon=None if self.epsilon is None else exact_epsilon(self.epsilon, "epsilon"),
-            within=None if self.within is None else parsed("within", parse_within, self.within),
-            guess=self.guess,
-            confidence=parsed("confidence", parse_confidence, self.confidence),
-        )
+        said = self.model_dump(exclude_none=True)
+        said |= {name: exact_epsilon(said[name], name) for name in ("epsilon", "rho") if name in said}
+        query = Query.from_json(said | ({} if self.delta is None else {"delta": exact_delta(self.delta)}))
         check_query(query)
         if not query.has_one_price:
             raise NoisyCountError(
@@ -150,16 +114,6 @@ class Question(BaseModel):
                 " 100}; a table under Gaussian noise may have rho"
             )
         return query
-
-
-def _listed(texts: str | list[str]) -> list[str]:
-    return [texts] if isinstance(texts, str) else texts
-
-
-def _words(values: list[_Key]) -> Listed:
-    """Keys as they stand: no text is a range."""
-    texts = [str(value).lower() if isinstance(value, bool) else value for value in values]
-    return [Word(None if text is None else str(text), is_quoted=True) for text in texts]
 
 
 def owner_of_name(name: str) -> str:
@@ -174,19 +128,12 @@ def owner_of_name(name: str) -> str:
 
 @frozen
 class Spend:
-    """A question that is to be answered at a price.
+    """A question that is to be answered at a price."""
 
-    Attributes:
-        user: Who asks.
-        dataset: The name of the data set.
-        key: What the user calls the request; it has no colon.
-        question: What is asked.
-    """
-
-    user: User
-    dataset: str
-    key: str
-    question: Question
+    user: User  # who asks
+    dataset: str  # the name of the data set
+    key: str  # what the user calls the request; it has no colon
+    question: Question  # what is asked
 
     @property
     def name(self) -> str:
@@ -240,13 +187,7 @@ class Spend:
 
 
 def found(name: str, user: User, state: ServiceState) -> bytes:
-    """The bytes of a reply; of an answer that was not given here, what the ledger has of it.
-
-    Args:
-        name: The key of the reply.
-        user: Who asks for it.
-        state: Where it is kept.
-    """
+    """The bytes of a reply; of an answer that was not given here, what the ledger has of it."""
     if not name.isprintable():
         raise UnknownReleaseError
     reply = state.ledger.replies.of(name)

@@ -176,27 +176,16 @@ class OpenSources:
 
 @dataclass(slots=True, eq=False)
 class ServiceState:
-    """One ledger and its data sets, open for many users at once; made by ``ServiceState.open``.
+    """One ledger and its data sets, open for many users at once; made by ``ServiceState.open``."""
 
-    Attributes:
-        configuration: What the owner wrote.
-        ledger: Open while the service is.
-        tick: When replies about data sets leave; None: as soon as they are there.
-        sources: The open records.
-        queue: What is worked on.
-        in_flight: Which spends are.
-        rates: How often each user may ask.
-        threads: For work whose askers wait without a thread.
-    """
-
-    configuration: Config
-    ledger: Ledger
-    tick: ReplyTick | None
-    sources: OpenSources
-    queue: WorkQueue
-    in_flight: InFlight
-    rates: RateLimiter
-    threads: Executor
+    configuration: Config  # what the owner wrote
+    ledger: Ledger  # open while the service is
+    tick: ReplyTick | None  # when replies about data sets leave; None: as soon as they are there
+    sources: OpenSources  # the open records
+    queue: WorkQueue  # what is worked on
+    in_flight: InFlight  # which spends are
+    rates: RateLimiter  # how often each user may ask
+    threads: Executor  # for work whose askers wait without a thread
 
     @classmethod
     def open(cls, configuration: Config, *, slots: bool = True) -> Self:

@@ -16,10 +16,9 @@ from joserfc.jwk import Key as PublicKey
 
 from noisycount.config.file import load
 from noisycount.service.app import application
-from noisycount.service.auth import Auth, owner_of, user_of
+from noisycount.service.auth import Attempts, Auth, LoginForm, Sessions, owner_of, user_of
 from noisycount.service.keys import Key, Keyring, Role, User
 from noisycount.service.oidc import Tokens
-from noisycount.service.sessions import Attempts, LoginForm, Sessions
 from noisycount.service.state import ServiceState
 from tests.commands import configure
 from tests.service.callers import Caller

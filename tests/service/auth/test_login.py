@@ -4,8 +4,8 @@ from http.cookies import Morsel, SimpleCookie
 import httpx
 import pytest
 
+from noisycount.service.auth import IDLE, LASTS, LONGEST, MOST, SECONDS
 from noisycount.service.keys import Key
-from noisycount.service.sessions import IDLE, LASTS, LONGEST, MOST, SECONDS
 from tests.service.auth.conftest import Served
 from tests.service.callers import Caller
 

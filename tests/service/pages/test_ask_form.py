@@ -5,11 +5,11 @@ import pytest
 from starlette.datastructures import FormData
 
 from noisycount.query.language import parse
-from noisycount.query.query import Item
+from noisycount.query.query import Item, Query
 from noisycount.query.schema import Kind
-from noisycount.service.pages.calls import calls_of
+from noisycount.service.pages.ask import calls_of
 from noisycount.service.pages.form import AskForm, Condition, FormError, Price, operators_of, where_of
-from noisycount.service.pages.picture import bar_picture, dots_picture
+from noisycount.service.pages.preview import bar_picture, dots_picture
 from noisycount.service.questions import Question
 from noisycount.tasks.plan import planned_epsilon
 from noisycount.validation import exact_epsilon
@@ -104,7 +104,7 @@ def test_groups_change_too() -> None:
 
 def test_count_has_its_price() -> None:
     """±20 with 95 % costs ε = 0.15, and that is what is sent."""
-    body = form(*row("age", ">=", "65"), *GOAL).body(COLUMNS)
+    body = form(*row("age", ">=", "65"), *GOAL).query(COLUMNS).to_json()
     assert body == {"where": "age >= 65", "epsilon": "0.15", "confidence": "95%"}
     assert Question.model_validate(body).query().epsilon == exact_epsilon("0.15")
 
@@ -117,7 +117,7 @@ def test_table_is_what_programs_send() -> None:
         *(("group", "born"), ("split", "month"), ("keys", "2026-01..2026-03")),
         *(("total", "on"), ("other", "on"), ("groups_per_unit", "1"), ("delta", "")),
     ]
-    body = form(*fields, *GOAL).body(COLUMNS)
+    body = form(*fields, *GOAL).query(COLUMNS).to_json()
     assert body["by"] == ["town", "age:0,18,65", "born:month"]
     assert body["keys"]["town"] == ["Bern", "Biel, old", None]
     assert body["keys"]["born"] == ["2026-01", "2026-02", "2026-03"]
@@ -147,21 +147,22 @@ def test_table_is_what_programs_send() -> None:
 def test_fault_names_its_field(fields: Sequence[tuple[str, str]], field: str) -> None:
     """Whoever errs is led to the field that is meant."""
     with pytest.raises(FormError) as refused:
-        form(*fields).body(COLUMNS)
+        form(*fields).query(COLUMNS)
     assert refused.value.field == field
 
 
 def test_share_needs_a_guess_and_keeps_it() -> None:
     """20 % of about 100 is sent as it was typed."""
-    price = Price(within="20%", guess="100")
-    assert price.of_count() == {"within": "20%", "guess": 100.0, "confidence": "95%"}
+    price = Price(within="20%", guess="100").of_count()
+    sent = {"within": "20%", "guess": 100.0, "confidence": "95%"}
+    assert Query(**price).to_json() == sent
 
 
 def test_commands_are_words_of_a_shell() -> None:
     """No text breaks out of the command that is copied: a shell gives it back as it was."""
     where = "town = 'O''Hara $(id) `id` \"x\" \\' and age > 3"
-    body = {"where": where, "keys": {"town": ["a,b", None, "null", 3]}, "epsilon": "0.1"}
-    command = calls_of("survey", body, "https://counts.example")[0][1]
+    query = Query(wheres=[where], keys={"town": ["a,b", None, "null", 3]}, epsilon="0.1")
+    command = calls_of("survey", query, "", "https://counts.example")[0][1]
     printed = subprocess.run(  # noqa: S603 - our own words, printed
         ["/bin/sh", "-c", command.replace("noisycount", "printf '%s\\n'", 1)],
         check=True,
@@ -175,9 +176,9 @@ def test_commands_are_words_of_a_shell() -> None:
 
 def test_python_compiles() -> None:
     """What is copied for Python is Python."""
-    body = {"by": ["town"], "keys": {"town": ["a", None]}, "epsilon": "1/3", "confidence": "95%"}
-    for sent in (body, {"where": "town = 'O''Hara'", "epsilon": "0.1"}):
-        compile(calls_of("survey", sent, "https://counts.example")[1][1], "copied", "exec")
+    table = Query(by=["town"], keys={"town": ["a", None]}, epsilon="1/3")
+    for query in (table, Query(wheres=["town = 'O''Hara'"], epsilon="0.1")):
+        compile(calls_of("survey", query, "", "https://counts.example")[1][1], "copied", "exec")
 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "0.15", "2", "50"])

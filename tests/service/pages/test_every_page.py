@@ -5,14 +5,15 @@ from playwright.sync_api import Browser
 from starlette.routing import Route
 
 from noisycount.service.app import late_routers
-from noisycount.service.pages.login import router as login
+from noisycount.service.pages.layout import router as layout
 from tests.browser import NARROW, WIDE, window
 from tests.serving import Service
 
 GIVEN = {
     "/ask/{name}": ["/ask/survey"],
     "/releases/{name}": [],  # an answer is looked at where one is asked for
-    "/ledger/export": [],  # a file
+    "/static/{name}": [],  # files
+    "/ledger/export": [],
     "/report/file": [],
     "/explore/fragment": [],  # pieces of a page that is there
     "/explore/data": [],
@@ -22,7 +23,7 @@ GIVEN = {
 
 def paths() -> list[str]:
     """Give the address of every page that is to be read."""
-    known = sorted({path for family in (login, *late_routers()) for path in routes(family.routes)})
+    known = sorted({path for family in (layout, *late_routers()) for path in routes(family.routes)})
     return [*(path for route in known for path in GIVEN.get(route, [route])), "/nowhere"]
 
 

@@ -17,14 +17,15 @@ from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_of
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Label
-from noisycount.query.grouping import Edges
+from noisycount.query.grouping import Edges, Part
+from noisycount.query.predicate import written_name
+from noisycount.query.query import Query, items_of
 from noisycount.query.schema import Kind
 from noisycount.query.table import parts_of
 from noisycount.readers.assumption import Assumed
 from noisycount.release.dataset import next_words
 from noisycount.service.keys import User
-from noisycount.service.pages.calls import body_of, with_purpose
-from noisycount.service.pages.picture import bar_picture
+from noisycount.service.pages.preview import bar_picture
 from noisycount.service.questions import found
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.estimate import Refinement, refinement_facts
@@ -38,17 +39,11 @@ _TOLD = {"assumed", "mean", "deviation"}  # the rest is said above them
 
 @frozen
 class CountEstimate:
-    """The estimate of one count.
+    """The estimate of one count."""
 
-    Attributes:
-        median: The estimate that errs least.
-        interval: Where the count lies with the probability of `level`.
-        facts: What else is to be known of it.
-    """
-
-    median: int
-    interval: tuple[int, int]
-    facts: Facts
+    median: int  # the estimate that errs least
+    interval: tuple[int, int]  # where the count lies with the probability of `level`
+    facts: Facts  # what else is to be known of it
 
     @classmethod
     def of(cls, told: Mapping[str, Any], size: int | None) -> Self | None:
@@ -64,25 +59,15 @@ class CountEstimate:
 
 @frozen
 class RefinedRows:
-    """The estimates of the rows of a table.
+    """The estimates of the rows of a table."""
 
-    Attributes:
-        rows: The estimate of a row and the ends of its interval, by its level and its keys.
-        words: What was assumed.
-    """
-
+    # the estimate of a row and the ends of its interval, by its level and its keys
     rows: Mapping[Row, tuple[float, int, int]]
-    words: str
+    words: str  # what was assumed
 
     @classmethod
     def of(cls, entry: Entry, level: float, columns: Mapping[str, Kind]) -> Self | None:
-        """The estimates of a stored table; None where it is too long to be refined at once.
-
-        Args:
-            entry: As the ledger has it.
-            level: The probability of the intervals.
-            columns: What questions may use.
-        """
+        """The estimates of a stored table; None where it is too long to be refined at once."""
         from noisycount.tasks.refine.display import prior_words  # noqa: PLC0415 - laws
         from noisycount.tasks.refine.refined import refined_table  # noqa: PLC0415 - the same
         from noisycount.tasks.refine.stored import table_of_entry  # noqa: PLC0415 - the same
@@ -139,21 +124,14 @@ class ReleasedRow:
 
 @frozen
 class Released:
-    """An answer that was paid for.
+    """An answer that was paid for."""
 
-    Attributes:
-        told: The stored reply.
-        purpose: What it is for; empty: nobody said.
-        body: What a program would send for the same; None for what no form asks.
-        estimate: The refined count.
-        estimates: The refined rows.
-    """
-
-    told: Mapping[str, Any]
-    purpose: str = ""
-    body: Mapping[str, Any] | None = None
-    estimate: CountEstimate | None = None
-    estimates: RefinedRows | None = None
+    told: Mapping[str, Any]  # the stored reply
+    purpose: str = ""  # what it is for; empty: nobody said
+    query: Query | None = None  # the same question; None for what no form asks
+    needs_purpose: bool = False
+    estimate: CountEstimate | None = None  # the refined count
+    estimates: RefinedRows | None = None  # the refined rows
 
     @classmethod
     def of(cls, state: ServiceState, user: User, name: str) -> Self:
@@ -161,7 +139,7 @@ class Released:
         told = json.loads(found(name, user, state))
         entry = state.ledger.entry(told.get("first") or name)
         purpose = "" if entry is None else entry.purpose or ""
-        shown = cls(told, purpose, _body(state, user, told, entry))
+        shown = cls(told, purpose, *_query(state, user, told, entry))
         dataset = state.configuration.datasets.get(state.name_of(told["dataset"]))
         if shown.is_count and not shown.is_table:
             size = None if dataset is None else dataset.size
@@ -264,19 +242,18 @@ class Released:
         ]
 
 
-def _body(state: ServiceState, user: User, told: Mapping[str, Any], entry: Entry | None) -> dict[str, Any] | None:
-    """What asks the same, of the ledger; of a reply alone where its columns are gone."""
-    body, wants = None, False
+def _query(state: ServiceState, user: User, told: Mapping[str, Any], entry: Entry | None) -> tuple[Query | None, bool]:
+    """What asks the same, of the ledger, or of a reply alone where its columns are gone; whether it needs a purpose."""
+    query, needs_purpose = None, False
     if "error" in told and "rows" not in told:
-        sure = percent(told.get("confidence", 0.95)).replace(" ", "")
-        body = {"where": told["where"], "epsilon": told["epsilon"], "confidence": sure}
+        wheres = [] if told["where"] is None else [told["where"]]
+        query = Query(wheres=wheres, epsilon=told["epsilon"], confidence=told.get("confidence", 0.95))
     with suppress(NoisyCountError):  # the data set, or a column of the question, is gone
         counter = state.counter(user, told["dataset"])
-        wants = counter.dataset.needs_purpose
+        needs_purpose = counter.dataset.needs_purpose
         if entry is not None:
-            body = body_of(entry, counter.records.schema, told.get("confidence"))
-    purpose = "" if entry is None else entry.purpose or ""
-    return None if body is None else with_purpose(body, purpose, wants=wants)
+            query = query_of(entry, counter.records.schema, told.get("confidence"))
+    return query, needs_purpose
 
 
 def _row(
@@ -312,3 +289,60 @@ def _charge(charged: str | Mapping[str, Any]) -> str:
 def _level_words(level: Mapping[str, Any]) -> str:
     scale = approximately(Fraction(level["scale"]))
     return f"scale {scale} for {level['level']}, each within {plus_minus(level['error'])}"
+
+
+def query_of(entry: Entry, columns: Mapping[str, Kind], confidence: float | None) -> Query | None:
+    """The question of an answer that the ledger has; None for what no form asks."""
+    question, request = asked_of(entry), entry.request
+    table = question.get("table")
+    sure: dict[str, Any] = {} if confidence is None else {"confidence": confidence}
+    if request.epsilon is None or (table is not None and not _is_callable(table)):
+        return None
+    wheres = [] if question["where"] is None else [question["where"]]
+    if table is None:
+        return Query(wheres=wheres, epsilon=request.epsilon, **sure)
+    if listed := table.get("questions"):
+        said: dict[str, Any] = {"wheres": listed, "is_list": True}
+    else:
+        said = {"wheres": wheres, **_table(table, columns, question["unit"])}
+    return Query(**said, epsilon=request.epsilon, delta=request.delta or None, **sure)
+
+
+def _is_callable(table: Mapping[str, Any]) -> bool:
+    """Whether it is a list, or every combination of keys was asked, or nobody listed any."""
+    if "questions" in table:
+        return True
+    names = [name for margin in table["margins"] for name in margin]
+    return (table["keys"] is None or "grid" in table["keys"]) and not any(
+        sign in name for name in names for sign in ",*"
+    )
+
+
+def _table(table: Mapping[str, Any], columns: Mapping[str, Kind], unit: str | None) -> dict[str, Any]:
+    """The groups, their keys and margins."""
+    parts = [part for text in table["by"] for part in parts_of([text], columns, unit)]
+    grid = [None] * len(parts) if table["keys"] is None else table["keys"]["grid"]
+    keys = {part.column.name: _keys(part, of) for part, of in zip(parts, grid, strict=True)}
+    return {
+        "by": items_of([_written(part) for part in parts]),
+        "keys": {name: listed for name, listed in keys.items() if listed is not None} or None,
+        "other": table["other"],
+        "margins": ["*".join(margin) or "total" for margin in table["margins"]],
+        "groups_per_unit": table["groups_per_unit"],
+        "cumulative": table["cumulative"],
+    }
+
+
+def _written(part: Part) -> str:
+    """A part as one types it in a list, with quotes around a name that needs them."""
+    name = part.column.name
+    return f"{written_name(name)}{part.text.removeprefix(name)}"
+
+
+def _keys(part: Part, stored: list[Any] | None) -> list[Any] | None:
+    """The keys as one types them; None where they follow from the part."""
+    if stored is None or tuple(stored) == part.implied:
+        return None
+    if isinstance(part, Edges) and None in stored:
+        return [None]
+    return [part.label(part.column.kind.key(key)) for key in stored]

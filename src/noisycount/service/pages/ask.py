@@ -1,10 +1,13 @@
 """The pages on which a question is built, previewed and asked."""
 
+import json
 import re
 import secrets
+import shlex
 from asyncio import sleep
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -17,11 +20,14 @@ from starlette.datastructures import FormData
 
 from noisycount.errors import BudgetError, NoisyCountError, PredicateError
 from noisycount.ledger.replies import Reply
+from noisycount.model.tables.levels import Label
+from noisycount.query.predicate import written_name
+from noisycount.query.query import Query, items
+from noisycount.readers.values import parse_share
 from noisycount.service.auth import Asking
 from noisycount.service.errors import InFlightError
 from noisycount.service.keys import User
 from noisycount.service.pages.answer import Released
-from noisycount.service.pages.calls import calls_of, with_purpose
 from noisycount.service.pages.form import AskForm, FormError, operators_of
 from noisycount.service.pages.layout import page, redirect
 from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
@@ -66,7 +72,7 @@ async def ask_form(request: Request, name: str, user: Asking, state: State) -> R
 async def spend(request: Request, name: str, user: Asking, state: State) -> Response:
     """The way to an answer, once it is paid for: to load it again costs nothing."""
     sent = await request.form()
-    paying = Spend(user, name, _key(sent), _question(sent))
+    paying = Spend(user, name, _request_key(sent), _question(sent))
     reply = await _paid(state, partial(paying.reply, state))
     return redirect(f"/releases/{quote(reply.name, safe='')}")
 
@@ -96,13 +102,12 @@ def _shown(state: ServiceState, user: User, name: str, sent: FormData) -> dict[s
         return {"offer": offer, "form": changed}
     shown: dict[str, Any] = {"offer": offer, "form": form}
     try:
-        body = form.body(offer.columns)
-        answered = {"preview": Preview.of(counter, analyst, body)}
+        typed = form.query(offer.columns)
+        query = replace(Question.model_validate(typed.to_json()).query(), keys=typed.keys)
+        answered = {"preview": Preview.of(counter, analyst, query)}
         if "rehearse" not in sent:
             return shown | answered
-        question = Question.model_validate(body)
-        told = rehearsal_of(counter, question.query())
-        return shown | answered | {"rehearsal": RehearsedPanel.of(told)}
+        return shown | answered | {"rehearsal": RehearsedPanel.of(rehearsal_of(counter, query))}
     except (FormError, PredicateError, BudgetError, ValueError, click.ClickException) as error:
         return shown | {"error": _told(error)}
 
@@ -122,8 +127,8 @@ def _page(request: Request, state: ServiceState, user: User, shown: dict[str, An
     offer, form, preview = shown["offer"], shown["form"], shown.get("preview")
     calls = []
     if preview is not None:
-        body = with_purpose(preview.body, form.purpose, wants=offer.wants_purpose)
-        calls = _calls(request, state, user, offer.name, body)
+        purpose = _purpose(form.purpose, wants=offer.wants_purpose)
+        calls = calls_of(offer.name, preview.query, purpose, *_asker(request, state, user))
     return page(
         request,
         "ask.html",
@@ -137,18 +142,17 @@ def _page(request: Request, state: ServiceState, user: User, shown: dict[str, An
     )
 
 
-def _calls(
-    request: Request, state: ServiceState, user: User, dataset: str, body: Mapping[str, Any]
-) -> list[tuple[str, str]]:
-    """The calls, at the address by which users reach the service.
-
-    A call without a key must name its asker, where the owner lists those.
-    """
-    who = user.name if state.configuration.analysts else None
-    return calls_of(dataset, body, str(request.base_url).rstrip("/"), who)
+def _asker(request: Request, state: ServiceState, user: User) -> tuple[str, str | None]:
+    """The address by which users reach the service; who asks, as a call without a key must say of listed analysts."""
+    return str(request.base_url).rstrip("/"), user.name if state.configuration.analysts else None
 
 
-def _key(sent: FormData) -> str:
+def _purpose(said: str, *, wants: bool) -> str:
+    """What the answer is for, where that is said or the owner wants it said."""
+    return said or ("what the answer is for" if wants else "")
+
+
+def _request_key(sent: FormData) -> str:
     """What the page called the request; a new name where a form was changed by hand."""
     said = str(sent.get("key", ""))
     return said if _KEY.fullmatch(said) else secrets.token_hex(16)
@@ -171,5 +175,109 @@ def _question(sent: FormData) -> Question:
 def release_page(request: Request, name: str, user: Asking, state: State) -> Response:
     """An answer, however often it is loaded."""
     shown = state.reply(partial(Released.of, state, user, name))
-    calls = [] if shown.body is None else _calls(request, state, user, shown.dataset, shown.body)
+    calls = []
+    if shown.query is not None:
+        purpose = _purpose(shown.purpose, wants=shown.needs_purpose)
+        calls = calls_of(shown.dataset, shown.query, purpose, *_asker(request, state, user))
     return page(request, "release.html", user, it=shown, calls=calls)
+
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?: [A-Za-z0-9_-]+)*")
+_WORDS = {"null", "true", "false"}
+_SHELL = re.compile(r'["$`\\!\n]')
+
+
+def calls_of(
+    dataset: str, query: Query, purpose: str, address: str, analyst: str | None = None
+) -> list[tuple[str, str]]:
+    r"""What to copy, each with its name, where a service at an address knows the analyst by the key.
+
+    Example:
+        >>> query = Query(wheres=["health = 'poor'"], epsilon="0.1")
+        >>> print(calls_of("survey", query, "", "https://counts.example")[0][1])
+        noisycount count survey \
+            --where "health = 'poor'" \
+            --epsilon 0.1 \
+            --confidence 95%
+    """
+    body = query.to_json() | ({"purpose": purpose} if purpose else {})
+    return [
+        ("Command line", _command(dataset, body, analyst)),
+        ("Python", _python(dataset, body, analyst)),
+        ("curl", _curl(dataset, body, address)),
+    ]
+
+
+def _command(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
+    """The command of somebody who has the records."""
+    said = dict(body) if analyst is None else {**body, "analyst": analyst}
+    options = (words for name, value in said.items() for words in _options(name, value))
+    return " \\\n    ".join([f"noisycount count {_quoted(dataset)}", *options])
+
+
+def _options(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON has
+    """What stands on the command line for a member of the body."""
+    option = f"--{name.replace('_', '-')}"
+    if value is True:
+        yield option
+    elif name == "keys":
+        for column, listed in value.items():
+            yield f"{option} {_quoted(f'{written_name(column)}={_listed(listed)}')}"
+    elif name in {"by", "margins"}:
+        yield f"{option} {_quoted(','.join(value))}"
+    else:
+        for each in value if isinstance(value, list) else [value]:
+            yield f"{option} {_quoted(_number(each))}"
+
+
+def _python(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
+    """The call of somebody who has the records."""
+    said = dict(body)
+    call = "release_table" if "by" in said else "release"
+    if "by" in said:
+        said["by"] = [item.text for text in said["by"] for item in items(text)]
+    elif isinstance(said["where"], list):
+        call, said = "release_many", {"wheres": said.pop("where"), **said}
+    if "confidence" in said:
+        said["confidence"] = parse_share(said["confidence"])
+    inside = ",\n    ".join(f"{name}={value!r}" for name, value in said.items())
+    who = "" if analyst is None else f", analyst={analyst!r}"
+    return f"import noisycount as nc\n\ndesk = nc.open_desk({dataset!r}{who})\nprint(desk.{call}(\n    {inside},\n))"
+
+
+def _curl(dataset: str, body: Mapping[str, Any], address: str) -> str:
+    """The call of anybody who has a key to the service."""
+    place = shlex.quote(f"{address}/v1/datasets/{quote(dataset, safe='')}/releases")
+    sent = json.dumps(body, ensure_ascii=False, indent=2)
+    return (
+        f"curl {place} \\\n"
+        '    -H "Authorization: Bearer $NOISYCOUNT_KEY" \\\n'
+        '    -H "Idempotency-Key: $(uuidgen)" \\\n'
+        "    -H 'Content-Type: application/json' \\\n"
+        f"    --data-binary @- <<'JSON'\n{sent}\nJSON"
+    )
+
+
+def _listed(keys: list[Label]) -> str:
+    """Keys as the command line has them."""
+    return ",".join("null" if key is None else _key(key) for key in keys)
+
+
+def _key(key: int | str | bool) -> str:  # noqa: FBT001 - a key may be true
+    """A key; a text in quotes where it could be read as anything else."""
+    if isinstance(key, bool):
+        return str(key).lower()
+    if isinstance(key, int) or (_PLAIN.fullmatch(key) and key.lower() not in _WORDS):
+        return str(key)
+    escaped = key.replace("'", "''")
+    return f"'{escaped}'"
+
+
+def _quoted(text: str) -> str:
+    """A word of a shell; in double quotes where it has single ones and nothing for a shell."""
+    return f'"{text}"' if "'" in text and not _SHELL.search(text) else shlex.quote(text)
+
+
+def _number(value: object) -> str:
+    """A value of an option; a whole number without a point."""
+    return value if isinstance(value, str) else str(value).removesuffix(".0")

@@ -12,11 +12,11 @@ from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Label
 from noisycount.query.key_sets import values_of
 from noisycount.query.predicate import written_name, written_text
-from noisycount.query.query import items, keys_of_column
+from noisycount.query.query import Query, items, items_of, keys_of_column
 from noisycount.query.schema import Kind
 from noisycount.readers.values import drop_thousands, parse_number, parse_share
 from noisycount.tasks.plan import planned_error
-from noisycount.validation import exact_epsilon, exact_text
+from noisycount.validation import exact_epsilon
 
 
 class FormError(ValueError):
@@ -38,17 +38,11 @@ class Shape(Enum):
 
 @frozen
 class FormOperator:
-    """One thing that can be said of a column.
+    """One thing that can be said of a column."""
 
-    Attributes:
-        name: As the form sends it, and as the language has it.
-        words: As people read it.
-        shape: How many values it needs.
-    """
-
-    name: str
-    words: str
-    shape: Shape
+    name: str  # as the form sends it, and as the language has it
+    words: str  # as people read it
+    shape: Shape  # how many values it needs
 
     @property
     def needs(self) -> int:
@@ -126,17 +120,11 @@ def operators_of(kind: Kind) -> tuple[FormOperator, ...]:
 
 @frozen
 class Condition:
-    """One row of the builder.
+    """One row of the builder."""
 
-    Attributes:
-        column: What it is about.
-        operator: The name of what it says; one that the column has not is its first.
-        values: What was typed.
-    """
-
-    column: str
-    operator: str = ""
-    values: tuple[str, str] = ("", "")
+    column: str  # what it is about
+    operator: str = ""  # the name of what it says; one that the column has not is its first
+    values: tuple[str, str] = ("", "")  # what was typed
 
     def chosen(self, kind: Kind) -> FormOperator:
         """What it says."""
@@ -167,17 +155,11 @@ def where_of(conditions: Sequence[Condition], text: str, columns: Mapping[str, K
 
 @frozen
 class Grouping:
-    """One column by which a table is grouped.
+    """One column by which a table is grouped."""
 
-    Attributes:
-        column: Its name.
-        split: Edges such as `0, 18, 65`, or `month`, `quarter`, `year`; empty: each value.
-        keys: Its keys as one types them; empty: they follow from the edges, or are hidden.
-    """
-
-    column: str
-    split: str = ""
-    keys: str = ""
+    column: str  # its name
+    split: str = ""  # edges such as `0, 18, 65`, or `month`, `quarter`, `year`; empty: each value
+    keys: str = ""  # its keys as one types them; empty: they follow from the edges, or are hidden
 
     def item(self, place: int) -> str:
         """What the table is grouped by, as one types it; the row is at a place, from 0."""
@@ -206,40 +188,32 @@ _LARGEST = 2**53
 
 @frozen
 class Price:
-    """How near an answer should be, or what it may cost, as typed.
+    """How near an answer should be, or what it may cost, as typed."""
 
-    Attributes:
-        is_goal: Whether the goal decides; else ε does.
-        within: How near: units such as `15`, or a share of the guess such as `20%`.
-        guess: A public guess of the count, in units.
-        confidence: With what probability; errors are stated for it.
-        epsilon: The price.
-    """
-
-    is_goal: bool = True
-    within: str = "20"
-    guess: str = ""
-    confidence: str = "95%"
-    epsilon: str = "0.1"
+    is_goal: bool = True  # whether the goal decides; else ε does
+    within: str = "20"  # how near: units such as `15`, or a share of the guess such as `20%`
+    guess: str = ""  # a public guess of the count, in units
+    confidence: str = "95%"  # with what probability; errors are stated for it
+    epsilon: str = "0.1"  # the price
 
     def of_count(self) -> dict[str, Any]:
-        """What one count may cost, as a program sends it."""
+        """What one count may cost, by the names of a query."""
         if not self.is_goal or self._is_share:
             return self.of_rows()
         try:
             plan = planned_error(self._units(), self.sure)
         except NoisyCountError as error:
             raise FormError("within", str(error)) from None
-        return {"epsilon": exact_text(plan.epsilon), "confidence": self.confidence.strip()}
+        return {"epsilon": plan.epsilon, "confidence": self.sure}
 
     def of_rows(self) -> dict[str, Any]:
         """The same of every row of a table."""
-        sent = {"confidence": self.confidence.strip()}
-        if self.sure and not self.is_goal:
-            return {"epsilon": exact_text(self._exactly()), **sent}
+        sure = {"confidence": self.sure}
+        if not self.is_goal:
+            return {"epsilon": self._exactly(), **sure}
         if self._is_share:
-            return {"within": self._share(), "guess": self._of_guess(), **sent}
-        return {"within": "100%", "guess": float(self._units()), **sent}
+            return {"within": self._share(), "guess": self._of_guess(), **sure}
+        return {"within": 1.0, "guess": float(self._units()), **sure}
 
     @property
     def sure(self) -> float:
@@ -264,10 +238,10 @@ class Price:
         _require(is_right, "within", "be a number above 0, such as 20 or 20%", self.within)
         return Fraction(text)
 
-    def _share(self) -> str:
-        is_right = 0 < parse_share(self.within.strip()) <= 1
-        _require(is_right, "within", "be above 0 and at most 100%, such as 20%", self.within)
-        return self.within.strip()
+    def _share(self) -> float:
+        share = parse_share(self.within.strip())
+        _require(0 < share <= 1, "within", "be above 0 and at most 100%, such as 20%", self.within)
+        return share
 
     def _of_guess(self) -> float:
         if not self.guess.strip():
@@ -291,29 +265,17 @@ _MOST_GROUPS = 10**9
 
 @frozen
 class AskForm:
-    """What somebody typed to ask of a data set.
+    """What somebody typed to ask of a data set."""
 
-    Attributes:
-        conditions: The rows of the builder.
-        text: What was typed freely.
-        groups: The columns of a table; none: one count.
-        price: What it may cost, or how near the answer should be.
-        total: Whether the sum of a table is measured too.
-        other: Whether all other keys together are a row.
-        delta: The chance to show a hidden key; empty: keys are listed.
-        groups_per_unit: In how many groups a person counts at most; empty: in all.
-        purpose: What the answer is for.
-    """
-
-    conditions: tuple[Condition, ...] = ()
-    text: str = ""
-    groups: tuple[Grouping, ...] = ()
-    price: Price = Price()
-    total: bool = False
-    other: bool = False
-    delta: str = ""
-    groups_per_unit: str = ""
-    purpose: str = ""
+    conditions: tuple[Condition, ...] = ()  # the rows of the builder
+    text: str = ""  # what was typed freely
+    groups: tuple[Grouping, ...] = ()  # the columns of a table; none: one count
+    price: Price = Price()  # what it may cost, or how near the answer should be
+    total: bool = False  # whether the sum of a table is measured too
+    other: bool = False  # whether all other keys together are a row
+    delta: str = ""  # the chance to show a hidden key; empty: keys are listed
+    groups_per_unit: str = ""  # in how many groups a person counts at most; empty: in all
+    purpose: str = ""  # what the answer is for
 
     @classmethod
     def of(cls, sent: Any) -> Self:  # noqa: ANN401 - a multi-dict, whose class is Starlette's
@@ -359,29 +321,25 @@ class AskForm:
             return replace(self, groups=_without(self.groups, str(sent["remove_group"])))
         return None
 
-    def body(self, columns: Mapping[str, Kind]) -> dict[str, Any]:
-        """What is asked of these columns, as a program sends it to `releases`."""
+    def query(self, columns: Mapping[str, Kind]) -> Query:
+        """What is asked of these columns."""
         where = where_of(self.conditions, self.text, columns)
         if where is None and not self.groups:
             raise FormError("where", "there is no question: add a condition, or group by a column")
-        sent = {} if where is None else {"where": where}
-        if self.groups:
-            return {**sent, **self._table(columns), **self.price.of_rows()}
-        return {**sent, **self.price.of_count()}
-
-    def _table(self, columns: Mapping[str, Kind]) -> dict[str, Any]:
-        """The groups, and what goes with them."""
-        groups = list(enumerate(self.groups))
-        keys = {group.column: group.listed(place, columns) for place, group in groups}
-        said: dict[str, Any] = {
-            "by": [group.item(place) for place, group in groups],
-            "keys": {column: listed for column, listed in keys.items() if listed is not None},
-            "other": self.other,
-            "margins": ["total"] if self.total else [],
-            "groups_per_unit": self._groups_per_unit(),
-            "delta": self.delta.strip() or None,
-        }
-        return {name: value for name, value in said.items() if value}
+        wheres = [] if where is None else [where]
+        if not self.groups:
+            return Query(wheres=wheres, **self.price.of_count())
+        keys = {group.column: group.listed(place, columns) for place, group in enumerate(self.groups)}
+        return Query(
+            wheres=wheres,
+            by=items_of([group.item(place) for place, group in enumerate(self.groups)]),
+            keys={column: listed for column, listed in keys.items() if listed is not None} or None,
+            other=self.other,
+            margins=["total"] if self.total else [],
+            groups_per_unit=self._groups_per_unit(),
+            delta=self.delta.strip() or None,
+            **self.price.of_rows(),
+        )
 
     def _groups_per_unit(self) -> int | None:
         typed = self.groups_per_unit.strip()

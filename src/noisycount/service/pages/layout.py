@@ -1,22 +1,37 @@
-"""The frame of every page, its style and script, and what people see in place of a refusal."""
+"""The frame of every page, its style and script, what people see in place of a refusal, and the login."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from functools import cache
 from hashlib import sha256
+from math import ceil
 from pathlib import Path
-from typing import cast
+from typing import Annotated, cast
 from urllib.parse import quote
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
+from noisycount.service.auth import (
+    FIELD,
+    FORM,
+    SESSION,
+    auth_of,
+    check_origin,
+    cookie_of,
+    drop_cookie,
+    field_of,
+    set_cookie,
+    user_of,
+)
+from noisycount.service.errors import ForgedError
 from noisycount.service.keys import User
 
 _POLICY = (
@@ -102,15 +117,7 @@ def places(user: User | None) -> Iterator[Place]:
 
 
 def page(request: Request, template: str, user: User | None, *, status: int = 200, **values: object) -> HTMLResponse:
-    """A page in its frame.
-
-    Args:
-        request: What was asked for; its path says which place of the navigation is here.
-        template: A file of the folder `templates`, which extends `layout.html`.
-        user: Who asks; None: nobody who is known.
-        status: Of the reply.
-        values: What the template shows; all of it is escaped.
-    """
+    """A page in its frame."""
     text = piece(
         template,
         path=request.url.path,
@@ -173,12 +180,12 @@ def _as_page(told: Handler) -> Callable[[Request, Exception], Awaitable[Response
         is_for_people = "text/html" in request.headers.get("accept", "")
         if request.url.path.startswith(_PROGRAMS) or not is_for_people:
             return problem
-        return _to_login(request) if problem.status_code == _UNKNOWN else _page(request, problem)
+        return _to_login(request) if problem.status_code == _UNKNOWN else _refusal(request, problem)
 
     return refused
 
 
-def _page(request: Request, problem: JSONResponse) -> Response:
+def _refusal(request: Request, problem: JSONResponse) -> Response:
     said = json.loads(bytes(problem.body))
     shown = page(
         request,
@@ -197,3 +204,84 @@ def _to_login(request: Request) -> Response:
     address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     back = f"?next={quote(address, safe='')}" if request.method == "GET" and address != "/" else ""
     return redirect(f"/login{back}")
+
+
+_WRONG = "The key opens nothing: it was mistyped, has expired, or was revoked."
+_AGAIN = "The form was too old, or not from here: give your key again."
+_HOME = "/"
+
+
+@router.get("/login")
+def login_page(request: Request, next: str = _HOME) -> Response:  # noqa: A002  (as addresses say)
+    """The form that takes a key; who is logged in goes on."""
+    said = cookie_of(request, SESSION)
+    if said is not None and auth_of(request).session(said) is not None:
+        return redirect(_inside(next))
+    return _form(request, next)
+
+
+@router.post("/login")
+async def log_in(request: Request) -> Response:
+    """A session for the holder of a key; the same page again for others."""
+    auth, host = auth_of(request), request.client.host if request.client else ""
+    onwards, key = await field_of(request, "next"), (await field_of(request, "key")).strip()
+    if wait := auth.attempts.seconds_left(host):
+        words = f"Too many wrong keys came from here: try again in {ceil(wait)} seconds."
+        reply = _form(request, onwards, words, 429)
+        reply.headers["Retry-After"] = str(ceil(wait))
+        return reply
+    try:
+        check_origin(request)
+    except ForgedError:
+        return _form(request, onwards, _AGAIN, 403)
+    if not auth.login_form.is_good(cookie_of(request, FORM) or "", await field_of(request, FIELD)):
+        return _form(request, onwards, _AGAIN, 403)
+    begun = await run_in_threadpool(auth.login, key)
+    if begun is None:
+        auth.attempts.fail(host)
+        return _form(request, onwards, _WRONG, 403)
+    _end(request)
+    reply = redirect(_inside(onwards))
+    set_cookie(request, reply, SESSION, begun[0])
+    drop_cookie(request, reply, FORM)
+    return reply
+
+
+@router.post("/logout")
+async def log_out(
+    request: Request,
+    user: Annotated[User, Depends(user_of)],  # noqa: ARG001  (by a form of the session)
+) -> Response:
+    """The end of a session."""
+    _end(request)
+    reply = redirect("/login")
+    drop_cookie(request, reply, SESSION)
+    return reply
+
+
+def _end(request: Request) -> None:
+    """End the session that the browser had, so that no two are open."""
+    if former := cookie_of(request, SESSION):
+        auth_of(request).sessions.end(former)
+
+
+def _form(request: Request, onwards: str, refusal: str = "", status: int = 200) -> Response:
+    """The form, with a token that goes with the cookie of this browser."""
+    form = auth_of(request).login_form
+    known = cookie_of(request, FORM) or ""
+    said = known if form.is_fresh(known) else form.cookie()
+    values = {"token": form.token(said), "next": _inside(onwards), "refusal": refusal}
+    reply = page(request, "login.html", None, status=status, **values)
+    set_cookie(request, reply, FORM, said)
+    return reply
+
+
+def _inside(path: str) -> str:
+    r"""A path of this server; its first page for anything that leads elsewhere.
+
+    Example:
+        >>> _inside("/ask?n=5"), _inside("//evil.example/"), _inside("/\\evil.example")
+        ('/ask?n=5', '/', '/')
+    """
+    is_path = path.startswith("/") and not path.startswith("//")
+    return path if is_path and "\\" not in path and path.isprintable() else _HOME

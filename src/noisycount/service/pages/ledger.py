@@ -32,23 +32,14 @@ _PAGE = re.compile(r"[1-9][0-9]{0,5}")
 
 @frozen
 class Filters:
-    """What the form of the page holds.
+    """What the form of the page holds."""
 
-    Attributes:
-        dataset: Empty: all.
-        analyst: Empty: everybody.
-        since: A day; empty: from the beginning.
-        until: A day; empty: to the end.
-        page: 1 for the newest entries.
-        wrong_days: What was given for a day and is none; it is left out.
-    """
-
-    dataset: str = ""
-    analyst: str = ""
-    since: str = ""
-    until: str = ""
-    page: int = 1
-    wrong_days: tuple[str, ...] = ()
+    dataset: str = ""  # empty: all
+    analyst: str = ""  # empty: everybody
+    since: str = ""  # a day; empty: from the beginning
+    until: str = ""  # a day; empty: to the end
+    page: int = 1  # 1 for the newest entries
+    wrong_days: tuple[str, ...] = ()  # what was given for a day and is none; it is left out
 
     @classmethod
     def of(cls, said: Mapping[str, str]) -> Self:
@@ -66,13 +57,7 @@ class Filters:
         return (self.page - 1) * AT_ONCE
 
     def selection(self, known: Iterable[str], visible: frozenset[str] | None, analyst: str | None) -> Selection:
-        """What is wanted of what may be seen.
-
-        Args:
-            known: What the ledger calls data sets, which are told otherwise where that is a path.
-            visible: The data sets that may be; None: all.
-            analyst: Whose entries alone may be; None: everybody's.
-        """
+        """What is wanted of what may be seen."""
         datasets = visible
         if self.dataset:
             chosen = frozenset(name for name in known if told_name(name) == self.dataset)
@@ -103,27 +88,16 @@ Rows = list[tuple[str, ...]]
 
 @frozen
 class LedgerPage:
-    """A page of entries, and the accounts.
+    """A page of entries, and the accounts."""
 
-    Attributes:
-        rows: The entries, the newest first.
-        total: How many there are in all that the filters let through.
-        datasets: The names that may be filtered by.
-        analysts: The names that may be filtered by; none for analysts.
-        accounts: What data sets, and for an owner analysts, have spent and have left.
-        head: The newest row; empty for analysts.
-        verified: What a check of every row has found; empty where none was wanted.
-        kind: Of the box that says so.
-    """
-
-    rows: Rows
-    total: int
-    datasets: tuple[str, ...]
-    analysts: tuple[str, ...]
-    accounts: Rows
-    head: str = ""
-    verified: str = ""
-    kind: str = "note"
+    rows: Rows  # the entries, the newest first
+    total: int  # how many there are in all that the filters let through
+    datasets: tuple[str, ...]  # the names that may be filtered by
+    analysts: tuple[str, ...]  # the names that may be filtered by; none for analysts
+    accounts: Rows  # what data sets, and for an owner analysts, have spent and have left
+    head: str = ""  # the newest row; empty for analysts
+    verified: str = ""  # what a check of every row has found; empty where none was wanted
+    kind: str = "note"  # of the box that says so
 
     @classmethod
     def of(cls, state: ServiceState, user: User, filters: Filters, *, checks: bool) -> Self:

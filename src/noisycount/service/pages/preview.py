@@ -1,9 +1,10 @@
-"""What a data set offers, what a question would cost and give, and its rehearsal, for the page."""
+"""What a data set offers, what a question would cost and give, its rehearsal, and the pictures of a page as SVG."""
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Self
 
 from markupsafe import Markup
 
@@ -14,15 +15,14 @@ from noisycount.ledger.entries import Analyst
 from noisycount.ledger.price import odds_of_all
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import written_name
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
-from noisycount.service.pages.picture import dots_picture
-from noisycount.service.questions import Question
 from noisycount.tasks.answer import Answer, preview_at
 from noisycount.tasks.answer_display import count_facts, shown_levels
 from noisycount.tasks.opening import DatasetSession
-from noisycount.tasks.plan import Plan, planned_epsilon, preview_heading
+from noisycount.tasks.plan import Dots, Plan, planned_epsilon, preview_heading
 from noisycount.tasks.rehearsal import made_up_words, rehearsal_words
 from noisycount.tasks.show import View, budget_words
 from noisycount.tasks.table.display import level_rows, preview_facts, shown_rows, table_head
@@ -31,21 +31,13 @@ from noisycount.validation import exact_text, is_in_range
 
 @frozen
 class Offer:
-    """A data set as its page shows it.
+    """A data set as its page shows it."""
 
-    Attributes:
-        name: Its name.
-        unit: The column that names the person; None: rows are counted.
-        facts: What is counted, and what is left, in words.
-        columns: What questions may use.
-        wants_purpose: Whether a spend must say what its answer is for.
-    """
-
-    name: str
-    unit: str | None
-    facts: Facts
-    columns: Mapping[str, Kind]
-    wants_purpose: bool = False
+    name: str  # its name
+    unit: str | None  # the column that names the person; None: rows are counted
+    facts: Facts  # what is counted, and what is left, in words
+    columns: Mapping[str, Kind]  # what questions may use
+    wants_purpose: bool = False  # whether a spend must say what its answer is for
 
     @classmethod
     def of(cls, counter: DatasetSession, analyst: Analyst) -> Self:
@@ -80,60 +72,48 @@ _SAID_ELSEWHERE = ("answer",)
 
 @frozen
 class Preview:
-    """A question at a price, before it is asked.
+    """A question at a price, before it is asked."""
 
-    Attributes:
-        body: What would be asked, as a program sends it, at its exact price.
-        head: What would be counted.
-        facts: What is to be known of the answer.
-        levels: The errors of each level of a table, with their header; None for one count.
-        promise: How near the answer would be, in words.
-        plan: Fifty possible answers; None: the noise is not of that kind.
-        price: What would be charged, in words; empty: nothing.
-        is_payable: Whether what is left pays for it.
-        more: How many such questions what is left pays for; None: nobody can say.
-    """
-
-    body: Mapping[str, Any]
-    head: Facts
-    facts: Facts
+    query: Query  # what would be asked, at its exact price
+    head: Facts  # what would be counted
+    facts: Facts  # what is to be known of the answer
+    # the errors of each level of a table, with their header; None for one count
     levels: tuple[Sequence[str], Sequence[Sequence[str]]] | None
-    promise: str
-    plan: Plan | None
-    price: str
-    is_payable: bool
-    more: int | None
+    promise: str  # how near the answer would be, in words
+    plan: Plan | None  # fifty possible answers; None: the noise is not of that kind
+    price: str  # what would be charged, in words; empty: nothing
+    is_payable: bool  # whether what is left pays for it
+    more: int | None  # how many such questions what is left pays for; None: nobody can say
 
     @classmethod
-    def of(cls, counter: DatasetSession, analyst: Analyst, body: Mapping[str, Any]) -> Self:
+    def of(cls, counter: DatasetSession, analyst: Analyst, query: Query) -> Self:
         """The preview of what somebody wants to ask of open records."""
-        query = Question.model_validate(body).query()
         answer = preview_at(counter, query, analyst)
-        return (cls._of_table if query.is_table else cls._of_count)(answer, body)
+        return (cls._of_table if query.is_table else cls._of_count)(answer, query)
 
     @classmethod
-    def _of_count(cls, answer: Answer, body: Mapping[str, Any]) -> Self:
+    def _of_count(cls, answer: Answer, query: Query) -> Self:
         facts, epsilon = count_facts(answer), answer.count_plan.epsilon
         return cls(
-            body=_priced(body, epsilon),
+            query=_priced(query, epsilon),
             head=[fact for fact in facts if fact[0] in _HEAD],
             facts=[fact for fact in facts if fact[0] not in (*_HEAD, *_SAID_ELSEWHERE)],
             levels=None,
             promise=f"The answer would lie within {_near(answer.error, answer.confidence)}",
-            plan=planned_epsilon(epsilon, answer.confidence, guess=body.get("guess")),
+            plan=planned_epsilon(epsilon, answer.confidence, guess=None if query.guess is None else float(query.guess)),
             price="" if answer.repeated else f"ε = {exact_text(epsilon)}",
             is_payable=answer.affordable,
             more=answer.affordable_answers,
         )
 
     @classmethod
-    def _of_table(cls, answer: Answer, body: Mapping[str, Any]) -> Self:
+    def _of_table(cls, answer: Answer, query: Query) -> Self:
         levels, loss = shown_levels(answer.noise, answer.confidence), answer.plan.loss
         cells = answer.noise.levels[0].mechanism
         per_cell = 1 / cells.exact_scale if isinstance(cells, DiscreteLaplace) else Fraction(0)
         is_drawn = is_in_range(float(per_cell))
         return cls(
-            body=_priced(body, loss.epsilon),
+            query=_priced(query, loss.epsilon),
             head=table_head(answer),
             facts=preview_facts(answer),
             levels=level_rows(levels, answer.confidence),
@@ -147,7 +127,7 @@ class Preview:
     @property
     def sent(self) -> str:
         """The question as the confirmation sends it."""
-        return json.dumps(self.body, ensure_ascii=False)
+        return json.dumps(self.query.to_json(), ensure_ascii=False)
 
     @property
     def picture(self) -> Markup | None:
@@ -189,12 +169,9 @@ def _tied(words: str) -> str:
     return words.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _priced(body: Mapping[str, Any], epsilon: Fraction | None) -> dict[str, Any]:
+def _priced(query: Query, epsilon: Fraction | None) -> Query:
     """The question at an exact price in place of a goal, so that what was shown is what is paid."""
-    if epsilon is None:
-        return dict(body)
-    kept = {name: value for name, value in body.items() if name not in {"within", "guess"}}
-    return {**kept, "epsilon": exact_text(epsilon)}
+    return query if epsilon is None else replace(query, epsilon=epsilon, within=None, guess=None)
 
 
 _MOST_ROWS = 60
@@ -202,21 +179,13 @@ _MOST_ROWS = 60
 
 @frozen
 class RehearsedPanel:
-    """The panel of a rehearsal.
+    """The panel of a rehearsal."""
 
-    Attributes:
-        note: That the records are made up.
-        words: The answer beside the count; empty for a table.
-        header: The names of the columns of a table.
-        rows: Its rows.
-        keys: How many of the columns are keys.
-    """
-
-    note: str
-    words: str = ""
-    header: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    keys: int = 1
+    note: str  # that the records are made up
+    words: str = ""  # the answer beside the count; empty for a table
+    header: Sequence[str] = ()  # the names of the columns of a table
+    rows: Sequence[Sequence[str]] = ()  # its rows
+    keys: int = 1  # how many of the columns are keys
 
     @classmethod
     def of(cls, rehearsal: Rehearsal) -> Self:
@@ -237,3 +206,110 @@ class RehearsedPanel:
         ]
         words = "" if rows else "No key is shown: none reached the threshold"
         return cls(note, words, header, rows, len(names))
+
+
+_WIDTH, _SIDE, _TOP, _BOTTOM = 440.0, 14.0, 8.0, 26.0
+_COLUMNS, _MARKS = 31, 4
+_LARGEST = 7.0  # radius of a dot
+_SCALE = 1000.0  # of a bar from end to end
+
+
+def dots_picture(plan: Plan) -> Markup:
+    """Fifty possible answers, each as likely as the others, over the band that the goal allows."""
+    dots = Dots.of(plan.possible_errors, plan.centre, _COLUMNS)
+    reach = max((dots.reach + 0.5) * dots.step, plan.width + 1)
+    step = (_WIDTH - 2 * _SIDE) / (2 * reach)
+
+    def across(value: float) -> float:
+        return _SIDE + (value - plan.centre + reach) * step
+
+    radius = min(_LARGEST, step * dots.gap * 0.46)
+    floor = _TOP + 2.15 * radius * (max(row for _, row in dots.places) + 0.4)
+    circles = [
+        Markup('<circle class="dot" cx="{}" cy="{}" r="{}"/>').format(
+            _digits(across(value)), _digits(floor - (row - 0.5) * 2.15 * radius), _digits(radius)
+        )
+        for value, row in dots.places
+    ]
+    left, right = (across(plan.centre + side * (plan.width + 0.5)) for side in (-1, 1))
+    band = Markup('<rect class="band" x="{}" y="0" width="{}" height="{}"/>').format(
+        _digits(left), _digits(right - left), _digits(floor)
+    )
+    centre = Markup('<path class="dash" d="M{} 0V{}"/>').format(_digits(across(plan.centre)), _digits(floor))
+    axis = Markup('<path class="axis" d="M0 {}H{}"/>').format(_digits(floor), _digits(_WIDTH))
+    marks = [
+        Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(
+            _digits(across(value)), _digits(floor + 18), _mark(value, plan)
+        )
+        for value in _marks(plan.centre, reach)
+    ]
+    said = f"{preview_heading(plan)}; {percent(plan.confidence)} lie within {plus_minus(plan.width)}"
+    return _drawn(floor + _BOTTOM, said, [band, centre, *circles, axis, *marks])
+
+
+def _drawn(height: float, said: str, parts: Sequence[Markup]) -> Markup:
+    return Markup('<svg class="chart" role="img" aria-label="{}" viewBox="0 0 {} {}">{}</svg>').format(
+        said, _digits(_WIDTH), _digits(height), Markup("").join(parts)
+    )
+
+
+def bar_picture(
+    answer: float, error: float, ends: tuple[float, float], refined: tuple[float, float, float] | None = None
+) -> Markup:
+    """A bar from 0 to an answer with the line of its interval, for a cell of a table."""
+    low, high = ends
+    wide = _SCALE / max(high - low, 1e-9)
+
+    def across(value: float) -> str:
+        return _digits((min(max(value, low), high) - low) * wide)
+
+    left, right = sorted((0.0, answer))
+    parts = [
+        Markup('<rect class="bar" x="{}" y="5" width="{}" height="14"/>').format(
+            across(left), _digits((right - left) * wide)
+        ),
+        _line("axis", across(0), 0, across(0), 34),
+        _line("line", across(answer - error), 12, across(answer + error), 12),
+        _line("line", across(answer), 6, across(answer), 18),
+    ]
+    if refined is not None:
+        estimate, least, most = refined
+        parts += [
+            _line("refined-line", across(least), 27, across(most), 27),
+            _line("refined-line", across(estimate), 22, across(estimate), 32),
+        ]
+    kind, height = ("spark", 24) if refined is None else ("spark tall", 34)
+    return Markup(
+        '<svg class="chart {}" viewBox="0 0 {} {}" preserveAspectRatio="none" aria-hidden="true">{}</svg>'
+    ).format(kind, _digits(_SCALE), height, Markup("").join(parts))
+
+
+def _line(kind: str, left: str, top: int, right: str, bottom: int) -> Markup:
+    return Markup('<path class="{}" vector-effect="non-scaling-stroke" d="M{} {}L{} {}"/>').format(
+        kind, left, top, right, bottom
+    )
+
+
+def _marks(centre: int, reach: float) -> list[int]:
+    """Round numbers below the dots, the centre among them, no more than there is room for."""
+    step = 1
+    while reach / step > _MARKS / 1.6:
+        step = next(each for each in (2 * step, 5 * step // 2, 10 * step) if _is_round(each))
+    sides = int(0.9 * reach / step)
+    return [centre + place * step for place in range(-sides, sides + 1)]
+
+
+def _is_round(number: int) -> bool:
+    """Whether a number is 1, 2 or 5 with noughts behind it."""
+    return str(number).rstrip("0") in {"1", "2", "5"}
+
+
+def _mark(value: int, plan: Plan) -> str:
+    """A number below the dots; errors have their sign."""
+    sign = "+" if plan.guess is None and value > 0 else ""
+    return f"{sign}{signed(value)}"
+
+
+def _digits(number: float) -> str:
+    """A coordinate with no more digits than anybody sees."""
+    return f"{number:.1f}".removesuffix(".0")
