@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from noisycount.errors import LedgerError
-from noisycount.ledger.chain import LATER_COLUMNS
 from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.storage import LATER_COLUMNS
 
 TENTH = Fraction(1, 10)
 

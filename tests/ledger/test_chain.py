@@ -10,19 +10,18 @@ from hypothesis import strategies as st
 
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import (
-    COLUMNS,
-    LATER_COLUMNS,
-    Head,
     answer_columns,
     chained,
     debit_columns,
+    entries_of,
     entry_of,
     repeat_columns,
     reply_columns,
     row_hash,
+    verification,
 )
-from noisycount.ledger.entries import Entry, Repeat, Request, TableAnswer
-from noisycount.ledger.state import entries_of, verification
+from noisycount.ledger.entries import Entry, Head, Repeat, Request, TableAnswer
+from noisycount.ledger.storage import COLUMNS, LATER_COLUMNS
 
 Row = dict[str, Any]
 Rows = list[Row]

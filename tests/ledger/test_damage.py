@@ -12,8 +12,8 @@ from sqlalchemy import event
 
 from noisycount.ledger import replies
 from noisycount.ledger.budget import PureBudget
+from noisycount.ledger.chain import verification
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.state import verification
 from noisycount.ledger.storage import LEDGER, REPLIES
 from tests.ledger.damaging import (
     FORBIDDEN,

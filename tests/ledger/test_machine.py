@@ -19,8 +19,7 @@ from hypothesis.stateful import (
 
 from noisycount.errors import BudgetError, LedgerError, ReuseError
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss, budget_of
-from noisycount.ledger.chain import Head
-from noisycount.ledger.entries import Analyst, Entry, Request, TableAnswer
+from noisycount.ledger.entries import Analyst, Entry, Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from tests.layers import examples
 from tests.ledger.ledgers import narrow

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from itertools import product
 
 import pytest
@@ -10,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.engines.memory import MemorySource
-from noisycount.ledger.price import NeighbourRelation, histogram_charge, neighbours_of_size
+from noisycount.ledger.budget import NeighbourRelation
+from noisycount.model.concentrated import l1_sensitivity
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from tests.query.grammar import DIRTY, dirty_records, predicate_text
@@ -76,8 +76,8 @@ def test_one_record_moves_a_count_by_at_most_one(open_source: OpenSource) -> Non
 
 def test_a_public_size_means_replacement() -> None:
     """A data set with one unit less would have another size."""
-    assert neighbours_of_size(5912) is NeighbourRelation.REPLACEMENT
-    assert neighbours_of_size(None) is NeighbourRelation.ADD_REMOVE
+    assert NeighbourRelation.of_size(5912) is NeighbourRelation.REPLACEMENT
+    assert NeighbourRelation.of_size(None) is NeighbourRelation.ADD_REMOVE
 
 
 def units(groups: int, most: int) -> Iterator[tuple[int, ...]]:
@@ -100,16 +100,7 @@ def test_a_histogram_is_charged_for_the_farthest_that_one_unit_moves_it(
     farthest = max(
         sum(abs(a - b) for a, b in zip(one, other, strict=True)) for one in units(groups, most) for other in others
     )
-    epsilon = Fraction(1, 3)
-    assert histogram_charge(epsilon, groups, neighbours, most) == farthest * epsilon
-
-
-def test_a_histogram_of_disjoint_groups_costs_once_or_twice() -> None:
-    """ε where a unit comes or goes, 2ε where one replaces another."""
-    epsilon = Fraction(1, 10)
-    assert histogram_charge(epsilon, 12, NeighbourRelation.ADD_REMOVE) == epsilon
-    assert histogram_charge(epsilon, 12, NeighbourRelation.REPLACEMENT) == 2 * epsilon
-    assert histogram_charge(epsilon, 1, NeighbourRelation.REPLACEMENT) == epsilon
+    assert l1_sensitivity(groups, most, replaced=neighbours is NeighbourRelation.REPLACEMENT) == farthest
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 3)), min_size=1, max_size=30))
@@ -126,21 +117,4 @@ def test_disjoint_groups_of_records_are_not_disjoint_for_persons(rows: list[tupl
     moved = sum(abs(a - b) for a, b in zip(*counts, strict=True))
     groups_of_leaver = len({group for person, group in rows if person == leaver})
     assert moved == groups_of_leaver
-    assert moved <= histogram_charge(Fraction(1), 4, NeighbourRelation.ADD_REMOVE, groups_of_leaver)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((Fraction(0), 2, NeighbourRelation.ADD_REMOVE), "epsilon must be"),
-        ((Fraction(1), 0, NeighbourRelation.ADD_REMOVE), "groups must be at least 1, got 0"),
-        (
-            (Fraction(1), 2, NeighbourRelation.ADD_REMOVE, 0),
-            "groups_of_a_unit must be at least 1, got 0",
-        ),
-    ],
-)
-def test_what_no_histogram_has_is_refused(arguments: tuple[Fraction, int, NeighbourRelation], message: str) -> None:
-    """Each refusal names the number."""
-    with pytest.raises(ValueError, match=message):
-        histogram_charge(*arguments)
+    assert moved <= l1_sensitivity(4, groups_of_leaver, replaced=False)

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss
-from noisycount.ledger.chain import LATER_COLUMNS, PRICE_COLUMNS, Head, answer_columns, chained, debit_columns
-from noisycount.ledger.entries import Analyst, Entry, Request, TableAnswer
+from noisycount.ledger.chain import answer_columns, chained, debit_columns
+from noisycount.ledger.entries import Analyst, Entry, Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.storage import LATER_COLUMNS, PRICE_COLUMNS
 from tests.ledger.ledgers import TENTH, asked, narrow, refusal
 from tests.postgresql import Server
 

@@ -7,9 +7,10 @@ from fractions import Fraction
 import pytest
 
 from noisycount.ledger.budget import ApproximateBudget, Loss
-from noisycount.ledger.chain import LATER_COLUMNS, PRICE_COLUMNS, Head, chained, debit_columns
-from noisycount.ledger.entries import Entry, Request
+from noisycount.ledger.chain import chained, debit_columns
+from noisycount.ledger.entries import Entry, Head, Request
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.storage import LATER_COLUMNS, PRICE_COLUMNS
 from tests.ledger.ledgers import TENTH, asked, change, narrow, refusal
 from tests.postgresql import Server
 

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from noisycount.errors import LedgerError
-from noisycount.ledger.chain import Head, chained, reply_columns
-from noisycount.ledger.entries import Analyst, TableAnswer
+from noisycount.ledger.chain import chained, reply_columns, verification
+from noisycount.ledger.entries import Analyst, Head, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import Reply
-from noisycount.ledger.state import verification
 from tests.ledger.ledgers import asked, refusal
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.chain import Head, answer_columns, chained, debit_columns
-from noisycount.ledger.entries import Entry, Request, TableAnswer
+from noisycount.ledger.chain import answer_columns, chained, debit_columns, verification
+from noisycount.ledger.entries import Entry, Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.state import verification
 from tests.ledger.ledgers import TENTH, asked, change, refusal
 
 RICH = Fraction(10)

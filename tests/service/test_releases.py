@@ -8,7 +8,8 @@ import httpx
 import pytest
 from sqlalchemy import event, insert
 
-from noisycount.ledger.chain import Head, chained
+from noisycount.ledger.chain import chained
+from noisycount.ledger.entries import Head
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LEDGER
 from noisycount.release.desk import Desk

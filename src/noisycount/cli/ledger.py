@@ -11,8 +11,9 @@ from noisycount.config.config import Config
 from noisycount.display.output import json_text, new_file, print_json, print_table, print_text
 from noisycount.display.texts import writable
 from noisycount.errors import LedgerError
-from noisycount.ledger.chain import RESTORE, Head, Row
-from noisycount.ledger.state import verification as checked
+from noisycount.ledger.chain import verification as checked
+from noisycount.ledger.entries import Head
+from noisycount.ledger.storage import RESTORE, Row
 from noisycount.readers.options import Parsed, config_option, json_option
 from noisycount.tasks.backup import at_copy, backed_up, backup_object, backup_words, restoring
 from noisycount.tasks.ledger import (

@@ -15,8 +15,7 @@ from noisycount.engines.places import ServedTable, is_lake, is_server
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, PureBudget, budget_of
-from noisycount.ledger.chain import Head
-from noisycount.ledger.entries import Analyst, check_text
+from noisycount.ledger.entries import Analyst, Head, check_text
 from noisycount.release.dataset import Dataset
 
 DEFAULT_BUDGET = PureBudget(Fraction(2))

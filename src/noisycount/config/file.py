@@ -24,8 +24,7 @@ from noisycount.config.service import service_in
 from noisycount.config.toml_table import FILE_KEYS, TomlTable, budget_in, file_form_in, kinds_in
 from noisycount.engines.places import is_lake, is_server
 from noisycount.errors import ConfigError
-from noisycount.ledger.chain import Head
-from noisycount.ledger.entries import Analyst, check_text
+from noisycount.ledger.entries import Analyst, Head, check_text
 
 FILE_NAME = "noisycount.toml"
 TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")

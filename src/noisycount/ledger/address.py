@@ -1,31 +1,27 @@
-"""Where a ledger is, how it is connected to, and how it comes to be.
-
-What a database says when it refuses, in one line of ours.
-"""
+"""Where a ledger is, how it comes to be, and how one of an older form is brought into this one."""
 
 import errno
 import os
 import re
 import secrets
-import sqlite3
 import stat
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePath
+from typing import Any
 from urllib.parse import quote, unquote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, OperationalError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, text
+from sqlalchemy.exc import ArgumentError
 
 from noisycount.errors import LedgerError, extra_words
 from noisycount.frozen import frozen
-from noisycount.ledger.chain import RESTORE, Head
-from noisycount.ledger.storage import is_made, make, require_no_row, upgrade
-from noisycount.validation import state_at
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.chain import answer_columns, chained, damaged, debit_columns, entry_of
+from noisycount.ledger.entries import ANALYST, Head
+from noisycount.ledger.storage import LEDGER, RESTORE, begin, configure_sqlite, follow_file, is_made, make, refusals
+from noisycount.validation import exact_text, exact_value, optional_text, state_at
 
 _WAIT = "30"
 _SECONDS = r"[0-9]{1,6}(\.[0-9]{1,3})?"
@@ -106,9 +102,9 @@ class LedgerAddress:
             "sqlite", database=f"file:{quote(str(file))}", query={"uri": "true", "mode": mode, "timeout": self.wait}
         )
         engine = create_engine(url, connect_args={"isolation_level": None}, pool_timeout=float(self.wait))
-        event.listen(engine, "connect", _configure_sqlite)
-        _follow(engine, file)
-        event.listen(engine, "begin", _begin)
+        event.listen(engine, "connect", configure_sqlite)
+        follow_file(engine, file)
+        event.listen(engine, "begin", begin)
         return engine.execution_options(begin=("BEGIN",), begin_writing=("BEGIN IMMEDIATE",))
 
     def _postgresql_engine(self) -> Engine:
@@ -125,7 +121,7 @@ class LedgerAddress:
             )
         except ImportError:
             raise LedgerError(f"{self.place} needs the package psycopg; {extra_words('postgres')}") from None
-        event.listen(engine, "begin", _begin)
+        event.listen(engine, "begin", begin)
         milliseconds = round(float(self.wait) * 1000)
         return engine.execution_options(
             begin=("SET TRANSACTION READ ONLY",),
@@ -190,121 +186,6 @@ def _allowed(query: Mapping[str, object], options: Mapping[str, str]) -> bool:
         isinstance(value, str) and value.isprintable() and re.fullmatch(options.get(name, "(?!)"), value)
         for name, value in query.items()
     )
-
-
-def _configure_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-    """Make every commit outlast a power cut; the write-ahead log of many SQLites does not."""
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode = DELETE")
-    cursor.execute("PRAGMA synchronous = EXTRA")
-    cursor.close()
-
-
-def _follow(engine: Engine, file: Path) -> None:
-    """Connect again where another file took the place of the one that was opened."""
-
-    def remember(_: DBAPIConnection, record: ConnectionPoolEntry) -> None:
-        record.info["file"] = _identity(file)
-
-    def compare(_: DBAPIConnection, record: ConnectionPoolEntry, __: object) -> None:
-        if record.info["file"] != _identity(file):
-            raise DisconnectionError
-
-    event.listen(engine, "connect", remember)
-    event.listen(engine, "checkout", compare)
-
-
-def _identity(file: Path) -> tuple[int, int] | None:
-    """What tells one file from another of its name; None where there is none."""
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _begin(connection: Connection) -> None:
-    """Begin a transaction; one that will write to SQLite takes the lock before it reads."""
-    options = connection.get_execution_options()
-    statements = options["begin_writing" if options.get("writing") else "begin"]
-    connection.exec_driver_sql("; ".join(statements))  # one message: a server may be far
-
-
-_ACCOUNT = "may not be used by this account; mend its permissions"
-_BUSY = "is busy with other questions; wait and ask again"
-_LOCKED = "is locked by another process; wait for it and ask again"
-_READ_ONLY = "is read-only; make it writable"
-_FULL = "has no room to grow; make room on the disk and ask again"
-_DISK = "met a disk error; make room on the disk, or mend it, and ask again"
-_DAMAGED = f"is damaged; {RESTORE}"
-_UNKNOWN = "cannot be used; check that noisycount wrote it"
-_NO_SERVER = "cannot be reached; check its address, its account, and that its server runs"
-_DISTURBED = "was disturbed by another process or its server; ask again"
-
-# By SQLite's primary result codes.
-_SQLITE = {
-    1: f"holds a ledger no more; {RESTORE}",
-    3: _ACCOUNT,
-    5: _LOCKED,
-    6: _LOCKED,
-    8: "is read-only; make the file and its folder writable",
-    10: _DISK,
-    11: _DAMAGED,
-    13: _FULL,
-    14: "cannot be opened; check that the file and its folder exist and may be used",
-    23: _ACCOUNT,
-    26: "is not a ledger; name another file",
-}
-
-# By PostgreSQL's error codes, or the two letters of their class.
-_POSTGRESQL = {
-    "08": _NO_SERVER,
-    "25006": _READ_ONLY,
-    "28": _ACCOUNT,
-    "3D": "does not exist; make the database first",
-    "42501": _ACCOUNT,
-    "42P01": "holds no ledger; the first count makes it",
-    "53100": _FULL,
-    "53": "has a server that is busy; wait and ask again",
-    "55P03": _LOCKED,
-    "57": _DISTURBED,
-    "58": _DISK,
-    "40": _DISTURBED,
-    "23505": _DISTURBED,
-    "54": _DISK,
-    "XX001": _DAMAGED,
-    "XX002": _DAMAGED,
-    "XX000": _DISK,
-}
-
-
-@contextmanager
-def refusals(place: str) -> Iterator[None]:
-    """Replace what the database of a ledger says by one line that names the ledger."""
-    try:
-        yield
-    except SQLAlchemyError as error:
-        raise LedgerError(f"{place} {_reason(error)}") from None
-    except UnicodeError:  # from the driver, which looks for the host before it connects
-        raise LedgerError(f"{place} {_NO_SERVER}") from None
-    except OSError as error:
-        why = os.strerror(error.errno) if error.errno else type(error).__name__
-        raise LedgerError(f"{place} cannot be used ({why}); check its name, its folder and its disk") from None
-
-
-def _reason(error: SQLAlchemyError) -> str:
-    """What a refusal means to the owner of the ledger, and what to do about it."""
-    if not isinstance(error, DBAPIError):
-        return _BUSY if isinstance(error, PoolTimeout) else _UNKNOWN
-    code = getattr(error.orig, "sqlite_errorcode", None)
-    if code is not None:
-        return _SQLITE.get(code & 0xFF, _UNKNOWN)  # the rest is an extended code
-    state = getattr(error.orig, "sqlstate", None)
-    if isinstance(error.orig, sqlite3.OperationalError):
-        return _DAMAGED  # a text that Python, not SQLite, could not read
-    if state is None:
-        return _NO_SERVER if isinstance(error, OperationalError) else _UNKNOWN
-    return _POSTGRESQL.get(state, _POSTGRESQL.get(state[:2], _UNKNOWN))
 
 
 _LONGEST_PART = 40  # of the ledger's name in the draft's, which may then be no longer than others
@@ -421,3 +302,58 @@ def _remove_abandoned(file: Path) -> None:
             is_draft = draft.fullmatch(each.name) is not None
             if is_draft and each.stat().st_mtime + _ABANDONED < time.time():
                 each.unlink()
+
+
+_OLDER = text("SELECT debits.*, answers.answer AS answer FROM debits LEFT JOIN answers USING (key) ORDER BY number")
+
+
+def upgrade(connection: Connection) -> bool:
+    """Bring a ledger of the form without hashes into this one; tell whether it was one.
+
+    Every debit and answer is kept, with its key, time and total. Who asked is unknown: all belong
+    to the analyst of nobody's name.
+    """
+    tables = inspect(connection)
+    if not (tables.has_table("debits") and tables.has_table("answers")):
+        return False
+    rows = list(_upgraded(connection.execute(_OLDER).all()))
+    make(connection)
+    if rows:
+        connection.execute(insert(LEDGER), rows)
+    for name in ("answers", "debits"):
+        connection.exec_driver_sql(f"DROP TABLE {name}")
+    return True
+
+
+def _upgraded(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """The chain that holds what older rows held."""
+    head, analyst, datasets = Head(), Loss(), dict[str, Loss]()
+    for row in older:
+        try:
+            price = Loss.of(exact_value(row.epsilon))
+            analyst += price
+            spent = datasets.get(row.dataset, Loss()) + price
+            totals = {
+                "spent_rho": exact_text(spent.rho),
+                "analyst": ANALYST,
+                "analyst_spent": optional_text(analyst.epsilon),
+                "analyst_rho": exact_text(analyst.rho),
+            }
+            entry = entry_of({**row._mapping, **totals}, row.answer)  # noqa: SLF001 - public name
+            if entry.spent != spent:
+                raise damaged(row.number)
+        except ValueError:
+            raise damaged(row.number) from None
+        datasets[row.dataset] = spent
+        kept: list[Mapping[str, str | None]] = [debit_columns(entry)]
+        if entry.answer is not None:
+            kept.append(answer_columns(entry.key, entry.answer, entry.made))
+        for columns in kept:
+            yield (made := chained(head, columns))
+            head = Head(made["number"], made["hash"])
+
+
+def require_no_row(known_head: Head | None) -> None:
+    """The refusal of a ledger that is not there, though its owner wrote down a row of it."""
+    if known_head is not None and known_head.number:
+        raise LedgerError(f"there is no ledger, though row {known_head.number} was written down; {RESTORE}")

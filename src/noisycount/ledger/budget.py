@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from enum import Enum
 from fractions import Fraction
 from math import isqrt
 from typing import Self
@@ -19,6 +20,27 @@ from noisycount.validation import (
     optional_value,
     rational,
 )
+
+
+class NeighbourRelation(Enum):
+    """How two data sets differ that an outsider must not tell apart, by how many units change.
+
+    A unit is a record, or a person with all records.
+    """
+
+    ADD_REMOVE = 1
+    REPLACEMENT = 2
+
+    @classmethod
+    def of_size(cls, size: int | None) -> Self:
+        """Those of a data set: where its number of units is public, one unit replaces another.
+
+        Example:
+            >>> NeighbourRelation.of_size(None).name, NeighbourRelation.of_size(5912).name
+            ('ADD_REMOVE', 'REPLACEMENT')
+        """
+        return cls.ADD_REMOVE if size is None else cls.REPLACEMENT
+
 
 _NONE = Fraction(0)
 

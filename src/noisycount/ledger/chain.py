@@ -1,78 +1,26 @@
-"""The rows of a ledger, each of which carries the hash of the one before, and what they hold."""
+"""The rows of a ledger, each of which carries the hash of the one before, and what they add up to."""
 
 import hashlib
 import json
-import re
-from collections.abc import Mapping
-from datetime import datetime
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, MutableMapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
+
+from sqlalchemy import Connection
 
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Entry, Repeat, Request, TableAnswer, check_text
+from noisycount.ledger.entries import Entry, Head, Repeat, Request, TableAnswer, check_text
+from noisycount.ledger.storage import COLUMNS, LATER_COLUMNS, RESTORE, Row, later_columns, row_at, rows_from
 from noisycount.validation import exact_text, optional_text, optional_value
 
-RESTORE = "restore it from a copy that holds every debit"
-Row = Mapping[str, Any]
 DEBIT, ANSWER, DESCRIPTION, REPLY = "debit", "answer", "description", "reply"
 REPEAT = "repeat"
-
-# What the hash of a row covers: every column but the hash itself and those that came later.
-COLUMNS = (
-    *("number", "kind", "key", "digest", "dataset", "analyst", "question", "epsilon"),
-    *("spent", "spent_rho", "analyst_spent", "analyst_rho", "made", "answer", "previous"),
-)
-
-# What the hash of a row covers as well that has a value in one of them.
-PRICE_COLUMNS = ("rho", "delta", "spent_delta", "analyst_delta")
-
-# What the hash of a row with a purpose covers as well; tables of older ledgers lack some.
-LATER_COLUMNS = (*PRICE_COLUMNS, "purpose")
-_HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{32,64})")
-
-_HEAD_FORM = "be a number, a colon and 32 to 64 hexadecimal digits, as `noisycount ledger verify` prints it"
-
-_NOTHING = "0" * 64
 _JSON = json.JSONEncoder(default=repr)
-
-
-@frozen
-class Head:
-    """The newest row of a ledger: what an owner writes down to recognise the ledger by.
-
-    Example:
-        >>> Head.read(f"12:{'ab' * 16}").names("ab" * 32)
-        True
-    """
-
-    number: int = 0  # how many rows there are
-    # the hash of the newest, in hexadecimal digits; zeros where there is none. Of one that was written down the
-    # first 32 digits are enough
-    hash: str = _NOTHING
-
-    def __post_init__(self) -> None:
-        if _HEAD.fullmatch(str(self)) is None:
-            raise ValueError(f"head must {_HEAD_FORM}, got {str(self)[:80]!r}")
-        object.__setattr__(self, "number", int(self.number))
-
-    @classmethod
-    def read(cls, text: str) -> Self:
-        """The head that a text denotes."""
-        if not isinstance(text, str):
-            raise ValueError(f"head must {_HEAD_FORM}, got a {type(text).__name__}")  # noqa: TRY004
-        match = _HEAD.fullmatch(text.strip())
-        if match is None:
-            raise ValueError(f"head must {_HEAD_FORM}, got {text[:80]!r}")
-        return cls(int(match[1]), match[2])
-
-    def __str__(self) -> str:
-        return f"{self.number}:{self.hash}"
-
-    def names(self, row_hash: str) -> bool:
-        """Whether a row with this hash is the one that was written down."""
-        return row_hash.startswith(self.hash)
 
 
 def row_hash(row: Row) -> str:
@@ -80,18 +28,6 @@ def row_hash(row: Row) -> str:
     parts = [row[name] for name in COLUMNS]
     parts += [row.get(name) for name in later_columns(row)]
     return hashlib.sha256(_JSON.encode(parts).encode("ascii")).hexdigest()
-
-
-def later_columns(row: Row) -> tuple[str, ...]:
-    """The columns of a row's form that came later: all up to the last that it has a value in.
-
-    So many items are hashed, and the last of them tells which form it is: no two rows share them.
-    """
-    if row.get("purpose") is not None:
-        return LATER_COLUMNS
-    if any(row.get(name) is not None for name in PRICE_COLUMNS):
-        return PRICE_COLUMNS
-    return ()
 
 
 def chained(head: Head, columns: Row) -> dict[str, Any]:
@@ -145,7 +81,6 @@ def answer_of(text: str) -> int | TableAnswer:
 
 
 _LONGEST_DESCRIPTION = 10_000_000  # characters: some of each of the columns of a wide table
-_SHOWN = 80  # characters of a refused one
 
 
 def check_description(text: str) -> None:
@@ -154,7 +89,7 @@ def check_description(text: str) -> None:
     try:
         unit_of(text)
     except (ValueError, TypeError, KeyError):
-        shown = repr(text[:_SHOWN])
+        shown = repr(text[:80])
         raise ValueError(f"description must be a JSON object with a unit, got {shown}") from None
 
 
@@ -162,7 +97,7 @@ def unit_of(description: str) -> str | None:
     """The column that names the person in a data set, by its description; None: rows count."""
     unit = json.loads(description)["unit"]
     if not isinstance(unit, str | None):
-        raise ValueError(f"unit must be a text or null, got {repr(unit)[:_SHOWN]}")  # noqa: TRY004
+        raise ValueError(f"unit must be a text or null, got {repr(unit)[:80]}")  # noqa: TRY004
     return unit
 
 
@@ -214,3 +149,267 @@ def _request_of(row: Row) -> Request:
     epsilon, rho = optional_value(row["epsilon"]), optional_value(row.get("rho"))
     delta = optional_value(row.get("delta")) or Fraction(0)
     return Request(row["dataset"], row["question"], epsilon, rho, delta)
+
+
+_NO_LOSS = Loss()
+
+
+@dataclass(slots=True)
+class LedgerState:
+    """What was read of a chain so far, each row checked against all before it.
+
+    Whatever is charged or answered is decided by it, and so by rows whose hashes were computed: a
+    damaged index of the database can hide no debit and no answer.
+    """
+
+    # the newest row; it is set last, so that whoever reads it first finds what it covers
+    head: Head = field(default_factory=Head)
+    made: datetime = datetime(1, 1, 1, tzinfo=UTC)  # when the newest row was made, in UTC
+    debits: MutableMapping[str, int] = field(default_factory=dict)  # the number of each debit's row, by its key
+    # the key of each request's debit, by the digest of the request
+    keys: MutableMapping[str, str] = field(default_factory=dict)
+    # the number of each answer's row, by the key of its debit
+    answers: MutableMapping[str, int] = field(default_factory=dict)
+    datasets: MutableMapping[str, Loss] = field(default_factory=dict)  # what each data set has paid
+    analysts: MutableMapping[str, Loss] = field(default_factory=dict)  # what each analyst has paid
+    # what was written down last of each data set, a JSON object
+    descriptions: MutableMapping[str, str] = field(default_factory=dict)
+    # the digest of each reply, by the name of its request
+    replies: MutableMapping[str, str] = field(default_factory=dict)
+    # who else asked for what was debited, by the key of the debit
+    repeats: MutableMapping[str, tuple[Repeat, ...]] = field(default_factory=dict)
+    # the newest rows of a draft, which the table does not have yet
+    unwritten: list[Row] = field(default_factory=list, kw_only=True)
+
+    def draft(self) -> "LedgerState":
+        """A state that goes on from this one, which stays as it is."""
+        head = self.head  # before what it covers
+        return LedgerState(head, self.made, *(ChainMap({}, each) for each in self.mappings))
+
+    def adopt(self, draft: "LedgerState") -> None:
+        """Add what a draft of this state added to it; it was committed."""
+        for each, drafted in zip(self.mappings, draft.mappings, strict=True):
+            each.update(drafted.maps[0])  # type: ignore[attr-defined]  # those of a draft
+        self.made = draft.made
+        self.head = draft.head
+
+    @property
+    def mappings(self) -> tuple[MutableMapping[str, Any], ...]:
+        """All that it knows by a name."""
+        return (
+            *(self.debits, self.keys, self.answers),
+            *(self.datasets, self.analysts, self.descriptions, self.replies, self.repeats),
+        )
+
+    def paid_for(self, dataset: str) -> Loss:
+        """What a data set has paid in all."""
+        return self.datasets.get(dataset, _NO_LOSS)
+
+    def paid_by(self, analyst: str) -> Loss:
+        """What an analyst has paid in all."""
+        return self.analysts.get(analyst, _NO_LOSS)
+
+    def entry(self, connection: Connection, key: str | None) -> Entry | None:
+        """The debit under a key with its answer, if there is one."""
+        if key is None or key not in self.debits:
+            return None
+        debit = self._row(connection, self.debits[key])
+        answered = self.answers.get(key)
+        answer = None if answered is None else self._row(connection, answered)["answer"]
+        try:
+            entry = entry_of(debit, answer)
+        except ValueError:
+            raise damaged(debit["number"]) from None
+        return replace(entry, repeats=self.repeats[key]) if key in self.repeats else entry
+
+    def key_of(self, requests: Iterable[Request]) -> str | None:
+        """The key of the debit of the first of some requests that was made, if one was."""
+        return next(filter(None, (self.keys.get(each.digest) for each in requests)), None)
+
+    def _row(self, connection: Connection, number: int) -> Row:
+        """A row that was read before, if it is still as it was written."""
+        place = len(self.unwritten) - 1 - (self.head.number - number)
+        row = self.unwritten[place] if place >= 0 else row_at(connection, number)
+        if row is None or row["hash"] != row_hash(row):
+            raise damaged(number)
+        return row
+
+    def follow(self, connection: Connection) -> None:
+        """Add what was written since the newest row, which must still be there."""
+        newest = self.head
+        later = rows_from(connection, newest.number)
+        row = next(later, None)
+        if row is None or row["number"] != newest.number:
+            raise LedgerError(
+                f"row {newest.number} of the ledger, which was read before, is missing: this is an"
+                f" older copy, or another ledger; {RESTORE}"
+            )
+        if row["hash"] != newest.hash or row_hash(row) != newest.hash:
+            raise damaged(newest.number)
+        self.read(later)
+
+    def read(self, rows: Iterable[Row]) -> None:
+        """Add the rows that follow."""
+        for row in rows:
+            if self.fault(row) is not None:
+                raise damaged(self.head.number + 1)
+
+    def append(self, columns: Row) -> None:
+        """Add the row that follows a draft; the table does not have it yet."""
+        row = chained(self.head, columns)
+        self.read([row])
+        self.unwritten.append(row)
+
+    def fault(self, row: Row) -> str | None:
+        """What is wrong with the next row; None where nothing is, and the row was added."""
+        if row["number"] != self.head.number + 1:
+            return "is missing"
+        if row["hash"] != row_hash(row):
+            return "was changed: its hash is that of other columns"
+        if row["previous"] != self.head.hash:
+            return "does not follow the row before: a row was put in another's place"
+        try:
+            made = _time(row["made"])
+            why = self._fault_of(row)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return "holds what no ledger writes"
+        if why is None:
+            self.made = made
+            self.head = Head(row["number"], row["hash"])
+        return why
+
+    def _fault_of(self, row: Row) -> str | None:
+        faults = {
+            DEBIT: self._fault_of_debit,
+            ANSWER: self._fault_of_answer,
+            DESCRIPTION: self._fault_of_description,
+            REPLY: self._fault_of_reply,
+            REPEAT: self._fault_of_repeat,
+        }
+        if row["kind"] not in faults:
+            return "is no debit, no answer, no description, no reply and no repeat"
+        return faults[row["kind"]](row)
+
+    def _fault_of_debit(self, row: Row) -> str | None:
+        entry = entry_of(row, None)
+        digest, dataset, analyst = row["digest"], entry.request.dataset, entry.analyst
+        if entry.key in self.debits or digest in self.keys:
+            return "charges a request or a key a second time"
+        price = entry.request.price
+        if entry.spent != self.paid_for(dataset) + price or entry.analyst_spent != self.paid_by(analyst) + price:
+            return "holds a total that its debits do not add up to"
+        self.debits[entry.key], self.keys[digest] = row["number"], entry.key
+        self.datasets[dataset], self.analysts[analyst] = entry.spent, entry.analyst_spent
+        return None
+
+    def _fault_of_answer(self, row: Row) -> str | None:
+        if row["key"] not in self.debits or row["key"] in self.answers:
+            return "is a second answer, or one without a debit"
+        answer = answer_of(row["answer"])
+        if isinstance(answer, TableAnswer):
+            answer.check()
+        self.answers[row["key"]] = row["number"]
+        return None
+
+    def _fault_of_description(self, row: Row) -> str | None:
+        dataset, text = str(row["dataset"]), str(row["question"])
+        former = self.descriptions.get(dataset, text)
+        if unit_of(former) != unit_of(text):
+            return "changes whose records a data set holds"
+        self.descriptions[dataset] = text
+        return None
+
+    def _fault_of_reply(self, row: Row) -> str | None:
+        if row["key"] in self.replies:
+            return "is a second reply to one request"
+        check_text("digest", row["digest"])
+        self.replies[row["key"]] = row["digest"]
+        return None
+
+    def _fault_of_repeat(self, row: Row) -> str | None:
+        key, repeat = str(row["question"]), repeat_of(row)
+        known = self.repeats.get(key, ())
+        if key not in self.debits or repeat.analyst in {each.analyst for each in known}:
+            return "repeats what was not debited, or what the same analyst repeated before"
+        self.repeats[key] = (*known, repeat)
+        return None
+
+
+def _time(text: str) -> datetime:
+    """The time in UTC that a text denotes."""
+    time = datetime.fromisoformat(text)
+    if time.utcoffset() != timedelta(0):
+        raise ValueError(f"made must be in UTC, got {text}")
+    return time
+
+
+def entries_of(rows: Iterable[Row]) -> list[Entry]:
+    """Every debit with its answer, oldest first."""
+    state, entries = LedgerState(), dict[str, Entry]()
+    for row in rows:
+        state.read([row])
+        if row["kind"] == DEBIT:
+            entries[row["key"]] = entry_of(row, None)
+        elif row["kind"] == ANSWER:
+            entries[row["key"]] = replace(entries[row["key"]], answer=answer_of(row["answer"]))
+        elif row["kind"] == REPEAT:
+            repeated = entries[row["question"]]
+            repeats = (*repeated.repeats, repeat_of(row))
+            entries[repeated.key] = replace(repeated, repeats=repeats)
+    return list(entries.values())
+
+
+@frozen
+class Verification:
+    """What became of reading a chain from its first row to its last."""
+
+    head: Head  # the newest row that is as it was written
+    broken: int | None = None  # the number of the first row that is not; None where the chain is intact
+    why: str = ""  # what is wrong with that row
+    older_replies: int = 0  # how many replies are older than the rows that hold the digests of replies
+
+
+def verification(
+    rows: Iterable[Row], known_head: Head | None = None, replies: Mapping[str, str] | None = None
+) -> Verification:
+    """The reading of a chain, which names its first broken row if there is one."""
+    state = LedgerState()
+    for row in rows:
+        head = state.head
+        why = state.fault(row)
+        if why is None and not _holds(state.head, known_head):
+            why = "is not the row that was written down: an older copy was restored, or rewritten"
+        if why is None and replies is not None and _is_lost(row, replies):
+            why = f"is of reply {row['key']!r}, which was changed or removed"
+        if why is not None:
+            return Verification(head, head.number + 1, why)
+    if known_head is not None and state.head.number < known_head.number:
+        why = f"is missing, though row {known_head.number} was written down: this is an older copy"
+        return Verification(state.head, state.head.number + 1, why)
+    unknown = sorted((replies or {}).keys() - state.replies.keys())
+    if unknown and state.replies:
+        why = f"is missing: reply {unknown[0]!r} is in no row, and was added behind its back"
+        return Verification(state.head, state.head.number + 1, why)
+    return Verification(state.head, older_replies=len(unknown))
+
+
+def _is_lost(row: Row, replies: Mapping[str, str]) -> bool:
+    """Whether a row is of a reply that is not kept as it was given."""
+    return bool(row["kind"] == REPLY and replies.get(row["key"]) != row["digest"])
+
+
+def _holds(head: Head, known_head: Head | None) -> bool:
+    """Whether a row is the one that was written down, or is not the one of its number."""
+    return known_head is None or head.number != known_head.number or known_head.names(head.hash)
+
+
+def require_row(connection: Connection, known_head: Head, place: str) -> None:
+    """The refusal of a ledger that does not hold the row that its owner wrote down."""
+    if known_head.number == 0:
+        return
+    row = row_at(connection, known_head.number)
+    if row is None or row["hash"] != row_hash(row) or not known_head.names(row["hash"]):
+        raise LedgerError(
+            f"{place} does not hold row {known_head.number} as it was written down: it is"
+            " an older copy, or another ledger; restore the newest copy"
+        )

@@ -1,14 +1,8 @@
-"""The stored answer to a question for a table.
-
-What the arguments of a ledger must be.
-
-What a ledger holds: requests, and the debits that they became.
-
-What an entry of a ledger asks, where a desk wrote it.
-"""
+"""What a ledger holds: requests, the debits that they became, their answers, and its newest row."""
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import field
 from datetime import datetime, timedelta
@@ -26,7 +20,6 @@ from noisycount.validation import exact_epsilon, exact_share, exact_text, option
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
 
 Counts: TypeAlias = "NDArray[np.int64]"
 Keys = list[list[int | str | bool | None]]
@@ -358,3 +351,45 @@ def asked_part(entry: Entry, part: str) -> str | None:
 def asks_for_table(entry: Entry) -> bool:
     """Whether an entry asks for several counts."""
     return "table" in asked_of(entry)
+
+
+_HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{32,64})")
+_HEAD_FORM = "be a number, a colon and 32 to 64 hexadecimal digits, as `noisycount ledger verify` prints it"
+_NO_HASH = "0" * 64
+
+
+@frozen
+class Head:
+    """The newest row of a ledger: what an owner writes down to recognise the ledger by.
+
+    Example:
+        >>> Head.read(f"12:{'ab' * 16}").names("ab" * 32)
+        True
+    """
+
+    number: int = 0  # how many rows there are
+    # the hash of the newest, in hexadecimal digits; zeros where there is none. Of one that was written down the
+    # first 32 digits are enough
+    hash: str = _NO_HASH
+
+    def __post_init__(self) -> None:
+        if _HEAD.fullmatch(str(self)) is None:
+            raise ValueError(f"head must {_HEAD_FORM}, got {str(self)[:80]!r}")
+        object.__setattr__(self, "number", int(self.number))
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The head that a text denotes."""
+        if not isinstance(text, str):
+            raise ValueError(f"head must {_HEAD_FORM}, got a {type(text).__name__}")  # noqa: TRY004
+        match = _HEAD.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(f"head must {_HEAD_FORM}, got {text[:80]!r}")
+        return cls(int(match[1]), match[2])
+
+    def __str__(self) -> str:
+        return f"{self.number}:{self.hash}"
+
+    def names(self, row_hash: str) -> bool:
+        """Whether a row with this hash is the one that was written down."""
+        return row_hash.startswith(self.hash)

@@ -9,24 +9,30 @@ from typing import Any, Self
 
 from sqlalchemy import ColumnElement, Connection, Engine, func, select
 
+from noisycount.display.texts import told_name
 from noisycount.display.values import Shown
-from noisycount.errors import LedgerError, ReuseError
+from noisycount.errors import BudgetError, LedgerError, ReuseError
 from noisycount.frozen import frozen
-from noisycount.ledger.address import LedgerAddress, check_server, make_file, make_table, refusals
+from noisycount.ledger.address import LedgerAddress, check_server, make_file, make_table
 from noisycount.ledger.budget import Budget, Loss, budget_of
 from noisycount.ledger.chain import (
     DEBIT,
     DESCRIPTION,
-    Head,
+    LedgerState,
+    Verification,
     answer_columns,
     check_description,
     debit_columns,
+    entries_of,
     repeat_columns,
+    require_row,
     unit_of,
+    verification,
 )
 from noisycount.ledger.entries import (
     Analyst,
     Entry,
+    Head,
     Repeat,
     Request,
     TableAnswer,
@@ -36,9 +42,9 @@ from noisycount.ledger.entries import (
     storable_answer,
 )
 from noisycount.ledger.replies import Replies, check_older, digests_of
-from noisycount.ledger.state import LedgerState, Verification, entries_of, time_of_debit, totals, verification
-from noisycount.ledger.storage import LEDGER, all_rows, check_structure, is_made, keys_of, require_row
+from noisycount.ledger.storage import LEDGER, all_rows, check_structure, is_made, keys_of, refusals
 from noisycount.ledger.transactions import AttachedWrite, Transactions, lock_out_writers
+from noisycount.validation import exact_text
 
 
 def _now() -> datetime:
@@ -345,3 +351,44 @@ class Ledger(Shown):
         with self.transactions.transaction(self.writing) as connection:
             lock_out_writers(connection)
             make_table(connection, self.place)
+
+
+_DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a ledger
+
+
+def totals(state: LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
+    """What the data set and the analyst have paid in all once a request is charged."""
+    price = request.price
+    spent, own = state.paid_for(request.dataset), state.paid_by(analyst.name)
+    if not budget.admits(spent + price):
+        raise BudgetError(_excess(price, budget, spent, repr(told_name(request.dataset))))
+    if analyst.budget is not None and not analyst.budget.admits(own + price):
+        raise BudgetError(_excess(price, analyst.budget, own, f"analyst {analyst.name!r}"))
+    return spent + price, own + price
+
+
+def time_of_debit(state: LedgerState, time: datetime) -> datetime:
+    """When a debit is made: times in a ledger never decrease."""
+    if time + _DRIFT < state.made:
+        raise LedgerError(
+            f"the clock says {time:%Y-%m-%d %H:%M} UTC, but the newest row of the ledger is of"
+            f" {state.made:%Y-%m-%d %H:%M} UTC; set the clock right and ask again"
+        )
+    return max(time, state.made)
+
+
+def _excess(price: Loss, limit: Budget, spent: Loss, whose: str) -> str:
+    """Why one budget does not admit a price, and what can be done."""
+    obstacle = limit.obstacle(price, whose)
+    if obstacle is not None:
+        return obstacle
+    whole = f"the budget {limit.text} of {whose}"
+    if price.epsilon is None or price.delta:
+        in_epsilon = price.epsilon is not None and spent.epsilon is not None
+        sums = f"ε = {float(spent.epsilon or 0):.4g}" if in_epsilon else f"ρ = {float(spent.rho):.4g}"
+        sums += f" and δ = {float(spent.delta):.4g}" if price.delta else ""
+        why = f"{price.text} exceeds what is left of {whole}, which has spent {sums}"
+    else:
+        left = exact_text(limit.left(spent))
+        why = f"epsilon {exact_text(price.epsilon)} exceeds the {left} that is left of {whole}"
+    return f"{why}; ask at a lower price, or repeat an old question free of charge"

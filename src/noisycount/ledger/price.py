@@ -1,61 +1,18 @@
 """Which data sets an outsider must not tell apart, and what the answers of a table cost then."""
 
 from collections.abc import Sequence
-from enum import Enum
 from fractions import Fraction
 from math import isqrt
 
 from noisycount.display.numbers import odds_bound, odds_sentence
 from noisycount.display.values import short
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Budget, Loss
+from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
 from noisycount.model.concentrated import epsilon_of_rho, l1_sensitivity, rho_within
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.validation import Exactly, exact_delta, exact_epsilon
-
-
-class NeighbourRelation(Enum):
-    """How two data sets differ that an outsider must not tell apart, by how many units change.
-
-    A unit is a record, or a person with all records.
-    """
-
-    ADD_REMOVE = 1
-    REPLACEMENT = 2
-
-
-def neighbours_of_size(size: int | None) -> NeighbourRelation:
-    """The neighbours of a data set: where its size is public, one unit replaces another.
-
-    Example:
-        >>> neighbours_of_size(None).name, neighbours_of_size(5912).name
-        ('ADD_REMOVE', 'REPLACEMENT')
-    """
-    return NeighbourRelation.ADD_REMOVE if size is None else NeighbourRelation.REPLACEMENT
-
-
-def histogram_charge(
-    epsilon: Fraction, groups: int, neighbours: NeighbourRelation, groups_of_a_unit: int = 1
-) -> Fraction:
-    """What the counts of several groups cost together, each with the noise of one count.
-
-    With g groups, of which one unit can be in m at most, the counts move by min(g, m) in all when
-    a unit comes or goes, and by min(g, 2m) when one replaces another; each count by 1 at most. The
-    charge is that many times ε: ε and 2ε for disjoint groups.
-
-    Example:
-        >>> [str(histogram_charge(Fraction(1, 3), 5, kind)) for kind in NeighbourRelation]
-        ['1/3', '2/3']
-    """
-    price = exact_epsilon(epsilon)
-    for name, value in (("groups", groups), ("groups_of_a_unit", groups_of_a_unit)):
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value}")
-    replaced = neighbours is NeighbourRelation.REPLACEMENT
-    return price * l1_sensitivity(groups, groups_of_a_unit, replaced=replaced)
-
 
 USUAL_DELTA = Fraction(1, 10**6)  # the δ at which ρ is told in ε where nobody named one
 _Told = tuple[float | Fraction, Fraction]

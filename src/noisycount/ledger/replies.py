@@ -15,10 +15,9 @@ from sqlalchemy import Connection, bindparam, inspect, select
 
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
-from noisycount.ledger.chain import RESTORE, reply_columns
+from noisycount.ledger.chain import LedgerState, entries_of, reply_columns
 from noisycount.ledger.entries import TableAnswer, check_text
-from noisycount.ledger.state import LedgerState, entries_of
-from noisycount.ledger.storage import REPLIES, all_rows
+from noisycount.ledger.storage import REPLIES, RESTORE, all_rows
 from noisycount.ledger.transactions import AttachedWrite, Transactions
 
 _ADDED = "INSERT INTO replies (name, dataset, request, reply) VALUES ({marks}) ON CONFLICT (name) DO NOTHING"

@@ -1,18 +1,17 @@
-"""The table of a ledger and that of replies, for SQLite and PostgreSQL, and an older form.
+"""The tables of a ledger in SQLite and PostgreSQL: connections, columns, rows, and what a database refuses."""
 
-What is read of the table, oldest row first, and the rows that are added to it.
-
-Whether the file of a ledger is whole around its rows.
-"""
-
+import os
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
     Column,
     Connection,
+    Engine,
     Index,
     Integer,
     LargeBinary,
@@ -22,30 +21,27 @@ from sqlalchemy import (
     Text,
     event,
     func,
-    insert,
     inspect,
     select,
-    text,
 )
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from noisycount.errors import LedgerError
-from noisycount.ledger.budget import Loss
-from noisycount.ledger.chain import (
-    COLUMNS,
-    LATER_COLUMNS,
-    RESTORE,
-    Head,
-    Row,
-    answer_columns,
-    chained,
-    damaged,
-    debit_columns,
-    entry_of,
-    later_columns,
-    row_hash,
+
+RESTORE = "restore it from a copy that holds every debit"
+Row = Mapping[str, Any]
+# What the hash of a row covers: every column but the hash itself and those that came later.
+COLUMNS = (
+    *("number", "kind", "key", "digest", "dataset", "analyst", "question", "epsilon"),
+    *("spent", "spent_rho", "analyst_spent", "analyst_rho", "made", "answer", "previous"),
 )
-from noisycount.ledger.entries import ANALYST
-from noisycount.validation import exact_text, exact_value, optional_text
+# What the hash of a row covers as well that has a value in one of them.
+PRICE_COLUMNS = ("rho", "delta", "spent_delta", "analyst_delta")
+# What the hash of a row with a purpose covers as well; tables of older ledgers lack some.
+LATER_COLUMNS = (*PRICE_COLUMNS, "purpose")
 
 _TABLES = MetaData()
 _AT_ONCE = 20  # rows that are fetched together: some could hold tables of a million counts
@@ -99,8 +95,6 @@ _POSTGRESQL_GUARD = """
     FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuses()
 """
 
-_OLDER = text("SELECT debits.*, answers.answer AS answer FROM debits LEFT JOIN answers USING (key) ORDER BY number")
-
 
 def is_made(connection: Connection) -> bool:
     """Whether a database holds a ledger."""
@@ -135,24 +129,6 @@ def widen(connection: Connection, names: Sequence[str]) -> None:
             connection.exec_driver_sql(f"ALTER TABLE {LEDGER.name} ADD COLUMN {name} TEXT")
 
 
-def upgrade(connection: Connection) -> bool:
-    """Bring a ledger of the form without hashes into this one; tell whether it was one.
-
-    Every debit and answer is kept, with its key, time and total. Who asked is unknown: all belong
-    to the analyst of nobody's name.
-    """
-    tables = inspect(connection)
-    if not (tables.has_table("debits") and tables.has_table("answers")):
-        return False
-    rows = list(_upgraded(connection.execute(_OLDER).all()))
-    make(connection)
-    if rows:
-        connection.execute(insert(LEDGER), rows)
-    for name in ("answers", "debits"):
-        connection.exec_driver_sql(f"DROP TABLE {name}")
-    return True
-
-
 def unexpected_answer(key: str) -> LedgerError:
     """The refusal of an answer that has not the form that its question asks for."""
     return LedgerError(f"key {key!r} of the ledger has an answer that is none to its question; {RESTORE}")
@@ -167,40 +143,6 @@ def _make_append_only(_: Table, connection: Connection, **_options: object) -> N
     guard = _POSTGRESQL_GUARD if postgresql else _SQLITE_GUARD
     for name in ("update", "delete", *(["truncate"] if postgresql else [])):
         connection.exec_driver_sql(guard.format(name=name))
-
-
-def _upgraded(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """The chain that holds what older rows held."""
-    head, analyst, datasets = Head(), Loss(), dict[str, Loss]()
-    for row in older:
-        try:
-            price = Loss.of(exact_value(row.epsilon))
-            analyst += price
-            spent = datasets.get(row.dataset, Loss()) + price
-            totals = {
-                "spent_rho": exact_text(spent.rho),
-                "analyst": ANALYST,
-                "analyst_spent": optional_text(analyst.epsilon),
-                "analyst_rho": exact_text(analyst.rho),
-            }
-            entry = entry_of({**row._mapping, **totals}, row.answer)  # noqa: SLF001 - public name
-            if entry.spent != spent:
-                raise damaged(row.number)
-        except ValueError:
-            raise damaged(row.number) from None
-        datasets[row.dataset] = spent
-        kept: list[Mapping[str, str | None]] = [debit_columns(entry)]
-        if entry.answer is not None:
-            kept.append(answer_columns(entry.key, entry.answer, entry.made))
-        for columns in kept:
-            yield (made := chained(head, columns))
-            head = Head(made["number"], made["hash"])
-
-
-def require_no_row(known_head: Head | None) -> None:
-    """The refusal of a ledger that is not there, though its owner wrote down a row of it."""
-    if known_head is not None and known_head.number:
-        raise LedgerError(f"there is no ledger, though row {known_head.number} was written down; {RESTORE}")
 
 
 def check_structure(connection: Connection, place: str) -> None:
@@ -244,24 +186,24 @@ def rows_from(connection: Connection, number: int) -> Iterator[Row]:
     return _rows(connection, ">= {mark} ORDER BY ledger.number", number)
 
 
-def require_row(connection: Connection, known_head: Head, place: str) -> None:
-    """The refusal of a ledger that does not hold the row that its owner wrote down."""
-    if known_head.number == 0:
-        return
-    row = row_at(connection, known_head.number)
-    if row is None or row["hash"] != row_hash(row) or not known_head.names(row["hash"]):
-        raise LedgerError(
-            f"{place} does not hold row {known_head.number} as it was written down: it is"
-            " an older copy, or another ledger; restore the newest copy"
-        )
-
-
 def keys_of(connection: Connection, dataset: str, text: str) -> list[str]:
     """The keys of a data set's debits whose questions hold a text, oldest first, unchecked."""
     without = func.replace(LEDGER.c.question, text, "")
     holds = func.length(without) < func.length(LEDGER.c.question)
     query = select(LEDGER.c.key).where(LEDGER.c.dataset == dataset, holds)
     return list(connection.execute(query.order_by(LEDGER.c.number)).scalars())
+
+
+def later_columns(row: Row) -> tuple[str, ...]:
+    """The columns of a row's form that came later: all up to the last that it has a value in.
+
+    So many items are hashed, and the last of them tells which form it is: no two rows share them.
+    """
+    if row.get("purpose") is not None:
+        return LATER_COLUMNS
+    if any(row.get(name) is not None for name in PRICE_COLUMNS):
+        return PRICE_COLUMNS
+    return ()
 
 
 def write(connection: Connection, unwritten: Sequence[Row]) -> None:
@@ -298,3 +240,116 @@ def _named(rows: Result[Any]) -> Iterator[Row]:
     """Rows as dictionaries; those that SQLAlchemy makes of its mappings take twice as long."""
     names = list(rows.keys())
     return (dict(zip(names, row, strict=True)) for row in rows)
+
+
+def configure_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+    """Make every commit outlast a power cut; the write-ahead log of many SQLites does not."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode = DELETE")
+    cursor.execute("PRAGMA synchronous = EXTRA")
+    cursor.close()
+
+
+def follow_file(engine: Engine, file: Path) -> None:
+    """Connect again where another file took the place of the one that was opened."""
+
+    def remember(_: DBAPIConnection, record: ConnectionPoolEntry) -> None:
+        record.info["file"] = _identity(file)
+
+    def compare(_: DBAPIConnection, record: ConnectionPoolEntry, __: object) -> None:
+        if record.info["file"] != _identity(file):
+            raise DisconnectionError
+
+    event.listen(engine, "connect", remember)
+    event.listen(engine, "checkout", compare)
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """What tells one file from another of its name; None where there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def begin(connection: Connection) -> None:
+    """Begin a transaction; one that will write to SQLite takes the lock before it reads."""
+    options = connection.get_execution_options()
+    statements = options["begin_writing" if options.get("writing") else "begin"]
+    connection.exec_driver_sql("; ".join(statements))  # one message: a server may be far
+
+
+_ACCOUNT = "may not be used by this account; mend its permissions"
+_BUSY = "is busy with other questions; wait and ask again"
+_LOCKED = "is locked by another process; wait for it and ask again"
+_READ_ONLY = "is read-only; make it writable"
+_FULL = "has no room to grow; make room on the disk and ask again"
+_DISK = "met a disk error; make room on the disk, or mend it, and ask again"
+_DAMAGED = f"is damaged; {RESTORE}"
+_UNKNOWN = "cannot be used; check that noisycount wrote it"
+_NO_SERVER = "cannot be reached; check its address, its account, and that its server runs"
+_DISTURBED = "was disturbed by another process or its server; ask again"
+# By SQLite's primary result codes.
+_SQLITE = {
+    1: f"holds a ledger no more; {RESTORE}",
+    3: _ACCOUNT,
+    5: _LOCKED,
+    6: _LOCKED,
+    8: "is read-only; make the file and its folder writable",
+    10: _DISK,
+    11: _DAMAGED,
+    13: _FULL,
+    14: "cannot be opened; check that the file and its folder exist and may be used",
+    23: _ACCOUNT,
+    26: "is not a ledger; name another file",
+}
+# By PostgreSQL's error codes, or the two letters of their class.
+_POSTGRESQL = {
+    "08": _NO_SERVER,
+    "25006": _READ_ONLY,
+    "28": _ACCOUNT,
+    "3D": "does not exist; make the database first",
+    "42501": _ACCOUNT,
+    "42P01": "holds no ledger; the first count makes it",
+    "53100": _FULL,
+    "53": "has a server that is busy; wait and ask again",
+    "55P03": _LOCKED,
+    "57": _DISTURBED,
+    "58": _DISK,
+    "40": _DISTURBED,
+    "23505": _DISTURBED,
+    "54": _DISK,
+    "XX001": _DAMAGED,
+    "XX002": _DAMAGED,
+    "XX000": _DISK,
+}
+
+
+@contextmanager
+def refusals(place: str) -> Iterator[None]:
+    """Replace what the database of a ledger says by one line that names the ledger."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise LedgerError(f"{place} {_reason(error)}") from None
+    except UnicodeError:  # from the driver, which looks for the host before it connects
+        raise LedgerError(f"{place} {_NO_SERVER}") from None
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise LedgerError(f"{place} cannot be used ({why}); check its name, its folder and its disk") from None
+
+
+def _reason(error: SQLAlchemyError) -> str:
+    """What a refusal means to the owner of the ledger, and what to do about it."""
+    if not isinstance(error, DBAPIError):
+        return _BUSY if isinstance(error, PoolTimeout) else _UNKNOWN
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None:
+        return _SQLITE.get(code & 0xFF, _UNKNOWN)  # the rest is an extended code
+    state = getattr(error.orig, "sqlstate", None)
+    if isinstance(error.orig, sqlite3.OperationalError):
+        return _DAMAGED  # a text that Python, not SQLite, could not read
+    if state is None:
+        return _NO_SERVER if isinstance(error, OperationalError) else _UNKNOWN
+    return _POSTGRESQL.get(state, _POSTGRESQL.get(state[:2], _UNKNOWN))

@@ -12,9 +12,8 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Connection, Engine
 
 from noisycount.errors import NoisyCountError, without_traceback
-from noisycount.ledger.address import refusals
-from noisycount.ledger.state import LedgerState
-from noisycount.ledger.storage import all_rows, check_structure, write
+from noisycount.ledger.chain import LedgerState
+from noisycount.ledger.storage import all_rows, check_structure, refusals, write
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -12,10 +12,9 @@ from noisycount.engines.check import Check
 from noisycount.engines.interface import Closing, Source
 from noisycount.errors import LedgerError, NoisyCountError, PurposeError, SourceError, without_traceback
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Loss
+from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer, asks_for_table
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.price import NeighbourRelation, neighbours_of_size
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -319,7 +318,7 @@ class Desk(Shown, Closing):
         """
         source, dataset = self.source, self.dataset
         if plan is None:
-            is_replacement = neighbours_of_size(dataset.size) is NeighbourRelation.REPLACEMENT
+            is_replacement = NeighbourRelation.of_size(dataset.size) is NeighbourRelation.REPLACEMENT
             plan = plan_of(query, source.schema, source.unit, is_replacement=is_replacement)
         request, formers = forms = plan.requests(dataset.name, source)
         source.require_unchanged()

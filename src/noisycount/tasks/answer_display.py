@@ -8,9 +8,8 @@ from noisycount.display.numbers import approximately, percent, plus_minus, signe
 from noisycount.display.output import Facts
 from noisycount.display.texts import told_name
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Budget, Loss
+from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
 from noisycount.ledger.entries import ANALYST, Analyst
-from noisycount.ledger.price import NeighbourRelation, neighbours_of_size
 from noisycount.release.dataset import next_words
 from noisycount.release.results import TablePlan, TableRelease
 from noisycount.tasks.answer import Answer
@@ -130,7 +129,7 @@ def answer_object(answer: Answer) -> dict[str, Any]:
         "meaning": plan.meaning,
         "unit": answer.unit,
         "unreadable_as_missing": list(answer.unreadable_as_missing),
-        "neighbours": NEIGHBOURS[neighbours_of_size(answer.dataset.size)],
+        "neighbours": NEIGHBOURS[NeighbourRelation.of_size(answer.dataset.size)],
         **(_table_price(answer) if is_table else _count_price(answer)),
         "odds": answer.odds,
         **({"cost": _paid(answer.cost, is_table=is_table)} if is_preview else {}),

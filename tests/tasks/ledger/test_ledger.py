@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.ledger.chain import Head
-from noisycount.ledger.entries import Request
+from noisycount.ledger.chain import verification
+from noisycount.ledger.entries import Head, Request
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.state import verification
 from tests.commands import Refused, Run, configure
 from tests.ledger.ledgers import change
 from tests.postgresql import Server

@@ -12,13 +12,13 @@ from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.texts import told_names
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Loss
-from noisycount.ledger.chain import DESCRIPTION, Head, Row
-from noisycount.ledger.entries import Entry, TableAnswer, asked_of, asked_part
+from noisycount.ledger.address import require_no_row
+from noisycount.ledger.budget import Loss, NeighbourRelation
+from noisycount.ledger.chain import DESCRIPTION, Verification, entries_of
+from noisycount.ledger.entries import Entry, Head, TableAnswer, asked_of, asked_part
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.price import NeighbourRelation, NoisyLevels, neighbours_of_size, odds_of, odds_of_all
-from noisycount.ledger.state import Verification, entries_of
-from noisycount.ledger.storage import require_no_row
+from noisycount.ledger.price import NoisyLevels, odds_of, odds_of_all
+from noisycount.ledger.storage import Row
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.readers.values import noise_of
@@ -189,7 +189,7 @@ class DatasetReport:
     @property
     def neighbours(self) -> NeighbourRelation:
         """How data sets differ that the answers shall hardly tell apart, as the owner says now."""
-        return neighbours_of_size(self.size)
+        return NeighbourRelation.of_size(self.size)
 
     @property
     def otherwise(self) -> tuple[ReportedRelease, ...]:

@@ -3,11 +3,9 @@
 from noisycount.config.config import Config
 from noisycount.display.numbers import percent, plus_minus, rounded_up
 from noisycount.display.texts import told_name
-from noisycount.ledger.budget import Loss
-from noisycount.ledger.chain import Head
-from noisycount.ledger.entries import TableAnswer
-from noisycount.ledger.price import NeighbourRelation
-from noisycount.ledger.state import Verification
+from noisycount.ledger.budget import Loss, NeighbourRelation
+from noisycount.ledger.chain import Verification
+from noisycount.ledger.entries import Head, TableAnswer
 from noisycount.release.dataset import left_words
 from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import Account, answer_words, intact_words, number_of
