@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.catalog.certificates import Certificates
+from noisycount.catalog.folder import Certificates
 from noisycount.engines.conformance.certificate import Certificate, Identity, require_certified
 from noisycount.errors import SourceError
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.catalog.catalog import Catalog, DatasetSettings
-from noisycount.catalog.contents import Contents
-from noisycount.catalog.record import DatasetRecord
+from noisycount.catalog.catalog import Catalog, DatasetRecord, DatasetSettings
+from noisycount.catalog.sources import Contents
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.engines.places import files_of
 from noisycount.errors import NoisyCountError

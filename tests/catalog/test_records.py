@@ -5,8 +5,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from noisycount.catalog.contents import Copies
-from noisycount.catalog.record import DatasetRecord
+from noisycount.catalog.catalog import DatasetRecord
+from noisycount.catalog.folder import Copies
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.forms import ColumnForm
 from noisycount.errors import ConfigError, LedgerError, SourceError

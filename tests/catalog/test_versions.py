@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.catalog.contents import Contents, Copies
-from noisycount.catalog.record import DatasetRecord
+from noisycount.catalog.catalog import DatasetRecord
+from noisycount.catalog.folder import Copies
+from noisycount.catalog.sources import Contents
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.engines.places import files_of
 from noisycount.ledger.ledger import Ledger

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.catalog.contents import Copies
+from noisycount.catalog.folder import Copies
 from noisycount.display.output import check_regular
 from noisycount.engines.places import is_several
 from noisycount.errors import SourceError

@@ -11,9 +11,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from noisycount.catalog.catalog import Catalog, DatasetSettings
-from noisycount.catalog.contents import Contents
-from noisycount.catalog.record import DatasetRecord
+from noisycount.catalog.catalog import Catalog, DatasetRecord, DatasetSettings
+from noisycount.catalog.sources import Contents
 from noisycount.engines.duckdb.dialect import DUCKDB, records_of
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.forms import ColumnForm, FileForm

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import noisycount as nc
-from noisycount.catalog.record import DatasetRecord
+from noisycount.catalog.catalog import DatasetRecord
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.ledger.budget import budget_of

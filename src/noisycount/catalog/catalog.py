@@ -1,18 +1,149 @@
-"""Which data set records belong to, and what is written down of it or will be."""
+"""What is written down of data sets, once, so that no later record changes what it means, and which one records are."""
 
+import codecs
+import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import asdict, field, fields, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
-from noisycount.catalog.record import ROW, DatasetRecord
 from noisycount.display.texts import told_name
 from noisycount.engines.forms import ColumnForm, FileForm
-from noisycount.errors import ConfigError
+from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_part
-from noisycount.ledger.ledger import Ledger
+from noisycount.query.schema import Kind, Schema
+
+if TYPE_CHECKING:
+    from noisycount.ledger.ledger import Ledger
+
+ROW = "row"  # what is said in place of a column where every row is a unit of its own
+
+
+@frozen(slots=False)
+class DatasetRecord:
+    """What is written down of a data set.
+
+    Example:
+        >>> written = DatasetRecord(None, {"age": ColumnForm(Kind.INTEGER)}, "00")
+        >>> DatasetRecord.read(written.text) == written
+        True
+    """
+
+    unit: str | None  # the column that names the person; None: every row is one unit
+    columns: Mapping[str, ColumnForm]  # what the cells of each column that questions can use stand for
+    content: str  # the SHA-256 of the records, in hexadecimal digits
+    # what the engine calls the values of each column that no question can use
+    others: Mapping[str, str] = field(default_factory=dict)
+    table: str | None = None  # which table of a file with several
+    form: FileForm | None = None  # how the texts of a file are found in it; None where it states its types
+    earlier: tuple[str, ...] = ()  # what its content was before, the oldest first
+    edition: str | None = None  # what the owner of records on a server calls them as they are now
+    # the form that its version leaves out, as an older release wrote it down; None: its version covers every form
+    legacy_form: FileForm | None = None
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """What a text says, as `text` gives it."""
+        try:
+            said: dict[str, Any] = json.loads(text)
+            columns = {name: ColumnForm.of_parts(parts) for name, parts in said["columns"].items()}
+            form = _form(said["form"])
+            read = {
+                "columns": columns,
+                "form": form,
+                "earlier": tuple(said.get("earlier", ())),
+                "legacy_form": _form(said["legacy_form"]) if "legacy_form" in said else form,
+            }
+            return cls(**{**said, **read})
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise LedgerError("the ledger describes a data set in a form of a later version: install that") from None
+
+    @cached_property
+    def text(self) -> str:
+        """All of it, as a JSON object; a form that is the legacy one is told as it ever was."""
+        legacy = None if self.legacy_form is None else asdict(self.legacy_form)
+        return json.dumps(
+            {
+                "unit": self.unit,
+                "columns": {name: form.parts for name, form in self.columns.items()},
+                "content": self.content,
+                "others": dict(self.others),
+                "table": self.table,
+                "form": None if self.form is None else asdict(self.form),
+                "earlier": list(self.earlier),
+                **({} if self.edition is None else {"edition": self.edition}),
+                **({} if self.legacy_form == self.form else {"legacy_form": legacy}),
+            }
+        )
+
+    def after(self, former: Self | None) -> Self:
+        """The same, with all contents that the data set ever had."""
+        if former is None:
+            return self
+        contents = dict.fromkeys((*former.earlier, former.content))
+        contents.pop(self.content, None)
+        return replace(self, earlier=tuple(contents), legacy_form=former.legacy_form)
+
+    def held(self, digest: str, table: str | None) -> bool:
+        """Whether these were its records once, or are."""
+        return self.table == table and digest in {self.content, *self.earlier}
+
+    @cached_property
+    def version(self) -> str:
+        """A text that changes with the records, with how they are read and what cells stand for.
+
+        Older releases left the form of the file out, and so does this where that is still theirs:
+        what their ledgers hold stays free.
+        """
+        read = {
+            name: {part: value for part, value in form.parts.items() if part != "unreadable"}
+            for name, form in sorted(self.columns.items())
+        }
+        edition = [] if self.edition is None else [self.edition]
+        form, legacy = _form_parts(self.form), _form_parts(self.legacy_form)
+        found = [] if form == legacy else [form]
+        return f"sha256:{_digest([self.content, self.table, read, *edition, *found])}"
+
+    @property
+    def reading(self) -> str:
+        """What tells a copy of these records, read so, from every other copy."""
+        form = None if self.form is None else asdict(self.form)
+        read = {name: form.parts for name, form in self.columns.items()}
+        return _digest([self.content, self.unit, self.table, form, read])
+
+    @cached_property
+    def accepted(self) -> frozenset[str]:
+        """The columns whose cells that do not fit count as missing, as their owner said."""
+        return frozenset(n for n, form in self.columns.items() if form.accepts_unreadable)
+
+    def schema(self, columns: Sequence[str] | None) -> Schema:
+        """What questions may use."""
+        kinds = {name: form.kind for name, form in self.columns.items()}
+        if self.unit is not None:
+            kinds.setdefault(self.unit, Kind.TEXT)
+        commas = frozenset(name for name, form in self.columns.items() if form.decimal == ",")
+        return Schema(kinds, self.others, commas=commas).for_questions(self.unit, columns)
+
+
+def _form(parts: Mapping[str, Any] | None) -> FileForm | None:
+    """The form of a file that parts describe, if any do."""
+    return None if parts is None else FileForm(**parts)
+
+
+def _form_parts(form: FileForm | None) -> dict[str, Any] | None:
+    """What a form says, an encoding by one of its names."""
+    if form is None:
+        return None
+    encoding = None if form.encoding is None else codecs.lookup(form.encoding).name
+    return {**asdict(form), "encoding": encoding}
+
+
+def _digest(said: object) -> str:
+    """The SHA-256 of a value of JSON, in hexadecimal digits."""
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
 
 
 @frozen
@@ -45,7 +176,7 @@ class Catalog:
     folder: Path | None = None  # beside the ledger, for copies; None: nothing is kept
 
     @classmethod
-    def of(cls, ledger: Ledger | None, folder: Path | None = None) -> Self:
+    def of(cls, ledger: "Ledger | None", folder: Path | None = None) -> Self:
         """The catalog of a ledger; an empty one where there is none yet."""
         if ledger is None:
             return cls(folder=folder)

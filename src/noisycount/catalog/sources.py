@@ -1,11 +1,11 @@
-"""Records under their description: opened to be counted, and not to find an old answer.
+"""Records under their description: what files hold, told by a hash, and how records are opened to be counted."""
 
-How those of a file are read, now or later, from it or from a copy, and those of a server asked for.
-"""
-
+import hashlib
+import json
+import time
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -15,10 +15,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.catalog.catalog import DatasetSettings
-from noisycount.catalog.certificates import Certificates
-from noisycount.catalog.contents import Content, Copies
-from noisycount.catalog.record import ROW, DatasetRecord, make_private
+from noisycount.catalog.catalog import ROW, DatasetRecord, DatasetSettings
+from noisycount.catalog.folder import Certificates, Copies, make_private, write_private
 from noisycount.engines.check import Check
 from noisycount.engines.interface import (
     CheckedSource,
@@ -28,12 +26,100 @@ from noisycount.engines.interface import (
     require_readable,
 )
 from noisycount.engines.opening import files, served
-from noisycount.engines.places import ServedTable, files_of
+from noisycount.engines.places import ServedTable, files_of, state_of
 from noisycount.errors import ConfigError, SourceError
+from noisycount.frozen import frozen
 from noisycount.ledger.transactions import BatchQueue, Task
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Schema
+
+_REMEMBERED = "contents.json"
+_KEPT = 1000  # places, the newest: a few hundred bytes each
+_SETTLED = 2.0  # seconds: a file written again within a tick of the disk's clock keeps its state
+
+
+@frozen
+class Content:
+    """What some files held at one moment."""
+
+    files: tuple[Path, ...]  # where they lie
+    state: tuple[tuple[int, ...], ...]  # their sizes and times then
+    digest: str  # the SHA-256 of what they held, in hexadecimal digits
+
+    @property
+    def former_versions(self) -> tuple[str, ...]:
+        """What one file was known by before its content was hashed: its size and its time."""
+        return tuple(f"{each[0]}-{each[1]}" for each in self.state) if len(self.state) == 1 else ()
+
+    def require_same(self) -> None:
+        """The refusal of files that may hold something else by now."""
+        if state_of(self.files) != self.state:
+            raise SourceError(f"{self.files[0].name!r} changed while it was open: open it again")
+
+
+@frozen
+class Contents:
+    """What was found in files, so that none is read again only to see that it is the same."""
+
+    folder: Path | None = None  # where it is remembered; None: nowhere
+
+    def of(self, files: tuple[Path, ...]) -> Content:
+        """What the files hold.
+
+        A file is known again by its name, its size, its inode and both of its times. What was
+        written within the last two seconds is read again the next time: a disk's clock has ticks.
+        """
+        state, now = state_of(files), time.time()
+        known = self._remembered()
+        place = "\n".join(map(str, files))
+        match known.get(place):
+            case [_, str(digest), _] as found if found == _remembering(place, state, digest):
+                return Content(files, state, digest)
+        content = Content(files, state, _digest_of(files))
+        content.require_same()
+        newest = max(max(each[1], each[2]) for each in state) / 1e9
+        if self.folder is not None and newest + _SETTLED < now:
+            known.pop(place, None)
+            kept = {
+                **dict(list(known.items())[-_KEPT:]),
+                place: _remembering(place, state, content.digest),
+            }
+            with suppress(OSError):  # what cannot be remembered is read again
+                write_private(self.folder / _REMEMBERED, json.dumps(kept).encode())
+        return content
+
+    def _remembered(self) -> dict[str, list[object]]:
+        """The state and the digest that the files of each place had; nothing where none is kept."""
+        if self.folder is None:
+            return {}
+        try:
+            known = json.loads((self.folder / _REMEMBERED).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return known if isinstance(known, dict) else {}
+
+
+def _remembering(place: str, state: tuple[tuple[int, ...], ...], digest: str) -> list[object]:
+    """What is kept of a place, with a sum that tells where a byte of it changed."""
+    said = [[list(each) for each in state], digest]
+    return [*said, hashlib.sha256(json.dumps([place, *said]).encode("ascii")).hexdigest()]
+
+
+def _digest_of(files: tuple[Path, ...]) -> str:
+    """The SHA-256 of one file, or of those of several, whatever their names and order are."""
+    try:
+        found = []
+        for file in files:
+            with file.open("rb") as opened:
+                found.append(hashlib.file_digest(opened, "sha256").hexdigest())
+    except OSError:
+        shown = repr(str(files[0]))
+        raise SourceError(f"{shown} cannot be read: check its path and permissions") from None
+    if len(found) == 1:
+        return found[0]
+    return hashlib.sha256(" ".join(sorted(found)).encode("ascii")).hexdigest()
+
 
 _FEW = 8  # predicates; who asks for more has a scan of their own
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from noisycount.catalog.record import ROW
+from noisycount.catalog.catalog import ROW
 from noisycount.config.config import DEFAULT_BUDGET, Config, DatasetConfig
 from noisycount.config.places import (
     NAME,

@@ -10,11 +10,9 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from noisycount.catalog.catalog import Catalog, DatasetSettings
-from noisycount.catalog.certificates import Certificates
-from noisycount.catalog.contents import Contents
-from noisycount.catalog.record import ROW, DatasetRecord
-from noisycount.catalog.sources import FileSource, LazySource, ServerSource, require_described
+from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord, DatasetSettings
+from noisycount.catalog.folder import Certificates
+from noisycount.catalog.sources import Contents, FileSource, LazySource, ServerSource, require_described
 from noisycount.display.texts import told_name
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, ColumnCheck

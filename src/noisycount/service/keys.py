@@ -16,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-from noisycount.catalog.record import make_private, write_private
+from noisycount.catalog.folder import make_private, write_private
 from noisycount.config.config import Config
 from noisycount.config.places import NAME
 from noisycount.config.toml_table import suggestion

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from noisycount.catalog.contents import Copies
+from noisycount.catalog.folder import Copies
 from noisycount.config.config import Config
 from noisycount.config.places import sqlite_url, url_seen_from
 from noisycount.display.output import seen_from_here

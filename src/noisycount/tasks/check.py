@@ -4,9 +4,8 @@ from contextlib import ExitStack
 from dataclasses import field, replace
 from pathlib import Path
 
-from noisycount.catalog.catalog import Catalog
-from noisycount.catalog.certificates import Certificates
-from noisycount.catalog.record import ROW, DatasetRecord
+from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord
+from noisycount.catalog.folder import Certificates
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import source_text
 from noisycount.engines.check import Check, ColumnCheck

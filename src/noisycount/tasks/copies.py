@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from noisycount.catalog.contents import Copies, Copy, discard
+from noisycount.catalog.folder import Copies, Copy, discard
 from noisycount.config.config import Config
 from noisycount.display.numbers import in_bytes, signed
 from noisycount.display.output import Table, seen_from_here

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from noisycount.catalog.certificates import Certificates
+from noisycount.catalog.folder import Certificates
 from noisycount.config.config import Config
 from noisycount.display.numbers import signed
 from noisycount.display.output import Facts, Table, seen_from_here

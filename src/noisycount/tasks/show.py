@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from noisycount.catalog.record import ROW
+from noisycount.catalog.catalog import ROW
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.numbers import approximately, plus_minus, signed
 from noisycount.display.output import Facts, Table, seen_from_here

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.catalog.record import DatasetRecord
+from noisycount.catalog.catalog import DatasetRecord
 from noisycount.config.file import load
 from noisycount.ledger.ledger import Ledger
 from tests.commands import Run

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from noisycount.catalog.record import DatasetRecord
+from noisycount.catalog.catalog import DatasetRecord
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.texts import told_names
 from noisycount.errors import LedgerError
