@@ -126,7 +126,7 @@ def init(place: str, unit: str | None, name: str | None, table: str | None) -> N
 
 def _describe(place: str, source: Source, unit: str | None, name: str | None, table: str | None) -> None:
     """Write what is known of some records, and tell what is left to say."""
-    from noisycount.catalog.certificates import Certificates
+    from noisycount.catalog.folder import Certificates
     from noisycount.tasks.check import examined_place, former_of
     from noisycount.tasks.check_display import unique_words, unit_words
     from noisycount.tasks.init import Draft

@@ -19,8 +19,8 @@ from noisycount.display.output import seen_from_here
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import LedgerAddress
-from noisycount.ledger.chain import Head
-from noisycount.ledger.state import Verification
+from noisycount.ledger.chain import Verification
+from noisycount.ledger.entries import Head
 from noisycount.tasks.ledger import number_of
 from noisycount.tasks.opening import existing_ledger, verification
 from noisycount.validation import state_at

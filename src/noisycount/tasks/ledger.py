@@ -12,9 +12,8 @@ from noisycount.display.texts import told_name
 from noisycount.errors import LedgerError, NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
-from noisycount.ledger.chain import Head
-from noisycount.ledger.entries import Entry, TableAnswer, asked_of, asks_for_table
-from noisycount.ledger.state import Verification
+from noisycount.ledger.chain import Verification
+from noisycount.ledger.entries import Entry, Head, TableAnswer, asked_of, asks_for_table
 from noisycount.release.dataset import left_words
 from noisycount.tasks.opening import debits
 from noisycount.validation import exact_text, optional_text

@@ -8,19 +8,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Self
 
-from noisycount.catalog.catalog import Catalog, DatasetSettings
-from noisycount.catalog.record import ROW
+from noisycount.catalog.catalog import ROW, Catalog, DatasetSettings
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.errors import ConfigError, LedgerError, PredicateError
 from noisycount.frozen import frozen
-from noisycount.ledger.address import LedgerAddress
-from noisycount.ledger.budget import ApproximateBudget, Loss
-from noisycount.ledger.chain import Head
-from noisycount.ledger.entries import Analyst, Entry
+from noisycount.ledger.address import LedgerAddress, require_no_row
+from noisycount.ledger.budget import ApproximateBudget, Loss, NeighbourRelation
+from noisycount.ledger.chain import Verification
+from noisycount.ledger.entries import Analyst, Entry, Head
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.price import NeighbourRelation, neighbours_of_size
-from noisycount.ledger.state import Verification
-from noisycount.ledger.storage import require_no_row
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.desk import Attach, Desk
@@ -148,7 +144,7 @@ class DatasetSession:
         dataset, records = self.dataset, self.records
         budgets = [dataset.budget, *filter(None, [analyst and analyst.budget])]
         for_keys = min(each.for_keys if isinstance(each, ApproximateBudget) else Fraction(0) for each in budgets)
-        is_replacement = neighbours_of_size(dataset.size) is NeighbourRelation.REPLACEMENT
+        is_replacement = NeighbourRelation.of_size(dataset.size) is NeighbourRelation.REPLACEMENT
         return plan_in(query, records.schema, records.unit, is_replacement=is_replacement, for_keys=for_keys)
 
     def require_possible(self, plan: QueryPlan, analyst: Analyst) -> list[str]:
