@@ -7,7 +7,6 @@ import pyarrow as pa
 from noisycount.query.schema import Kind
 
 __all__ = ["FRAMES", "arrow_table", "pandas_frame", "polars_frame"]
-
 Record = Mapping[str, object]
 
 ARROW_TYPES = {

@@ -57,35 +57,28 @@ class Source(Protocol):
     @property
     def schema(self) -> Mapping[str, Kind]:
         """The columns that questions may use."""
-        ...
 
     @property
     def unit(self) -> str | None:
         """The column that names the person, or None where every record is one unit."""
-        ...
 
     @property
     def version(self) -> str:
         """An opaque text that changes when the records may have changed."""
-        ...
 
     @property
     def former_versions(self) -> Sequence[str]:
         """The texts that were its version in older ledgers."""
-        ...
 
     @property
     def accepted(self) -> Collection[str]:
         """The columns whose cells that do not fit count as missing, as their owner said."""
-        ...
 
     def require_unchanged(self) -> None:
         """The refusal of records that are closed, or may not be those of the version any more."""
-        ...
 
     def prepare(self) -> None:
         """All that can fail before a count, and no count: it comes before the debit."""
-        ...
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate, from one scan of the records.
@@ -93,7 +86,6 @@ class Source(Protocol):
         A count is the number of records for which the predicate is true (not false, not unknown) or, with a unit, the
         number of distinct units that have at least one such record.
         """
-        ...
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """The true counts of each level of a table, from one scan of the records.
@@ -103,25 +95,21 @@ class Source(Protocol):
 
         Returned: of each level an array of shape (level.size,).
         """
-        ...
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """The groups that have at least one unit that matches, and how many, in no stated order.
 
         They come in batches. What was given before an error is no answer: the records may have changed.
         """
-        ...
 
     def check(self, unit: str | None = None) -> Check:
         """What is in the records: facts about them, for their owner.
 
         `unit`: of which column different persons are counted, where it was not said at opening.
         """
-        ...
 
     def close(self) -> None:
         """The end of their use."""
-        ...
 
     def __enter__(self) -> Self: ...
 
@@ -136,21 +124,17 @@ class CheckedSource(Source, Protocol):
     @property
     def schema(self) -> Schema:
         """The columns that questions may use, and the whole that they are from."""
-        ...
 
     @property
     def forms(self) -> Mapping[str, ColumnForm]:
         """What the cells of each column stand for that questions could use, and of the unit."""
-        ...
 
     @property
     def form(self) -> FileForm | None:
         """How the texts of a file were found in it; None where it states its types."""
-        ...
 
     def used(self) -> Sequence[ColumnCheck]:
         """What is in the columns of texts that questions may use, and in the unit."""
-        ...
 
 
 def require_known_columns(predicates: Iterable[Predicate], schema: Mapping[str, Kind]) -> None:

@@ -21,9 +21,7 @@ EXAMPLE = "postgresql+psycopg://user@host/database#schema.table"
 SPARK = ("spark", "sc")  # the schemes of a cluster
 _START = re.compile(r"(?P<engine>[A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9_]+)?://")
 _USER = re.compile(r"(?P<user>[^:/@?#]*)(:(?P<password>[^@]*))?@")  # as SQLAlchemy reads it
-
 _REST = re.compile(r"(?P<host>\[[^\]/?#]*\]|[^:/?#]*)(:(?P<port>[0-9]*))?(?P<path>/[^?#]*)?(\?(?P<query>[^#]*))?")
-
 _WHERE = {"host", "hostaddr", "port", "dbname", "service", "service_name", "http_path", "catalog"}
 
 _PORTS = {
@@ -58,10 +56,7 @@ class Address:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The parts of an address.
-
-        A password may hold anything but an @, as SQLAlchemy reads it.
-        """
+        """The parts of an address. A password may hold anything but an @, as SQLAlchemy reads it."""
         start = _START.match(text)
         engine = "" if start is None else start["engine"].lower()
         begin = 0 if start is None else start.end()

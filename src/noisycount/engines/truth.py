@@ -14,23 +14,8 @@ from math import isnan
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeVar
 
+from noisycount.query import predicate as tree
 from noisycount.query.grouping import Key
-from noisycount.query.predicate import (
-    And,
-    Column,
-    Comparison,
-    Constant,
-    Flag,
-    Literal,
-    Membership,
-    Missing,
-    Not,
-    Operator,
-    Or,
-    Pattern,
-    Predicate,
-    Range,
-)
 
 OTHER = "other"
 """What stands for the keys of the group of all that is not listed."""
@@ -100,29 +85,29 @@ def _hash(text: str) -> bytes:
 
 
 Record = Mapping[str, object]
-_COMPARISONS: dict[Operator, Callable[[Any, Any], bool]] = {
-    Operator.EQUAL: eq,
-    Operator.NOT_EQUAL: ne,
-    Operator.LESS: lt,
-    Operator.AT_MOST: le,
-    Operator.MORE: gt,
-    Operator.AT_LEAST: ge,
+_COMPARISONS: dict[tree.Operator, Callable[[Any, Any], bool]] = {
+    tree.Operator.EQUAL: eq,
+    tree.Operator.NOT_EQUAL: ne,
+    tree.Operator.LESS: lt,
+    tree.Operator.AT_MOST: le,
+    tree.Operator.MORE: gt,
+    tree.Operator.AT_LEAST: ge,
 }
 
 
-def truth(predicate: Predicate, record: Record) -> bool | None:
+def truth(predicate: tree.Predicate, record: Record) -> bool | None:
     """Whether the record matches, in three-valued logic: None is unknown."""
     match predicate:
-        case Constant(value):
+        case tree.Constant(value):
             return value
-        case Not(operand):
+        case tree.Not(operand):
             found = truth(operand, record)
             return None if found is None else not found
-        case And(operands):
+        case tree.And(operands):
             return _strongest([truth(part, record) for part in operands], decisive=False)
-        case Or(operands):
+        case tree.Or(operands):
             return _strongest([truth(part, record) for part in operands], decisive=True)
-        case Missing(column):
+        case tree.Missing(column):
             return record[column.name] is None
         case _:
             return _tested(predicate, record)
@@ -134,30 +119,32 @@ def _strongest(truths: Sequence[bool | None], *, decisive: bool) -> bool | None:
     return None if None in truths else not decisive
 
 
-def _tested(test: Flag | Comparison | Range | Membership | Pattern, record: Record) -> bool | None:
-    column = test.left if isinstance(test, Comparison) else test.column
+def _tested(
+    test: tree.Flag | tree.Comparison | tree.Range | tree.Membership | tree.Pattern, record: Record
+) -> bool | None:
+    column = test.left if isinstance(test, tree.Comparison) else test.column
     value: Any = record[column.name]
     if value is None:
         return None
     match test:
-        case Flag():
+        case tree.Flag():
             return bool(value)
-        case Comparison(_, operator, right):
+        case tree.Comparison(_, operator, right):
             return _compared(value, operator, _seen(right, record))
-        case Range(_, low, high):
-            at_least = _compared(value, Operator.AT_LEAST, low.value)
-            return at_least and _compared(value, Operator.AT_MOST, high.value)
-        case Membership(_, choices):
-            return any(_compared(value, Operator.EQUAL, choice.value) for choice in choices)
-        case Pattern(_, pattern):
+        case tree.Range(_, low, high):
+            at_least = _compared(value, tree.Operator.AT_LEAST, low.value)
+            return at_least and _compared(value, tree.Operator.AT_MOST, high.value)
+        case tree.Membership(_, choices):
+            return any(_compared(value, tree.Operator.EQUAL, choice.value) for choice in choices)
+        case tree.Pattern(_, pattern):
             return _pattern(pattern).fullmatch(value) is not None
 
 
-def _seen(operand: Column | Literal, record: Record) -> object:
-    return operand.value if isinstance(operand, Literal) else record[operand.name]
+def _seen(operand: tree.Column | tree.Literal, record: Record) -> object:
+    return operand.value if isinstance(operand, tree.Literal) else record[operand.name]
 
 
-def _compared(left: object, operator: Operator, right: object) -> bool | None:
+def _compared(left: object, operator: tree.Operator, right: object) -> bool | None:
     if right is None:
         return None
     if isinstance(left, float) or isinstance(right, float):

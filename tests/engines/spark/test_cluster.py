@@ -21,7 +21,6 @@ from noisycount.release.desk import Desk
 from tests.spark import Cluster
 
 pytestmark = pytest.mark.thorough
-
 ROWS = 150_000_000
 PARTS = 40
 QUESTION = "id >= 50000000 and id <> 7 and not id between 8 and 9"

@@ -20,7 +20,6 @@ from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
 
 pytestmark = pytest.mark.thorough
-
 MADE = """
 CREATE TABLE noisy_types (
   padded char(5), short varchar(5), blind string COLLATE UNICODE_CI, clock time(6),

@@ -102,10 +102,8 @@ class Bench(Protocol):
     @property
     def identity(self) -> Identity:
         """Which engine it is."""
-        ...
 
     def source(
         self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
     ) -> AbstractContextManager[Source]:
         """The records in a table of its own, which is gone afterwards."""
-        ...

@@ -8,23 +8,8 @@ from typing import Any
 
 from noisycount.engines.conformance.records import CELLS, Draws
 from noisycount.frozen import frozen
+from noisycount.query import predicate as tree
 from noisycount.query.language import parse
-from noisycount.query.predicate import (
-    And,
-    Column,
-    Comparison,
-    Constant,
-    Flag,
-    Literal,
-    Membership,
-    Missing,
-    Not,
-    Operator,
-    Or,
-    Pattern,
-    Predicate,
-    Range,
-)
 from noisycount.query.schema import INTEGERS, Kind
 
 _DEEPEST = 17
@@ -44,9 +29,9 @@ LITERALS: Mapping[Kind, tuple[Any, ...]] = {
 """The cells of each kind that an analyst can write."""
 
 
-def random_predicates(schema: Mapping[str, Kind], number: int, seed: str) -> Iterator[Predicate]:
+def random_predicates(schema: Mapping[str, Kind], number: int, seed: str) -> Iterator[tree.Predicate]:
     """So many predicates about the columns of a schema."""
-    maker = _PredicateMaker(Draws(seed), [Column(name, kind) for name, kind in schema.items()])
+    maker = _PredicateMaker(Draws(seed), [tree.Column(name, kind) for name, kind in schema.items()])
     for _ in range(number):
         yield maker.predicate(maker.depth(), _MOST_LEAVES)
 
@@ -84,26 +69,26 @@ class _PredicateMaker:
     """What makes predicates about some columns."""
 
     draws: Draws
-    columns: Sequence[Column]
+    columns: Sequence[tree.Column]
 
     def depth(self) -> int:
         """Of a predicate: of most it is small."""
         draws = self.draws
         return draws.below(_DEEPEST + 1) if draws.is_one_in(12) else draws.below(4)
 
-    def predicate(self, depth: int, leaves: int, without: type | None = None) -> Predicate:
+    def predicate(self, depth: int, leaves: int, without: type | None = None) -> tree.Predicate:
         """A predicate of so many levels, and at most so many leaves."""
         draws = self.draws
-        form = draws.one_of([form for form in (Not, And, Or) if form is not without])
-        is_whole = depth <= 0 or (form is not Not and leaves < 2)  # noqa: PLR2004 - the arity
+        form = draws.one_of([form for form in (tree.Not, tree.And, tree.Or) if form is not without])
+        is_whole = depth <= 0 or (form is not tree.Not and leaves < 2)  # noqa: PLR2004 - the arity
         if is_whole:
             return self.test()
-        if form is Not:
-            return Not(self.predicate(depth - 1, leaves))
+        if form is tree.Not:
+            return tree.Not(self.predicate(depth - 1, leaves))
         operands = self.operands(form, depth - 1, leaves)
-        return And(operands) if form is And else Or(operands)
+        return tree.And(operands) if form is tree.And else tree.Or(operands)
 
-    def operands(self, form: type, depth: int, leaves: int) -> tuple[Predicate, ...]:
+    def operands(self, form: type, depth: int, leaves: int) -> tuple[tree.Predicate, ...]:
         """What a connective joins: one deep predicate beside others of one leaf each."""
         draws = self.draws
         number = min(2 + draws.below(2), leaves)
@@ -111,52 +96,52 @@ class _PredicateMaker:
         others = [self.predicate(draws.below(depth + 1), 1, form) for _ in range(number - 1)]
         return (deep, *others) if draws.is_one_in(2) else (*others, deep)
 
-    def test(self) -> Predicate:
+    def test(self) -> tree.Predicate:
         """A predicate that joins and negates nothing."""
         draws = self.draws
         column = draws.one_of(self.columns)
         if draws.is_one_in(40):
-            return Constant(draws.is_one_in(2))
+            return tree.Constant(draws.is_one_in(2))
         if draws.is_one_in(10):
-            return Missing(column)
+            return tree.Missing(column)
         return self.flag(column) if column.kind is Kind.BOOLEAN else self.compared(column)
 
-    def compared(self, column: Column) -> Predicate:
+    def compared(self, column: tree.Column) -> tree.Predicate:
         """A test of the value of a column."""
         draws = self.draws
         if column.kind is Kind.TEXT and draws.is_one_in(3):
-            return Pattern(column, self.pattern())
+            return tree.Pattern(column, self.pattern())
         match draws.below(5):
             case 0:
-                return Membership(column, self.literals(column, 1 + draws.below(6)))
+                return tree.Membership(column, self.literals(column, 1 + draws.below(6)))
             case 1:
-                return Range(column, *self.literals(column, 2))
+                return tree.Range(column, *self.literals(column, 2))
             case _:
-                operator = draws.one_of(list(Operator))
-                return Comparison(column, operator, self.other_side(column))
+                operator = draws.one_of(list(tree.Operator))
+                return tree.Comparison(column, operator, self.other_side(column))
 
-    def flag(self, column: Column) -> Predicate:
+    def flag(self, column: tree.Column) -> tree.Predicate:
         """A test of a boolean column."""
         draws = self.draws
         if draws.is_one_in(2):
-            return Flag(column)
-        operator = draws.one_of([Operator.EQUAL, Operator.NOT_EQUAL])
-        return Comparison(column, operator, self.other_side(column))
+            return tree.Flag(column)
+        operator = draws.one_of([tree.Operator.EQUAL, tree.Operator.NOT_EQUAL])
+        return tree.Comparison(column, operator, self.other_side(column))
 
-    def other_side(self, column: Column) -> Column | Literal:
+    def other_side(self, column: tree.Column) -> tree.Column | tree.Literal:
         """What a column is compared with."""
         if self.draws.is_one_in(3):
             return self.draws.one_of([each for each in self.columns if _compare(column, each)])
         return self.literals(column, 1)[0]
 
-    def literals(self, column: Column, number: int) -> tuple[Literal, ...]:
+    def literals(self, column: tree.Column, number: int) -> tuple[tree.Literal, ...]:
         """Values of one kind that a column can be compared with."""
         draws = self.draws
         kind = column.kind
         if kind is Kind.INTEGER and draws.is_one_in(4):
             kind = Kind.REAL
         values = [near(draws.one_of(LITERALS[kind]), draws) for _ in range(number)]
-        return tuple(Literal(kind, value) for value in values)
+        return tuple(tree.Literal(kind, value) for value in values)
 
     def pattern(self) -> str:
         """A text that occurs with some of its characters made wild, or one of wild pieces."""
@@ -168,7 +153,7 @@ class _PredicateMaker:
         return "".join(draws.one_of("%_") if draws.is_one_in(4) else each for each in text)
 
 
-def _compare(column: Column, other: Column) -> bool:
+def _compare(column: tree.Column, other: tree.Column) -> bool:
     """Whether two columns can be compared."""
     return column.kind is other.kind or (column.kind.is_number and other.kind.is_number)
 
@@ -201,69 +186,69 @@ _TEXTS = (
 )
 
 
-def fixed_predicates(schema: Mapping[str, Kind]) -> Iterator[Predicate]:
+def fixed_predicates(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
     """Predicates about the columns of mixed records."""
     yield from (parse(text, schema) for text in _TEXTS)
     for name, kind in schema.items():
-        column = Column(name, kind)
-        yield from (Missing(column), Not(Missing(column)))
+        column = tree.Column(name, kind)
+        yield from (tree.Missing(column), tree.Not(tree.Missing(column)))
         yield from _with_values(column)
         yield from _with_columns(column, schema)
     yield from _patterns(schema)
     yield from _three_valued(schema)
 
 
-def _operators(column: Column) -> tuple[Operator, ...]:
+def _operators(column: tree.Column) -> tuple[tree.Operator, ...]:
     is_boolean = column.kind is Kind.BOOLEAN
-    return (Operator.EQUAL, Operator.NOT_EQUAL) if is_boolean else tuple(Operator)
+    return (tree.Operator.EQUAL, tree.Operator.NOT_EQUAL) if is_boolean else tuple(tree.Operator)
 
 
-def _with_values(column: Column) -> Iterator[Predicate]:
+def _with_values(column: tree.Column) -> Iterator[tree.Predicate]:
     """A column compared with every value of its kind, in every way."""
-    literals = [Literal(column.kind, value) for value in LITERALS[column.kind]]
+    literals = [tree.Literal(column.kind, value) for value in LITERALS[column.kind]]
     for literal, operator in product(literals, _operators(column)):
-        yield Comparison(column, operator, literal)
+        yield tree.Comparison(column, operator, literal)
     if column.kind is Kind.BOOLEAN:
-        yield from (Flag(column), Not(Flag(column)))
+        yield from (tree.Flag(column), tree.Not(tree.Flag(column)))
         return
-    yield Membership(column, tuple(literals))
-    yield Not(Membership(column, tuple(literals)))
+    yield tree.Membership(column, tuple(literals))
+    yield tree.Not(tree.Membership(column, tuple(literals)))
     for low, high in pairwise(literals):
-        yield Range(column, low, high)
-        yield Not(Range(column, low, high))
-        yield Membership(column, (low, high))
-        yield Not(Membership(column, (low, high)))
+        yield tree.Range(column, low, high)
+        yield tree.Not(tree.Range(column, low, high))
+        yield tree.Membership(column, (low, high))
+        yield tree.Not(tree.Membership(column, (low, high)))
 
 
-def _with_columns(column: Column, schema: Mapping[str, Kind]) -> Iterator[Predicate]:
+def _with_columns(column: tree.Column, schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
     """A column compared with every other, and with itself."""
     for name, kind in schema.items():
         if kind is column.kind or (kind.is_number and column.kind.is_number):
             for operator in _operators(column):
-                yield Comparison(column, operator, Column(name, kind))
+                yield tree.Comparison(column, operator, tree.Column(name, kind))
 
 
-def _patterns(schema: Mapping[str, Kind]) -> Iterator[Predicate]:
+def _patterns(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
     """Texts like every pattern, and not like it."""
-    texts = [Column(name, kind) for name, kind in schema.items() if kind is Kind.TEXT]
+    texts = [tree.Column(name, kind) for name, kind in schema.items() if kind is Kind.TEXT]
     for column, pattern in product(texts, _PATTERNS):
-        yield from (Pattern(column, pattern), Not(Pattern(column, pattern)))
+        yield from (tree.Pattern(column, pattern), tree.Not(tree.Pattern(column, pattern)))
 
 
-def _three_valued(schema: Mapping[str, Kind]) -> Iterator[Predicate]:
+def _three_valued(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
     """Truths that may be unknown in every connective, and negated."""
-    flags = [Column(name, kind) for name, kind in schema.items() if kind is Kind.BOOLEAN]
-    numbers = [Column(name, kind) for name, kind in schema.items() if kind is Kind.INTEGER]
-    truths: list[Predicate] = [
-        *map(Flag, flags),
-        *(Not(Flag(flag)) for flag in flags),
-        *(Comparison(each, Operator.MORE, Literal(Kind.INTEGER, 0)) for each in numbers),
-        *(Membership(each, (Literal(Kind.INTEGER, 0),)) for each in numbers),
-        *(Missing(each) for each in (*flags, *numbers)),
-        Constant(value=True),
-        Constant(value=False),
+    flags = [tree.Column(name, kind) for name, kind in schema.items() if kind is Kind.BOOLEAN]
+    numbers = [tree.Column(name, kind) for name, kind in schema.items() if kind is Kind.INTEGER]
+    truths: list[tree.Predicate] = [
+        *map(tree.Flag, flags),
+        *(tree.Not(tree.Flag(flag)) for flag in flags),
+        *(tree.Comparison(each, tree.Operator.MORE, tree.Literal(Kind.INTEGER, 0)) for each in numbers),
+        *(tree.Membership(each, (tree.Literal(Kind.INTEGER, 0),)) for each in numbers),
+        *(tree.Missing(each) for each in (*flags, *numbers)),
+        tree.Constant(value=True),
+        tree.Constant(value=False),
     ]
     for one, other in product(truths, truths):
-        for connective in (And, Or):
+        for connective in (tree.And, tree.Or):
             joined = connective((one, other))
-            yield from (joined, Not(joined), Not(Not(joined)))
+            yield from (joined, tree.Not(joined), tree.Not(tree.Not(joined)))

@@ -121,10 +121,7 @@ _SALTS_TRUNCATED_TABLES = ("", "salt")
 
 
 def truncated_tables(towns: Sequence[str]) -> Iterator[TableQuestion]:
-    """Tables by town, by age, and by both: of listed keys and of hidden ones.
-
-    `towns`: those that are listed.
-    """
+    """Tables by town, by age, and by both: of listed keys and of hidden ones. `towns`: those that are listed."""
     for parts, most, salt in product([(_TOWN,), (_AGE,), (_TOWN, _AGE)], _LIMITS, _SALTS_TRUNCATED_TABLES):
         yield KeyQuestion(parts, None, most, salt)
         keys = _listed(parts, towns)

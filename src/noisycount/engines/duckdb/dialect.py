@@ -6,42 +6,14 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+import sqlalchemy as sa
 from numpy.typing import NDArray
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    DateTime,
-    Double,
-    FromClause,
-    Integer,
-    Select,
-    SmallInteger,
-    Text,
-    bindparam,
-    case,
-    cast,
-    column,
-    func,
-    literal_column,
-    null,
-    quoted_name,
-    select,
-    table,
-    try_cast,
-)
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.elements import BooleanClauseList
 from sqlalchemy.types import UserDefinedType
 
 from noisycount.engines.duckdb.connection import Connection, limited, without_engine_errors
-from noisycount.engines.statement.counts import (
-    KEYS_AT_ONCE,
-    cell_counts,
-    cells_statement,
-    count_statement,
-    key_counts,
-    keys_statement,
-)
+from noisycount.engines.statement import counts as statements
 from noisycount.engines.statement.dialect import (
     NOTHING,
     Dialect,
@@ -107,7 +79,7 @@ class DuckDBDialect(Dialect):
 
     def text(self, value: Expression) -> Expression:
         """A value as a text; columns of texts are compared by their bytes as they are."""
-        return value if isinstance(value.type, Text) else cast(value, Text())
+        return value if isinstance(value.type, sa.Text) else sa.cast(value, sa.Text())
 
     def is_like(self, text: Expression, pattern: str) -> Expression:
         """Whether a text is like a pattern, in which nothing escapes."""
@@ -120,20 +92,20 @@ class DuckDBDialect(Dialect):
     def unit_text(self, unit: Expression, kind: Kind | None) -> Expression:
         """The text of a unit; of other kinds than those of questions a text of their own."""
         if kind is Kind.REAL:
-            real: Expression = try_cast(unit, Double())
-            text: Expression = case(
-                (func.isnan(real), self.text_literal("nan")),
-                else_=func.printf(self.text_literal("%.17g"), real + whole(0)),
+            real: Expression = sa.try_cast(unit, sa.Double())
+            text: Expression = sa.case(
+                (sa.func.isnan(real), self.text_literal("nan")),
+                else_=sa.func.printf(self.text_literal("%.17g"), real + whole(0)),
             )
         elif kind is Kind.TIMESTAMP:
-            text = try_cast(func.epoch_us(try_cast(unit, DateTime())), Text())
+            text = sa.try_cast(sa.func.epoch_us(sa.try_cast(unit, sa.DateTime())), sa.Text())
         else:
-            text = try_cast(unit, Text())
-        return func.coalesce(text, self.text_literal(""))
+            text = sa.try_cast(unit, sa.Text())
+        return sa.func.coalesce(text, self.text_literal(""))
 
     def hashed(self, text: Expression) -> Expression:
         """The hash of a text as a number."""
-        return func.md5_number(text)
+        return sa.func.md5_number(text)
 
     def in_order(self, hashed: Expression) -> Expression:
         """The number itself."""
@@ -141,7 +113,7 @@ class DuckDBDialect(Dialect):
 
     def length(self, text: Expression) -> Expression:
         """How many characters a text has."""
-        return func.length(text)
+        return sa.func.length(text)
 
     def number_where(self, truth: Expression) -> Expression:
         """How often a condition is true; unknown is not added up."""
@@ -154,13 +126,13 @@ class DuckDBDialect(Dialect):
         that its time does not tell how many match the first.
         """
         if isinstance(truth, BooleanClauseList) and truth.operator is operators.and_:
-            bits = [cast(each, SmallInteger()) for each in truth.clauses]
+            bits = [sa.cast(each, sa.SmallInteger()) for each in truth.clauses]
             return reduce(lambda one, other: one.bitwise_and(other), bits)
         return truth
 
     def is_any(self, flag: Expression) -> Expression:
         """Whether one of a group is so."""
-        return func.bool_or(flag if isinstance(flag.type, Boolean) else cast(flag, Boolean()))
+        return sa.func.bool_or(flag if isinstance(flag.type, sa.Boolean) else sa.cast(flag, sa.Boolean()))
 
     def is_set(self, flag: Expression) -> Expression:
         """The flag itself."""
@@ -171,11 +143,11 @@ class DuckDBDialect(Dialect):
         del edges
         return value
 
-    def with_ranges(self, rows: Select[Any], wide: Mapping[str, Edges]) -> Select[Any]:
+    def with_ranges(self, rows: sa.Select[Any], wide: Mapping[str, Edges]) -> sa.Select[Any]:
         """Rows whose keys were looked up in lists of edges."""
         return reduce(lambda found, each: _with_range(found, *each), wide.items(), rows)
 
-    def listed(self, name: str, columns: Lists) -> FromClause:
+    def listed(self, name: str, columns: Lists) -> sa.FromClause:
         """Rows that the cursor holds."""
         if self.cursor is None:
             raise AssertionError("keys are listed at a cursor")
@@ -185,28 +157,28 @@ class DuckDBDialect(Dialect):
         }
         size = len(next(iter(values.values())))
         self.cursor.register(name, {**values, "place": np.arange(1, size + 1)})
-        shown = [column(each, type_) for each, (_, type_) in columns.items()]
-        return table(name, *shown, column("place", BigInteger()))
+        shown = [sa.column(each, type_) for each, (_, type_) in columns.items()]
+        return sa.table(name, *shown, sa.column("place", sa.BigInteger()))
 
 
-def _with_range(rows: Select[Any], name: str, part: Edges) -> Select[Any]:
+def _with_range(rows: sa.Select[Any], name: str, part: Edges) -> sa.Select[Any]:
     """Rows after a bisection, which adds up the number of edges that are not above a key.
 
     Beyond the end of the list there is no edge, and nothing is added.
     """
     numbers = _Numbers(part.column.kind)
-    listed = select(bindparam(f"{name}_edges", edges_of(part), numbers).label("edges")).subquery()
+    listed = sa.select(sa.bindparam(f"{name}_edges", edges_of(part), numbers).label("edges")).subquery()
     rows = rows.add_columns(NOTHING.label("found"), listed.c.edges)
     for exponent in reversed(range(len(part.edges).bit_length())):
         seen = rows.subquery()
-        more = seen.c.found + literal_column(str(2**exponent), Integer)
-        is_above = seen.c[name] >= func.list_extract(seen.c.edges, more)
-        found = case((is_above, more), else_=seen.c.found).label("found")
-        rows = select(*(found if each is seen.c.found else each for each in seen.c))
+        more = seen.c.found + sa.literal_column(str(2**exponent), sa.Integer)
+        is_above = seen.c[name] >= sa.func.list_extract(seen.c.edges, more)
+        found = sa.case((is_above, more), else_=seen.c.found).label("found")
+        rows = sa.select(*(found if each is seen.c.found else each for each in seen.c))
     seen = rows.subquery()
-    code = case((seen.c[name].is_(None), null()), else_=range_of(seen.c.found)).label(name)
+    code = sa.case((seen.c[name].is_(None), sa.null()), else_=range_of(seen.c.found)).label(name)
     kept = [each for each in seen.c if each.name not in {"found", "edges"}]
-    return select(*(code if each.name == name else each for each in kept))
+    return sa.select(*(code if each.name == name else each for each in kept))
 
 
 def condition_text(predicate: Predicate) -> tuple[str, dict[str, Any]]:
@@ -220,17 +192,14 @@ def _value_of(of: Column) -> Expression:
 
 
 def _named(name: str, kind: Kind | None) -> Expression:
-    return column(quoted_name(name, quote=True), type_of(kind))
+    return sa.column(sa.quoted_name(name, quote=True), type_of(kind))
 
 
 def records_of(unit: str | None, schema: Schema, cursor: Connection | None = None) -> StatementRecords:
-    """The records of the view, of which none is of nobody.
-
-    `cursor`: where keys are listed.
-    """
+    """The records of the view, of which none is of nobody. `cursor`: where keys are listed."""
     kind = None if unit is None else schema.entire.kinds.get(unit)
     person = None if unit is None else Person(_named(unit, kind), kind, is_required=True)
-    return StatementRecords(table("records"), _value_of, person, DuckDBDialect(cursor))
+    return StatementRecords(sa.table("records"), _value_of, person, DuckDBDialect(cursor))
 
 
 @frozen
@@ -246,7 +215,7 @@ class Counting:
 
     def counts(self, predicates: Sequence[Predicate]) -> list[int]:
         """The count of each predicate; see ``Source.count``."""
-        statement = text_of(count_statement(predicates, records_of(self.unit, self.schema)), DUCKDB)
+        statement = text_of(statements.count_statement(predicates, records_of(self.unit, self.schema)), DUCKDB)
 
         def counted() -> Sequence[int]:
             with self.opened() as cursor, limited(cursor, self.seconds):
@@ -263,10 +232,10 @@ class Counting:
         def counted() -> list[NDArray[np.int64]]:
             with self.opened() as cursor, limited(cursor, self.seconds):
                 records = records_of(self.unit, self.schema, cursor)
-                cursor.execute(*text_of(cells_statement(question, records), DUCKDB))
+                cursor.execute(*text_of(statements.cells_statement(question, records), DUCKDB))
                 found = cursor.fetchnumpy()
                 columns = [found[name] for name in ("place", "number", "nobody")]
-                return cell_counts(question, records, columns)
+                return statements.cell_counts(question, records, columns)
 
         counts = without_engine_errors(counted, self.refusal)
         self.require_unchanged()
@@ -275,7 +244,7 @@ class Counting:
     def keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """The groups that have units; see ``Source.count_keys``."""
         records = records_of(self.unit, self.schema)
-        statement = text_of(keys_statement(question, records), DUCKDB)
+        statement = text_of(statements.keys_statement(question, records), DUCKDB)
         with self.opened() as cursor:
 
             def answered() -> None:
@@ -285,9 +254,9 @@ class Counting:
             def batch() -> list[Any]:
                 self.require_unchanged()
                 with limited(cursor, self.seconds):
-                    return cursor.fetchmany(KEYS_AT_ONCE)
+                    return cursor.fetchmany(statements.KEYS_AT_ONCE)
 
             without_engine_errors(answered, self.refusal)
             while rows := without_engine_errors(batch, self.refusal):
-                yield key_counts(question, records.dialect, rows)
+                yield statements.key_counts(question, records.dialect, rows)
         self.require_unchanged()

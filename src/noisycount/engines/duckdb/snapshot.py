@@ -113,9 +113,7 @@ def _require_names(names: Sequence[str]) -> None:
 
 _COPYING_ON_WRITE = 3  # pandas writes into no memory that another frame uses, from this version
 _NUMPY_KINDS = "iufbM"
-
 _MASKED = {"boolean", "Float32", "Float64"} | {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)}
-
 _ARROW_ERRORS = (TypeError, ValueError, OverflowError, NotImplementedError)  # also of pyarrow
 
 

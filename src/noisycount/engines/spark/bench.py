@@ -24,10 +24,7 @@ _TYPES = {
 
 
 class SparkBench:
-    """A cluster that is tested; see ``Bench``.
-
-    `url`: of the cluster; what stands behind a # is not touched.
-    """
+    """A cluster that is tested; see ``Bench``. `url`: of the cluster; what stands behind a # is not touched."""
 
     __slots__ = ("_url", "identity")
 

@@ -209,10 +209,7 @@ class Session:
 
     @classmethod
     def open(cls, url: str, shown: str) -> "Session":
-        """A new session at an address.
-
-        `url`: `spark://host:port`, `spark://local`, or `sc://host:port`.
-        """
+        """A new session at an address. `url`: `spark://host:port`, `spark://local`, or `sc://host:port`."""
         is_remote = url.lower().startswith("sc:")
         made = _without_errors(lambda: _connected(url) if is_remote else _driven(url, shown), shown)
         session = cls(made, shown, is_remote)

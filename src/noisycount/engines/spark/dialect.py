@@ -98,10 +98,7 @@ def bound_frame(rows: pa.Table, api: Api) -> Frame:
 
 
 class SparkDialect(Dialect):
-    """Spark, whose lists of keys are views of our session.
-
-    `api`: the session.
-    """
+    """Spark, whose lists of keys are views of our session. `api`: the session."""
 
     text_type = String()
     keeps_keys = True

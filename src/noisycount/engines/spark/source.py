@@ -17,16 +17,7 @@ from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.connection import Session
 from noisycount.engines.spark.dialect import result_of
 from noisycount.engines.spark.table import ColumnType, Look, SparkRelation, schema_of, viewed
-from noisycount.engines.statement.counts import (
-    KEYS_AT_ONCE,
-    cell_counts,
-    cells_statement,
-    count_statement,
-    key_counts,
-    keys_statement,
-    nobody_statement,
-    values_statement,
-)
+from noisycount.engines.statement import counts as statements
 from noisycount.engines.statement.records import StatementRecords, require_somebody
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -129,7 +120,7 @@ class SparkSource(TypedSource):
             return
 
         def missing(records: StatementRecords) -> int:
-            return int(self._row(nobody_statement(records))[0])
+            return int(self._row(statements.nobody_statement(records))[0])
 
         if self._done(missing):
             raise SourceError(
@@ -157,7 +148,7 @@ class SparkSource(TypedSource):
         named = next((each for each in columns if each.name == unit), None)
 
         def looked(records: StatementRecords) -> Check:
-            rows, *given, persons = self._row(values_statement(columns, named, records))
+            rows, *given, persons = self._row(statements.values_statement(columns, named, records))
             used = [
                 ColumnCheck(name, kind, kind.value, None, rows - cells, reason=type_.reason)
                 for (name, kind), cells in zip(self.schema.items(), given, strict=True)
@@ -178,7 +169,7 @@ class SparkSource(TypedSource):
             return []
 
         def counted(records: StatementRecords) -> list[int]:
-            row = self._row(count_statement(predicates, records))
+            row = self._row(statements.count_statement(predicates, records))
             require_somebody(row[-1:])
             return list(row[: len(predicates)])
 
@@ -189,8 +180,8 @@ class SparkSource(TypedSource):
         require_known_parts(question.keys.parts, question.where, self.schema)
 
         def counted(records: StatementRecords) -> list[NDArray[np.int64]]:
-            found = result_of(cells_statement(question, records), self.session.api).toArrow()
-            return cell_counts(question, records, [found[n].to_numpy() for n in range(3)])
+            found = result_of(statements.cells_statement(question, records), self.session.api).toArrow()
+            return statements.cell_counts(question, records, [found[n].to_numpy() for n in range(3)])
 
         return self._done(counted)
 
@@ -204,13 +195,13 @@ class SparkSource(TypedSource):
 
         def begun() -> tuple[StatementRecords, Iterator[Sequence[Any]]]:
             records = stack.enter_context(self._viewed(look))
-            found = result_of(keys_statement(question, records), self.session.api)
+            found = result_of(statements.keys_statement(question, records), self.session.api)
             return records, found.toLocalIterator()
 
         try:
             records, rows = self.session.asked(begun, self.seconds)
-            while batch := self.session.asked(lambda: list(islice(rows, KEYS_AT_ONCE)), self.seconds):
-                yield key_counts(question, records.dialect, batch)
+            while batch := self.session.asked(lambda: list(islice(rows, statements.KEYS_AT_ONCE)), self.seconds):
+                yield statements.key_counts(question, records.dialect, batch)
         finally:
             stack.close()
 

@@ -139,22 +139,18 @@ class ServerTransactions(Protocol):
     @property
     def dialect(self) -> dialects.ServerDialect:
         """What the server says in its own way."""
-        ...
 
     def transaction(self, *, has_own_path: bool = False) -> AbstractContextManager[Connection]:
         """A read-only transaction.
 
         `has_own_path`: whether names without a schema are looked for where the account does.
         """
-        ...
 
     def require_open(self) -> None:
         """The refusal of what is closed."""
-        ...
 
     def close(self) -> None:
         """The end; what goes on is given up."""
-        ...
 
 
 @frozen

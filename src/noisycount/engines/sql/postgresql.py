@@ -7,22 +7,7 @@ from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import (
-    BigInteger,
-    Connection,
-    DateTime,
-    Double,
-    FromClause,
-    Numeric,
-    Select,
-    Text,
-    case,
-    cast,
-    func,
-    literal,
-    select,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import NoSuchTableError
 
@@ -51,8 +36,8 @@ _TYPES = {
 }
 _KINDS = {name: meant for names, meant in _TYPES.items() for name in names}
 _LARGEST_EXPONENT = 307  # of ten, either way, that every double of full precision has
-_PATH = select(func.pg_catalog.current_schemas(literal(value=True), type_=ARRAY(Text)))
-_SCHEMA = text(
+_PATH = sa.select(sa.func.pg_catalog.current_schemas(sa.literal(value=True), type_=ARRAY(sa.Text)))
+_SCHEMA = sa.text(
     """
     SELECT n.nspname
     FROM unnest(CAST(:schemas AS text[])) WITH ORDINALITY AS path(name, place)
@@ -63,7 +48,7 @@ _SCHEMA = text(
     LIMIT 1
     """
 )
-_COLUMNS = text(
+_COLUMNS = sa.text(
     """
     WITH RECURSIVE found AS (
       SELECT a.attnum, a.attname, a.attnotnull, a.atttypid, a.atttypmod,
@@ -93,7 +78,7 @@ _COLUMNS = text(
 )
 """A domain is what it is made of, however often; a cast to text may be a function of somebody's."""
 
-_IDENTITY = text("SELECT version(), current_setting('server_version_num'), current_setting('server_encoding')")
+_IDENTITY = sa.text("SELECT version(), current_setting('server_version_num'), current_setting('server_encoding')")
 
 
 def _others(words: list[str]) -> bool:
@@ -143,24 +128,24 @@ class PostgreSQL(ServerDialect):
     most_bound = 10_000_000
     quote = True
 
-    def begin(self, connection: Connection, seconds: float | None, *, has_own_path: bool = False) -> None:
+    def begin(self, connection: sa.Connection, seconds: float | None, *, has_own_path: bool = False) -> None:
         """The beginning of a transaction that changes nothing, with settings of its own."""
         settings = dict(_SETTINGS)
         if has_own_path:
             del settings["search_path"]
         if seconds is not None:
             settings["statement_timeout"] = f"{max(1, round(seconds * 1000))}ms"
-        for_now = literal(value=True)
-        connection.execute(select(*(func.pg_catalog.set_config(*each, for_now) for each in settings.items())))
+        for_now = sa.literal(value=True)
+        connection.execute(sa.select(*(sa.func.pg_catalog.set_config(*each, for_now) for each in settings.items())))
 
-    def path(self, connection: Connection) -> Sequence[str]:
+    def path(self, connection: sa.Connection) -> Sequence[str]:
         """Where the account looks for names without a schema.
 
         Nothing else is asked while it does: it may look for operators too where others made some.
         """
         return tuple(connection.execute(_PATH).scalar_one())
 
-    def found(self, connection: Connection, schema: str | None, name: str, path: Sequence[str]) -> FoundName:
+    def found(self, connection: sa.Connection, schema: str | None, name: str, path: Sequence[str]) -> FoundName:
         """A table or view by its name, in its schema."""
         schemas = path if schema is None else [schema]
         found = connection.execute(_SCHEMA, {"schemas": list(schemas), "name": name}).scalar()
@@ -168,7 +153,7 @@ class PostgreSQL(ServerDialect):
             raise NoSuchTableError(name)
         return FoundName(found, name)
 
-    def columns(self, connection: Connection, table: FoundName) -> tuple[FoundColumn, ...]:
+    def columns(self, connection: sa.Connection, table: FoundName) -> tuple[FoundColumn, ...]:
         """The columns of a table or view; types that are not the server's own are told with their schema."""
         rows = [dict(row) for row in connection.execute(_COLUMNS, asdict(table)).mappings()]
         computed = computed_columns(connection, table.schema or "", table.name)
@@ -177,7 +162,7 @@ class PostgreSQL(ServerDialect):
             for row in rows
         )
 
-    def identity(self, connection: Connection) -> Identity:
+    def identity(self, connection: sa.Connection) -> Identity:
         """Which server it is; one that only speaks the language of PostgreSQL has another name.
 
         Texts are compared by their bytes whatever the collation of the database is: what they are depends on its
@@ -191,51 +176,51 @@ class PostgreSQL(ServerDialect):
 
     def text(self, value: Expression) -> Expression:
         """A value as a text in the order of its bytes, which in UTF-8 is that of code points."""
-        return cast(value, Text()).collate("C")
+        return sa.cast(value, sa.Text()).collate("C")
 
-    def evaluated_once(self, rows: Select[Any]) -> Select[Any]:
+    def evaluated_once(self, rows: sa.Select[Any]) -> sa.Select[Any]:
         """Rows whose expressions stay where they are: an offset keeps queries from being merged."""
         return rows.offset(0)
 
     def is_like(self, text: Expression, pattern: str) -> Expression:
         """Whether a text is like a pattern; an empty escape switches escapes off."""
-        return text.like(literal(pattern, Text()), escape="")
+        return text.like(sa.literal(pattern, sa.Text()), escape="")
 
     def nearest_double(self, value: Expression) -> Expression:
         """The nearest double, where a cast would refuse what is too large or too small for one.
 
         NaN follows every number, also infinity, which only newer servers have.
         """
-        size: Expression = func.abs(value)
-        double: TypeEngine[float] = Double()
-        largest = literal(_INFINITE_FROM, Numeric())
-        return case(
-            (size <= literal(_ZERO_BELOW, Numeric()), literal(0.0, double)),
-            (size < largest, cast(value, double)),
-            (value <= -largest, literal(-inf, double)),
-            (value == cast(literal("NaN", Text()), Numeric()), literal(nan, double)),
-            (value >= largest, literal(inf, double)),
+        size: Expression = sa.func.abs(value)
+        double: TypeEngine[float] = sa.Double()
+        largest = sa.literal(_INFINITE_FROM, sa.Numeric())
+        return sa.case(
+            (size <= sa.literal(_ZERO_BELOW, sa.Numeric()), sa.literal(0.0, double)),
+            (size < largest, sa.cast(value, double)),
+            (value <= -largest, sa.literal(-inf, double)),
+            (value == sa.cast(sa.literal("NaN", sa.Text()), sa.Numeric()), sa.literal(nan, double)),
+            (value >= largest, sa.literal(inf, double)),
         )
 
     def in_utc(self, moment: Expression) -> Expression:
         """A moment as a time in UTC; infinite ones stay so."""
-        return func.timezone(literal("UTC", Text()), moment, type_=DateTime())
+        return sa.func.timezone(sa.literal("UTC", sa.Text()), moment, type_=sa.DateTime())
 
     def part(self, name: str, moment: Expression) -> Expression:
         """The year, month or day of a date or time."""
-        return cast(func.date_part(name, moment), BigInteger)
+        return sa.cast(sa.func.date_part(name, moment), sa.BigInteger)
 
     def range_code(self, value: Expression, edges: Sequence[int | float]) -> Expression | None:
         """The code of a number among many rising edges; NaN is in the last range."""
-        type_: TypeEngine[Any] = BigInteger() if isinstance(edges[0], int) else Double()
-        listed: Expression = cast(literal(list(edges), ARRAY(type_)), ARRAY(type_))
-        return range_of(func.width_bucket(cast(value, type_), listed, type_=BigInteger()))
+        type_: TypeEngine[Any] = sa.BigInteger() if isinstance(edges[0], int) else sa.Double()
+        listed: Expression = sa.cast(sa.literal(list(edges), ARRAY(type_)), ARRAY(type_))
+        return range_of(sa.func.width_bucket(sa.cast(value, type_), listed, type_=sa.BigInteger()))
 
-    def listed(self, name: str, columns: Lists) -> FromClause:
+    def listed(self, name: str, columns: Lists) -> sa.FromClause:
         """Bound rows, each column of them one array."""
         arrays: list[Any] = [
-            cast(literal(np.asarray(values, object).tolist(), ARRAY(type_)), ARRAY(type_))
+            sa.cast(sa.literal(np.asarray(values, object).tolist(), ARRAY(type_)), ARRAY(type_))
             for values, type_ in columns.values()
         ]
-        rows = func.unnest(*arrays).table_valued(*columns, with_ordinality="place", name=name)
+        rows = sa.func.unnest(*arrays).table_valued(*columns, with_ordinality="place", name=name)
         return rows.render_derived()

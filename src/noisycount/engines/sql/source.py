@@ -7,19 +7,8 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 import numpy as np
+import sqlalchemy as sa
 from numpy.typing import NDArray
-from sqlalchemy import (
-    ColumnClause,
-    Connection,
-    CursorResult,
-    TableClause,
-    column,
-    func,
-    literal_column,
-    quoted_name,
-    select,
-    table,
-)
 
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.conformance.certificate import Identity
@@ -36,14 +25,7 @@ from noisycount.engines.sql.table import (
     schema_of,
     table_name,
 )
-from noisycount.engines.statement.counts import (
-    KEYS_AT_ONCE,
-    cell_counts,
-    cells_statement,
-    count_statement,
-    key_counts,
-    keys_statement,
-)
+from noisycount.engines.statement import counts as statements
 from noisycount.engines.statement.dialect import Expression
 from noisycount.engines.statement.records import Person, StatementRecords, require_somebody, type_of
 from noisycount.errors import SourceError
@@ -76,36 +58,36 @@ class CountedTable:
             self._clause, lambda column: values[column.name], person, self.dialect, self.uses_indexes
         )
 
-    def require_same(self, connection: Connection) -> None:
+    def require_same(self, connection: sa.Connection) -> None:
         """The refusal of a table that is not as it was, or may not be read.
 
         It is read first, of which nothing comes: from then on the transaction keeps its columns from changing.
         """
         columns: list[Expression] = [self._column(each) for each in self.columns]
-        connection.execute(select(*(columns or [literal_column("1")])).select_from(self._clause).limit(0))
+        connection.execute(sa.select(*(columns or [sa.literal_column("1")])).select_from(self._clause).limit(0))
         if not set(self.columns) <= set(self.dialect.columns(connection, self.name)):
             raise SourceError(f"the columns of {self.name.name!r} changed since its opening: open it again")
 
-    def require_units(self, connection: Connection) -> None:
+    def require_units(self, connection: sa.Connection) -> None:
         """The refusal of records without a unit; where the server allows none, it is not asked."""
         self.require_same(connection)
         if self.unit is None or self._unit.is_required:
             return
         value = self._column(self._unit)
-        missing = select(func.count()).select_from(self._clause).where(value.is_(None))
+        missing = sa.select(sa.func.count()).select_from(self._clause).where(value.is_(None))
         if connection.execute(missing).scalar():
             raise SourceError(
                 f"unit column {self.unit!r} has missing values, and a record without a person "
                 "cannot be counted for anybody: fill them in or remove those records"
             )
 
-    def check(self, connection: Connection, schema: Schema, unit: str | None) -> Check:
+    def check(self, connection: sa.Connection, schema: Schema, unit: str | None) -> Check:
         """What is in the columns that questions may use, and how many persons, for the owner."""
         held = {each.name: each for each in self.columns}
         persons = [] if unit not in held else [self._person_of(held[unit]).value.distinct()]
-        counts = [func.count(), *(func.count(self._column(held[name])) for name in schema)]
-        asked = [*counts, *map(func.count, persons)]
-        rows, *told = connection.execute(select(*asked).select_from(self._clause)).one()
+        counts = [sa.func.count(), *(sa.func.count(self._column(held[name])) for name in schema)]
+        asked = [*counts, *map(sa.func.count, persons)]
+        rows, *told = connection.execute(sa.select(*asked).select_from(self._clause)).one()
         given, units = told[: len(schema)], told[-1] if persons else None
         columns = [
             ColumnCheck(name, kind, held[name].type, None, rows - cells, reason=held[name].reason)
@@ -140,13 +122,15 @@ class CountedTable:
                 return value
 
     @property
-    def _clause(self) -> TableClause:
-        columns: list[ColumnClause[Any]] = [column(quoted_name(each.name, self.dialect.quote)) for each in self.columns]
-        schema = self.name.schema and quoted_name(self.name.schema, self.dialect.quote)
-        return table(quoted_name(self.name.name, self.dialect.quote), *columns, schema=schema)
+    def _clause(self) -> sa.TableClause:
+        columns: list[sa.ColumnClause[Any]] = [
+            sa.column(sa.quoted_name(each.name, self.dialect.quote)) for each in self.columns
+        ]
+        schema = self.name.schema and sa.quoted_name(self.name.schema, self.dialect.quote)
+        return sa.table(sa.quoted_name(self.name.name, self.dialect.quote), *columns, schema=schema)
 
     def _column(self, found: FoundColumn) -> Expression:
-        return column(quoted_name(found.name, self.dialect.quote), type_of(found.kind))
+        return sa.column(sa.quoted_name(found.name, self.dialect.quote), type_of(found.kind))
 
 
 Result = TypeVar("Result")
@@ -238,8 +222,8 @@ class SqlSource(TypedSource):
         if not predicates:
             return []
 
-        def counted(connection: Connection) -> list[int]:
-            statement = count_statement(predicates, self.table.records)
+        def counted(connection: sa.Connection) -> list[int]:
+            statement = statements.count_statement(predicates, self.table.records)
             row = connection.execute(statement).one()
             require_somebody(row[-1:])
             return list(map(int, row[: len(predicates)]))
@@ -251,10 +235,10 @@ class SqlSource(TypedSource):
         require_known_parts(question.keys.parts, question.where, self.schema)
         records = self.table.records
 
-        def counted(connection: Connection) -> list[NDArray[np.int64]]:
-            found = connection.execute(cells_statement(question, records))
+        def counted(connection: sa.Connection) -> list[NDArray[np.int64]]:
+            found = connection.execute(statements.cells_statement(question, records))
             rows = np.array([row[:3] for row in found], np.object_).reshape(-1, 3)
-            return cell_counts(question, records, rows.T)
+            return statements.cell_counts(question, records, rows.T)
 
         return self._done(counted)
 
@@ -266,15 +250,15 @@ class SqlSource(TypedSource):
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         stack = ExitStack()
 
-        def begun() -> CursorResult[*tuple[Any, ...]]:
+        def begun() -> sa.CursorResult[*tuple[Any, ...]]:
             connection = stack.enter_context(self.transactions.transaction())
             self.table.require_same(connection)
-            return connection.execute(keys_statement(question, self.table.records))
+            return connection.execute(statements.keys_statement(question, self.table.records))
 
         try:
             result = without_server_errors(self.shown, begun)
-            while rows := without_server_errors(self.shown, lambda: result.fetchmany(KEYS_AT_ONCE)):
-                yield key_counts(question, self.table.dialect, rows)
+            while rows := without_server_errors(self.shown, lambda: result.fetchmany(statements.KEYS_AT_ONCE)):
+                yield statements.key_counts(question, self.table.dialect, rows)
         finally:
             without_server_errors(self.shown, stack.close)
 
@@ -286,7 +270,7 @@ class SqlSource(TypedSource):
         """The end of their use; a count that goes on is given up, and not waited for."""
         self.transactions.close()
 
-    def _done(self, work: Callable[[Connection], Result]) -> Result:
+    def _done(self, work: Callable[[sa.Connection], Result]) -> Result:
         """The result of some work in a transaction in which the table is as it was."""
 
         def done() -> Result:

@@ -121,10 +121,7 @@ _KINDS: tuple[tuple[type, Kind, Form], ...] = (
 
 
 def reflected_columns(connection: Connection, schema: str | None, name: str) -> tuple[FoundColumn, ...]:
-    """The columns of a table.
-
-    What a view computes is known of servers whose catalog is read here, and of no other.
-    """
+    """The columns of a table. What a view computes is known of servers whose catalog is read here, and of no other."""
     with warnings.catch_warnings(action="ignore", category=SAWarning):  # of types it does not know
         inspector = inspect(connection)
         views = inspector.get_view_names(schema)

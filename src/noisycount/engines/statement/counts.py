@@ -5,22 +5,8 @@ from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
+import sqlalchemy as sa
 from numpy.typing import NDArray
-from sqlalchemy import (
-    BigInteger,
-    CompoundSelect,
-    FromClause,
-    Integer,
-    Select,
-    and_,
-    case,
-    distinct,
-    func,
-    null,
-    or_,
-    select,
-    union_all,
-)
 
 from noisycount.engines.statement.dialect import NOTHING, Dialect, Expression, Lists, whole
 from noisycount.engines.statement.records import (
@@ -40,12 +26,12 @@ from noisycount.query.grouping import CellQuestion, Key, KeyCounts, KeyQuestion,
 from noisycount.query.predicate import Column, Predicate
 
 Counts: TypeAlias = NDArray[np.int64]
-Statement: TypeAlias = Select[Any] | CompoundSelect[Any]
+Statement: TypeAlias = sa.Select[Any] | sa.CompoundSelect[Any]
 KEYS_AT_ONCE = 50_000  # groups of one batch, each of which takes some hundred bytes of Python
 _NOWHERE = -1  # the place of what is in no cell
 
 
-def count_statement(predicates: Sequence[Predicate], records: StatementRecords) -> Select[Any]:
+def count_statement(predicates: Sequence[Predicate], records: StatementRecords) -> sa.Select[Any]:
     """One scan of all records, so that its time does not tell how many match.
 
     The first columns are the counts; the last tells whether a record is of nobody.
@@ -54,16 +40,16 @@ def count_statement(predicates: Sequence[Predicate], records: StatementRecords) 
     person = records.person
     if person is None:
         counts = [dialect.number_where(each) for each in conditions]
-        return records.read(select(*counts, NOTHING), predicates)
+        return records.read(sa.select(*counts, NOTHING), predicates)
     if dialect.counts_distinct and len(conditions) == 1:
         both_counts = _distinct_units(conditions[0], person.value, is_blind=True)
-        return records.read(select(*both_counts, _number_of_nobody(person.value)), predicates)
+        return records.read(sa.select(*both_counts, _number_of_nobody(person.value)), predicates)
     flags = [dialect.is_any(dialect.flag(each)).label(f"m{n}") for n, each in enumerate(conditions)]
     named = [] if person.is_required else [person.value.label("u")]
-    found = records.read(select(*named, *flags), predicates).group_by(person.value)
+    found = records.read(sa.select(*named, *flags), predicates).group_by(person.value)
     units = found.subquery("units")
     counts = [dialect.number_of(units.c[f"m{n}"]) for n in range(len(flags))]
-    return select(*counts, NOTHING if person.is_required else _number_of_nobody(units.c.u))
+    return sa.select(*counts, NOTHING if person.is_required else _number_of_nobody(units.c.u))
 
 
 def _distinct_units(truth: Expression, unit: Expression, *, is_blind: bool) -> list[Expression]:
@@ -71,32 +57,32 @@ def _distinct_units(truth: Expression, unit: Expression, *, is_blind: bool) -> l
 
     The second is no answer, but work that makes up for what matches.
     """
-    there: Expression = func.count(distinct(case((truth, unit))))
-    elsewhere: Expression = func.count(distinct(case((truth, null()), else_=unit)))
+    there: Expression = sa.func.count(sa.distinct(sa.case((truth, unit))))
+    elsewhere: Expression = sa.func.count(sa.distinct(sa.case((truth, sa.null()), else_=unit)))
     return [there, elsewhere] if is_blind else [there]
 
 
 def _number_of_nobody(unit: Expression) -> Expression:
-    return func.count(case((unit.is_(None), whole(1))))
+    return sa.func.count(sa.case((unit.is_(None), whole(1))))
 
 
-def values_statement(columns: Sequence[Column], unit: Column | None, records: StatementRecords) -> Select[Any]:
+def values_statement(columns: Sequence[Column], unit: Column | None, records: StatementRecords) -> sa.Select[Any]:
     """How many records there are, how many values of each column, and how many persons or 0.
 
     `unit`: the one that names persons where the records have none.
     """
     named = None if unit is None else records.value(unit)
     person = named if records.person is None else records.person.value
-    persons = whole(0) if person is None else func.count(distinct(person))
-    values = [func.count(records.value(each)) for each in columns]
-    counts: list[Expression] = [func.count(), *values, persons]
-    return records.read(select(*counts), [])
+    persons = whole(0) if person is None else sa.func.count(sa.distinct(person))
+    values = [sa.func.count(records.value(each)) for each in columns]
+    counts: list[Expression] = [sa.func.count(), *values, persons]
+    return records.read(sa.select(*counts), [])
 
 
-def nobody_statement(records: StatementRecords) -> Select[Any]:
+def nobody_statement(records: StatementRecords) -> sa.Select[Any]:
     """How many records are of nobody."""
     number = whole(0) if records.person is None else _number_of_nobody(records.person.value)
-    return records.read(select(number), [])
+    return records.read(sa.select(number), [])
 
 
 def cells_statement(question: CellQuestion, records: StatementRecords) -> Statement:
@@ -136,18 +122,18 @@ def _records_by_cell(question: CellQuestion, records: StatementRecords) -> State
     keyed, dialect = records.keyed(question.keys.parts, question.where), records.dialect
     keys = [keyed.c[name] for name in key_names(question.keys.parts)]
     counted = _matching(question.where, keyed, dialect)
-    groups = select(*keys, counted.label("n")).group_by(*keys).subquery("groups")
+    groups = sa.select(*keys, counted.label("n")).group_by(*keys).subquery("groups")
     found = with_cells(question, groups, dialect).subquery("found")
     shown = _shown(found.c.cell, dialect.number_of(found.c.n), NOTHING)
-    return select(*shown).where(found.c.cell.is_not(None)).group_by(found.c.cell)
+    return sa.select(*shown).where(found.c.cell.is_not(None)).group_by(found.c.cell)
 
 
-def _matching(where: Predicate | None, keyed: FromClause, dialect: Dialect) -> Expression:
+def _matching(where: Predicate | None, keyed: sa.FromClause, dialect: Dialect) -> Expression:
     """How many records of a group match."""
-    return func.count() if where is None else dialect.number_where(dialect.is_set(keyed.c.m))
+    return sa.func.count() if where is None else dialect.number_where(dialect.is_set(keyed.c.m))
 
 
-def _is_any(where: Predicate | None, keyed: FromClause, dialect: Dialect) -> Expression:
+def _is_any(where: Predicate | None, keyed: sa.FromClause, dialect: Dialect) -> Expression:
     """Whether a record of a unit and a group matches, as a flag."""
     return dialect.flag(whole(1) == whole(1)) if where is None else dialect.is_any(keyed.c.m)
 
@@ -156,19 +142,19 @@ def _shown(place: Expression, number: Expression, nobody: Expression) -> list[Ex
     return [place.label("place"), number.label("number"), nobody.label("nobody")]
 
 
-def _units_by_cell(question: CellQuestion, records: StatementRecords) -> Select[Any]:
+def _units_by_cell(question: CellQuestion, records: StatementRecords) -> sa.Select[Any]:
     """How many units each cell has, and how many the records have that do not match."""
     keyed = records.keyed(question.keys.parts, question.where)
     found = with_cells(question, keyed, records.dialect).subquery("found")
     unit = found.c.u
     if question.where is None:
-        counts: list[Expression] = [func.count(distinct(unit))]
+        counts: list[Expression] = [sa.func.count(sa.distinct(unit))]
     else:
         truth = records.dialect.is_set(found.c.m)
         counts = _distinct_units(truth, unit, is_blind=not records.uses_indexes)
-    cell = func.coalesce(found.c.cell, whole(_NOWHERE))
+    cell = sa.func.coalesce(found.c.cell, whole(_NOWHERE))
     shown = _shown(cell, counts[0], records.is_nobody(unit))
-    return select(*shown, *counts[1:]).group_by(found.c.cell)
+    return sa.select(*shown, *counts[1:]).group_by(found.c.cell)
 
 
 def _units_by_node(question: CellQuestion, records: StatementRecords, several: Sequence[int]) -> Statement:
@@ -176,53 +162,58 @@ def _units_by_node(question: CellQuestion, records: StatementRecords, several: S
     dialect = records.dialect
     pairs = _cell_pairs(question, records).cte("pairs")
     counted, nobody = dialect.number_of(pairs.c.kept), records.is_nobody(pairs.c.u)
-    cell = func.coalesce(pairs.c.cell, whole(_NOWHERE))
+    cell = sa.func.coalesce(pairs.c.cell, whole(_NOWHERE))
     by_cell = (
-        select(*_shown(cell, counted, nobody)).group_by(pairs.c.cell).having(or_(counted > NOTHING, nobody > NOTHING))
+        sa.select(*_shown(cell, counted, nobody))
+        .group_by(pairs.c.cell)
+        .having(sa.or_(counted > NOTHING, nobody > NOTHING))
     )
     if not several:
         return by_cell
     nodes = _nodes(question, several, dialect)
     units = (
-        select(nodes.c.node, pairs.c.u, dialect.is_any(pairs.c.kept).label("kept"))
+        sa.select(nodes.c.node, pairs.c.u, dialect.is_any(pairs.c.kept).label("kept"))
         .select_from(pairs.join(nodes, pairs.c.cell == nodes.c.cell))
         .group_by(nodes.c.node, pairs.c.u)
         .subquery("units")
     )
     shown = _shown(units.c.node, dialect.number_of(units.c.kept), NOTHING)
-    return union_all(by_cell, select(*shown).group_by(units.c.node))
+    return sa.union_all(by_cell, sa.select(*shown).group_by(units.c.node))
 
 
-def _cell_pairs(question: CellQuestion, records: StatementRecords) -> Select[Any]:
+def _cell_pairs(question: CellQuestion, records: StatementRecords) -> sa.Select[Any]:
     """Each unit with each of its cells, and the flag `kept` where it is counted there."""
     dialect = records.dialect
     keyed = records.keyed(question.keys.parts, question.where)
     found = with_cells(question, keyed, dialect).subquery("found")
     pairs = (
-        select(found.c.u, found.c.cell, _is_any(question.where, found, dialect).label("m"))
+        sa.select(found.c.u, found.c.cell, _is_any(question.where, found, dialect).label("m"))
         .group_by(found.c.u, found.c.cell)
         .subquery("found_pairs")
     )
     most = _most(question)
     if most is None:
-        return select(pairs.c.u, pairs.c.cell, pairs.c.m.label("kept"))
+        return sa.select(pairs.c.u, pairs.c.cell, pairs.c.m.label("kept"))
     groups = [question.keys.key(cell) for cell in range(len(question.keys))]
     tags = [group_text(group, question.salt) for group in [*groups, *[None] * question.has_other]]
     listed = dialect.listed("tags", {"tag": (tags, dialect.text_type)})
-    is_set = and_(pairs.c.cell.is_not(None), dialect.is_set(pairs.c.m))
+    is_set = sa.and_(pairs.c.cell.is_not(None), dialect.is_set(pairs.c.m))
     nothing = (pairs.c.cell.is_(None), dialect.text_literal(""))
-    tagged = select(
-        pairs.c.u, pairs.c.cell, dialect.flag(is_set).label("m"), case(nothing, else_=listed.c.tag).label("tag")
+    tagged = sa.select(
+        pairs.c.u, pairs.c.cell, dialect.flag(is_set).label("m"), sa.case(nothing, else_=listed.c.tag).label("tag")
     ).select_from(pairs.outerjoin(listed, listed.c.place == pairs.c.cell + whole(1)))
     return kept(tagged, records, most)
 
 
-def _nodes(question: CellQuestion, several: Sequence[int], dialect: Dialect) -> FromClause:
+def _nodes(question: CellQuestion, several: Sequence[int], dialect: Dialect) -> sa.FromClause:
     """The cells of each node of some levels, which are numbered through behind the cells."""
     levels, ends = [question.levels[n] for n in several], _ends(question, several)
     cells = [np.flatnonzero(level.of_cell >= 0) for level in levels]
     nodes = [end + level.of_cell[inside] for end, level, inside in zip(ends, levels, cells, strict=False)]
-    columns: Lists = {"cell": (np.concatenate(cells), BigInteger()), "node": (np.concatenate(nodes), BigInteger())}
+    columns: Lists = {
+        "cell": (np.concatenate(cells), sa.BigInteger()),
+        "node": (np.concatenate(nodes), sa.BigInteger()),
+    }
     return dialect.listed("nodes", columns)
 
 
@@ -232,18 +223,18 @@ def _ends(question: CellQuestion, several: Sequence[int]) -> list[int]:
     return list(accumulate(sizes, initial=question.size))
 
 
-def with_cells(question: CellQuestion, asked: FromClause, dialect: Dialect) -> Select[Any]:
+def with_cells(question: CellQuestion, asked: sa.FromClause, dialect: Dialect) -> sa.Select[Any]:
     """Rows of keys with the number of their cell as `cell`; missing: they are of none.
 
     `asked`: rows with keys as `k0`, `k1` and so on.
     """
     joined, cell = (_joined if dialect.joins_missing else _searched)(question.keys, asked, dialect)
     if question.has_other:
-        cell = func.coalesce(cell, whole(len(question.keys)))
-    return select(*asked.c, cell.label("cell")).select_from(joined)
+        cell = sa.func.coalesce(cell, whole(len(question.keys)))
+    return sa.select(*asked.c, cell.label("cell")).select_from(joined)
 
 
-def _joined(keys: KeySet, asked: FromClause, dialect: Dialect) -> tuple[FromClause, Expression]:
+def _joined(keys: KeySet, asked: sa.FromClause, dialect: Dialect) -> tuple[sa.FromClause, Expression]:
     """A join with the keys of each cell, of which some may be missing, and the number of that."""
     cells = zip(keys.parts, keys.values, keys.codes.T, strict=True)
     columns: Lists = {
@@ -253,17 +244,17 @@ def _joined(keys: KeySet, asked: FromClause, dialect: Dialect) -> tuple[FromClau
     listed = dialect.listed("listed_cells", columns)
     named = zip(key_names(keys.parts), columns, strict=True)
     same = [asked.c[key].is_not_distinct_from(listed.c[name]) for key, name in named]
-    return asked.outerjoin(listed, and_(*same)), listed.c.place - whole(1)
+    return asked.outerjoin(listed, sa.and_(*same)), listed.c.place - whole(1)
 
 
 def _codes(part: Part, values: Sequence[Key], dialect: Dialect) -> NDArray[Any]:
     """What stands for the keys of a part."""
-    is_number = isinstance(key_type(part, dialect), BigInteger) and None not in values
+    is_number = isinstance(key_type(part, dialect), sa.BigInteger) and None not in values
     codes = [coded(value, dialect) for value in values]
     return np.fromiter(codes, np.int64 if is_number else np.object_, len(codes))
 
 
-def _searched(keys: KeySet, asked: FromClause, dialect: Dialect) -> tuple[FromClause, Expression]:
+def _searched(keys: KeySet, asked: sa.FromClause, dialect: Dialect) -> tuple[sa.FromClause, Expression]:
     """The same where such a join is slow: keys are looked up one by one and never missing.
 
     A missing one is found by itself.
@@ -276,30 +267,30 @@ def _searched(keys: KeySet, asked: FromClause, dialect: Dialect) -> tuple[FromCl
 
 
 def _looked_up(  # noqa: PLR0913, PLR0917 - of one join
-    number: int, part: Part, keys: KeySet, joined: FromClause, key: Expression, dialect: Dialect
-) -> tuple[FromClause, Expression]:
+    number: int, part: Part, keys: KeySet, joined: sa.FromClause, key: Expression, dialect: Dialect
+) -> tuple[sa.FromClause, Expression]:
     """A join with the values of one part, and the place of the key among them, from 0 on."""
     codes = {place: coded(value, dialect) for place, value in enumerate(keys.values[number])}
     nothing = next((place for place, value in codes.items() if value is None), None)
     held = {place: value for place, value in codes.items() if value is not None}
     type_ = key_type(part, dialect)
-    columns: Lists = {"value": (list(held.values()), type_), "code": (np.array([*held], np.int64), Integer())}
+    columns: Lists = {"value": (list(held.values()), type_), "code": (np.array([*held], np.int64), sa.Integer())}
     listed = dialect.listed(f"l{number}", columns)
     value = dialect.text(listed.c.value) if type_ is dialect.text_type else listed.c.value
     once = _once({"value": value}, listed.c.code).subquery(f"v{number}")
     joined = joined.outerjoin(once, key == once.c.value)
     if nothing is None:
         return joined, once.c.code
-    return joined, case((key.is_(None), whole(nothing)), else_=once.c.code)
+    return joined, sa.case((key.is_(None), whole(nothing)), else_=once.c.code)
 
 
-def _once(keys: Mapping[str, Expression], code: Expression) -> Select[Any]:
+def _once(keys: Mapping[str, Expression], code: Expression) -> sa.Select[Any]:
     """Each of some keys with its code: so a server knows that a record is joined with one of them.
 
     PostgreSQL would else hash the records in place of the keys.
     """
     named = [key.label(name) for name, key in keys.items()]
-    return select(*named, func.min(code).label("code")).group_by(*keys.values())
+    return sa.select(*named, sa.func.min(code).label("code")).group_by(*keys.values())
 
 
 def _grid_cell(places: Sequence[Expression], keys: KeySet) -> Expression:
@@ -311,21 +302,18 @@ def _grid_cell(places: Sequence[Expression], keys: KeySet) -> Expression:
 
 
 def _listed_cell(
-    places: Sequence[Expression], keys: KeySet, joined: FromClause, dialect: Dialect
-) -> tuple[FromClause, Expression]:
+    places: Sequence[Expression], keys: KeySet, joined: sa.FromClause, dialect: Dialect
+) -> tuple[sa.FromClause, Expression]:
     """A join with the places of the keys of each cell, and the number of that."""
-    codes: Lists = {f"p{n}": (keys.codes[:, n], Integer()) for n in range(len(places))}
+    codes: Lists = {f"p{n}": (keys.codes[:, n], sa.Integer()) for n in range(len(places))}
     listed = dialect.listed("listed_cells", codes)
     once = _once({name: listed.c[name] for name in codes}, listed.c.place).subquery("cells")
     same = [once.c[f"p{n}"] == place for n, place in enumerate(places)]
-    return joined.outerjoin(once, and_(*same)), once.c.code - whole(1)
+    return joined.outerjoin(once, sa.and_(*same)), once.c.code - whole(1)
 
 
 def cell_counts(question: CellQuestion, records: StatementRecords, columns: Iterable[NDArray[Any]]) -> list[Counts]:
-    """The true counts of each level; see ``Source.count_cells``.
-
-    `columns`: the first three of `cells_statement`.
-    """
+    """The true counts of each level; see ``Source.count_cells``. `columns`: the first three of `cells_statement`."""
     places, numbers, nobody = columns
     require_somebody(nobody)
     several = () if records.person is None else _several(question)
@@ -337,7 +325,7 @@ def cell_counts(question: CellQuestion, records: StatementRecords, columns: Iter
     return [own[n] if n in own else level.sums(cells) for n, level in enumerate(question.levels)]
 
 
-def keys_statement(question: KeyQuestion, records: StatementRecords) -> Select[Any]:
+def keys_statement(question: KeyQuestion, records: StatementRecords) -> sa.Select[Any]:
     """The keys of each group that has units, how many, and 1 where a record is of nobody."""
     dialect, names = records.dialect, key_names(question.parts)
     nobody: Expression = NOTHING
@@ -351,30 +339,32 @@ def keys_statement(question: KeyQuestion, records: StatementRecords) -> Select[A
         inside = []
     keys = [rows.c[name] for name in names]
     return (
-        select(*keys, counted, nobody).group_by(*keys).having(and_(or_(counted > NOTHING, nobody > NOTHING), *inside))
+        sa.select(*keys, counted, nobody)
+        .group_by(*keys)
+        .having(sa.and_(sa.or_(counted > NOTHING, nobody > NOTHING), *inside))
     )
 
 
-def _inside(question: KeyQuestion, rows: FromClause, dialect: Dialect) -> list[Expression]:
+def _inside(question: KeyQuestion, rows: sa.FromClause, dialect: Dialect) -> list[Expression]:
     """The conditions that all keys are those of groups."""
     named = zip(question.parts, key_names(question.parts), strict=True)
     found = [is_inside(part, rows.c[name], dialect) for part, name in named]
     return [each for each in found if each is not None]
 
 
-def _key_pairs(question: KeyQuestion, records: StatementRecords) -> Select[Any]:
+def _key_pairs(question: KeyQuestion, records: StatementRecords) -> sa.Select[Any]:
     """Each unit with each of its groups, and the flag `kept` where it is counted there."""
     dialect, names = records.dialect, key_names(question.parts)
     keyed = records.keyed(question.parts, question.where)
     keys = [keyed.c[name] for name in names]
     matches, inside = _is_any(question.where, keyed, dialect), _inside(question, keyed, dialect)
     if inside:
-        matches = dialect.flag(and_(dialect.is_set(matches), *inside))
-    pairs = select(keyed.c.u, *keys, matches.label("m")).group_by(keyed.c.u, *keys).subquery("found")
+        matches = dialect.flag(sa.and_(dialect.is_set(matches), *inside))
+    pairs = sa.select(keyed.c.u, *keys, matches.label("m")).group_by(keyed.c.u, *keys).subquery("found")
     if question.most is None:
-        return select(pairs.c.u, *(pairs.c[n] for n in names), pairs.c.m.label("kept"))
+        return sa.select(pairs.c.u, *(pairs.c[n] for n in names), pairs.c.m.label("kept"))
     tag = group_hash(question.parts, [pairs.c[n] for n in names], question.salt, dialect)
-    return kept(select(pairs, tag.label("tag")), records, question.most)
+    return kept(sa.select(pairs, tag.label("tag")), records, question.most)
 
 
 def key_counts(question: KeyQuestion, dialect: Dialect, rows: Sequence[Sequence[Any]]) -> KeyCounts:

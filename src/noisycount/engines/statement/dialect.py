@@ -4,26 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+import sqlalchemy as sa
 from numpy.typing import NDArray
-from sqlalchemy import (
-    BigInteger,
-    ColumnElement,
-    DateTime,
-    Double,
-    FromClause,
-    Integer,
-    Select,
-    Text,
-    case,
-    cast,
-    extract,
-    func,
-    literal,
-    literal_column,
-    null,
-    select,
-    union_all,
-)
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ClauseElement
@@ -64,28 +46,28 @@ def text_of(statement: ClauseElement, dialect: TextDialect) -> tuple[str, dict[s
     return str(compiled), dict(compiled.params)
 
 
-Expression: TypeAlias = ColumnElement[Any]
+Expression: TypeAlias = sa.ColumnElement[Any]
 Lists: TypeAlias = Mapping[str, tuple[Sequence[Any] | NDArray[Any], TypeEngine[Any]]]
 """The values of each column of a list of rows, and their type; all columns have as many."""
-ONE, NOTHING = (literal_column(digit, Integer) for digit in "10")
+ONE, NOTHING = (sa.literal_column(digit, sa.Integer) for digit in "10")
 _PAIRS_OF_DIGITS = range(31, 0, -2)  # of a hash: the places of its bytes, from the last on
 
 
 def whole(number: int) -> Expression:
     """A whole number of ours, of 64 bits."""
-    return literal_column(str(number), BigInteger)
+    return sa.literal_column(str(number), sa.BigInteger)
 
 
 def range_of(number: Expression) -> Expression:
     """The code of a range, from how many edges are not above a number."""
-    return case((number == NOTHING, whole(OUTSIDE)), else_=number - ONE)
+    return sa.case((number == NOTHING, whole(OUTSIDE)), else_=number - ONE)
 
 
 class Dialect:
     """An engine, as far as its part of the statement is not that of all."""
 
     collation: str | None = None  # the name of that which compares texts by their code points
-    text_type: TypeEngine[str] = Text()  # that of texts
+    text_type: TypeEngine[str] = sa.Text()  # that of texts
     has_booleans = True  # whether conditions are values
     keeps_keys = False  # whether keys are told as they are; else days are numbers of eight digits
     joins_missing = False  # whether it joins by keys of which some are missing as fast as by others
@@ -95,12 +77,12 @@ class Dialect:
 
     def text(self, value: Expression) -> Expression:
         """A value as a text that is compared by its code points."""
-        text = cast(value, self.text_type)
+        text = sa.cast(value, self.text_type)
         return text if self.collation is None else text.collate(self.collation)
 
     def text_literal(self, value: str) -> Expression:
         """A bound text."""
-        return literal(value, self.text_type)
+        return sa.literal(value, self.text_type)
 
     def is_like(self, text: Expression, pattern: str) -> Expression:
         r"""Whether a text is like a pattern in which nothing escapes.
@@ -111,11 +93,11 @@ class Dialect:
 
     def integer(self, value: Expression) -> Expression:
         """A whole number of any width as one that is compared with listed keys."""
-        return cast(value, BigInteger)
+        return sa.cast(value, sa.BigInteger)
 
     def double(self, value: Expression) -> Expression:
         """A number as a double."""
-        return cast(value, Double())
+        return sa.cast(value, sa.Double())
 
     def nearest_double(self, value: Expression) -> Expression:
         """The nearest double of a decimal number of any size."""
@@ -123,11 +105,11 @@ class Dialect:
 
     def in_utc(self, moment: Expression) -> Expression:
         """A moment as a time in UTC, which is the zone of the session."""
-        return cast(moment, DateTime())
+        return sa.cast(moment, sa.DateTime())
 
     def part(self, name: str, moment: Expression) -> Expression:
         """The year, month or day of a date or time."""
-        return cast(extract(name, moment), BigInteger)
+        return sa.cast(sa.extract(name, moment), sa.BigInteger)
 
     def unit_text(self, unit: Expression, kind: Kind | None) -> Expression:
         """The text of a unit, as `truth.unit_text` has it; of none an empty one.
@@ -137,14 +119,14 @@ class Dialect:
         if kind is Kind.BOOLEAN:
             condition = unit if self.has_booleans else unit == ONE
             words = self.text_literal("true"), self.text_literal("false")
-            text: Expression = case((condition, words[0]), else_=words[1])
+            text: Expression = sa.case((condition, words[0]), else_=words[1])
         else:
             text = self.text(unit)
-        return case((unit.is_(None), self.text_literal("")), else_=text)
+        return sa.case((unit.is_(None), self.text_literal("")), else_=text)
 
     def md5(self, text: Expression) -> Expression:
         """The hash of a text, as 32 small hexadecimal digits."""
-        return func.md5(text)
+        return sa.func.md5(text)
 
     def hashed(self, text: Expression) -> Expression:
         """The hash of a text as something that `in_order` puts in order."""
@@ -157,47 +139,47 @@ class Dialect:
 
     def length(self, text: Expression) -> Expression:
         """How many characters a text has."""
-        return func.char_length(text)
+        return sa.func.char_length(text)
 
     def part_of(self, text: Expression, first: int, size: int) -> Expression:
         """So many characters of a text, from one on; the first is 1."""
-        return func.substr(text, first, size, type_=self.text_type)
+        return sa.func.substr(text, first, size, type_=self.text_type)
 
     def range_code(self, value: Expression, edges: Sequence[int | float]) -> Expression | None:
         """The code of a number among many rising edges, if the engine finds it itself."""
         del value, edges
         return None
 
-    def with_ranges(self, rows: Select[Any], wide: Mapping[str, Edges]) -> Select[Any]:
+    def with_ranges(self, rows: sa.Select[Any], wide: Mapping[str, Edges]) -> sa.Select[Any]:
         """Rows whose keys of parts with many edges are what `range_code` made of them."""
         del wide
         return rows
 
-    def evaluated_once(self, rows: Select[Any]) -> Select[Any]:
+    def evaluated_once(self, rows: sa.Select[Any]) -> sa.Select[Any]:
         """Rows whose expressions are not put where they are used, if the server would do that."""
         return rows
 
     def number_where(self, truth: Expression) -> Expression:
         """How often a condition is true: servers count ones faster than they add up noughts."""
-        return func.count(case((truth, ONE)))
+        return sa.func.count(sa.case((truth, ONE)))
 
     def flag(self, truth: Expression) -> Expression:
         """A condition as `is_any`, `number_of` and `is_set` take it: 1 where it is true, else 0."""
-        return case((truth, ONE), else_=NOTHING)
+        return sa.case((truth, ONE), else_=NOTHING)
 
     def is_any(self, flag: Expression) -> Expression:
         """Whether one of a group is so, as a flag."""
-        return func.max(flag)
+        return sa.func.max(flag)
 
     def number_of(self, flag: Expression) -> Expression:
         """How many flags are set, 0 of no records; or the sum of whole numbers."""
-        return cast(func.coalesce(func.sum(flag), NOTHING), BigInteger)
+        return sa.cast(sa.func.coalesce(sa.func.sum(flag), NOTHING), sa.BigInteger)
 
     def is_set(self, flag: Expression) -> Expression:
         """A flag as a condition."""
         return flag == ONE
 
-    def listed(self, name: str, columns: Lists) -> FromClause:
+    def listed(self, name: str, columns: Lists) -> sa.FromClause:
         """Bound rows, with their `place` from 1 on."""
         rows = list(zip(*(_values(values) for values, _ in columns.values()), strict=True))
         if len(rows) * len(columns) > self.most_bound:
@@ -207,21 +189,21 @@ class Dialect:
             )
         types = {column: type_ for column, (_, type_) in columns.items()}
         selects = [_row(types, row, place) for place, row in enumerate(rows, 1)]
-        return union_all(*(selects or [_no_row(types)])).subquery(name)
+        return sa.union_all(*(selects or [_no_row(types)])).subquery(name)
 
 
 def _values(values: Sequence[Any] | NDArray[Any]) -> Sequence[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 
-def _row(types: Mapping[str, TypeEngine[Any]], row: Sequence[Any], place: int) -> Select[Any]:
+def _row(types: Mapping[str, TypeEngine[Any]], row: Sequence[Any], place: int) -> sa.Select[Any]:
     values = [
-        cast(literal(value, type_), type_).label(column)
+        sa.cast(sa.literal(value, type_), type_).label(column)
         for (column, type_), value in zip(types.items(), row, strict=True)
     ]
-    return select(*values, whole(place).label("place"))
+    return sa.select(*values, whole(place).label("place"))
 
 
-def _no_row(types: Mapping[str, TypeEngine[Any]]) -> Select[Any]:
-    values = [cast(null(), type_).label(column) for column, type_ in types.items()]
-    return select(*values, whole(0).label("place")).where(whole(0) == whole(1))
+def _no_row(types: Mapping[str, TypeEngine[Any]]) -> sa.Select[Any]:
+    values = [sa.cast(sa.null(), type_).label(column) for column, type_ in types.items()]
+    return sa.select(*values, whole(0).label("place")).where(whole(0) == whole(1))

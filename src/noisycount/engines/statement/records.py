@@ -12,67 +12,32 @@ from math import inf, nextafter
 from operator import add, eq, ge, gt, le, lt, ne
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Date,
-    DateTime,
-    Double,
-    FromClause,
-    Select,
-    Subquery,
-    Text,
-    and_,
-    case,
-    cast,
-    func,
-    literal,
-    not_,
-    null,
-    or_,
-    select,
-    type_coerce,
-)
+import sqlalchemy as sa
 from sqlalchemy.types import NULLTYPE, TypeEngine
 
 from noisycount.engines.statement.dialect import NOTHING, ONE, Dialect, Expression, whole
 from noisycount.engines.truth import salt_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
+from noisycount.query import predicate as tree
 from noisycount.query.grouping import OUTSIDE, Edges, Key, Part, Period, Plain, Span
-from noisycount.query.predicate import (
-    And,
-    Column,
-    Comparison,
-    Constant,
-    Flag,
-    Literal,
-    Membership,
-    Missing,
-    Not,
-    Operator,
-    Or,
-    Pattern,
-    Predicate,
-    Range,
-)
 from noisycount.query.schema import Kind
 
 _OPERATORS = {
-    Operator.EQUAL: eq,
-    Operator.NOT_EQUAL: ne,
-    Operator.LESS: lt,
-    Operator.AT_MOST: le,
-    Operator.MORE: gt,
-    Operator.AT_LEAST: ge,
+    tree.Operator.EQUAL: eq,
+    tree.Operator.NOT_EQUAL: ne,
+    tree.Operator.LESS: lt,
+    tree.Operator.AT_MOST: le,
+    tree.Operator.MORE: gt,
+    tree.Operator.AT_LEAST: ge,
 }
 TYPES: dict[Kind, type[TypeEngine[Any]]] = {
-    Kind.INTEGER: BigInteger,
-    Kind.TEXT: Text,
-    Kind.REAL: Double,
-    Kind.BOOLEAN: Boolean,
-    Kind.DATE: Date,
-    Kind.TIMESTAMP: DateTime,
+    Kind.INTEGER: sa.BigInteger,
+    Kind.TEXT: sa.Text,
+    Kind.REAL: sa.Double,
+    Kind.BOOLEAN: sa.Boolean,
+    Kind.DATE: sa.Date,
+    Kind.TIMESTAMP: sa.DateTime,
 }
 """The type of the values of each kind."""
 _FIRST = {Kind.DATE: date.min, Kind.TIMESTAMP: datetime.min}  # noqa: DTZ901 - columns have no zone
@@ -82,11 +47,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _AFTER_SURROGATES = "\ue000"
 
 
-class _Bit(BigInteger):
+class _Bit(sa.BigInteger):
     """The type of truth values that a server keeps as numbers."""
 
 
-class _Unheld(Text):
+class _Unheld(sa.Text):
     """The type of a text that stands for one that no engine holds: the first one after it."""
 
 
@@ -114,7 +79,7 @@ def key_type(part: Part, dialect: Dialect) -> TypeEngine[Any]:
     is_coded = {Kind.DATE: not dialect.keeps_keys, Kind.BOOLEAN: not dialect.has_booleans}
     if kind is Kind.TEXT:
         return dialect.text_type
-    return BigInteger() if is_coded.get(kind) else type_of(kind)
+    return sa.BigInteger() if is_coded.get(kind) else type_of(kind)
 
 
 def coded(key: Key, dialect: Dialect) -> Any:  # noqa: ANN401 - of the type of the part
@@ -153,16 +118,16 @@ def decoded(part: Part, code: Any) -> Key:  # noqa: ANN401 - as an engine gives 
 def is_inside(part: Part, key: Expression, dialect: Dialect) -> Expression | None:
     """The condition that a key is that of a group; None: each is."""
     if not isinstance(part, Plain) or (part.column.kind is Kind.DATE and not dialect.keeps_keys):
-        return or_(key.is_(null()), key != whole(OUTSIDE))
+        return sa.or_(key.is_(sa.null()), key != whole(OUTSIDE))
     if part.column.kind is Kind.DATE:
-        return or_(key.is_(null()), _has_year(key, Kind.DATE))
+        return sa.or_(key.is_(sa.null()), _has_year(key, Kind.DATE))
     return None
 
 
 def _has_year(moment: Expression, kind: Kind) -> Expression:
     """Whether a day or time is of a year of four digits; infinite ones are not."""
-    first, last = (literal(ends[kind], TYPES[kind]()) for ends in (_FIRST, _LAST))
-    return and_(moment >= first, moment <= last)
+    first, last = (sa.literal(ends[kind], TYPES[kind]()) for ends in (_FIRST, _LAST))
+    return sa.and_(moment >= first, moment <= last)
 
 
 def is_wide(part: Part) -> bool:
@@ -175,20 +140,20 @@ def _bisected(value: Expression, edges: Sequence[Expression], first: int) -> Exp
     if not edges:
         return whole(first - 1 if first else OUTSIDE)
     middle = len(edges) // 2
-    return case(
+    return sa.case(
         (value >= edges[middle], _bisected(value, edges[middle + 1 :], first + middle + 1)),
         else_=_bisected(value, edges[:middle], first),
     )
 
 
-def _compared(left: Expression, operator: Operator, right: Expression) -> Expression:
+def _compared(left: Expression, operator: tree.Operator, right: Expression) -> Expression:
     """Whether two values of one kind compare so; unknown where one is missing."""
     if not isinstance(right.type, _Unheld):
         truth: Expression = _OPERATORS[operator](left, right)
         return truth
-    if operator in {Operator.EQUAL, Operator.NOT_EQUAL}:
-        return left == left if operator is Operator.NOT_EQUAL else _never(left)  # noqa: PLR0124 - missing where it is
-    is_before = operator in {Operator.LESS, Operator.AT_MOST}
+    if operator in {tree.Operator.EQUAL, tree.Operator.NOT_EQUAL}:
+        return left == left if operator is tree.Operator.NOT_EQUAL else _never(left)  # noqa: PLR0124 - missing where it is
+    is_before = operator in {tree.Operator.LESS, tree.Operator.AT_MOST}
     return left < right if is_before else left >= right
 
 
@@ -199,10 +164,10 @@ def _never(value: Expression) -> Expression:
 
 def _nothing() -> Expression:
     """A missing whole number."""
-    return cast(null(), BigInteger)
+    return sa.cast(sa.null(), sa.BigInteger)
 
 
-def _common_kind(left: Column, right: Column | Literal) -> Kind:
+def _common_kind(left: tree.Column, right: tree.Column | tree.Literal) -> Kind:
     return Kind.REAL if Kind.REAL in (left.kind, right.kind) else left.kind
 
 
@@ -222,72 +187,72 @@ class Person:
 class StatementRecords:
     """The records of a table, and expressions over their columns."""
 
-    table: FromClause  # which it is
-    of_column: Callable[[Column], Expression]  # the values of a column, as those of its kind
+    table: sa.FromClause  # which it is
+    of_column: Callable[[tree.Column], Expression]  # the values of a column, as those of its kind
     person: Person | None  # who a record is of; None: each is a unit
     dialect: Dialect  # what the engine says in its own way
     uses_indexes: bool = False  # whether only records that match are read, which is faster and tells
 
-    def value(self, column: Column, kind: Kind | None = None) -> Expression:
+    def value(self, column: tree.Column, kind: Kind | None = None) -> Expression:
         """The value of a column, as one of a kind: its own or, of integers, real."""
         value = self.of_column(column)
         if column.kind is Kind.BOOLEAN and not self.dialect.has_booleans:
-            return type_coerce(value, _Bit)
+            return sa.type_coerce(value, _Bit)
         return value if kind in {None, column.kind} else self.dialect.double(value)
 
-    def condition(self, predicate: Predicate) -> Expression:
+    def condition(self, predicate: tree.Predicate) -> Expression:
         """An expression that is true, false or unknown as the predicate is."""
         match predicate:
-            case Constant(value):
+            case tree.Constant(value):
                 return whole(1) == whole(int(value))  # which every server has
-            case Flag(column):
+            case tree.Flag(column):
                 flag = self.value(column)
                 return flag == whole(1) if isinstance(flag.type, _Bit) else flag
-            case Not(operand):
-                return not_(self.condition(operand))
-            case And(operands):
-                return and_(*map(self.condition, operands))
-            case Or(operands):
-                return or_(*map(self.condition, operands))
+            case tree.Not(operand):
+                return sa.not_(self.condition(operand))
+            case tree.And(operands):
+                return sa.and_(*map(self.condition, operands))
+            case tree.Or(operands):
+                return sa.or_(*map(self.condition, operands))
             case _:
                 return self._test(predicate)
 
-    def _test(self, test: Comparison | Range | Membership | Pattern | Missing) -> Expression:
+    def _test(self, test: tree.Comparison | tree.Range | tree.Membership | tree.Pattern | tree.Missing) -> Expression:
         match test:
-            case Comparison(left, operator, right):
+            case tree.Comparison(left, operator, right):
                 kind = _common_kind(left, right)
                 return _compared(self.value(left, kind), operator, self._operand(right, kind))
-            case Range(column, low, high):
+            case tree.Range(column, low, high):
                 kind = _common_kind(column, low)
                 value = self.value(column, kind)
-                return and_(
-                    _compared(value, Operator.AT_LEAST, self._operand(low, kind)),
-                    _compared(value, Operator.AT_MOST, self._operand(high, kind)),
+                return sa.and_(
+                    _compared(value, tree.Operator.AT_LEAST, self._operand(low, kind)),
+                    _compared(value, tree.Operator.AT_MOST, self._operand(high, kind)),
                 )
-            case Membership(column, choices):
+            case tree.Membership(column, choices):
                 kind = _common_kind(column, choices[0])
                 value = self.value(column, kind)
                 listed = [self._operand(choice, kind) for choice in choices]
                 held = [choice for choice in listed if not isinstance(choice.type, _Unheld)]
                 return value.in_(held) if held else _never(value)
-            case Pattern(column, pattern):
+            case tree.Pattern(column, pattern):
                 text = self.value(column)
                 if _SURROGATE.search(pattern):
                     return _never(text)
                 return self.dialect.is_like(text, pattern)
-            case Missing(column):
-                return self.value(column).is_(null())
+            case tree.Missing(column):
+                return self.value(column).is_(sa.null())
 
-    def _operand(self, operand: Column | Literal, kind: Kind) -> Expression:
+    def _operand(self, operand: tree.Column | tree.Literal, kind: Kind) -> Expression:
         """The operand as a value of the kind; a literal is bound, and never a part of a text."""
-        if isinstance(operand, Column):
+        if isinstance(operand, tree.Column):
             return self.value(operand, kind)
         value = operand.value
         if kind is Kind.TEXT:
             return self._text(str(value))
         if kind is Kind.BOOLEAN and not self.dialect.has_booleans:
-            return type_coerce(whole(int(bool(value))), _Bit)
-        return literal(float(value) if kind is Kind.REAL else value, type_of(kind))  # type: ignore[arg-type]  # a number
+            return sa.type_coerce(whole(int(bool(value))), _Bit)
+        return sa.literal(float(value) if kind is Kind.REAL else value, type_of(kind))  # type: ignore[arg-type]  # a number
 
     def _text(self, value: str) -> Expression:
         """A bound text; of one with half a surrogate pair, which no engine holds, the next one."""
@@ -295,7 +260,7 @@ class StatementRecords:
         if half is None:
             return self.dialect.text_literal(value)
         following = self.dialect.text_literal(value[: half.start()] + _AFTER_SURROGATES)
-        return type_coerce(following, _Unheld())
+        return sa.type_coerce(following, _Unheld())
 
     def key(self, part: Part) -> Expression:
         """The code of the key of a record in a part; missing where its value is."""
@@ -321,8 +286,8 @@ class StatementRecords:
             code = self.dialect.range_code(value, edges)
             if code is not None:
                 return code
-        bound = [literal(edge, type_of(part.column.kind)) for edge in edges]
-        return case((value.is_(null()), _nothing()), else_=_bisected(value, bound, 0))
+        bound = [sa.literal(edge, type_of(part.column.kind)) for edge in edges]
+        return sa.case((value.is_(sa.null()), _nothing()), else_=_bisected(value, bound, 0))
 
     def _period(self, moment: Expression, span: Span) -> Expression:
         """The number year·periods + period − 1."""
@@ -334,9 +299,11 @@ class StatementRecords:
 
     def _of_a_day(self, value: Expression, kind: Kind, inside: Expression) -> Expression:
         """What there is of days with a year of four digits, and what of others."""
-        return case((_has_year(value, kind), inside), else_=case((value.is_(null()), _nothing()), else_=whole(OUTSIDE)))
+        return sa.case(
+            (_has_year(value, kind), inside), else_=sa.case((value.is_(sa.null()), _nothing()), else_=whole(OUTSIDE))
+        )
 
-    def keyed(self, parts: Sequence[Part], where: Predicate | None) -> Subquery:
+    def keyed(self, parts: Sequence[Part], where: tree.Predicate | None) -> sa.Subquery:
         """All records: keys as `k0`, `k1` and so on, their unit as `u`, whether they match as `m`.
 
         No record is left out, so that the time of a statement does not tell how many match. Where all match, there is
@@ -349,10 +316,10 @@ class StatementRecords:
         if self.person is not None:
             shown.append(self.person.value.label("u"))
         wide = {name: part for part, name in zip(parts, names, strict=True) if is_wide(part)}
-        rows = self.read(select(*shown), [] if where is None else [where])
+        rows = self.read(sa.select(*shown), [] if where is None else [where])
         return self.dialect.with_ranges(rows, wide).subquery("records")  # type: ignore[arg-type]  # edges
 
-    def read(self, columns: Select[Any], predicates: Sequence[Predicate]) -> Select[Any]:
+    def read(self, columns: sa.Select[Any], predicates: Sequence[tree.Predicate]) -> sa.Select[Any]:
         """Columns of all records, or of those that match one of some, where the owner chose so.
 
         Records of nobody are read all the same: they are refused whichever records match.
@@ -363,13 +330,13 @@ class StatementRecords:
         wanted = [self.condition(each) for each in predicates]
         if self.person is not None and not self.person.is_required:
             wanted.append(self.person.value.is_(None))
-        return entire.where(or_(*wanted))
+        return entire.where(sa.or_(*wanted))
 
     def is_nobody(self, unit: Expression) -> Expression:
         """1 where a group of records has one of nobody, by the unit of each; else 0."""
         if self.person is None or self.person.is_required:
             return NOTHING
-        return func.max(case((unit.is_(None), ONE), else_=NOTHING))
+        return sa.func.max(sa.case((unit.is_(None), ONE), else_=NOTHING))
 
 
 def key_names(parts: Sequence[Part]) -> list[str]:
@@ -384,7 +351,7 @@ def group_hash(parts: Sequence[Part], keys: Sequence[Expression], salt: str, dia
         text = _key_text(part, key, dialect)
         size = dialect.text(dialect.length(text))
         missing = (key.is_(None), dialect.text_literal("-"))
-        return case(missing, else_=size + dialect.text_literal(":") + text)
+        return sa.case(missing, else_=size + dialect.text_literal(":") + text)
 
     texts = [told(part, key) for part, key in zip(parts, keys, strict=True)]
     return dialect.md5(reduce(add, texts, dialect.text_literal(salt_text(salt))))
@@ -396,16 +363,16 @@ def _key_text(part: Part, key: Expression, dialect: Dialect) -> Expression:
     if kind is Kind.BOOLEAN:
         condition = key if dialect.has_booleans else key == ONE
         words = dialect.text_literal("true"), dialect.text_literal("false")
-        return case((condition, words[0]), else_=words[1])
+        return sa.case((condition, words[0]), else_=words[1])
     if kind is not Kind.DATE or dialect.keeps_keys:
         return dialect.text(key)
-    digits = dialect.text(cast(key + whole(_NO_DIGITS), BigInteger))
+    digits = dialect.text(sa.cast(key + whole(_NO_DIGITS), sa.BigInteger))
     year, month, day = (dialect.part_of(digits, *place) for place in ((2, 4), (6, 2), (8, 2)))
     dash = dialect.text_literal("-")
     return year + dash + month + dash + day
 
 
-def kept(pairs: Select[Any], records: StatementRecords, most: int) -> Select[Any]:
+def kept(pairs: sa.Select[Any], records: StatementRecords, most: int) -> sa.Select[Any]:
     """Pairs of units and groups, with the flag `kept` where a unit is left in its group.
 
     `pairs`: with the unit as `u`, the hash of the group as `tag`, the flag `m` where the pair counts, and what else is
@@ -415,13 +382,13 @@ def kept(pairs: Select[Any], records: StatementRecords, most: int) -> Select[Any
     kind = None if records.person is None else records.person.kind
     tagged = pairs.subquery("tagged")
     hashed = dialect.hashed(tagged.c.tag + dialect.unit_text(tagged.c.u, kind)).label("hash")
-    places = dialect.evaluated_once(select(tagged, hashed)).subquery("places")
-    order = func.row_number().over(
+    places = dialect.evaluated_once(sa.select(tagged, hashed)).subquery("places")
+    order = sa.func.row_number().over(
         partition_by=places.c.u, order_by=[places.c.m.desc(), dialect.in_order(places.c.hash)]
     )
-    numbered = select(places, order.label("number")).subquery("numbered")
-    is_kept = and_(dialect.is_set(numbered.c.m), numbered.c.number <= whole(most))
-    return select(numbered, dialect.flag(is_kept).label("kept"))
+    numbered = sa.select(places, order.label("number")).subquery("numbered")
+    is_kept = sa.and_(dialect.is_set(numbered.c.m), numbered.c.number <= whole(most))
+    return sa.select(numbered, dialect.flag(is_kept).label("kept"))
 
 
 def require_somebody(of_nobody: Iterable[Any]) -> None:
