@@ -8,7 +8,7 @@ from html import escape
 from noisycount.display.values import Shown
 from noisycount.engines.forms import BLANKS, ColumnForm, FileForm
 from noisycount.frozen import frozen
-from noisycount.query.schema import KINDS, Kind, Spelling
+from noisycount.query.schema import KINDS, Kind, Schema, Spelling
 
 EXAMPLES = 3
 """How many different cells that do not fit are told; with fewer there are no others."""
@@ -82,6 +82,26 @@ class Check(Shown):
     def forms(self) -> dict[str, ColumnForm]:
         """What the texts of each column stand for."""
         return {column.name: column.form for column in self.columns if column.form is not None}
+
+
+def typed_check(  # noqa: PLR0913 - what an owner is told
+    schema: Schema,
+    rows: int,
+    given: Iterable[int],
+    units: int | None,
+    *,
+    reasons: Mapping[str, str],
+    types: Mapping[str, str] | None = None,
+    forms: Mapping[str, ColumnForm] | None = None,
+) -> Check:
+    """The check of records that state the types of their columns, of which so many cells of each are given."""
+    used = [
+        ColumnCheck(name, kind, (types or {}).get(name, kind.value), (forms or {}).get(name), rows - cells)
+        for (name, kind), cells in zip(schema.items(), given, strict=True)
+    ]
+    told = [replace(each, reason=reasons[each.name]) for each in used]
+    unused = [ColumnCheck(name, None, type_, None, 0) for name, type_ in schema.others.items()]
+    return Check(rows, (*told, *unused), units=units)
 
 
 _HEADER = ("column", "kind", "missing", "do not fit", "such as", "why", "accepted by")

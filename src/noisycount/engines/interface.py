@@ -51,6 +51,14 @@ def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:
         )
 
 
+def missing_units(unit: str) -> SourceError:
+    """The refusal of records of which some name no person."""
+    return SourceError(
+        f"unit column {unit!r} has missing values, and a record without a person cannot be counted for anybody: fill "
+        "them in or remove those records"
+    )
+
+
 class Source(Protocol):
     """Private records that can be counted, and must be closed; a context manager closes itself."""
 

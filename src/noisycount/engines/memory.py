@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, ColumnCheck
-from noisycount.engines.interface import Closing, require_known_columns, require_known_parts
+from noisycount.engines.interface import Closing, missing_units, require_known_columns, require_known_parts
 from noisycount.engines.truth import Record, kept_groups, ordered, truth, unit_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -116,10 +116,7 @@ class MemorySource(Closing):
             for number, record in enumerate(records)
         ]
         if unit is not None and any(record[unit] is None for record in self._records):
-            raise SourceError(
-                f"unit column {unit!r} has missing values, and a record without a person cannot be "
-                "counted for anybody: fill them in or remove those records"
-            )
+            raise missing_units(unit)
         self.version = sha256(repr(self._records).encode(errors="surrogatepass")).hexdigest()
 
     @property

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.engines.duckdb.frames import FrameSource
-from noisycount.engines.duckdb.snapshot import Decisions
+from noisycount.engines.duckdb.frames import Decisions, FrameSource
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import SourceError
 from noisycount.query.language import parse

@@ -5,7 +5,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.engines.check import Check, ColumnCheck
+from noisycount.engines.check import Check, typed_check
 from noisycount.engines.duckdb.connection import (
     Connection,
     Cursors,
@@ -22,9 +22,8 @@ from noisycount.engines.duckdb.connection import (
     quoted_name,
     without_engine_errors,
 )
-from noisycount.engines.duckdb.dialect import Counting
-from noisycount.engines.duckdb.snapshot import FRAME, Decisions, Snapshot, compared_columns, snapshot_of
-from noisycount.engines.duckdb.streams import ColumnContent, content_hash, read_cells
+from noisycount.engines.duckdb.dialect import Counting, condition_text
+from noisycount.engines.duckdb.snapshot import FRAME, ColumnContent, Snapshot, content_hash, read_cells, snapshot_of
 from noisycount.engines.duckdb.table import (
     check_counts,
     column_types,
@@ -35,9 +34,66 @@ from noisycount.engines.duckdb.table import (
 )
 from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, Part
-from noisycount.query.predicate import Predicate, columns
-from noisycount.query.schema import Schema
+from noisycount.query.predicate import And, Column, Comparison, Flag, Missing, Not, Or, Predicate, columns
+from noisycount.query.schema import Kind, Schema
+
+
+def compared_columns(predicate: Predicate) -> set[str]:
+    """The columns that are compared with another one somewhere."""
+    match predicate:
+        case Comparison(_, _, Column()):
+            return {column.name for column in columns(predicate)}
+        case Not(operand):
+            return compared_columns(operand)
+        case And(operands) | Or(operands):
+            return set().union(*map(compared_columns, operands))
+        case _:
+            return set()
+
+
+@frozen
+class Decisions:
+    """What is asked of categories, decided for each of them.
+
+    A bit for each category takes the same time whichever of them satisfy a test: how long a count takes does not tell
+    whether anybody has a category.
+    """
+
+    texts: Mapping[str, Sequence[str]]  # what the numbers of each column stand for
+    connection: Connection  # decides which texts satisfy a test, as it would for records
+    stem: str  # the beginning of names that no column has
+    tests: dict[str, str] = field(default_factory=dict)  # the SQL of each test of the numbers of a column, by name
+
+    def of(self, predicate: Predicate) -> Predicate:
+        """The same predicate, with a flag for each test of categories."""
+        match predicate:
+            case Not(operand):
+                return Not(self.of(operand))
+            case And(operands) | Or(operands):
+                return type(predicate)(tuple(map(self.of, operands)))
+        column = next(columns(predicate), None)
+        if column is None or column.name not in self.texts or isinstance(predicate, Missing):
+            return predicate
+        name = f"{self.stem}{len(self.tests)}"
+        self.tests[name] = (
+            f"(({self._bits(predicate, column.name)}::BIGINT >> {quoted_name(column.name)}::BIGINT)"
+            f" & 1) = 1 AS {quoted_name(name)}"
+        )
+        return Flag(Column(name, Kind.BOOLEAN))
+
+    def _bits(self, test: Predicate, name: str) -> int:
+        """A number with a bit for each category that satisfies a test."""
+        condition, values = condition_text(test)
+        texts = f'unnest($texts::VARCHAR[]) COLLATE "binary" AS {quoted_name(name)}'
+        numbers = "unnest(range($size)) AS number"
+        rows = self.connection.execute(
+            f"SELECT number FROM (SELECT {numbers}, {texts}) WHERE {condition}",
+            {**values, "texts": [*self.texts[name]], "size": len(self.texts[name])},
+        ).fetchall()
+        return sum(1 << number for (number,) in rows)
+
 
 _ZONED = ("timestamp with time zone", "timestamptz_ns")  # DuckDB may fail to read cells of these
 _UNREADABLE = "type that is not read"
@@ -184,12 +240,9 @@ class FrameSource(TypedSource):
         rows, *given, units = without_engine_errors(
             lambda: self._row(f"SELECT {counts} FROM records", self.schema), _FAILURE
         )
-        used = [
-            ColumnCheck(name, kind, self.types[name], None, rows - number, reason="its type says so")
-            for (name, kind), number in zip(self.schema.items(), given, strict=True)
-        ]
-        unused = [ColumnCheck(n, None, type_, None, 0) for n, type_ in self.schema.others.items()]
-        return Check(rows, (*used, *unused), units=None if named is None else units)
+        reasons = dict.fromkeys(self.schema, "its type says so")
+        persons = None if named is None else units
+        return typed_check(self.schema, rows, given, persons, types=self.types, reasons=reasons)
 
     def require_unchanged(self) -> None:
         """The refusal of records that are closed; they cannot change."""

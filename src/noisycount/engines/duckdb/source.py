@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from noisycount.display.texts import told_name
 from noisycount.engines import places
-from noisycount.engines.check import Check, ColumnCheck
+from noisycount.engines.check import Check, ColumnCheck, typed_check
 from noisycount.engines.duckdb.connection import (
     Connection,
     Cursors,
@@ -279,17 +279,11 @@ class DuckDBSource(Closing):
         persons = None if named is None else units
         if self.relation.check is not None:
             return replace(self.relation.check, rows=rows, units=persons)
-        forms = self.told.kinds or {}
         with self.cursors.one() as cursor:
             described = cursor.sql(f"SELECT * FROM {self.relation.sql}")
             types = dict(zip(described.columns, map(str, described.types), strict=True))
-        columns = [
-            ColumnCheck(name, kind, kind.value, forms.get(name), rows - cells, reason=reason)
-            for (name, kind), cells in zip(self.schema.items(), given, strict=True)
-            if (reason := type_reason(types[name]))
-        ]
-        unused = [ColumnCheck(name, None, type_, None, 0) for name, type_ in self.schema.others.items()]
-        return Check(rows, (*columns, *unused), units=persons)
+        reasons = {name: type_reason(type_) for name, type_ in types.items()}
+        return typed_check(self.schema, rows, given, persons, reasons=reasons, forms=self.told.kinds)
 
     @property
     def version(self) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from noisycount.engines.duckdb.connection import Connection, limited, quoted_name, without_engine_errors
-from noisycount.errors import SourceError
+from noisycount.engines.interface import missing_units
 from noisycount.query.schema import Kind, Schema
 
 # DuckDB rounds nanoseconds, over midnight too: here they are cut off, also before 1970, where the
@@ -117,10 +117,7 @@ def require_units(connection: Connection, relation: str, unit: str | None) -> No
         return
     total, with_unit = connection.execute(f"SELECT count(*), count({quoted_name(unit)}) FROM {relation}").fetchall()[0]
     if with_unit < total:
-        raise SourceError(
-            f"unit column {unit!r} has missing values, and a record without a person cannot be "
-            "counted for anybody: fill them in or remove those records"
-        )
+        raise missing_units(unit)
 
 
 def converted(types: Mapping[str, str], names: Iterable[str]) -> list[str]:

@@ -65,29 +65,20 @@ class Fault(Enum):
 
 
 _CONDITIONS = {
-    "TABLE_OR_VIEW_NOT_FOUND": Fault.GONE,
-    "SCHEMA_NOT_FOUND": Fault.GONE,
-    "PATH_NOT_FOUND": Fault.GONE,
-    "UNABLE_TO_INFER_SCHEMA": Fault.GONE,
-    "COLUMN_ALREADY_EXISTS": Fault.TWICE,
-    "PARQUET_TYPE_ILLEGAL": Fault.UNREAD,
-    "PARQUET_TYPE_NOT_SUPPORTED": Fault.UNREAD,
-    "PARQUET_TYPE_NOT_RECOGNIZED": Fault.UNREAD,
+    **dict.fromkeys(
+        ["TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"], Fault.GONE
+    ),
+    **dict.fromkeys([f"PARQUET_TYPE_{why}" for why in ("ILLEGAL", "NOT_SUPPORTED", "NOT_RECOGNIZED")], Fault.UNREAD),
     "UNSUPPORTED_TIME_TYPE": Fault.UNREAD,
+    "COLUMN_ALREADY_EXISTS": Fault.TWICE,
     "INSUFFICIENT_PERMISSIONS": Fault.FORBIDDEN,
 }
 _CLASSES = {
-    "AccessControlException": Fault.FORBIDDEN,
-    "AccessDeniedException": Fault.FORBIDDEN,
-    "NoSuchTableException": Fault.GONE,
-    "NoSuchNamespaceException": Fault.GONE,
-    "FileNotFoundException": Fault.GONE,
-    "UnknownHostException": Fault.DOWN,
-    "ConnectException": Fault.DOWN,
+    **dict.fromkeys(["AccessControlException", "AccessDeniedException"], Fault.FORBIDDEN),
+    **dict.fromkeys(["NoSuchTableException", "NoSuchNamespaceException", "FileNotFoundException"], Fault.GONE),
+    **dict.fromkeys(["UnknownHostException", "ConnectException", "ConnectionRefusedError"], Fault.DOWN),
+    **dict.fromkeys(["RetriesExceeded", "Py4JNetworkError"], Fault.DOWN),
     "IllegalStateException": Fault.DOWN,  # of a driver that was stopped
-    "RetriesExceeded": Fault.DOWN,
-    "Py4JNetworkError": Fault.DOWN,
-    "ConnectionRefusedError": Fault.DOWN,
     Late.__name__: Fault.LATE,
 }
 _STATUSES = {

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.sql.expression import ClauseElement
 
-from noisycount.engines.check import Check, ColumnCheck
+from noisycount.engines.check import Check, typed_check
 from noisycount.engines.conformance.certificate import Identity
-from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
+from noisycount.engines.interface import TypedSource, missing_units, require_known_columns, require_known_parts
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.connection import Session
 from noisycount.engines.spark.dialect import result_of
@@ -123,10 +123,7 @@ class SparkSource(TypedSource):
             return int(self._row(statements.nobody_statement(records))[0])
 
         if self._done(missing):
-            raise SourceError(
-                f"unit column {self.unit!r} has missing values, and a record without a person "
-                "cannot be counted for anybody: fill them in or remove those records"
-            )
+            raise missing_units(self.unit)
 
     def prepare(self) -> None:
         """The refusal of a cluster that would not answer; see ``Source.prepare``.
@@ -149,15 +146,9 @@ class SparkSource(TypedSource):
 
         def looked(records: StatementRecords) -> Check:
             rows, *given, persons = self._row(statements.values_statement(columns, named, records))
-            used = [
-                ColumnCheck(name, kind, kind.value, None, rows - cells, reason=type_.reason)
-                for (name, kind), cells in zip(self.schema.items(), given, strict=True)
-                for type_ in [self.types[name]]
-            ]
-            others = self.schema.others.items()
-            unused = [ColumnCheck(name, None, type_, None, 0) for name, type_ in others]
             units = None if records.person is None and named is None else persons
-            return Check(rows, (*used, *unused), units=units)
+            reasons = {name: type_.reason for name, type_ in self.types.items()}
+            return typed_check(self.schema, rows, given, units, reasons=reasons)
 
         return self._done(looked)
 

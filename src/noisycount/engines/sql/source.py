@@ -10,9 +10,9 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from noisycount.engines.check import Check, ColumnCheck
+from noisycount.engines.check import Check, typed_check
 from noisycount.engines.conformance.certificate import Identity
-from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
+from noisycount.engines.interface import TypedSource, missing_units, require_known_columns, require_known_parts
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql.connection import Server, ServerTransactions, without_server_errors
 from noisycount.engines.sql.dialect import ServerDialect
@@ -76,10 +76,7 @@ class CountedTable:
         value = self._column(self._unit)
         missing = sa.select(sa.func.count()).select_from(self._clause).where(value.is_(None))
         if connection.execute(missing).scalar():
-            raise SourceError(
-                f"unit column {self.unit!r} has missing values, and a record without a person "
-                "cannot be counted for anybody: fill them in or remove those records"
-            )
+            raise missing_units(self.unit)
 
     def check(self, connection: sa.Connection, schema: Schema, unit: str | None) -> Check:
         """What is in the columns that questions may use, and how many persons, for the owner."""
@@ -89,12 +86,8 @@ class CountedTable:
         asked = [*counts, *map(sa.func.count, persons)]
         rows, *told = connection.execute(sa.select(*asked).select_from(self._clause)).one()
         given, units = told[: len(schema)], told[-1] if persons else None
-        columns = [
-            ColumnCheck(name, kind, held[name].type, None, rows - cells, reason=held[name].reason)
-            for (name, kind), cells in zip(schema.items(), given, strict=True)
-        ]
-        unused = [ColumnCheck(name, None, type_, None, 0) for name, type_ in schema.others.items()]
-        return Check(rows, (*columns, *unused), units=units)
+        types, reasons = ({name: getattr(each, fact) for name, each in held.items()} for fact in ("type", "reason"))
+        return typed_check(schema, rows, given, units, types=types, reasons=reasons)
 
     @property
     def _unit(self) -> FoundColumn:
