@@ -18,10 +18,10 @@ from noisycount.engines.memory import MemorySource
 from noisycount.engines.statement import records
 from noisycount.errors import PredicateError
 from noisycount.query.grouping import CellQuestion, Plain
-from noisycount.query.key_sets import found_keys, key_set, written_key
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column, canonical_text
 from noisycount.query.schema import KINDS, Kind, Spelling
+from noisycount.query.table import found_keys, key_set, written_key
 from noisycount.release.rehearsal import made_up
 from tests.engines.tables import identity
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
 from noisycount.model.tables.levels import Label
-from noisycount.query.key_sets import Word, values_of
-from noisycount.query.query import Query, count_price, items, keys_of_column, parse_margins
+from noisycount.query.query import Query, Word, count_price, items, keys_of_column, parse_margins, values_of
 from noisycount.query.schema import Kind
 from noisycount.query.table import query_of_stored
 from noisycount.release.query_plan import plan_of
@@ -122,7 +121,7 @@ def test_long_range_is_refused_at_once() -> None:
             "margins": ["total"],
             "groups_per_unit": 2,
             "epsilon": "1/3",
-            "delta": "1e-6",
+            "delta": "0.000001",
             "cumulative": True,
             "confidence": "95%",
         },

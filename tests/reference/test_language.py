@@ -8,14 +8,13 @@ import pytest
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
 from noisycount.query import language as words
-from noisycount.query.grouping import OUTSIDE, Part
-from noisycount.query.key_sets import key_set
+from noisycount.query.grouping import MOST_PARTS, OUTSIDE, Part, parts_of
 from noisycount.query.language import parse
 from noisycount.query.normal_form import normal_form
 from noisycount.query.predicate import canonical_text, english
 from noisycount.query.query import items, keys_of_column
 from noisycount.query.schema import KINDS, Kind, Schema
-from noisycount.query.table import MOST_PARTS, parts_of
+from noisycount.query.table import key_set
 from tests.reference.ebnf import Grammar, Token
 from tests.reference.pages import blocks, rows, section, text
 

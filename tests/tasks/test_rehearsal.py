@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from noisycount.query.key_sets import Word
-from noisycount.query.query import Item, Query
+from noisycount.query.query import Item, Query, Word
 from noisycount.query.schema import Kind
 from noisycount.release.rehearsal import Rehearsal, rehearsed
 from noisycount.release.results import Release

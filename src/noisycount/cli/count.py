@@ -9,9 +9,9 @@ import click
 from noisycount.config.config import Config
 from noisycount.display.output import print_facts, print_json, status
 from noisycount.model.noises.additive import DiscreteNoise
-from noisycount.query.key_sets import Listed
 from noisycount.query.query import (
     NOISES,
+    Listed,
     Query,
     items_of,
     keys_of_column,

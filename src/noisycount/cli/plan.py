@@ -13,7 +13,7 @@ from noisycount.config.config import DEFAULT_BUDGET, Config
 from noisycount.display.output import file_facts, line_width, print_drawing, print_facts, print_json, print_text, status
 from noisycount.display.texts import told_name
 from noisycount.ledger.budget import PureBudget
-from noisycount.query.query import margin_names, parse_confidence, parse_within
+from noisycount.query.query import MOST_CELLS, margin_names, parse_confidence, parse_within
 from noisycount.readers import values
 from noisycount.readers.options import (
     Parsed,
@@ -48,8 +48,6 @@ def _cells(texts: Sequence[str]) -> dict[str, int]:
     cells: dict[str, int] = {}
     if not texts:
         return cells
-    from noisycount.query.grouping import MOST_CELLS  # noqa: PLC0415  (loads the laws of tables)
-
     for text in texts:
         for piece in _PIECE.findall(text) or [text]:
             match = _SIZE.fullmatch(piece)

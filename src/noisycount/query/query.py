@@ -1,21 +1,25 @@
 """A question as it is asked and typed, whoever asks it: what is counted, and at what price."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from fractions import Fraction
-from typing import Any, Self, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from noisycount.display.numbers import percent
+from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.model.half_width import epsilon_within, readable_epsilon_within
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scales import as_written
-from noisycount.query.key_sets import Keys, Listed, Word
 from noisycount.query.predicate import written_name
+from noisycount.query.schema import Kind
 from noisycount.validation import (
     Exactly,
+    exact_delta,
     exact_epsilon,
     exact_text,
     fraction_of_one,
@@ -24,12 +28,24 @@ from noisycount.validation import (
     written_share,
 )
 
+if TYPE_CHECKING:
+    from noisycount.model.tables.levels import Label
+
 # The kinds of noise that a table may have, by what one types for them.
 NOISES: Mapping[str, type[DiscreteNoise]] = {
     "laplace": DiscreteLaplace,
     "gaussian": DiscreteGaussian,
 }
 
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_RANGE = re.compile(r"(.+?)\.\.(.+)")
+
+_PERIODS = (
+    (re.compile(r"([0-9]{4})-?Q([1-4])"), 4, "{0:04d}-Q{1}"),
+    (re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])"), 12, "{0:04d}-{1:02d}"),
+)
+
+_TRUTHS = {"true": True, "false": False}
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*")
 _SPANS = ("month", "quarter", "year")
 _NAME = r'"(?:[^"]|"")+"|[^",:=]+'
@@ -37,6 +53,23 @@ _ITEM = re.compile(rf"\s*({_NAME})\s*(?::(.*))?", re.DOTALL)
 _KEYS = re.compile(rf"\s*({_NAME})\s*=(.*)", re.DOTALL)
 _WORD = re.compile(r"\s*(?:'((?:[^']|'')*)'|([^',][^,]*?|))\s*(,|$)", re.DOTALL)
 _PIECE = re.compile(r'(?:[^",]|"(?:[^"]|"")*")+|(?<=,)(?=,|$)|^(?=,|$)')
+
+
+MOST_CELLS = 1_000_000
+
+
+@frozen
+class Word:
+    """A key as it was typed."""
+
+    text: str | None  # what it says; None: the missing value
+    is_quoted: bool = False  # whether it stands for itself, whatever it looks like
+
+
+Listed: TypeAlias = Sequence[Word]  # the keys of one column
+
+# The keys of each column, by its name; or the keys of each cell.
+Keys: TypeAlias = Mapping[str, Iterable[object]] | Iterable[object]
 
 
 @frozen
@@ -93,15 +126,12 @@ class Query:
     def from_json(cls, said: Mapping[str, Any]) -> Self:
         """The question that a program sends, by the names of `noisycount count`.
 
-        Keys are as they stand: no text is a range.
-
-        Raises:
-            ValueError: A member stands for nothing; a price is read where it is charged.
+        Keys are as they stand: no text is a range. A member that stands for nothing is refused by its name.
 
         Example:
             >>> sent = {"by": "town", "keys": {"town": ["Bern", None]}, "epsilon": "1/2"}
             >>> Query.from_json(sent).to_json()
-            {'by': ['town'], 'keys': {'town': ['Bern', None]}, 'epsilon': '1/2', 'confidence': '95%'}
+            {'by': ['town'], 'keys': {'town': ['Bern', None]}, 'epsilon': '0.5', 'confidence': '95%'}
         """
         wheres = _listed(said.get("where", []))
         return cls(
@@ -110,10 +140,16 @@ class Query:
             by=_named("by", items_of, _listed(said.get("by", []))) or None,
             keys={name: _sent_keys(of) for name, of in said.get("keys", {}).items()} or None,
             margins=_named("margins", margin_names, said.get("margins", [])),
+            other=said.get("other", False),
+            groups_per_unit=said.get("groups_per_unit"),
+            cumulative=said.get("cumulative", False),
             noise=NOISES[said["noise"]] if said.get("noise") else None,
+            epsilon=None if said.get("epsilon") is None else exact_epsilon(said["epsilon"], "epsilon"),
+            rho=None if said.get("rho") is None else exact_epsilon(said["rho"], "rho"),
+            delta=None if said.get("delta") is None else exact_delta(said["delta"]),
             within=_named("within", parse_within, said["within"]) if said.get("within") else None,
+            guess=said.get("guess"),
             confidence=_named("confidence", parse_confidence, said.get("confidence", "95%")),
-            **{name: said[name] for name in _SENT_AS_THEY_ARE if name in said},
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -161,10 +197,6 @@ class Query:
         return is_neither if is_priced else is_near
 
 
-_SENT_AS_THEY_ARE = (
-    *("other", "groups_per_unit", "cumulative"),
-    *("epsilon", "rho", "delta", "guess"),
-)
 Typed = TypeVar("Typed", str, Sequence[str])
 Value = TypeVar("Value")
 
@@ -350,3 +382,62 @@ def _share(within: str | float | Fraction | None) -> Fraction:
     if share is None or not 0 < share <= 1:
         raise ValueError(f"within must be above 0 and at most 100%, such as '20%' or 0.2, got {within!r}")
     return share
+
+
+def values_of(column: str, kind: Kind, words: Listed) -> "list[Label]":
+    """The values of a column that words stand for, ranges written out."""
+    values: list[Label] = []
+    for word in words:
+        values.extend(islice(_values_of_word(column, kind, word), MOST_CELLS + 1 - len(values)))
+        if len(values) > MOST_CELLS:
+            raise PredicateError(f"keys of {column} are more than {MOST_CELLS:,}: list fewer")
+    return values
+
+
+def _values_of_word(column: str, kind: Kind, word: Word) -> "Iterator[Label]":
+    if word.text is None:
+        yield None
+        return
+    ends = _RANGE.fullmatch(word.text)
+    if ends is None or word.is_quoted or not (kind.is_number or kind.is_moment):
+        yield _value(kind, word.text)
+        return
+    low, high = ends.groups()
+    steps = _between(low, high)
+    if steps is None:
+        raise PredicateError(
+            f"keys of {column} have {word.text!r}: a range is of whole numbers, days, months, "
+            "quarters or years, and rises: 1..5, 2026-01..2026-12"
+        )
+    yield from steps
+
+
+def _value(kind: Kind, text: str) -> "Label":
+    """One value; what does not fit stays text, which the table refuses in its own words."""
+    if kind.is_number and _WHOLE.fullmatch(text):
+        return int(text)
+    if kind is Kind.BOOLEAN:
+        return _TRUTHS.get(text.lower(), text)
+    return text
+
+
+def _between(low: str, high: str) -> "Iterator[Label] | None":
+    """All values from one to another; None where they are of different kinds or do not rise."""
+    if _WHOLE.fullmatch(low) and _WHOLE.fullmatch(high):
+        return _rising(int(low), int(high))
+    for pattern, periods, shape in _PERIODS:
+        ends = [pattern.fullmatch(end) for end in (low, high)]
+        if all(ends):
+            first, last = (int(end[1]) * periods + int(end[2]) - 1 for end in ends if end)
+            steps = _rising(first, last)
+            return steps and (shape.format(step // periods, step % periods + 1) for step in steps)
+    try:
+        first_day, last_day = date.fromisoformat(low), date.fromisoformat(high)
+    except ValueError:
+        return None
+    days = _rising(0, (last_day - first_day).days)
+    return days and ((first_day + timedelta(day)).isoformat() for day in days)
+
+
+def _rising(first: int, last: int) -> Iterator[int] | None:
+    return iter(range(first, last + 1)) if first <= last else None

@@ -1,11 +1,16 @@
-"""A table as it is asked: its parts, cells and levels, and what a ledger keeps of them."""
+"""A table as it is asked: its cells, margins and levels, and what a ledger keeps of them.
+
+The cells come from the keys that an asker lists: typed, in Python, or as a data frame.
+"""
 
 import hashlib
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
 from fractions import Fraction
+from itertools import combinations
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,115 +19,34 @@ from numpy.typing import NDArray
 from noisycount.display.values import short
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
-from noisycount.model.tables.levels import OTHER, TOTAL, Label, Level, cell_level, margin_levels, range_levels
-from noisycount.query.grouping import CellQuestion, Edges, KeyQuestion, KeySet, Part, Period, Plain, Span
-from noisycount.query.key_sets import in_one_order, written_keys
-from noisycount.query.predicate import Column, Predicate, canonical_text, columns
-from noisycount.query.query import Item, Query
-from noisycount.query.schema import Kind, Schema, close_names
+from noisycount.model.tables.levels import (
+    OTHER,
+    TOTAL,
+    Label,
+    Level,
+    TableLabels,
+    cell_level,
+    margin_levels,
+    range_levels,
+)
+from noisycount.query.grouping import CellQuestion, Edges, Key, KeyQuestion, KeySet, Part, parts_of
+from noisycount.query.predicate import Column, Predicate, columns
+from noisycount.query.query import MOST_CELLS, Item, Keys, Query, Word, values_of
+from noisycount.query.schema import Kind, close_names
 
-MOST_PARTS = 8
-_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
-_REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-_SPANS = {span.name.lower(): span for span in Span}
 Margins: TypeAlias = tuple[tuple[str, ...], ...]
-
-
-def parts_of(by: str | Sequence[str | Item], schema: Mapping[str, Kind], unit: str | None) -> tuple[Part, ...]:
-    """The parts of a table.
-
-    Args:
-        by: names of columns, such as "town,sex" or ["town", "sex"]; "age:0,18,65" groups numbers by
-            edges, "visit:month" days or times by month, quarter or year.
-        schema: the columns that questions may use.
-        unit: the column that names the person; None: every record is one unit.
-    """
-    listed = [by] if isinstance(by, str) else by
-    written = [each.text if isinstance(each, Item) else each for each in listed]
-    if not all(isinstance(each, str) for each in written):
-        raise PredicateError(f"by must be names of columns, got {str(by)[:80]!r}")
-    items = [item for each in written for item in items_of(each, schema)]
-    if not 1 <= len(items) <= MOST_PARTS:
-        raise PredicateError(f"by must name 1 to {MOST_PARTS} columns, got {len(items)}")
-    parts = tuple(_part(item, schema, unit) for item in items)
-    names = [part.column.name for part in parts]
-    for name in names:
-        if names.count(name) > 1:
-            raise PredicateError(f"by names {name!r} twice: name each column once")
-    return parts
-
-
-def items_of(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
-    """The items of a list with commas, of which those between edges belong to their column."""
-    if text in schema:
-        yield text
-        return
-    item = ""
-    for piece in text.split(","):
-        goes_on = ":" in item and _REAL.fullmatch(piece.strip())
-        if item and not goes_on:
-            yield item
-            item = ""
-        item = f"{item},{piece.strip()}" if goes_on else piece.strip()
-        if not item:
-            raise PredicateError(f"by has an empty name in {text[:80]!r}: leave it out")
-    yield item
-
-
-def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> Part:
-    """One part, from its name and what follows a colon."""
-    if item in schema:
-        return Plain(Column(item, schema[item]))
-    name, colon, how = item.rpartition(":")
-    if not colon:
-        name = item
-    if name == unit:
-        raise PredicateError(f"by names {name!r}, the unit: a table would name persons; leave it out")
-    if name not in schema:
-        type_ = schema.others.get(name) if isinstance(schema, Schema) else None
-        why = "which is no column" if type_ is None else f"whose type {type_} no question can use"
-        close = close_names(name, list(schema))
-        raise PredicateError(f"by names {name[:80]!r}, {why}: use {close}")
-    column = Column(name, schema[name])
-    if isinstance(schema, Schema):
-        schema.require_clear(name, how.split(","), "by")
-    if how.strip().lower() in _SPANS:
-        return Period(column, _SPANS[how.strip().lower()])
-    return Edges(column, _edges(how, column))
-
-
-def _edges(text: str, column: Column) -> tuple[int | float, ...]:
-    """The numbers where ranges begin."""
-    pieces = [piece.strip() for piece in text.split(",")]
-    pattern = _INTEGER if column.kind is Kind.INTEGER else _REAL
-    if not all(map(pattern.fullmatch, pieces)):
-        raise PredicateError(
-            f"by groups {column} by {text[:80]!r}: write edges such as 0,18,65 for numbers, or "
-            "month, quarter or year for dates"
-        )
-    return tuple(map(int if column.kind is Kind.INTEGER else float, pieces))
 
 
 @frozen
 class TableQuestion:
-    """What is counted in one table.
-
-    Args:
-        keys: The cells, in the order in which they are shown; None: only the records know them.
-        margins: The names of the parts of each margin that is measured beside the cells; an empty
-            one is the total.
-        most: In how many cells a unit may be at most; it is left in so many by a keyed hash.
-
-    Raises:
-        PredicateError: A margin is none, or these do not go together.
-    """
+    """What is counted in one table."""
 
     parts: tuple[Part, ...]  # what it is grouped by
-    keys: KeySet | None
+    keys: KeySet | None  # the cells, in the order in which they are shown; None: only the records know them
     where: Predicate | None = None  # which records are counted; None: all
-    margins: Margins = ()
+    margins: Margins = ()  # the parts of each margin that is measured beside the cells; none of the total
     has_other: bool = False  # whether records with other keys are a cell of their own
-    most: int | None = None
+    most: int | None = None  # in how many cells a unit is left, by a keyed hash
     is_cumulative: bool = False  # whether ranges of cells are measured beside them
 
     def __post_init__(self) -> None:
@@ -237,23 +161,14 @@ class TableQuestion:
         said = json.dumps([part.text for part in self.parts])
         return hashlib.sha256(said.encode("ascii")).hexdigest()
 
-    @property
-    def where_text(self) -> str | None:
-        """The canonical text of the predicate."""
-        return None if self.where is None else canonical_text(self.where)
-
 
 @frozen(eq=False)
 class CanonicalTable:
-    """A table as it is counted and kept.
-
-    Attributes:
-        places: For each level the place here of each node of the table as it was asked.
-    """
+    """A table as it is counted and kept."""
 
     keys: KeySet  # its cells
     levels: tuple[Level, ...]  # what is counted
-    places: list[NDArray[np.int64]] = field(repr=False)
+    places: list[NDArray[np.int64]] = field(repr=False)  # for each level where the nodes that were asked are here
 
     def as_asked(self, answers: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], ...]:
         """The answers in the order in which the table was asked."""
@@ -269,35 +184,16 @@ def _same_nodes(mine: Level, theirs: Level, places: NDArray[np.int64]) -> NDArra
 
 
 def margins_of(margins: str | Sequence[str | Sequence[str]], parts: Sequence[Part]) -> Margins:
-    """The margins that are asked for, in one order: those of more parts first, the total last.
-
-    Args:
-        margins: "total", the name of a part, or several of them joined by "*" or as a sequence;
-            "all" are all that there are.
-        parts: What the table is grouped by.
-    """
+    """The margins that are asked for, in one order: those of more parts first, the total last."""
     names = [part.column.name for part in parts]
     if margins in ("all", ["all"], ("all",)):
-        return _all_margins(names)
-    listed = [margins] if isinstance(margins, str) else list(margins)
-    found = [_margin(each, names) for each in listed]
+        found = [each for size in range(len(names)) for each in combinations(names, size)]
+    else:
+        found = [_margin(each, names) for each in ([margins] if isinstance(margins, str) else margins)]
     for margin in found:
         if found.count(margin) > 1:
             raise PredicateError(f"margins have {_shown(margin)} twice: name each once")
-    return _in_order(found, names)
-
-
-def _all_margins(names: Sequence[str]) -> Margins:
-    """Every margin, the largest first, the total last."""
-    every = [
-        tuple(name for place, name in enumerate(names) if chosen >> place & 1) for chosen in range(2 ** len(names) - 1)
-    ]
-    return _in_order(every, names)
-
-
-def _in_order(margins: Sequence[tuple[str, ...]], names: Sequence[str]) -> Margins:
-    """Margins with more parts first, the total last."""
-    return tuple(sorted(margins, key=lambda each: (-len(each), [names.index(one) for one in each])))
+    return tuple(sorted(found, key=lambda each: (-len(each), [names.index(one) for one in each])))
 
 
 def _margin(written: object, names: Sequence[str]) -> tuple[str, ...]:
@@ -321,6 +217,212 @@ def _shown(margin: Sequence[str]) -> str:
     return "*".join(margin) or TOTAL
 
 
+def _spelled(part: Part, key: object) -> Iterable[object]:
+    """A key in Python's own types; of a range as it was typed, each of its keys."""
+    if not isinstance(key, Word):
+        return [key.item() if isinstance(key, np.generic) else key]
+    kind = Kind.TEXT if isinstance(part, Edges) else part.column.kind  # ranges go by their words
+    return values_of(part.column.name, kind, [key])
+
+
+def _rows_of_frame(keys: Any, parts: Sequence[Part]) -> list[tuple[object, ...]]:  # noqa: ANN401
+    """The keys of each cell, in the order of the parts; NaN stands for missing values, too."""
+    names = list(map(str, getattr(keys, "column_names", keys.columns)))
+    wanted = [part.column.name for part in parts]
+    if sorted(names) != sorted(wanted):
+        raise PredicateError(f"keys have the columns {', '.join(names)[:80]}: give a table of {', '.join(wanted)}")
+    return list(zip(*(_values(keys[name]) for name in wanted), strict=True))
+
+
+def _values(column: Any) -> list[object]:  # noqa: ANN401 - of any library
+    """The values of a column in types of Python."""
+    values = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+    return [None if value != value else value for value in values]  # noqa: PLR0124 - NaN
+
+
+def key_set(parts: Sequence[Part], keys: Keys | None) -> KeySet:
+    """The cells that are asked for, in the order in which they are.
+
+    Keys by the name of their column are combined with each other, and those of ranges of numbers and
+    booleans follow by themselves; else each cell has its keys, as a row of a data frame or a sequence.
+    """
+    if isinstance(keys, str | bytes):
+        raise PredicateError(f"keys must be a list, or lists by column, got {short(keys)}")
+    if keys is None or isinstance(keys, Mapping):
+        return _grid(parts, keys or {})
+    if hasattr(keys, "columns") and hasattr(keys, "__getitem__"):
+        return _listed(parts, _rows_of_frame(keys, parts))
+    return _listed(parts, list(keys))
+
+
+def _grid(parts: Sequence[Part], keys: Mapping[str, Iterable[object]]) -> KeySet:
+    """Every combination of the keys of the parts."""
+    listed = {_part_named(name, parts): given for name, given in keys.items()}
+    values = tuple(_values_key_sets(part, listed.get(part)) for part in parts)
+    sizes = [len(each) for each in values]
+    _require_few(prod(sizes))
+    codes = np.indices(sizes, dtype=np.int32).reshape(len(sizes), -1).T
+    return KeySet(tuple(parts), values, np.ascontiguousarray(codes))
+
+
+def _part_named(name: str, parts: Sequence[Part]) -> Part:
+    """The part that keys are listed for."""
+    for part in parts:
+        if name in {part.text, part.column.name}:
+            return part
+    names = ", ".join(part.column.name for part in parts)
+    raise PredicateError(f"keys name {short(name)}, which is not in by: give keys of {names}")
+
+
+def _values_key_sets(part: Part, listed: Iterable[object] | None) -> tuple[Key, ...]:
+    """The keys of one part, each once."""
+    if listed is None and part.implied is not None:
+        return part.implied
+    if listed is None or isinstance(listed, str | bytes):
+        raise PredicateError(
+            f"keys of {part.text} are missing: list them, --keys {part.column.name}=a,b,c (in Python keys=)"
+        )
+    spelled: list[object] = []
+    for key in listed:
+        spelled.extend(_spelled(part, key))
+        if isinstance(key, Word) and len(spelled) > MOST_CELLS:
+            raise PredicateError(f"keys of {part.column.name} are more than {MOST_CELLS:,}: list fewer")
+    values = [part.checked(key) for key in spelled]
+    if values == [None] and part.implied is not None:
+        return (*part.implied, None)
+    if not values:
+        raise PredicateError(f"keys of {part.text} are none: list at least one")
+    _require_single(part.text, values)
+    return tuple(values)
+
+
+def _listed(parts: Sequence[Part], keys: Sequence[object]) -> KeySet:
+    """The cells whose keys are listed one by one."""
+    _require_few(len(keys))
+    if not keys:
+        raise PredicateError("keys are none: list at least one cell")
+    cells = _coded(parts, [_row(parts, key) for key in keys], _checked)
+    first = np.unique(cells.codes, axis=0, return_index=True)[1]
+    if len(first) < len(keys):
+        twice = min(set(range(len(keys))) - set(first.tolist()))
+        raise _twice("the table", cells.key(twice))
+    return cells
+
+
+def _checked(part: Part, key: object) -> Key:
+    """The one key that is meant."""
+    (one,) = _spelled(part, key)
+    return part.checked(one)
+
+
+def _row(parts: Sequence[Part], key: object) -> Sequence[object]:
+    """The keys of one cell, as they were listed."""
+    given: Sequence[object] = key if isinstance(key, tuple | list) else (key,)
+    if len(given) != len(parts):
+        names = ", ".join(part.column.name for part in parts)
+        raise PredicateError(f"keys have {short(key)}: give one key for each of {names}")
+    return given
+
+
+def _coded(parts: Sequence[Part], rows: Sequence[Sequence[object]], read: Callable[[Part, object], Key]) -> KeySet:
+    """Cells of which each different key is read once."""
+    columns = list(zip(*rows, strict=True)) if rows else [() for _ in parts]
+    values, codes = [], np.zeros((len(rows), len(parts)), dtype=np.int32)
+    for number, (part, column) in enumerate(zip(parts, columns, strict=True)):
+        written = [(type(key), key) for key in column]
+        places: dict[Key, int] = {}
+        try:
+            of_key = {each: places.setdefault(read(part, each[1]), len(places)) for each in dict.fromkeys(written)}
+        except TypeError:
+            raise PredicateError(f"keys of {part.text} must be single values, not lists") from None
+        codes[:, number] = [of_key[each] for each in written]
+        values.append(tuple(places))
+    return KeySet(tuple(parts), tuple(values), codes)
+
+
+def _require_single(whose: str, keys: Sequence[Hashable]) -> None:
+    """The refusal of a key that is listed twice."""
+    if len(set(keys)) < len(keys):
+        raise _twice(whose, Counter(keys).most_common(1)[0][0])
+
+
+def _twice(whose: str, key: object) -> PredicateError:
+    return PredicateError(f"keys of {whose} have {short(key)} twice: list each once")
+
+
+def _require_few(cells: int) -> None:
+    """The refusal of a table that is too large."""
+    if cells > MOST_CELLS:
+        raise PredicateError(f"the table has {cells:,} cells, more than {MOST_CELLS:,}: list fewer keys")
+
+
+def in_one_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
+    """The same cells in an order that does not depend on how they were listed.
+
+    Returns:
+        The cells, and for each cell of `keys` its place among them.
+    """
+    ranks = [_ranks(values) for values in keys.values]
+    values = tuple(
+        tuple(each[place] for place in np.argsort(rank)) for each, rank in zip(keys.values, ranks, strict=True)
+    )
+    codes = np.stack([rank[keys.codes[:, place]] for place, rank in enumerate(ranks)], axis=1).astype(np.int32)
+    order = np.lexsort(codes.T[::-1])
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.arange(len(order))
+    return KeySet(keys.parts, values, np.ascontiguousarray(codes[order])), places
+
+
+def _ranks(values: Sequence[Key]) -> NDArray[np.int64]:
+    """The place of each value among all, sorted; missing values come last."""
+    order = sorted(range(len(values)), key=lambda place: _sorting(values[place]))
+    ranks = np.empty(len(values), dtype=np.int64)
+    ranks[order] = np.arange(len(values))
+    return ranks
+
+
+def _sorting(key: Key) -> tuple[bool, object]:
+    """What keys of one part are sorted by."""
+    return (key is None, 0 if key is None else key)
+
+
+def written_keys(keys: KeySet) -> dict[str, object]:
+    """What a ledger keeps of the cells, in one form."""
+    written = [[written_key(key) for key in values] for values in keys.values]
+    if keys.is_grid:
+        return {"grid": written}
+    return {"values": written, "cells": keys.codes.tolist()}
+
+
+def found_keys(parts: Sequence[Part], stored: Sequence[Sequence[object]]) -> KeySet:
+    """The cells that records brought to light, from what a ledger keeps of their keys."""
+    return _coded(parts, stored, _stored)
+
+
+def _stored(part: Part, key: object) -> Key:
+    """A key that a ledger keeps."""
+    kind = part.column.kind
+    found: Key = kind.key(key)
+    if isinstance(found, str) and not kind.is_key(found):
+        raise ValueError(f"key must be of {part.column}, got {short(found)}")
+    return found
+
+
+def written_key(key: Key) -> int | str | bool | None:
+    """A key in the types of JSON, which `Kind.key` reads again."""
+    return key if key is None or isinstance(key, int | str) else str(key)
+
+
+def labels_of(keys: KeySet, *, is_hidden: bool = False) -> TableLabels:
+    """What a reader sees of the keys of a table."""
+    return TableLabels(
+        tuple(part.column.name for part in keys.parts),
+        tuple(tuple(part.label(key) for key in values) for part, values in zip(keys.parts, keys.values, strict=True)),
+        keys.codes,
+        is_hidden,
+    )
+
+
 def query_of_stored(
     stored: Mapping[str, Any],
     schema: Mapping[str, Kind],
@@ -328,15 +430,7 @@ def query_of_stored(
     delta: Fraction | None = None,
     confidence: float = 0.95,
 ) -> Query | None:
-    """The question that a ledger holds; None where its keys or margins cannot be typed.
-
-    Args:
-        stored: What the ledger keeps of the question.
-        schema: The columns that questions may use.
-        epsilon: Its price.
-        delta: That of a table.
-        confidence: With which its errors are to be stated.
-    """
+    """The question that a ledger holds; None where its keys or margins cannot be typed."""
     table, where = stored.get("table"), stored["where"]
     wheres = [] if where is None else [where]
     if table is None:

@@ -18,8 +18,7 @@ from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.query.key_sets import Keys
-from noisycount.query.query import Query
+from noisycount.query.query import Keys, Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset, LateDataset, RemainingBudget
 from noisycount.release.query_plan import Forms, QueryPlan, plan_of

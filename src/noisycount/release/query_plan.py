@@ -27,13 +27,20 @@ from noisycount.model.concentrated import l1_sensitivity
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level, TableLabels, cell_level, margin_levels, shares
 from noisycount.model.tables.threshold import threshold
-from noisycount.query.grouping import MOST_CELLS
-from noisycount.query.key_sets import found_keys, key_set, labels_of, written_key
+from noisycount.query.grouping import parts_of
 from noisycount.query.normal_form import Reading, read
 from noisycount.query.predicate import Column, Constant, Predicate, canonical_text, columns, english
-from noisycount.query.query import Query, count_price
+from noisycount.query.query import MOST_CELLS, Query, count_price
 from noisycount.query.schema import Kind
-from noisycount.query.table import CanonicalTable, TableQuestion, margins_of, parts_of
+from noisycount.query.table import (
+    CanonicalTable,
+    TableQuestion,
+    found_keys,
+    key_set,
+    labels_of,
+    margins_of,
+    written_key,
+)
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.results import LevelPlan, Published, Release, TablePlan, TableRelease
 from noisycount.validation import exact_text, fraction_of_one

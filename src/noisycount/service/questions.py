@@ -30,7 +30,7 @@ from noisycount.tasks.answer_display import answer_object
 from noisycount.tasks.question import check_query
 from noisycount.tasks.rehearsal import rehearsal_object, rehearsal_of
 from noisycount.tasks.show import View, budget_words, entry_object, offer_object
-from noisycount.validation import exact_delta, exact_epsilon
+from noisycount.validation import exact_epsilon
 
 _EXAMPLES: list[JsonValue] = [
     {"where": "health = 'poor'", "within": "20%", "guess": 100},
@@ -104,9 +104,7 @@ class Question(BaseModel):
 
     def query(self) -> Query:
         """The question, of which all is checked that needs no data set."""
-        said = self.model_dump(exclude_none=True)
-        said |= {name: exact_epsilon(said[name], name) for name in ("epsilon", "rho") if name in said}
-        query = Query.from_json(said | ({} if self.delta is None else {"delta": exact_delta(self.delta)}))
+        query = Query.from_json(self.model_dump(exclude_none=True))
         check_query(query)
         if not query.has_one_price:
             raise NoisyCountError(

@@ -18,11 +18,11 @@ from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scales import as_written
+from noisycount.query.grouping import parts_of
 from noisycount.query.normal_form import contradictions
 from noisycount.query.predicate import And, Predicate, Range, canonical_text
 from noisycount.query.query import Item, Query
 from noisycount.query.schema import Kind, close_names
-from noisycount.query.table import parts_of
 from noisycount.release.query_plan import QueryPlan, plan_of
 from noisycount.release.results import TablePlan
 from noisycount.tasks.plan import planned

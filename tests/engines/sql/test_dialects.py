@@ -25,10 +25,9 @@ from noisycount.engines.statement.counts import (
 )
 from noisycount.engines.statement.records import StatementRecords
 from noisycount.errors import SourceError
-from noisycount.query.grouping import CellQuestion, KeyQuestion
+from noisycount.query.grouping import CellQuestion, KeyQuestion, parts_of
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
-from noisycount.query.table import parts_of
 from tests.engines.tables import grid, identity, total
 
 SCHEMA = {

@@ -8,10 +8,9 @@ import pytest
 
 from noisycount.engines.sql.source import SqlSource
 from noisycount.errors import PredicateError, SourceError
-from noisycount.query.grouping import KeyQuestion
+from noisycount.query.grouping import KeyQuestion, parts_of
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
-from noisycount.query.table import parts_of
 from tests.engines.sql.tables import made_by, place_of
 from tests.postgresql import REQUIRED, Server
 

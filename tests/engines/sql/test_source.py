@@ -13,11 +13,10 @@ from noisycount.engines.opening import served
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql.source import SqlSource
 from noisycount.errors import SourceError
-from noisycount.query.grouping import CellQuestion, KeyQuestion
+from noisycount.query.grouping import CellQuestion, KeyQuestion, parts_of
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column, Comparison, Literal, Membership, Not, Operator, Pattern, Range
 from noisycount.query.schema import Kind
-from noisycount.query.table import parts_of
 from tests.engines.sql.tables import made_by, place_of, table_of
 from tests.engines.tables import grid, identity
 from tests.postgresql import Server

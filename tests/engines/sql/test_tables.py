@@ -11,11 +11,10 @@ import pytest
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql.source import SqlSource
-from noisycount.query.grouping import CellQuestion, Edges, KeyQuestion, KeySet, Plain
+from noisycount.query.grouping import CellQuestion, Edges, KeyQuestion, KeySet, Plain, parts_of
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
-from noisycount.query.table import parts_of
 from tests.engines.sql.tables import table_of
 from tests.engines.tables import grid, identity, total
 from tests.postgresql import Server

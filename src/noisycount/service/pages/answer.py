@@ -17,11 +17,10 @@ from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_of
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Label
-from noisycount.query.grouping import Edges, Part
-from noisycount.query.predicate import written_name
-from noisycount.query.query import Query, items_of
+from noisycount.query.grouping import Edges, parts_of
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.query.table import parts_of
+from noisycount.query.table import query_of_stored
 from noisycount.readers.assumption import Assumed
 from noisycount.release.dataset import next_words
 from noisycount.service.keys import User
@@ -293,56 +292,5 @@ def _level_words(level: Mapping[str, Any]) -> str:
 
 def query_of(entry: Entry, columns: Mapping[str, Kind], confidence: float | None) -> Query | None:
     """The question of an answer that the ledger has; None for what no form asks."""
-    question, request = asked_of(entry), entry.request
-    table = question.get("table")
-    sure: dict[str, Any] = {} if confidence is None else {"confidence": confidence}
-    if request.epsilon is None or (table is not None and not _is_callable(table)):
-        return None
-    wheres = [] if question["where"] is None else [question["where"]]
-    if table is None:
-        return Query(wheres=wheres, epsilon=request.epsilon, **sure)
-    if listed := table.get("questions"):
-        said: dict[str, Any] = {"wheres": listed, "is_list": True}
-    else:
-        said = {"wheres": wheres, **_table(table, columns, question["unit"])}
-    return Query(**said, epsilon=request.epsilon, delta=request.delta or None, **sure)
-
-
-def _is_callable(table: Mapping[str, Any]) -> bool:
-    """Whether it is a list, or every combination of keys was asked, or nobody listed any."""
-    if "questions" in table:
-        return True
-    names = [name for margin in table["margins"] for name in margin]
-    return (table["keys"] is None or "grid" in table["keys"]) and not any(
-        sign in name for name in names for sign in ",*"
-    )
-
-
-def _table(table: Mapping[str, Any], columns: Mapping[str, Kind], unit: str | None) -> dict[str, Any]:
-    """The groups, their keys and margins."""
-    parts = [part for text in table["by"] for part in parts_of([text], columns, unit)]
-    grid = [None] * len(parts) if table["keys"] is None else table["keys"]["grid"]
-    keys = {part.column.name: _keys(part, of) for part, of in zip(parts, grid, strict=True)}
-    return {
-        "by": items_of([_written(part) for part in parts]),
-        "keys": {name: listed for name, listed in keys.items() if listed is not None} or None,
-        "other": table["other"],
-        "margins": ["*".join(margin) or "total" for margin in table["margins"]],
-        "groups_per_unit": table["groups_per_unit"],
-        "cumulative": table["cumulative"],
-    }
-
-
-def _written(part: Part) -> str:
-    """A part as one types it in a list, with quotes around a name that needs them."""
-    name = part.column.name
-    return f"{written_name(name)}{part.text.removeprefix(name)}"
-
-
-def _keys(part: Part, stored: list[Any] | None) -> list[Any] | None:
-    """The keys as one types them; None where they follow from the part."""
-    if stored is None or tuple(stored) == part.implied:
-        return None
-    if isinstance(part, Edges) and None in stored:
-        return [None]
-    return [part.label(part.column.kind.key(key)) for key in stored]
+    asked, price, sure = asked_of(entry), entry.request, 0.95 if confidence is None else confidence
+    return None if price.epsilon is None else query_of_stored(asked, columns, price.epsilon, price.delta, sure)

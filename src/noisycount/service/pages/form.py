@@ -10,9 +10,8 @@ from typing import Any, Self
 from noisycount.errors import NoisyCountError, PredicateError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Label
-from noisycount.query.key_sets import values_of
 from noisycount.query.predicate import written_name, written_text
-from noisycount.query.query import Query, items, items_of, keys_of_column
+from noisycount.query.query import Query, items, items_of, keys_of_column, values_of
 from noisycount.query.schema import Kind
 from noisycount.readers.values import drop_thousands, parse_number, parse_share
 from noisycount.tasks.plan import planned_error

@@ -11,9 +11,7 @@ from noisycount.display.columns import Cells, free_name
 from noisycount.display.output import check_regular, json_text, status, writing
 from noisycount.engines.duckdb.public import PublicColumns, PublicTable
 from noisycount.errors import ConfigError, NoisyCountError, extra_words
-from noisycount.query.grouping import MOST_CELLS
-from noisycount.query.key_sets import Listed, Word
-from noisycount.query.query import Item, Query
+from noisycount.query.query import MOST_CELLS, Item, Listed, Query, Word
 from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import answer_object
