@@ -75,20 +75,17 @@ class RefinedRows:
         if not 0 < len(published.answers) <= MOST_ROWS:
             return None
         refined = refined_table(RefineQuery(key=entry.key, level=level), published, lambda _: None)
-        told, levels = refined.estimates, free_name("level", dict.fromkeys(published.names))
+        levels = free_name("level", dict.fromkeys(published.names))
         shown = _shown_labels(entry, columns)
         cells = {
             name: [shown.get(name, {}).get(label, label) for label in published.columns[name]]
             for name in (levels, *published.names)
         }
+        told = zip(*(refined.estimates[name].tolist() for name in ("mean", "low", "high")), strict=True)
         rows: dict[Row, tuple[float, int, int]] = {
-            tuple(of[row] for of in cells.values()): (
-                float(told.mean[row]),
-                int(told.low[row]),
-                int(told.high[row]),
-            )
-            for row in range(len(published.answers))
-            if told.is_told[row]
+            tuple(of[row] for of in cells.values()): estimates
+            for row, estimates in enumerate(told)
+            if estimates[0] is not None
         }
         return cls(rows, "; ".join([*prior_words(refined), *published.notes]))
 

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from noisycount.display.numbers import percent, signed, to_one_place
 from noisycount.display.output import Facts, file_facts, print_facts, print_table
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.tasks.refine.published import PublishedTable
-from noisycount.tasks.refine.refined import SELECTED, RefinedTable, Spread
+from noisycount.tasks.refine.refined import SELECTED, Estimates, RefinedTable
 
 _MOST_CELLS = 5000  # of a larger table it takes too long to solve it twice more
 
@@ -44,14 +45,14 @@ Texts = list[str]
 def shown_rows(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
     """The names of columns, and the cells of some rows."""
     table, told = refined.published, refined.estimates
-    known = told.is_told[list(places)].tolist()
+    ends = _ranges(*(_texts(told[name], places, signed) for name in ("low", "high")))
+    known = ~np.ma.getmaskarray(told["mean"])[list(places)]
     columns = {
         "answer": [_answer(table, place) for place in places],
-        "mean": _known([signed(told.mean[at], 1) for at in places], known),
-        "median": _known([signed(told.median[at]) for at in places], known),
+        "mean": _texts(told["mean"], places, lambda mean: signed(mean, 1)),
+        "median": _texts(told["median"], places, signed),
+        percent(refined.level): [end if is_known else _UNKNOWN for end, is_known in zip(ends, known, strict=True)],
     }
-    ends = _ranges([signed(told.low[at]) for at in places], [signed(told.high[at]) for at in places])
-    columns[percent(refined.level)] = _known(ends, known)
     return _beside_keys(table, places, columns)
 
 
@@ -59,10 +60,10 @@ def shown_spreads(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, 
     """The names of columns, and the shares and ranks of some cells, as far as they were asked for."""
     told = refined.estimates
     columns: dict[str, Texts] = {}
-    if told.shares is not None:
-        columns["share, %"] = _spread(told.shares, places, lambda share: f"{100 * share:.1f}")
-    if told.ranks is not None:
-        columns["rank"] = _spread(told.ranks, places, signed)
+    if "share" in told:
+        columns["share, %"] = _spread(told, "share", places, lambda share: f"{100 * share:.1f}")
+    if "rank" in told:
+        columns["rank"] = _spread(told, "rank", places, signed)
     return _beside_keys(refined.published, places, columns)
 
 
@@ -81,16 +82,15 @@ def _answer(table: PublishedTable, place: int) -> str:
     return _UNKNOWN if np.isnan(limit) else f"below {to_one_place(limit)}"
 
 
-def _known(texts: Texts, known: Sequence[bool]) -> Texts:
-    """The texts of rows of which something is known."""
-    return [text if is_known else _UNKNOWN for text, is_known in zip(texts, known, strict=True)]
+def _texts(column: np.ma.MaskedArray[Any, Any], places: Sequence[int], shown: Callable[[float], str]) -> Texts:
+    """The numbers of some rows of a column, as far as they are known."""
+    return [_UNKNOWN if value is None else shown(value) for value in column[list(places)].tolist()]
 
 
-def _spread(told: Spread, places: Sequence[int], shown: Callable[[float], str]) -> Texts:
+def _spread(told: Estimates, name: str, places: Sequence[int], shown: Callable[[float], str]) -> Texts:
     """An estimate of each cell with its interval."""
-    middle, low, high = (_padded([shown(values[at]) for at in places]) for values in (told.middle, told.low, told.high))
-    ends = _ranges(low, high)
-    return [f"{one} ({end.strip()})" for one, end in zip(middle, ends, strict=True)]
+    middle, low, high = (_padded(_texts(told[name + end], places, shown)) for end in ("", "_low", "_high"))
+    return [f"{one} ({end.strip()})" for one, end in zip(middle, _ranges(low, high), strict=True)]
 
 
 def _ranges(lows: Texts, highs: Texts) -> Texts:

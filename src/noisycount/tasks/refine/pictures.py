@@ -76,18 +76,19 @@ def _dots(refined: RefinedTable) -> RefinedDots:
 
 def _level(refined: RefinedTable, level: PublishedLevel) -> list[RefinedDot]:
     """The answers and estimates of a level; none where it is not told."""
-    table, told = refined.published, refined.estimates
+    table, error = refined.published, answer_error(level.mechanism, refined.level)
+    told = zip(*(refined.estimates[name][level.rows].tolist() for name in ("mean", "low", "high")), strict=True)
     return [
         RefinedDot(
             _label(table, level, row),
             None if np.isnan(table.answers[row]) else float(table.answers[row]),
-            answer_error(level.mechanism, refined.level),
-            float(told.mean[row]),
-            int(told.low[row]),
-            int(told.high[row]),
+            error,
+            mean,
+            low,
+            high,
         )
-        for row in level.rows.tolist()
-        if told.is_told[row]
+        for row, (mean, low, high) in zip(level.rows.tolist(), told, strict=True)
+        if mean is not None
     ]
 
 

@@ -6,8 +6,7 @@ large would be wrong, as it never sees the small counts: there each count is as 
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,44 +21,26 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.tables.splits import Splits
-from noisycount.tasks.refine.published import Nested, PlacedLevel, PublishedTable, Rows, nested
+from noisycount.tasks.refine.published import Nested, PlacedLevel, PublishedTable, nested
 from noisycount.tasks.refine.query import RefineQuery
 
 Counts = NDArray[np.int64]
+# Columns by their names, each of shape (rows,), masked where nothing is known: `mean`, the expected counts, in records;
+# `median`, the smallest counts k with P[K <= k] >= 1/2; `low` and `high`, the ends of the intervals; and of cells, as
+# far as they were asked for, `share` in the total and `rank`, 1 for the largest, each with its own `_low` and `_high`.
+Estimates = dict[str, np.ma.MaskedArray[Any, Any]]
 
 
-@frozen
-class Spread:
-    """An estimate of something of each row, and an interval for it."""
-
-    middle: Reals | Counts = field(repr=False)  # the estimates, shape (rows,)
-    low: Reals | Counts = field(repr=False)  # the lower ends of the intervals,
-    high: Reals | Counts = field(repr=False)  # and the upper ones
+def _unknown(rows: int, kind: Any) -> np.ma.MaskedArray[Any, Any]:  # noqa: ANN401 - of a number
+    """A column of which nothing is known yet."""
+    return np.ma.array(np.zeros(rows, kind), mask=True)
 
 
-@frozen
-class RowEstimates:
-    """The counts of all rows given all answers."""
-
-    mean: Reals = field(repr=False)  # the expected counts, in records, shape (rows,)
-    median: Counts = field(repr=False)  # the smallest counts k with P[K <= k] >= 1/2
-    low: Counts = field(repr=False)  # the lower ends of the intervals,
-    high: Counts = field(repr=False)  # and the upper ones
-    is_told: NDArray[np.bool_] = field(repr=False)  # of which rows all this is known, shape (rows,)
-    shares: Spread | None = None  # of the cells in the total, if that was asked for; nan of other rows
-    ranks: Spread | None = None  # of the cells, 1 for the largest, if that was asked for; 0 of other rows
-
-    @classmethod
-    def empty(cls, rows: int) -> "RowEstimates":
-        """Room for so many rows, of which nothing is known yet."""
-        median, low, high = (np.zeros(rows, np.int64) for _ in range(3))
-        return cls(np.full(rows, np.nan), median, low, high, np.zeros(rows, np.bool_))
-
-    def tell(self, rows: Counts, told: Mapping[str, Reals | Counts]) -> None:
-        """Write down the estimates of some rows."""
-        for name, values in told.items():
-            getattr(self, name)[rows] = values
-        self.is_told[rows] = True
+def _empty(rows: int) -> Estimates:
+    return {
+        "mean": _unknown(rows, np.float64),
+        **{name: _unknown(rows, np.int64) for name in ("median", "low", "high")},
+    }
 
 
 SEED = 1  # the same table says the same again
@@ -78,11 +59,11 @@ def number_of_draws(cells: int) -> int:
     return min(_MOST, max(_FEWEST, _NUMBERS // cells))
 
 
-def shares(tables: Counts, level: float) -> Spread:
-    """The mean share of each cell in the total, and its interval; 0 of a table with no record.
+def shares(tables: Counts, level: float) -> Reals:
+    """The mean share of each cell in the total, and the ends of its interval; 0 of a table with no record.
 
     Example:
-        >>> shares(np.array([[1, 3], [2, 2]]), 0.9).middle.tolist()
+        >>> shares(np.array([[1, 3], [2, 2]]), 0.9)[0].tolist()
         [0.375, 0.625]
     """
     totals = np.maximum(tables.sum(axis=1), 1)
@@ -92,14 +73,14 @@ def shares(tables: Counts, level: float) -> Spread:
         part = slice(start, start + step)
         own = tables[:, part] / totals[:, None]
         told[:, part] = own.mean(axis=0), *np.quantile(own, _tails(level), axis=0)
-    return Spread(*told)
+    return told
 
 
-def ranks(tables: Counts, level: float) -> Spread:
-    """The median rank of each cell, and its interval; 1 is the largest, equal counts share a rank.
+def ranks(tables: Counts, level: float) -> Counts:
+    """The median rank of each cell, and the ends of its interval; 1 is the largest, equal counts share a rank.
 
     Example:
-        >>> ranks(np.array([[1, 3, 3], [2, 5, 1]]), 0.9).low.tolist()
+        >>> ranks(np.array([[1, 3, 3], [2, 5, 1]]), 0.9)[1].tolist()
         [2, 1, 1]
     """
     placed = np.empty(tables.shape, dtype=np.int32)
@@ -108,7 +89,7 @@ def ranks(tables: Counts, level: float) -> Spread:
         placed[row] = table.size - np.searchsorted(order, table, side="right") + 1
     low, high = _tails(level)
     told = np.quantile(placed, [0.5, low, high], axis=0, method="inverted_cdf", overwrite_input=True)
-    return Spread(*told.astype(np.int64))
+    return np.asarray(told, dtype=np.int64)
 
 
 def _tails(level: float) -> tuple[float, float]:
@@ -119,12 +100,13 @@ SELECTED = "each count as likely before its answer, as only large answers were p
 _REACH = 20  # standard deviations of the noise: less than 1e-12 of its mass lies beyond
 
 
-def selected_estimates(table: PublishedTable, level: float) -> RowEstimates:
+def selected_estimates(table: PublishedTable, level: float) -> Estimates:
     """The count of each row given its own answer, all counts from 0 on being as likely before."""
-    estimates = RowEstimates.empty(len(table.answers))
+    estimates = _empty(len(table.answers))
     for part in table.levels:
         rows = part.rows[~np.isnan(table.answers[part.rows])]
-        estimates.tell(rows, _told(table.answers[rows], part.mechanism, level))
+        for name, values in _told(table.answers[rows], part.mechanism, level).items():
+            estimates[name][rows] = values
     return estimates
 
 
@@ -161,7 +143,7 @@ class RefinedTable:
     """A published table with the estimates of its rows."""
 
     published: PublishedTable  # the table
-    estimates: RowEstimates  # of its rows
+    estimates: Estimates  # of its rows
     level: float  # the probability of each interval
     nested: Nested | None = None  # the tree of its levels; None: each row was refined by itself
     told: TablePosterior | None = None  # the law of the whole table; None: the same
@@ -221,46 +203,30 @@ def _answers(table: PublishedTable, level: PlacedLevel, tree: Nested) -> Any:  #
     return mixed
 
 
-def _estimates(table: PublishedTable, tree: Nested, told: TablePosterior, level: float) -> RowEstimates:
+def _estimates(table: PublishedTable, tree: Nested, told: TablePosterior, level: float) -> Estimates:
     """What is told of each row whose level is in the tree."""
-    estimates = RowEstimates.empty(len(table.answers))
+    estimates = _empty(len(table.answers))
     for placed in tree.levels:
-        nodes = told.level(placed.depth)
-        columns = {name: getattr(nodes, name)[placed.places] for name in ("mean", "median")}
+        nodes, rows = told.level(placed.depth), placed.published.rows
+        for name in ("mean", "median"):
+            estimates[name][rows] = getattr(nodes, name)[placed.places]
         if level == _TOLD:
             ends = np.stack([nodes.low[placed.places], nodes.high[placed.places]])
         else:
-            ends = _intervals(told, placed, level)
-        estimates.tell(placed.published.rows, {**columns, "low": ends[0], "high": ends[1]})
+            found = [told.node((placed.depth, place)).interval(level) for place in placed.places.tolist()]
+            ends = np.array(found, dtype=np.int64).T
+        estimates["low"][rows], estimates["high"][rows] = ends
     return estimates
-
-
-def _intervals(told: TablePosterior, placed: PlacedLevel, level: float) -> Rows:
-    """The ends of the intervals of another level, shape (2, rows)."""
-    found = [told.node((placed.depth, place)).interval(level) for place in placed.places.tolist()]
-    return np.array(found, dtype=np.int64).T
 
 
 def _drawn(asked: RefineQuery, refined: RefinedTable, told: TablePosterior) -> RefinedTable:
     """The same with shares and ranks of the cells."""
-    table = refined.published
+    table, estimates = refined.published, dict(refined.estimates)
     number = number_of_draws(len(table.cells.rows))
     tables = told.draws(number, random_state=SEED)
-    wide = [
-        _spread_out(of(tables, asked.level), table, empty) if is_asked else None
-        for of, empty, is_asked in ((shares, np.nan, asked.has_shares), (ranks, 0, asked.has_ranks))
-    ]
-    estimates = replace(refined.estimates, shares=wide[0], ranks=wide[1])
+    for name, of, is_asked in (("share", shares, asked.has_shares), ("rank", ranks, asked.has_ranks)):
+        if is_asked:
+            for end, values in zip(("", "_low", "_high"), of(tables, asked.level), strict=True):
+                estimates[name + end] = _unknown(len(table.answers), values.dtype)
+                estimates[name + end][table.cells.rows] = values
     return replace(refined, estimates=estimates, draws=number)
-
-
-def _spread_out(found: Spread, table: PublishedTable, empty: float) -> Spread:
-    """What is told of the cells as columns of all rows."""
-
-    def wide(values: Reals | Rows) -> Reals | Rows:
-        column = np.empty_like(values, shape=len(table.answers))
-        column[:] = empty
-        column[table.cells.rows] = values
-        return column
-
-    return Spread(wide(found.middle), wide(found.low), wide(found.high))

@@ -2,12 +2,10 @@
 
 import math
 from contextlib import ExitStack
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noisycount.config.config import Config
 from noisycount.display.columns import Cells, free_name
@@ -15,25 +13,10 @@ from noisycount.display.output import check_regular, draft, json_text, print_jso
 from noisycount.display.values import plain
 from noisycount.engines.duckdb.public import Column, PublicColumns, table_format
 from noisycount.errors import NoisyCountError, SourceError
-from noisycount.frozen import frozen
 from noisycount.tasks.refine.display import print_refined, prior_object, told_sensitivity
 from noisycount.tasks.refine.query import RefineQuery
 from noisycount.tasks.refine.readers import OpenedTable, opened_table
-from noisycount.tasks.refine.refined import RefinedTable, RowEstimates, refined_table
-
-
-@frozen
-class AddedColumn:
-    """One number of each row, where it is known."""
-
-    values: Column = field(repr=False)  # shape (rows,)
-    missing: NDArray[np.bool_] = field(repr=False)  # where it is not known, shape (rows,)
-
-    @property
-    def cells(self) -> Cells:
-        """The numbers, None where they are not known."""
-        pairs = zip(self.values.tolist(), self.missing.tolist(), strict=True)
-        return [None if missing else value for value, missing in pairs]
+from noisycount.tasks.refine.refined import RefinedTable, refined_table
 
 
 def added_names(*, has_shares: bool, has_ranks: bool) -> list[str]:
@@ -44,19 +27,6 @@ def added_names(*, has_shares: bool, has_ranks: bool) -> list[str]:
     return names
 
 
-def added_columns(told: RowEstimates) -> dict[str, AddedColumn]:
-    """The columns by their names."""
-    unknown = ~told.is_told
-    columns = {name: AddedColumn(getattr(told, name), unknown) for name in ("mean", "median", "low", "high")}
-    for name, spread in (("share", told.shares), ("rank", told.ranks)):
-        if spread is not None:
-            outside = np.isnan(spread.middle) if name == "share" else spread.middle == 0
-            columns[name] = AddedColumn(spread.middle, outside)
-            columns[f"{name}_low"] = AddedColumn(spread.low, outside)
-            columns[f"{name}_high"] = AddedColumn(spread.high, outside)
-    return columns
-
-
 def refined_object(refined: RefinedTable, total: int | None) -> dict[str, Any]:
     """A refined table; a number that is not known is null."""
     table = refined.published
@@ -64,7 +34,7 @@ def refined_object(refined: RefinedTable, total: int | None) -> dict[str, Any]:
     for level in table.levels:
         for row in level.rows.tolist():
             levels[row] = level.name
-    added = {name: column.cells for name, column in added_columns(refined.estimates).items()}
+    added = {name: column.tolist() for name, column in refined.estimates.items()}
     rows = [
         {
             "level": levels[row],
@@ -143,18 +113,18 @@ def check_addition(asked: RefineQuery, opened: OpenedTable) -> None:
 
 def save_refined(asked: RefineQuery, opened: OpenedTable, refined: RefinedTable, out: Path) -> None:
     """The file of a refined table, of the kind that its ending names."""
-    added = added_columns(refined.estimates)
+    added = refined.estimates
     if out.suffix.lower() == _JSON:
         text = json_text(refined_object(refined, asked.total), indent=2)
         with draft(out) as part:
             part.write_text(f"{text}\n", encoding="utf-8")
     elif opened.rows is not None:
-        values = {name: column.values for name, column in added.items()}
-        opened.rows.save(out, values, {name: column.missing for name, column in added.items()})
+        values: dict[str, Column] = {name: column.data for name, column in added.items()}
+        opened.rows.save(out, values, {name: np.ma.getmaskarray(column) for name, column in added.items()})
     else:
         columns: dict[str, Cells] = dict(opened.published.columns)
         for name, column in added.items():
-            columns[free_name(name, columns)] = column.cells
+            columns[free_name(name, columns)] = column.tolist()
         PublicColumns(columns).save(out)
 
 

@@ -15,17 +15,11 @@ def test_shares_are_those_of_each_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = np.vstack([tables(), np.zeros((1, 7), np.int64)])
     each = np.array([row / max(row.sum(), 1) for row in whole])
     monkeypatch.setattr(drawn, "_BLOCK", 1200)
-    found = shares(whole, 0.9)
-    assert found.middle == pytest.approx(each.mean(axis=0))
-    assert found.low == pytest.approx(np.quantile(each, 0.05, axis=0))
-    assert found.high == pytest.approx(np.quantile(each, 0.95, axis=0))
+    expected = each.mean(axis=0), *np.quantile(each, (0.05, 0.95), axis=0)
+    assert shares(whole, 0.9) == pytest.approx(np.array(expected))
 
 
 def test_a_rank_is_how_many_are_larger() -> None:
     """Plus one; the median and the ends of the interval are ranks of draws."""
     each = np.array([[1 + sum(other > one for other in row) for one in row] for row in tables()])
-    found = ranks(tables(), 0.9)
-    ordered = np.sort(each, axis=0)
-    assert found.middle.tolist() == ordered[250].tolist()
-    assert found.low.tolist() == ordered[25].tolist()
-    assert found.high.tolist() == ordered[475].tolist()
+    assert ranks(tables(), 0.9).tolist() == np.sort(each, axis=0)[[250, 25, 475]].tolist()
