@@ -248,7 +248,6 @@ def count(  # noqa: PLR0913, PLR0917  (one argument an option)
 
 
 def _print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:
-    """An answer on standard output, and its files where that was asked for."""
     written: list[Path] = []
     try:
         if answer.query.is_table and answer.release is not None:

@@ -54,7 +54,6 @@ def demo(out: Path, survey: Path | None, *, as_json: bool) -> None:
 
 
 def _tell_survey(file: Path, *, as_json: bool) -> None:
-    """Where the survey is now, and what comes next."""
     if as_json:
         print_json({"survey": str(file)})
         return
@@ -63,7 +62,6 @@ def _tell_survey(file: Path, *, as_json: bool) -> None:
 
 
 def _print(shown: Demonstration) -> None:
-    """What was asked, the steps, and what comes next."""
     print_text(QUESTION, bold=True)
     print_text(INTRODUCTION)
     for number, step in enumerate(steps(shown), start=1):

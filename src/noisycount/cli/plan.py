@@ -200,7 +200,6 @@ def plan(  # noqa: PLR0913, PLR0917  (one argument an option)
 
 
 def _tell(design: "Design", confidence: float, plot: Path | None, paying: Paying | None, *, as_json: bool) -> None:
-    """The forecast of a table, told and drawn."""
     from noisycount.tasks.plan import left_facts, left_object  # noqa: PLC0415  (the same)
     from noisycount.tasks.table.forecast import forecast, forecast_object, print_forecast  # noqa: PLC0415
 
@@ -237,7 +236,6 @@ def _plan(  # noqa: PLR0913, PLR0917  (one argument an option)
     confidence: float,
     queries: int,
 ) -> Plan:
-    """The plan for the one goal that is given."""
     goals = [goal for goal in (within, error, epsilon) if goal is not None]
     if len(goals) == 1 and within is not None and guess is not None:
         return planned(guess, within, confidence, queries)

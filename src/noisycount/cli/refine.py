@@ -49,7 +49,6 @@ _TIER = re.compile(r"(medium|higher)=([A-Z]{2}(?:,[A-Z]{2})*)")
 
 
 def _column_names(lists: Sequence[str]) -> tuple[str, ...]:
-    """The names of columns, each once."""
     names = tuple(chain.from_iterable(map(values.parse_columns, lists)))
     if len(set(names)) < len(names):
         raise ValueError("names a column twice: name it once")
@@ -109,7 +108,6 @@ def _as_answers(context: click.Context, _: click.Parameter, texts: tuple[str, ..
 
 
 def _noises(epsilons: Sequence[Fraction], noise: str | None, scales: Sequence[Fraction]) -> tuple[AdditiveNoise, ...]:
-    """The noises that were typed; none where nothing was."""
     if epsilons and noise is None and not scales:
         return tuple(map(DiscreteLaplace.for_epsilon, epsilons))
     if not epsilons and (noise is None) == (not scales):
@@ -350,7 +348,6 @@ def _row_laws(asked: "AnswersFile", size: int | None, rate: Rate | None, strata:
 
 
 def _one(noises: Sequence[AdditiveNoise], answers: int = 1) -> AdditiveNoise:
-    """The noise of all answers."""
     if len(noises) == 1:
         return noises[0]
     if not noises:
@@ -379,7 +376,6 @@ def _stored(
 
 
 def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -> None:
-    """The estimate of one count, told and drawn."""
     if plot is not None:
         from noisycount.tasks.refine.pictures import save_plot  # noqa: PLC0415  (loads Altair)
 
@@ -392,7 +388,6 @@ def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -
 
 
 def _refine_column(asked: "AnswersFile", laws: "RowLaws", law: AdditiveNoise, level: float, *, as_json: bool) -> None:
-    """A table of answers, written with their estimates."""
     from noisycount.tasks.refine import column  # noqa: PLC0415  (loads DuckDB)
 
     with progress("refining") as done:

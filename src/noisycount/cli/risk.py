@@ -152,12 +152,7 @@ def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
 
 
 def _tell_list(dataset: str, known: Known, epsilon: Fraction | None, configuration: Config, *, as_json: bool) -> None:
-    """What all answers about a data set show together."""
-    from noisycount.tasks.risk.lists import (  # noqa: PLC0415
-        ListRisks,
-        answers_so_far,
-        tell_list,
-    )
+    from noisycount.tasks.risk.lists import ListRisks, answers_so_far, tell_list  # noqa: PLC0415  (loads the ledger)
 
     asked = answers_so_far(dataset, configuration)
     with progress("computing") as done:
@@ -186,7 +181,6 @@ def _answered(key: str, price: Fraction | None, configuration: Config) -> tuple[
 
 
 def _law(noise: str | None, scale: Fraction | None, price: Fraction | None) -> AdditiveNoise | Exact:
-    """What is added to the count."""
     if price is not None and noise is None and scale is None:
         return DiscreteLaplace.for_epsilon(price)
     if price is None and noise == _NONE and scale is None:
@@ -200,7 +194,6 @@ def _law(noise: str | None, scale: Fraction | None, price: Fraction | None) -> A
 
 
 def _print(risks: Risks, source: str | None, plot: Path | None) -> None:
-    """For people: what differs and was asked, a table, what it promises, and what it does not."""
     print_facts(risk_facts(risks, source))
     print_table(risk_header(risks), risk_rows(risks))
     print_facts([*shared_meanings(risks), *cautions(risks), *file_facts(plot)])

@@ -72,7 +72,6 @@ def serve(host: str, port: int, configuration: Config, *, is_demo: bool, slots: 
 
 
 def _tell(host: str, port: int, key: str | None) -> None:
-    """Where the service is, and how to get in."""
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{port}"
     facts = [("address", address)]
@@ -87,7 +86,6 @@ def _tell(host: str, port: int, key: str | None) -> None:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether an address is of this machine alone."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

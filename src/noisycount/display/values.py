@@ -68,37 +68,31 @@ def short(value: Any) -> str:  # noqa: ANN401  (anything has a line)
 
 @short.register(bool)
 def _(value: bool) -> str:  # noqa: FBT001  (a value to show, no switch)
-    """True or False, which is an integer too."""
     return str(value)
 
 
 @short.register
 def _(value: Integral) -> str:
-    """All digits."""
     return str(int(value))
 
 
 @short.register
 def _(value: Rational) -> str:
-    """Its exact text."""
     return exact_text(value)
 
 
 @short.register
 def _(value: Real) -> str:
-    """Six digits."""
     return f"{float(value):.6g}"
 
 
 @short.register(tuple)
 def _(value: tuple[Any, ...]) -> str:
-    """Its elements in round brackets."""
     return f"({_row(value)})"
 
 
 @short.register(list)
 def _(value: list[Any]) -> str:
-    """Its elements in square brackets."""
     return f"[{_row(value)}]"
 
 
@@ -128,62 +122,52 @@ def plain(value: Any) -> Any:  # noqa: ANN401  (JSON has no narrower type)
 @plain.register(type(None))
 @plain.register(bool)
 def _(value: Any) -> Any:  # noqa: ANN401  (what JSON has itself)
-    """The value."""
     return value
 
 
 @plain.register
 def _(value: str) -> str:
-    """Python's own text."""
     return str(value)
 
 
 @plain.register
 def _(value: Integral) -> int:
-    """Python's own integer."""
     return int(value)
 
 
 @plain.register
 def _(value: Rational) -> str:
-    """Its exact text."""
     return exact_text(value)
 
 
 @plain.register
 def _(value: Real) -> float | None:
-    """Python's own float; None where it is not finite."""
     return float(value) if math.isfinite(value) else None
 
 
 @plain.register
 def _(value: Enum) -> Any:  # noqa: ANN401  (whatever stands for the member)
-    """What stands for the member."""
     return plain(value.value)
 
 
 @plain.register
 def _(value: date) -> str:
-    """ISO 8601, of dates and of times."""
     return value.isoformat()
 
 
 @plain.register
 def _(value: PurePath) -> str:
-    """The path as text."""
     return str(value)
 
 
 @plain.register(Mapping)
 def _(value: Mapping[Any, Any]) -> dict[str, Any]:
-    """Its items, with names of text."""
     return {str(name): plain(one) for name, one in value.items()}
 
 
 @plain.register(list)
 @plain.register(tuple)
 def _(value: Any) -> list[Any]:  # noqa: ANN401  (a list or a tuple of anything)
-    """Its elements."""
     return [plain(one) for one in value]
 
 
@@ -209,49 +193,41 @@ def _cell(value: Any) -> str:  # noqa: ANN401  (anything has a cell)
 
 @_cell.register
 def _(value: str) -> str:
-    """The text."""
     return escape(value)
 
 
 @_cell.register
 def _(value: None) -> str:  # noqa: ARG001  (there is one)
-    """That there is none."""
     return "none"
 
 
 @_cell.register
 def _(value: bool) -> str:  # noqa: FBT001  (a value to show, no switch)
-    """Yes or no."""
     return "yes" if value else "no"
 
 
 @_cell.register
 def _(value: Integral) -> str:
-    """All digits in groups."""
     return signed(int(value))
 
 
 @_cell.register
 def _(value: Rational) -> str:
-    """Its exact text, and its rounded value where that is easier to read."""
     return escape(approximately(value))
 
 
 @_cell.register
 def _(value: Real) -> str:
-    """Six digits."""
     return f"{float(value):,.6g}".replace("-", "−")
 
 
 @_cell.register(Mapping)
 def _(value: Mapping[Any, Any]) -> str:
-    """Its items, one after the other."""
     return ", ".join(f"{escape(str(name))} {_cell(one)}" for name, one in value.items())
 
 
 @_cell.register(list)
 def _(value: list[Any]) -> str:
-    """A line for each element that is a mapping, else all of them on one."""
     if value and all(isinstance(one, Mapping) for one in value):
         return "<br>".join(map(_cell, value))
     if value and all(map(is_dataclass, value)):

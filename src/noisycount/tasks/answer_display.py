@@ -43,7 +43,6 @@ def count_facts(answer: Answer) -> Facts:
 
 
 def _payment(answer: Answer) -> Facts:
-    """What was charged, or would be, and what is left."""
     remaining = left(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     if answer.release is None:
         return [("price", _price(answer)), ("budget", f"charged nothing: this was a dry run; {remaining}")]
@@ -74,7 +73,6 @@ def _price(answer: Answer) -> str:
 
 
 def _dataset(answer: Answer) -> str:
-    """What the data set is called."""
     return answer.dataset.name if answer.release is None else answer.release.dataset
 
 
@@ -160,7 +158,6 @@ def _count_price(answer: Answer) -> dict[str, Any]:
 
 
 def _table_price(answer: Answer) -> dict[str, Any]:
-    """The price and the noise of a table."""
     plan, confidence = answer.noise, answer.confidence
     counts = None if answer.release is None else len(answer.table)
     return {

@@ -87,7 +87,6 @@ def at_copy(configuration: Config, place: str) -> Config:
 
 
 def _file(configuration: Config) -> Path:
-    """The file of the ledger."""
     address = LedgerAddress.read(configuration.ledger_url)
     if address.file is None or configuration.ledger_file is None:
         beside = configuration.data_folder
@@ -150,7 +149,6 @@ def _copy_data(folder: Path | None, draft: Path, *, with_copies: bool) -> tuple[
 
 
 def _make_private(file: Path) -> None:
-    """Make an empty file that its owner alone may read and write."""
     os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ALONE))
 
 

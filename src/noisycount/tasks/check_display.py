@@ -168,7 +168,6 @@ def problems(inspection: Inspection) -> Iterator[str]:
 
 
 def _verdict(inspection: Inspection) -> str:
-    """Whether questions are answered."""
     if not inspection.fits:
         return "No question is answered until that is mended."
     if inspection.is_said:
@@ -230,7 +229,6 @@ def _line_word(inspection: Inspection) -> str:
 
 
 def _such(cells: Sequence[str]) -> str:
-    """Some cells, to follow what is said of them."""
     return f": {_listed(cells)}" if cells else ""
 
 
@@ -274,7 +272,6 @@ def inspection_object(inspection: Inspection) -> dict[str, Any]:
 
 
 def _column(inspection: Inspection, column: ColumnCheck) -> dict[str, Any]:
-    """What is in one column; `form` is what noisycount.toml may state of it."""
     why = inspection.why_unused(column)
     return {
         "name": column.name,

@@ -60,7 +60,6 @@ class Demonstration:
 
 
 def _answer(plan: Plan, folder: Path) -> Answer:
-    """The private count, paid from a ledger in the folder."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -72,7 +71,6 @@ def _answer(plan: Plan, folder: Path) -> Answer:
 
 
 def _save(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
-    """The files of the picture."""
     from noisycount.tasks.refine.pictures import Caption, save_picture  # noqa: PLC0415  (loads Altair)
 
     caption = Caption(_HEADING, _SUBTITLE, "persons")
@@ -103,7 +101,6 @@ def steps(shown: Demonstration) -> list[Step]:
 
 
 def _asked(plan: Plan, release: Release) -> Iterator[Step]:
-    """The steps before the answer."""
     yield Step(
         "Plan",
         f"We want the answer to within ±{percent(WITHIN)} with {percent(CONFIDENCE)} confidence, "
@@ -119,7 +116,6 @@ def _asked(plan: Plan, release: Release) -> Iterator[Step]:
 
 
 def _answered(shown: Demonstration) -> Iterator[Step]:
-    """The steps from the answer on."""
     answer, refinement = shown.answer, shown.refinement
     release, told, (low, high) = answer.count, refinement.told, refinement.interval
     paid = (
@@ -131,8 +127,7 @@ def _answered(shown: Demonstration) -> Iterator[Step]:
         f"The answer: {signed(release.answer)} ±{answer.error} persons",
         f"With {percent(CONFIDENCE)} confidence the true count lies within ±{answer.error} of "
         f"{signed(release.answer)}. {paid}; {exact_text(release.remaining)} of the budget of "
-        f"{answer.dataset.budget.text} is left. What anybody can learn from it: "
-        f"{answer.odds}.",
+        f"{answer.dataset.budget.text} is left. What anybody can learn from it: {answer.odds}.",
     )
     yield Step(
         f"A better estimate: {told.mean:.1f} persons",

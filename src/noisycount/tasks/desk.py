@@ -87,17 +87,14 @@ class DeskSettings:
             )
 
     def _paying(self) -> Dataset:
-        """The name, if one is said, and what may be spent."""
         return Dataset(self.name or "frame", budget_from(self.budget), self.size)
 
     def _statement(self) -> DatasetSettings:
-        """What is said of a table in memory."""
         if self.table is not None:
             raise ConfigError(f"table is {self.table!r}, but a frame has no tables: leave it out")
         return DatasetSettings(self.name or "", unit=self.unit, columns=self.columns)
 
     def _asked(self, source: str, configuration: Config) -> DatasetConfig:
-        """The data set that a name or a path means."""
         asked = dataset_asked(configuration, source, self.unit, "unit")
         asked = configuration.table_of(asked, self.table, "table")
         return replace(asked, account=self.name) if asked.is_path and self.name else asked
@@ -124,7 +121,6 @@ class DeskSettings:
 
 
 def _shown(value: object) -> str:
-    """A value as one says it."""
     if isinstance(value, Budget):
         return repr(value.written)
     return repr(list(value) if isinstance(value, tuple) else value)

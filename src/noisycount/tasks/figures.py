@@ -133,10 +133,9 @@ def page(sections: Sequence[Section]) -> str:
 def _header(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield "<header><h1>Every figure, computed exactly</h1>"
     yield (
-        "<p>What papers on private counts show by simulation or by formula, computed by "
-        "noisycount without simulation, beside what they say of it in short; and some of our own. "
-        "Where a claim has no number (“quite small”), a bound of our own decides; our number "
-        "stands there to judge anew.</p>"
+        "<p>What papers on private counts show by simulation or by formula, computed by noisycount without simulation, "
+        "beside what they say of it in short; and some of our own. Where a claim has no number (“quite small”), a "
+        "bound of our own decides; our number stands there to judge anew.</p>"
     )
     yield f"<p>Of {len(verdicts)} claims {counted(verdicts)}.</p>" if verdicts else ""
     yield '<nav aria-label="Figures"><ul>'
@@ -174,16 +173,14 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
     yield '<ol class="claims">'
     for claim in claims:
         yield (
-            f'<li class="{_CLASSES[claim.verdict]}">'
-            f'<p class="says">{_text(claim.says)} <cite>{_text(claim.source)}</cite></p>'
-            f'<p class="found">{_text(_sentence(claim.found))}</p>'
-            f'<p class="verdict">{_MARKS[claim.verdict]} {claim.verdict.value}</p></li>'
+            f'<li class="{_CLASSES[claim.verdict]}"><p class="says">{_text(claim.says)} '
+            f'<cite>{_text(claim.source)}</cite></p><p class="found">{_text(_sentence(claim.found))}</p><p '
+            f'class="verdict">{_MARKS[claim.verdict]} {claim.verdict.value}</p></li>'
         )
     yield "</ol>"
 
 
 def _picture(figure: Figure) -> str:
-    """The chart as part of the page: as wide as there is room, with its description."""
     from noisycount.charts.plot_chart import plot_svg  # noqa: PLC0415  (loads Altair)
 
     svg = plot_svg(figure, is_headed=False)
@@ -192,7 +189,6 @@ def _picture(figure: Figure) -> str:
 
 
 def _download(figure: Figure) -> str:
-    """A link to the data, which is part of the page."""
     data = base64.b64encode(figure.csv().encode()).decode()
     name = f"{figure.key}.csv"
     return f'<a download="{name}" href="data:text/csv;base64,{data}">Data ({name})</a>'
@@ -203,7 +199,6 @@ def _heading(figure: Figure) -> str:
 
 
 def _short(figure: Figure) -> str:
-    """What a link says."""
     if figure.number.startswith("Fig."):
         return figure.number
     return figure.key.partition(".")[2]
@@ -243,7 +238,6 @@ def save_figures(sections: Sequence[Section], folder: Path, formats: Sequence[st
 
 
 def _save(figure: Figure, file: Path) -> None:
-    """The file of one figure, in the format of its ending."""
     from noisycount.charts.plot_chart import plot_png, plot_svg  # noqa: PLC0415  (loads Altair)
 
     texts: dict[str, Callable[[Figure], str]] = {".svg": plot_svg, ".csv": Figure.csv, ".json": _json}
@@ -254,5 +248,4 @@ def _save(figure: Figure, file: Path) -> None:
 
 
 def _json(figure: Figure) -> str:
-    """A figure as one JSON object."""
     return json.dumps(figure.to_dict(), ensure_ascii=False, indent=2) + "\n"

@@ -25,7 +25,6 @@ def mending(inspection: Inspection) -> list[str]:
 
 
 def _of_file(inspection: Inspection) -> Iterator[str]:
-    """What is stated of the file."""
     dataset, encoding = inspection.dataset, inspection.unstated_encoding
     former = inspection.former
     if not inspection.is_configured:
@@ -155,7 +154,6 @@ class Draft:
         return "\n".join(filter(None, parts))
 
     def _file(self) -> str:
-        """Where the records are, and how they are read."""
         inspection, form = self.inspection, self.inspection.check.form
         lines = [f"[datasets.{toml_key(self.name)}]", f"source = {toml_value(inspection.source)}"]
         if inspection.former is not None:
@@ -170,7 +168,6 @@ class Draft:
         return "\n".join([*lines, ""])
 
     def _unit(self) -> str:
-        """What is counted, or a question for it."""
         return _UNIT_DRAFT if self.unit is None else f"unit = {toml_value(self.unit)}\n"
 
     def _columns(self) -> str:
@@ -202,7 +199,6 @@ class Draft:
         return _KINDS + "\n".join([header, *lines, ""])
 
     def _column(self, column: ColumnCheck) -> Iterator[str]:
-        """The line of a column, and one to put in its place where cells do not fit."""
         if column.form is None:
             return
         yield _beside(column.form.line(column.name), column.reason)
@@ -212,5 +208,4 @@ class Draft:
 
 
 def _beside(line: str, comment: str) -> str:
-    """A line with a comment."""
     return f"{line:{_BESIDE - 2}}  # {comment}"

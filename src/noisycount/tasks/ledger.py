@@ -127,7 +127,6 @@ def _questions_words(questions: list[str]) -> str:
 
 
 def _size_words(entry: Entry, table: dict[str, Any]) -> str:
-    """How many cells the table has, where they are public and were answered."""
     if table.get("keys") is None:
         return " (hidden keys)"
     if not isinstance(entry.answer, TableAnswer):
@@ -165,14 +164,12 @@ def intact_words(found: Verification, known_head: Head | None) -> str:
     if not replies:
         return rows
     return (
-        f"{rows}; {replies:,} of the replies of a service {'are' if replies > 1 else 'is'} older"
-        " than the rows for replies: each repeats an answer of the ledger, and nothing tells"
-        " whether its other words were changed"
+        f"{rows}; {replies:,} of the replies of a service {'are' if replies > 1 else 'is'} older than the rows for "
+        "replies: each repeats an answer of the ledger, and nothing tells whether its other words were changed"
     )
 
 
 def _rows_words(newest: Head, known_head: Head | None) -> str:
-    """What is known of the rows."""
     if not newest.number:
         return "no row: nothing was asked yet, and nothing was verified"
     rows = number_of("row", newest.number)
@@ -275,7 +272,6 @@ def rows_object(rows: Sequence[Object]) -> Object:
 
 
 def _place(configuration: Config) -> str | None:
-    """The file of the ledger; None for a server."""
     place = configuration.ledger_file
     return None if place is None else str(place)
 
@@ -294,7 +290,6 @@ def account_objects(kind: str, accounts: Sequence[Account]) -> list[Object]:
 
 
 def _entry_objects(entries: Sequence[Entry]) -> list[Object]:
-    """The debits of a ledger, oldest first."""
     return [
         {
             "made": entry.made.isoformat(),

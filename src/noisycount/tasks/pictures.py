@@ -66,7 +66,6 @@ def save_plan_plot(plan: Plan, file: Path) -> None:
 
 
 def _answers(plan: Plan) -> PossibleAnswers:
-    """The dots and what they mean."""
     dots = Dots.of(plan.possible_errors, plan.centre, _COLUMNS)
     guess = None if plan.guess is None else signed(plan.centre)
     about = "Fifty possible errors" if guess is None else "Fifty possible answers"
@@ -95,7 +94,6 @@ def _goal_of_one(plan: Plan) -> tuple[float, float]:
 
 
 def _short(price: Fraction) -> str:
-    """An ε in few characters."""
     exact = exact_text(price)
     return exact if len(exact) <= _LONGEST else f"{float(price):.3g}"
 

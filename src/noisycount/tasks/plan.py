@@ -79,7 +79,6 @@ def left_object(plans: Sequence["TablePlan"], paying: Paying | None) -> dict[str
 
 
 def _left_words(plan: "TablePlan", paying: Paying) -> str:
-    """What one more answer may cost after the table, or why it is not paid for."""
     noise = f"{plan.levels[0].mechanism.name} noise"
     if paying.admits(plan.loss):
         return f"{noise}: up to {approximately(paying.left_after(plan.loss))}"
@@ -374,7 +373,6 @@ def preview(plan: Plan, columns: int) -> list[str]:
 
 
 def _price(plan: Plan) -> str:
-    """ε of one answer and of all, and that of continuous noise."""
     each = exact_text(plan.epsilon)
     if plan.queries > 1:
         each = f"{each} an answer, {exact_text(plan.total)} together"
@@ -399,14 +397,12 @@ def _negative(plan: Plan) -> str:
 
 
 def _privacy(plan: Plan) -> str:
-    """What one answer tells about one person, and what all do."""
     if plan.queries == 1:
         return odds_sentence(plan.epsilon)
     return f"{odds_sentence(plan.epsilon)}, after all {plan.queries:,} answers {odds(plan.total)}"
 
 
 def _budget(plan: Plan) -> str:
-    """How many such answers the budget pays for."""
     number = plan.affordable
     paid = f"{number:,} such answer{'' if number == 1 else 's'}" if number else "no such answer"
     missing = f", not for {plan.queries:,}" if number < plan.queries > 1 else ""
@@ -431,7 +427,6 @@ def _hint(plan: Plan) -> str:
 
 
 def _digits(guess: float) -> str:
-    """A guess, whole where it is whole."""
     return plus_minus(guess).removeprefix("±")
 
 

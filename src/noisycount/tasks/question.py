@@ -52,7 +52,6 @@ Rules = Iterator[tuple[bool, str]]  # whether something is wrong, and what
 
 
 def _items(query: Query) -> list[Item]:
-    """What a table is grouped by, as it was typed."""
     return [item for item in query.by or () if isinstance(item, Item)]
 
 
@@ -228,7 +227,6 @@ def impossible_hints(predicates: Iterable[Predicate]) -> list[str]:
 
 
 def _remedy(part: Predicate) -> str:
-    """What else may have been meant."""
     if isinstance(part, Range):
         return ": write the smaller end first"
     if isinstance(part, And):

@@ -33,8 +33,7 @@ def rehearsal_words(rehearsal: Rehearsal) -> str:
     assert isinstance(release, Release)  # noqa: S101 - tables are told row by row
     return (
         f"{signed(count)} of the made-up ones match; the answer was {signed(release.answer)} "
-        f"{plus_minus(release.error)} ({percent(release.confidence)}), so "
-        f"{signed(abs(release.answer - count))} off"
+        f"{plus_minus(release.error)} ({percent(release.confidence)}), so {signed(abs(release.answer - count))} off"
     )
 
 

@@ -128,9 +128,8 @@ def table_hint(view: View) -> Facts:
     if newest is None:
         return []
     how = (
-        f"`noisycount refine --key {newest.key[:SHORTEST_KEY]}` tells the counts of "
-        f"{asked_words(newest)}, each beside its keys; `show --json` has those of all tables, and "
-        "the key of each"
+        f"`noisycount refine --key {newest.key[:SHORTEST_KEY]}` tells the counts of {asked_words(newest)}, each beside "
+        "its keys; `show --json` has those of all tables, and the key of each"
     )
     return [("hint", how)]
 
@@ -150,14 +149,12 @@ def budget_words(view: View) -> str:
 
 
 def _left(budget: Budget, largest: Fraction) -> str:
-    """What is left of a budget."""
     if not budget.is_a_sum:
         return f"{next_words(largest)} (budget {budget.text})"
     return f"{approximately(largest)} of {budget.text} left"
 
 
 def _answer(entry: Entry) -> str:
-    """A stored answer with its error."""
     count = StoredCount.of(entry)
     if count is None:
         return answer_words(entry)

@@ -71,7 +71,6 @@ class ErrorCurves:
 
 
 def _epsilon(sliders: Sliders) -> float:
-    """ε of the noise."""
     own = sliders.epsilon
     return _epsilon_at_delta(sliders.made_noise) if own is None else float(own)
 
@@ -83,7 +82,6 @@ def _epsilon_at_delta(noise: AdditiveNoise) -> float:
 
 @lru_cache(_REMEMBERED)
 def _noise(kind: str, epsilon: float) -> AdditiveNoise:
-    """The noise of that kind that has an ε."""
     made = NOISE_KINDS[kind]
     if made(1).epsilon is not None:
         return made(1 / epsilon)
@@ -128,7 +126,6 @@ class PosteriorView:
 
 
 def _spread(places: Sequence[int]) -> list[int]:
-    """Some of the places, from the first to the last."""
     chosen = np.linspace(0, len(places) - 1, min(_POINTS, len(places))).round().astype(int)
     return [places[place] for place in chosen.tolist()]
 
@@ -263,19 +260,16 @@ class WorthCurves:
 
 
 def _scales(own: Fraction) -> list[Fraction]:
-    """Scales around one, within the range of its slider."""
     quantity = QUANTITIES["scale"]
     return [own * factor for factor in _FACTORS if quantity.low <= own * factor <= quantity.high]
 
 
 def _error_worth(sliders: Sliders) -> float:
-    """The standard error about all records, in records."""
     mechanism = sliders.setting.mechanism
     return math.sqrt(utility_loss(mechanism, sliders.population)) * sliders.size
 
 
 def _guesses(others: list[Sliders]) -> Iterator[Guesses]:
-    """What each adversary can guess, scale by scale."""
     mechanisms = [other.setting.mechanism for other in others]
     for each in others[0].setting.adversaries():
         if is_affordable(others[0], each, _MOST_VARIANCE_WORTH):

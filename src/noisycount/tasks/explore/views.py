@@ -37,10 +37,9 @@ def told_sentence(told: PosteriorView) -> str:
     low, high = told.curves.low, told.curves.high
     answer, counted = signed(told.sliders.answer), counted_words(told.sliders)
     return (
-        f"If the answer is {answer}, the true count {counted} lies from {signed(low)} to "
-        f"{signed(high)} with 95 % probability, given the rate; the best estimate is "
-        f"{to_one_place(told.posterior.mean)}, with a standard deviation of "
-        f"{records(told.posterior.std)} in place of the {records(told.alone)} of the answer alone."
+        f"If the answer is {answer}, the true count {counted} lies from {signed(low)} to {signed(high)} with 95 % "
+        f"probability, given the rate; the best estimate is {to_one_place(told.posterior.mean)}, with a standard "
+        f"deviation of {records(told.posterior.std)} in place of the {records(told.alone)} of the answer alone."
     )
 
 
@@ -220,12 +219,10 @@ def _utility(sliders: Sliders) -> ChartView:
 
 
 def _unit(sliders: Sliders) -> str:
-    """What a count is counted in."""
     return f"records of the {signed(sliders.drawn)} drawn" if sliders.is_sampled else "records"
 
 
 def _plot(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> Plot:
-    """Lines on one pair of axes."""
     return Plot("explore", "noisycount", "Explore", title, "", x, y, (Panel("", tuple(lines)),))
 
 

@@ -114,13 +114,11 @@ def _places(release: TableRelease) -> list[int]:
 
 
 def _told(release: TableRelease) -> int:
-    """How many counts there are to show: sums up to each cell stand for ranges."""
     has_sums = release.is_cumulative and release.is_additive
     return len(release.answers[0]) if has_sums else len(release)
 
 
 def _lines(release: TableRelease, places: list[int]) -> tuple[list[str], Lines]:
-    """The names of columns, and a line for each count that is shown."""
     rows = shown_rows(release, places)
     header = [*release.labels.names, f"answer ({percent(release.confidence)})"]
     sums, errors = release.cumulative, release.cumulative_errors
@@ -147,7 +145,6 @@ def _aligned(rows: Sequence[ShownRow], others: Sequence[Sequence[str]]) -> Lines
 
 
 def _estimate(value: float, error: float) -> str:
-    """An estimate with its standard error."""
     return f"{signed(value, 1)} (s.e. {f'{error:#.3g}'.rstrip('.')})"
 
 
@@ -186,7 +183,6 @@ def _rows_left_out(rows: int, shown: int) -> Iterator[tuple[str, str]]:
 
 
 def _errors(release: TableRelease, levels: Sequence[ShownLevel]) -> str:
-    """How near one count lies, and all of them together."""
     sure = f"with {percent(release.confidence)} confidence each true count lies that near"
     if len(release) < 2:  # noqa: PLR2004 - one count has no others
         return sure
@@ -211,7 +207,6 @@ def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:
 
 
 def _keys(plan: TablePlan, confidence: float, unit: str | None) -> Iterator[tuple[str, str]]:
-    """Which hidden keys are shown."""
     surely = plan.surely_shown(confidence)
     if plan.threshold is None or surely is None:
         return
@@ -278,5 +273,4 @@ def noise_words(levels: Sequence[ShownLevel]) -> str:
 
 
 def _short(scale: Fraction) -> str:
-    """A scale in four digits."""
     return f"{float(scale):,.4g}"

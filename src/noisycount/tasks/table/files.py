@@ -146,7 +146,6 @@ def _columns(release: TableRelease) -> dict[str, Cells]:
 
 
 def _each(texts: Sequence[str], release: TableRelease) -> list[str]:
-    """A text of each level, row by row."""
     return [text for text, level in zip(texts, release.answers, strict=True) for _ in level]
 
 
@@ -158,7 +157,6 @@ def _save_arrow(out: Path, columns: dict[str, Cells]) -> None:
 
 
 def _arrow() -> Any:  # noqa: ANN401 - a package
-    """The package that writes Arrow files."""
     try:
         import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - only for such files
     except ImportError:

@@ -77,7 +77,6 @@ def forecast(design: Design, confidence: float) -> TableForecast:
 
 
 def _noises(design: Design) -> list[type[DiscreteLaplace | DiscreteGaussian]]:
-    """The noises that the price can buy."""
     if design.rho is not None:
         return [DiscreteGaussian]
     if design.epsilon is None:
@@ -88,7 +87,6 @@ def _noises(design: Design) -> list[type[DiscreteLaplace | DiscreteGaussian]]:
 
 
 def _plan(design: Design, noise: type[DiscreteLaplace | DiscreteGaussian]) -> TablePlan:
-    """The plan with one noise."""
     needs_delta = design.is_hidden or (noise is DiscreteGaussian and design.rho is None)
     is_bounded = design.groups is not None
     query = Query(
@@ -108,7 +106,6 @@ def _plan(design: Design, noise: type[DiscreteLaplace | DiscreteGaussian]) -> Ta
 
 
 def _squares(plan: TablePlan, cells: int) -> float:
-    """The sum of the squared errors of all counts."""
     return sum((cells if level.size is None else level.size) * level.mechanism.variance for level in plan.levels)
 
 
@@ -122,7 +119,6 @@ def print_forecast(told: TableForecast) -> None:
 
 
 def _facts(told: TableForecast) -> Iterator[tuple[str, str]]:
-    """What follows from the plans."""
     for plan in told.plans:
         levels = told.levels(plan)
         yield "noise", noise_words(levels)
@@ -132,8 +128,7 @@ def _facts(told: TableForecast) -> Iterator[tuple[str, str]]:
                 "",
                 (
                     f"keys are shown from a noisy count of {plan.threshold:,} on, one of "
-                    f"{plan.surely_shown(told.confidence):,} with {percent(told.confidence)} "
-                    "probability at least"
+                    f"{plan.surely_shown(told.confidence):,} with {percent(told.confidence)} probability at least"
                 ),
             )
     if told.gain is not None:
