@@ -21,12 +21,7 @@ EVERYBODY = {"errors", "frozen", "validation", "data", "display"}
 BASE = {"model", "query", "ledger", "engines", "catalog", "release"}
 ARROWS = {
     "": {"model", "analysis", "charts", "papers", "tasks"},  # the public names
-    "errors": set[str](),
-    "frozen": set[str](),
-    "validation": set[str](),
-    "data": set[str](),
-    "display": set[str](),
-    "model": set[str](),
+    **{name: set[str]() for name in (*EVERYBODY, "model")},
     "analysis": {"model"},
     "charts": {"model", "analysis"},
     "papers": {"model", "analysis", "charts"},
@@ -49,19 +44,13 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "sqlalchemy": ("ledger/", "engines/"),  # the counting statement of every engine
     "psycopg": ("ledger/", "engines/sql/"),
     "pyspark": "engines/spark/",
-    "altair": "charts/",
-    "vl_convert": "charts/",
+    **dict.fromkeys(("altair", "vl_convert"), "charts/"),
     "click": ("cli/", "config/", "readers/", "service/", "tasks/", "display/output.py"),
     "rich": "display/output.py",
-    "fastapi": "service/",
-    "starlette": "service/",
-    "uvicorn": "service/",
-    "jinja2": "service/",
-    "markupsafe": "service/",
-    "joserfc": "service/",
-    "pydantic": "service/",
-    "anyio": "service/",
+    **dict.fromkeys(("fastapi", "starlette", "uvicorn", "jinja2", "markupsafe"), "service/"),
+    **dict.fromkeys(("joserfc", "pydantic", "anyio"), "service/"),
 }
+LOADERS = {"import_module", "__import__"}
 COMPUTING = {"", "cli"}  # where names and commands are imported on first use
 SOURCES = f"{PACKAGE}.engines"
 COUNTERS = {
@@ -99,11 +88,6 @@ class Module:
         imported = tuple(imports(ast.parse(text), parts[:-1]))
         return cls(place.as_posix(), name, len(text.splitlines()), imported)
 
-    @property
-    def room(self) -> str:
-        """The first part of the name below the package."""
-        return room(self.name)
-
 
 def imports(tree: ast.Module, folder: list[str]) -> Iterator[str]:
     """Every dotted name that a file of a folder imports, wherever and however it does."""
@@ -113,7 +97,7 @@ def imports(tree: ast.Module, folder: list[str]) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             base = absolute(node, folder)
             yield from (f"{base}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and called(node) in {"import_module", "__import__"}:
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in LOADERS:
             first = node.args[0]
             yield str(first.value) if isinstance(first, ast.Constant) else "(computed)"
 
@@ -129,12 +113,6 @@ def absolute(node: ast.ImportFrom, folder: list[str]) -> str:
 def room(name: str) -> str:
     """The room of a dotted name of the package; empty for the package itself."""
     return name.split(".")[1] if "." in name else ""
-
-
-def called(node: ast.Call) -> str:
-    """The last name of what is called."""
-    function = node.func
-    return getattr(function, "attr", getattr(function, "id", ""))
 
 
 def read_modules(root: Path) -> list[Module]:
@@ -185,7 +163,8 @@ def undeclared(modules: list[Module], declared: Iterable[str]) -> set[str]:
 
 def computed_imports(modules: list[Module]) -> list[str]:
     """The files whose imports cannot be read though they should be."""
-    return [module.place for module in modules if module.room not in COMPUTING and "(computed)" in module.imported]
+    found = [module for module in modules if "(computed)" in module.imported]
+    return [module.place for module in found if room(module.name) not in COMPUTING]
 
 
 def strayed_sources(modules: list[Module]) -> list[str]:
@@ -217,8 +196,7 @@ def is_below(whole: str, name: str) -> bool:
 
 def cycle(modules: list[Module]) -> list[str]:
     """The modules of one import cycle, first and last the same; empty without one."""
-    graph = edges(modules)
-    return circle({name: set(graph[name]) - {name} for name in graph})
+    return circle({name: {*targets} - {name} for name, targets in edges(modules).items()})
 
 
 def circles(modules: list[Module]) -> list[str]:
@@ -273,7 +251,7 @@ def made_up(folder: Path, files: Mapping[str, str]) -> list[Module]:
 
 def test_all_of_the_package_is_read(modules: list[Module]) -> None:
     """The checks below look at real files and real imports."""
-    assert {module.room for module in modules} == set(ARROWS)
+    assert {room(module.name) for module in modules} == set(ARROWS)
     assert "noisycount.ledger.entries" in edges(modules)["noisycount.config.config"]
 
 
@@ -369,17 +347,8 @@ def test_import_is_light() -> None:
 )
 def test_wrong_arrow_is_found(tmp_path: Path, place: str, line: str, target: str) -> None:
     """Each forbidden direction is seen, in every form that an import can take."""
-    files = {
-        "__init__.py": "",
-        "model/__init__.py": "",
-        "model/noise.py": "",
-        "analysis/__init__.py": "",
-        "analysis/accuracy.py": "",
-        "charts/plot.py": "",
-        "papers/figure.py": "",
-        "release/desk.py": "",
-        "cli/main.py": "",
-    }
+    rooms = ("__init__.py", "model/__init__.py", "model/noise.py", "analysis/__init__.py", "analysis/accuracy.py")
+    files = dict.fromkeys((*rooms, "charts/plot.py", "papers/figure.py", "release/desk.py", "cli/main.py"), "")
     found = wrong_arrows(made_up(tmp_path, files | {place: line}))
     assert [text.partition(" imports ")[2] for text in found] == [f"{PACKAGE}.{target}"]
 

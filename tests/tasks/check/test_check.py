@@ -3,8 +3,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from noisycount.catalog.catalog import DatasetRecord
 
+from noisycount.catalog.catalog import DatasetRecord
 from noisycount.config.file import load
 from noisycount.display.texts import pasteable
 from noisycount.engines.forms import ColumnForm
