@@ -29,30 +29,10 @@ SPECIAL_REALS = [math.nan, math.inf, -math.inf]
 PARTS = ["a", "A", "ß", "%", "_", "'", '"', "\\", "é", "e\u0301", "👍", "\n", ";", " ", "--", "0"]
 TEXTS = [
     *("", " ", "poor", "Poor", "poor ", "it's", '"', "'", "''", "\\", "%", "_", "100%", "null"),
-    *(
-        "NaN",
-        "true",
-        "2020-01-31",
-        "9",
-        "10",
-        "日本",
-        "\u202egnp",
-        "\ufeff",
-        "\u0131",
-        "İ",
-        "ﬀ",
-        "\t\r\n",
-    ),
+    *("NaN", "true", "2020-01-31", "9", "10", "日本", "\u202egnp", "\ufeff", "\u0131", "İ", "ﬀ", "\t\r\n"),
     *("'; DROP TABLE records; --", "' OR '1'='1", "a" * 200, "\u0001", "z\U0010ffff"),
 ]
-DATES = [
-    date.min,
-    date(1900, 3, 1),
-    date(1970, 1, 1),
-    date(2020, 2, 29),
-    date(2020, 3, 1),
-    date.max,
-]
+DATES = [date.min, date(1900, 3, 1), date(1970, 1, 1), date(2020, 2, 29), date(2020, 3, 1), date.max]
 NOON = datetime(2020, 1, 31, 12)  # noqa: DTZ001, columns have no zone
 MICROSECOND = timedelta(microseconds=1)
 TIMES = [

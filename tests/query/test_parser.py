@@ -98,18 +98,8 @@ LANGUAGE = [
         "age <> -9223372036854775808",
         "age is not -9223372036854775808",
     ),
-    (
-        "bmi < 30",
-        Comparison(BMI, Operator.LESS, Literal(Kind.REAL, 30.0)),
-        "bmi < 30.0",
-        "bmi is less than 30",
-    ),
-    (
-        "age > .5e1",
-        Comparison(AGE, Operator.MORE, Literal(Kind.REAL, 5.0)),
-        "age > 5.0",
-        "age is more than 5",
-    ),
+    ("bmi < 30", Comparison(BMI, Operator.LESS, Literal(Kind.REAL, 30.0)), "bmi < 30.0", "bmi is less than 30"),
+    ("age > .5e1", Comparison(AGE, Operator.MORE, Literal(Kind.REAL, 5.0)), "age > 5.0", "age is more than 5"),
     ("age < bmi", Comparison(AGE, Operator.LESS, BMI), "age < bmi", "age is less than bmi"),
     (
         "age between 30 and 39.5",
@@ -136,12 +126,7 @@ LANGUAGE = [
         "health is not 'poor'",
     ),
     ("health like 'p%'", Pattern(HEALTH, "p%"), "health like 'p%'", "health is like 'p%'"),
-    (
-        "health not like 'p_'",
-        Not(Pattern(HEALTH, "p_")),
-        "health not like 'p_'",
-        "health is not like 'p_'",
-    ),
+    ("health not like 'p_'", Not(Pattern(HEALTH, "p_")), "health not like 'p_'", "health is not like 'p_'"),
     ("age is null", Missing(AGE), "age is null", "age is missing"),
     ("age is not null", Not(Missing(AGE)), "age is not null", "age is not missing"),
     (

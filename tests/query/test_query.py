@@ -132,13 +132,7 @@ def test_a_question_is_sent_as_it_was_read(said: dict[str, Any]) -> None:
     assert Query.from_json(said).to_json() == said
 
 
-COLUMNS = {
-    "town": Kind.TEXT,
-    "h x": Kind.REAL,
-    "day": Kind.DATE,
-    "ok": Kind.BOOLEAN,
-    "age": Kind.INTEGER,
-}
+COLUMNS = {"town": Kind.TEXT, "h x": Kind.REAL, "day": Kind.DATE, "ok": Kind.BOOLEAN, "age": Kind.INTEGER}
 
 
 @pytest.mark.parametrize(
@@ -193,13 +187,7 @@ def test_a_member_that_stands_for_nothing_is_refused_by_name(said: dict[str, Any
 def test_the_price_is_that_of_the_plan(guess: int, percent: int, confidence: float) -> None:
     """However the share is written, and as an error too."""
     price = planned(guess, percent / 100, confidence).epsilon
-    texts = (
-        f"{percent}%",
-        f"±{percent} %",
-        f"{percent / 100}",
-        percent / 100,
-        Fraction(percent, 100),
-    )
+    texts = (f"{percent}%", f"±{percent} %", f"{percent / 100}", percent / 100, Fraction(percent, 100))
     for within in texts:
         assert count_price(Query(within=within, guess=guess, confidence=confidence)) == price
     error = Fraction(percent * guess, 100)

@@ -86,13 +86,7 @@ def test_the_order_of_ranges_is_another_question() -> None:
         (["total", "town"], (("town",), ())),
         (["sex*town"], (("town", "sex"),)),
         ([("year", "sex"), ()], (("sex", "year"), ())),
-        (
-            "all",
-            (
-                *(("town", "sex"), ("town", "year"), ("sex", "year")),
-                *(("town",), ("sex",), ("year",), ()),
-            ),
-        ),
+        ("all", (*(("town", "sex"), ("town", "year"), ("sex", "year")), *(("town",), ("sex",), ("year",), ()))),
     ],
 )
 def test_margins_come_in_one_order(written: object, margins: object) -> None:

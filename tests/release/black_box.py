@@ -23,16 +23,7 @@ from tests.oracles.chi_square import chi_square_p_value
 from tests.release.workers import processes
 from tests.sources import write_parquet
 
-__all__ = [
-    "FALSE_ALARM",
-    "MUTANTS",
-    "ROWS",
-    "Verdict",
-    "audited_bulk",
-    "audited_desk",
-    "audited_noise",
-    "judged",
-]
+__all__ = ["FALSE_ALARM", "MUTANTS", "ROWS", "Verdict", "audited_bulk", "audited_desk", "audited_noise", "judged"]
 
 FALSE_ALARM = 1e-6
 """The probability with which one audit of honest noise fails."""
@@ -54,18 +45,11 @@ class World:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an audit found.
+    """What an audit found."""
 
-    Args:
-        claimed: The largest log-ratio that the two data sets may have.
-        shown: What it is at least, unless a false alarm occurred.
-        p_value: Of the law that was stated, its location and its scale; 0 where not all answers
-            are integers.
-    """
-
-    claimed: float
-    shown: float
-    p_value: float
+    claimed: float  # the largest log-ratio that the two data sets may have
+    shown: float  # what it is at least, unless a false alarm occurred
+    p_value: float  # of the law that was stated, its location and its scale; 0 where not all answers are integers
 
     @property
     def passed(self) -> bool:
@@ -93,13 +77,6 @@ def judged(fewer: np.ndarray, more: np.ndarray, counts: tuple[int, int], claimed
 
     The events are fixed beforehand, their probabilities bounded after Clopper and Pearson; half of
     the false alarms are theirs, half those of the tests of the law.
-
-    Args:
-        fewer: Answers about the first data set.
-        more: Answers about the second.
-        counts: What is counted in each, without noise.
-        claimed: The largest log-ratio that the two may have.
-        epsilon: The stated price of an answer.
     """
     low, high = counts
     level = FALSE_ALARM / 2 / (2 * EVENTS)
@@ -150,12 +127,6 @@ def audited_desk(epsilon: Fraction, size: int, mutant: str = "", workers: int = 
 
     They differ by so many persons that the largest loss is about 1: one person at ε = 1, a chain of
     ten neighbours at ε = 0.1. Each person has two records.
-
-    Args:
-        epsilon: The price of an answer.
-        size: How many answers, each to a question of its own, in a Parquet file by DuckDB.
-        mutant: What is wrong with the noise, or `ROWS`; empty: nothing.
-        workers: How many processes ask.
     """
     persons = neighbours_of(epsilon)
     worlds = [World(COUNT, epsilon, mutant), World(COUNT + persons, epsilon, mutant)]

@@ -23,21 +23,13 @@ ME = 99
 
 @dataclass(frozen=True)
 class Pair:
-    """Two data sets that differ in one person, and a table of them.
+    """Two data sets that differ in one person, and a table of them."""
 
-    Args:
-        before: The towns of the rows of that person in the first; none: the person is in neither.
-        after: In the second.
-        asked: What is asked, beside the towns.
-        is_replacement: Whether the number of persons is public, so that it stays.
-        is_tight: Whether the whole price is told.
-    """
-
-    before: Towns
-    after: Towns
-    asked: Mapping[str, Any] = field(default_factory=dict)
-    is_replacement: bool = False
-    is_tight: bool = True
+    before: Towns  # the towns of the rows of that person in the first; none: the person is in neither
+    after: Towns  # in the second
+    asked: Mapping[str, Any] = field(default_factory=dict)  # what is asked, beside the towns
+    is_replacement: bool = False  # whether the number of persons is public, so that it stays
+    is_tight: bool = True  # whether the whole price is told
 
     @property
     def worlds(self) -> tuple[Records, Records]:

@@ -30,11 +30,6 @@ def loss_told(pair: Pair, size: int, mutant: str = "") -> float:
 
     The event is the most telling one: each count that differs is at least as far to its side as it
     is in the data set where it is farther. It is judged in both directions.
-
-    Args:
-        pair: The data sets, and the table.
-        size: How many tables of each.
-        mutant: What is wrong with the plans.
     """
     true = [_released(pair, records, 1, "", SURE)[0] for records in pair.worlds]
     tables = _tables(pair, size, mutant)

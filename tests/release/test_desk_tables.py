@@ -22,13 +22,7 @@ from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.results import TableRelease
 
-SCHEMA = {
-    "person": Kind.INTEGER,
-    "town": Kind.TEXT,
-    "poor": Kind.BOOLEAN,
-    "age": Kind.INTEGER,
-    "visit": Kind.DATE,
-}
+SCHEMA = {"person": Kind.INTEGER, "town": Kind.TEXT, "poor": Kind.BOOLEAN, "age": Kind.INTEGER, "visit": Kind.DATE}
 TOWNS = ["Bern", "Chur", "Genf", None]
 RECORDS = [
     {
@@ -196,12 +190,7 @@ def test_the_same_table_is_free_in_any_order(desk_of: Callable[..., Desk]) -> No
 def test_another_table_is_another_price(desk_of: Callable[..., Desk]) -> None:
     """Whatever decides what is counted, or its noise, is in the request."""
     desk = desk_of("person", BUDGETS["approximate"])
-    asked: dict[str, Any] = {
-        "by": "town",
-        "keys": ["Bern", "Chur"],
-        "epsilon": "0.01",
-        "groups_per_unit": 1,
-    }
+    asked: dict[str, Any] = {"by": "town", "keys": ["Bern", "Chur"], "epsilon": "0.01", "groups_per_unit": 1}
     changes: list[dict[str, Any]] = [
         {},
         {"keys": ["Bern", "Genf"]},
@@ -297,10 +286,7 @@ def off_by(noise: DiscreteNoise) -> int:
     ("asked", "paying"),
     [
         ({"keys": ["Bern"], "epsilon": 1}, {"pure", "concentrated", "approximate"}),
-        (
-            {"keys": ["Bern"], "rho": 1, "noise": nc.DiscreteGaussian},
-            {"concentrated", "approximate"},
-        ),
+        ({"keys": ["Bern"], "rho": 1, "noise": nc.DiscreteGaussian}, {"concentrated", "approximate"}),
         ({"epsilon": 1, "delta": "1e-6"}, {"approximate"}),
         ({"rho": 1, "delta": "1e-6", "noise": nc.DiscreteGaussian}, {"approximate"}),
     ],

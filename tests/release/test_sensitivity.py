@@ -18,10 +18,7 @@ Rows = list[Mapping[str, Any]]
 
 ROWS = st.lists(
     st.fixed_dictionaries(
-        {
-            "town": st.sampled_from(["a", "b", "c", "d", None]),
-            "age": st.one_of(st.none(), st.integers(-5, 90)),
-        }
+        {"town": st.sampled_from(["a", "b", "c", "d", None]), "age": st.one_of(st.none(), st.integers(-5, 90))}
     ),
     max_size=6,
 )
@@ -43,13 +40,7 @@ def records(persons: Mapping[int, Sequence[Mapping[str, Any]]]) -> Rows:
 
 
 ONE, TWO = ([{"town": town, "age": 30} for town in towns] for towns in ("ab", "cd"))
-EVERYTHING = {
-    "by": "town",
-    "keys": {"town": ["a", "b", "c", "d"]},
-    "where": None,
-    "margins": ("total",),
-    "other": True,
-}
+EVERYTHING = {"by": "town", "keys": {"town": ["a", "b", "c", "d"]}, "where": None, "margins": ("total",), "other": True}
 
 
 @pytest.mark.parametrize("is_replacement", [False, True])

@@ -78,10 +78,7 @@ def replies(opened: Opened, folder: Path, records: Records, slot: ReplyTick | No
     """Every reply to the questions, with the answer and the name of the debit left out."""
     folder.mkdir()
     told = []
-    with (
-        opened(folder, records) as source,
-        Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger,
-    ):
+    with opened(folder, records) as source, Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
         desk = Desk(source, ledger, Dataset("survey", Fraction(len(QUESTIONS), 4) * PRICE), slot)
         for question in QUESTIONS:
             try:
@@ -209,10 +206,7 @@ def test_a_file_that_is_changed_into_another_quotes_no_cell(tmp_path: Path, monk
     path = tmp_path / "records.parquet"
     schema: Mapping[str, Kind] = {"age": Kind.INTEGER}
     write_parquet(path, [{"age": 31}], schema)
-    with (
-        DuckDBSource.open(path) as source,
-        Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger,
-    ):
+    with DuckDBSource.open(path) as source, Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
         write_parquet(path, [{"age": CELL}], {"age": Kind.TEXT})
         with pytest.raises(SourceError, match="why is withheld") as raised:
             Desk(source, ledger, Dataset("survey", Fraction(1))).release("age = 31", PRICE)

@@ -58,10 +58,7 @@ def test_a_tick_depends_on_the_arrival_alone(seconds: float, arrival: float) -> 
 
 @pytest.mark.parametrize(
     "seconds",
-    [
-        *(0.0, -1.0, float("nan"), float("inf"), 3600.1, 1e-320, 0.000999, 10**400),
-        *("1", None, True, 1j, b"1", [1.0]),
-    ],
+    [*(0.0, -1.0, float("nan"), float("inf"), 3600.1, 1e-320, 0.000999, 10**400), *("1", None, True, 1j, b"1", [1.0])],
 )
 def test_a_slot_has_a_length(seconds: object) -> None:
     """Nothing else is a slot."""

@@ -186,15 +186,7 @@ def spend_without_permission(path: Path) -> tuple[Fraction, str]:
 
 
 def ask(url: str, log: Path, asking: Event, last: int | None = None, kind: type[Ledger] = Ledger) -> None:
-    """Ask one question after another; append a line for each answer that came out.
-
-    Args:
-        url: The ledger.
-        log: The file of the answers.
-        asking: What is set when the first question is about to be asked.
-        last: The last question, from the first on; None: from the newest few on, without end.
-        kind: The ledger's class.
-    """
+    """Ask one question after another; append a line for each answer that came out."""
     global _reply  # noqa: PLW0603 - what a worker's ledger knows
     replies = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT)
 

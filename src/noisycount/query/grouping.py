@@ -267,14 +267,7 @@ _SPANS = {span.name.lower(): span for span in Span}
 
 
 def parts_of(by: str | Sequence[str | Item], schema: Mapping[str, Kind], unit: str | None) -> tuple[Part, ...]:
-    """The parts of a table.
-
-    Args:
-        by: names of columns, such as "town,sex" or ["town", "sex"]; "age:0,18,65" groups numbers by
-            edges, "visit:month" days or times by month, quarter or year.
-        schema: the columns that questions may use.
-        unit: the column that names the person; None: every record is one unit.
-    """
+    """The parts of a table."""
     listed = [by] if isinstance(by, str) else by
     written = [each.text if isinstance(each, Item) else each for each in listed]
     if not all(isinstance(each, str) for each in written):
@@ -343,15 +336,11 @@ def _edges(text: str, column: Column) -> tuple[int | float, ...]:
 
 @frozen(eq=False, slots=False)
 class KeySet:
-    """The cells of a table: combinations of keys, one of each part.
-
-    Args:
-        codes: the places of each cell's keys among the values, shape (cells, parts); no two rows
-            are alike.
-    """
+    """The cells of a table: combinations of keys, one of each part."""
 
     parts: tuple[Part, ...]  # what the table is grouped by
     values: tuple[tuple[Key, ...], ...]  # the keys of each part, each once
+    # the places of each cell's keys among the values, shape (cells, parts); no two rows are alike
     codes: Codes = field(repr=False)
 
     def __len__(self) -> int:
@@ -377,18 +366,16 @@ class CellQuestion:
 
     A unit is in a cell where at least one of its records that match has the keys of the cell. The
     last cell, if ``has_other``, is that of records with any other keys.
-
-    Args:
-        levels: what is counted, "other" included as the last cell of each.
-            A unit is in a node where it is in at least one of its cells.
-        most: in how many cells a unit is at most: it is left in those with the smallest keyed
-            hashes of unit and cell; None: in all that it is in.
     """
 
     keys: KeySet  # the cells
     where: Predicate | None  # which records match; None: all
+    # what is counted, "other" included as the last cell of each. A unit is in a node where it is in at least one of
+    # its cells
     levels: tuple[Level, ...]
     has_other: bool = False  # whether other keys are a cell
+    # in how many cells a unit is at most: it is left in those with the smallest keyed hashes of unit and cell; None:
+    # in all that it is in
     most: int | None = None
     salt: str = ""  # the key of that hash
 

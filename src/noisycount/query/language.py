@@ -302,10 +302,7 @@ class _Grammar:
             found.append(operand())
         if len(found) == 1:
             return found[0]
-        return (
-            word,
-            *(part for node in found for part in (node[1:] if node[0] == word else [node])),
-        )
+        return (word, *(part for node in found for part in (node[1:] if node[0] == word else [node])))
 
     def equality(self) -> Node:
         return self.chain(_EQUALITIES, lambda: self.chain(_ORDERS, self.test))

@@ -209,12 +209,7 @@ class Reading:
 
 
 def read(text: str, schema: Mapping[str, Kind]) -> Reading:
-    """The question that a text asks about columns of a schema; see ``parse``.
-
-    Args:
-        text: As for ``parse``.
-        schema: As for ``parse``; what was read under the same ``Schema`` may be remembered.
-    """
+    """The question that a text asks about columns of a schema; see ``parse``."""
     return _read(text, _Same(schema if isinstance(schema, Schema) else Schema(schema)))
 
 

@@ -32,10 +32,7 @@ if TYPE_CHECKING:
     from noisycount.model.tables.levels import Label
 
 # The kinds of noise that a table may have, by what one types for them.
-NOISES: Mapping[str, type[DiscreteNoise]] = {
-    "laplace": DiscreteLaplace,
-    "gaussian": DiscreteGaussian,
-}
+NOISES: Mapping[str, type[DiscreteNoise]] = {"laplace": DiscreteLaplace, "gaussian": DiscreteGaussian}
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _RANGE = re.compile(r"(.+?)\.\.(.+)")
@@ -93,34 +90,26 @@ class Item:
 
 @frozen(kw_only=True)
 class Query:
-    """One count, several counts or a table by keys, and its price or how near it should be.
+    """One count, several counts or a table by keys, and its price or how near it should be."""
 
-    Attributes:
-        wheres: Questions in the predicate language; of a table by keys one at most, for all cells.
-        by: What a table is grouped by, as for `Desk.release_table`, like the five that follow;
-            None: it is no table by keys.
-        noise: The class of the noise; None: that of the currency of the price.
-        within: In place of a price: how near an answer should be, as a share of the guess,
-        guess: A public guess of the count, for `within`; never the true count.
-        confidence: With which one lies so near, and with which errors are stated, in (0, 1).
-    """
-
-    wheres: Sequence[str] = ()
+    wheres: Sequence[str] = ()  # questions in the predicate language; of a table by keys one at most, for all cells
     is_list: bool = False  # whether there is a row for each question, even for one alone
+    # what a table is grouped by, as for `Desk.release_table`, like the five that follow; None: it is no table by keys
     by: str | Sequence[str | Item] | None = None
     keys: Keys | None = None
     margins: str | Sequence[str | Sequence[str]] = ()
     other: bool = False
     groups_per_unit: int | None = None
     cumulative: bool = False
-    noise: type[DiscreteNoise] | None = None
+    noise: type[DiscreteNoise] | None = None  # the class of the noise; None: that of the currency of the price
     epsilon: Exactly | None = None  # the price in units of privacy loss
     rho: Exactly | None = None  # the price under Gaussian noise
     delta: Exactly | None = None  # for hidden keys, or with ε under Gaussian noise
+    # in place of a price: how near an answer should be, as a share of the guess,
     within: str | float | Fraction | None = None
     error: float | Fraction | None = None  # or in units
-    guess: float | Fraction | None = None
-    confidence: float = 0.95
+    guess: float | Fraction | None = None  # a public guess of the count, for `within`; never the true count
+    confidence: float = 0.95  # with which one lies so near, and with which errors are stated, in (0, 1)
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Self:

@@ -47,13 +47,6 @@ class Kind:
 
     Each is the one instance of a class below; what an engine makes of it is a line in a table of
     that engine.
-
-    Attributes:
-        quoted: How one is written between quotes; None: as a number, a word or a text.
-        options: What its owner can say of how its texts are written, beside words for missing.
-        iso: The regular expression of its texts where their owner says nothing; empty: they are
-            no texts of one form.
-        grouping: How a table groups values of which few are equal; None: each is a group.
     """
 
     INTEGER: ClassVar["Kind"]
@@ -67,16 +60,19 @@ class Kind:
     type: ClassVar[type]  # the Python type of its values
     example: ClassVar[str]  # what to write in a predicate for a value of this kind
     written: ClassVar[str]  # such a value, as it stands in a predicate
+    # how one is written between quotes; None: as a number, a word or a text
     quoted: ClassVar[re.Pattern[str] | None] = None
     noun: ClassVar[str] = ""  # what such a value is, for one that does not exist
     listed: ClassVar[str] = "2026-01..2026-12"  # some values, as a list of keys
+    # what its owner can say of how its texts are written, beside words for missing
     options: ClassVar[frozenset[str]] = frozenset()
     spellings: ClassVar[tuple[Spelling, ...]] = ()  # how its texts are written, the likeliest first
+    # the regular expression of its texts where their owner says nothing; empty: they are no texts of one form
     iso: ClassVar[str] = ""
     is_number: ClassVar[bool] = False  # whether its values compare with numbers
     is_discrete: ClassVar[bool] = False  # whether there is no value between two neighbours
     is_moment: ClassVar[bool] = False  # whether its values are of a year and a month
-    grouping: ClassVar[str | None] = None
+    grouping: ClassVar[str | None] = None  # how a table groups values of which few are equal; None: each is a group
     implied: ClassVar[tuple[bool, ...] | None] = None  # all its values, where everybody knows them
 
     def to_dict(self) -> str:
@@ -306,20 +302,14 @@ _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 @frozen(eq=False)
 class Schema(Mapping[str, Kind]):
-    """The kind of every column that questions may use, as a read-only mapping.
-
-    Args:
-        others: the engine's type of each column that exists but no question can use.
-        whole: all columns of the records, where these are those that their owner chose.
-        unit: the column that names the person, which no question may use; None: not known here.
-        commas: the columns whose numbers have a decimal comma where they are written.
-    """
+    """The kind of every column that questions may use, as a read-only mapping."""
 
     kinds: Mapping[str, Kind]  # the kind of each column
+    # the engine's type of each column that exists but no question can use
     others: Mapping[str, str] = field(default_factory=dict)
-    whole: "Schema | None" = None
-    unit: str | None = None
-    commas: frozenset[str] = frozenset()
+    whole: "Schema | None" = None  # all columns of the records, where these are those that their owner chose
+    unit: str | None = None  # the column that names the person, which no question may use; None: not known here
+    commas: frozenset[str] = frozenset()  # the columns whose numbers have a decimal comma where they are written
 
     def __getitem__(self, name: str) -> Kind:
         return self.kinds[name]
@@ -370,11 +360,6 @@ def close_names(name: str, names: Sequence[str], written: Callable[[str], str] |
 
     Of many or long names only those nearest in their beginning and length are compared, and only
     their beginnings.
-
-    Args:
-        name: What was written.
-        names: What there is.
-        written: How one writes a name; None: in quotes.
     """
     by_start = {other[:COMPARED_CHARACTERS]: other for other in _nearest(name, names)}
     close = get_close_matches(name[:COMPARED_CHARACTERS], by_start)

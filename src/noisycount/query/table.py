@@ -357,11 +357,7 @@ def _require_few(cells: int) -> None:
 
 
 def in_one_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
-    """The same cells in an order that does not depend on how they were listed.
-
-    Returns:
-        The cells, and for each cell of `keys` its place among them.
-    """
+    """The same cells in an order that does not depend on how they were listed, and where each of `keys` is there."""
     ranks = [_ranks(values) for values in keys.values]
     values = tuple(
         tuple(each[place] for place in np.argsort(rank)) for each, rank in zip(keys.values, ranks, strict=True)

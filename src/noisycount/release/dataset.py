@@ -21,15 +21,12 @@ _CHEAP = Fraction(1, 10**9)  # the least price
 class Dataset(Shown):
     """Whose records are counted, and what they may pay.
 
-    Args:
-        budget: The most that all its answers may cost together; a number is kept as a budget in ε.
-
     Raises:
         ValueError: The name is not printable, or the budget or the size is out of range.
     """
 
     name: str  # what the ledger calls the data set; at most 200 printable characters
-    budget: Budget
+    budget: Budget  # the most that all its answers may cost together; a number is kept as a budget in ε
     size: int | None = None  # the number of units where it is public, else None
     needs_purpose: bool = False  # whether a spend must say what its answer is for
 
@@ -72,9 +69,6 @@ class LateDataset(Shown):
 class RemainingBudget:
     """Two budgets that must both pay for one more answer, and what is left of each.
 
-    Attributes:
-        of_quota: The largest ε that it still pays for; None where there is none.
-
     Example:
         >>> from noisycount.ledger.budget import PureBudget
         >>> dataset, quota = PureBudget(Fraction(2)), PureBudget(Fraction(1, 5))
@@ -85,7 +79,7 @@ class RemainingBudget:
     dataset_budget: Budget  # that of the data set
     of_dataset: Fraction  # the largest ε that it still pays for
     quota: Budget | None = None  # that of whoever asks, over all data sets; None: there is none
-    of_quota: Fraction | None = None
+    of_quota: Fraction | None = None  # the largest ε that it still pays for; None where there is none
 
     @classmethod
     def of(cls, budget: Budget, spent: Loss, analyst: Analyst, own: Loss) -> "RemainingBudget":

@@ -360,11 +360,7 @@ class HiddenKeysPlan(_GroupedPlan):
 def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> QueryPlan:
     """What a question means for records, with its noise.
 
-    Args:
-        query: The question and its price.
-        schema: The columns that questions may use.
-        unit: The column that names the person; None: every record is one unit.
-        is_replacement: Whether neighbours differ by a replaced unit, as where the size is public.
+    Neighbours differ by a replaced unit where the size is public, else by one more or less.
     """
     if query.by is not None:
         return _grouped_plan(query, schema, unit, is_replacement=is_replacement)

@@ -54,12 +54,6 @@ class Records(Shown, Closing):
 
         Where all that questions need is written down already, no record is read before a count.
         Else they are read now, and what they are is written down by the first desk or check.
-
-        Args:
-            place: a file, a folder or a pattern of files that an engine reads, or a table of a
-                server.
-            stated: what their owner says of them.
-            catalog: what was written down before.
         """
         if isinstance(place, ServedTable):
             name = catalog.name_of(stated, place.digest)
@@ -196,15 +190,7 @@ def desk_of_frame(
     catalog: Catalog,
     ledger: Ledger,
 ) -> Desk:
-    """The desk of a table in memory; all of it is read at the first question, not before.
-
-    Args:
-        frame: A table of pandas, Polars, Arrow or DuckDB.
-        stated: What its owner says of it; an empty name: it is called by a number.
-        paying: Its budget, and its size where that is public.
-        catalog: What was written down before.
-        ledger: Where what it is is written down.
-    """
+    """The desk of a table in memory; all of it is read at the first question, not before."""
     known = catalog if stated.name else Catalog()
     unit = known.unit(stated.name or _SHOWN, stated.unit)
     source = frames().open(frame, unit=unit, columns=stated.columns)
@@ -265,14 +251,6 @@ def checked_records(  # noqa: PLR0913 - one argument a property of the records
 
     A file that is not UTF-8, and of which no encoding is stated, is read as Windows wrote it; its
     owner has to state that before it can be counted.
-
-    Args:
-        place: As ``Records.open`` takes it, like the rest.
-        unit: The column that names the person.
-        columns: What questions may use; what is in the others is told too.
-        table: Which table of a DuckDB file.
-        kinds: What is stated of the columns.
-        form: What is stated of the file.
     """
     look = partial(files().checked, place, unit=unit, columns=columns, table=table, kinds=kinds)
     try:
@@ -296,12 +274,7 @@ def checked_table(
 ) -> Check:
     """What is in a table of a server, whether or not each record has a unit.
 
-    Args:
-        table: Where it is.
-        unit: The column that names the person.
-        columns: What questions may use; of the others only their kinds are told, as the account
-            need not be allowed to read them.
-        certificates: Those that its owner has of engines.
+    Of columns that questions may not use only the kinds are told, as the account need not be allowed to read them.
     """
     read = None if columns is None else [*columns, *([unit] if unit else [])]
     with served(table.place, columns=read, seconds=table.seconds, certificates=certificates) as source:
@@ -318,12 +291,7 @@ def checked_table(
 
 
 def examined_engine(place: ServerPlace | None, progress: Callable[[int, int], None] | None = None) -> "Examination":
-    """What an engine says of made-up records, in tables that are gone afterwards.
-
-    Args:
-        place: A table of the server or cluster, which is not touched; None: the engine of files.
-        progress: It is told now and then how many questions of how many were asked.
-    """
+    """What an engine says of made-up records, in tables that are gone afterwards."""
     from noisycount.engines.conformance.suite import examined  # noqa: PLC0415  (for this alone)
 
     return examined(bench_of(place), progress)

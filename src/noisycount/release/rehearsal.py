@@ -46,12 +46,7 @@ def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
 
 
 def examples_of_keys(parts: tuple[Part, ...], keys: KeySet | None) -> Iterator[tuple[Column, object]]:
-    """The keys of a table as values of their columns.
-
-    Args:
-        parts: What it is grouped by.
-        keys: Its cells; None: nobody listed them.
-    """
+    """The keys of a table as values of their columns."""
     for place, part in enumerate(parts):
         if isinstance(part, Edges):
             yield from ((part.column, edge) for edge in part.edges)
@@ -75,14 +70,7 @@ _DAYS, _AROUND = 2000, 60
 
 
 def made_up(columns: Mapping[str, Kind], unit: str | None, examples: Examples, units: int) -> MemorySource:
-    """So many persons or rows; the same question always gets the same ones.
-
-    Args:
-        columns: The columns that the question reads.
-        unit: The column that names the person; None: every row is one unit.
-        examples: Values that the question names.
-        units: How many there are.
-    """
+    """So many persons or rows; the same question always gets the same ones."""
     chance = Random(repr(sorted(columns.items(), key=str)) + repr(examples))  # noqa: S311 - no secret
     draws = {name: _draw(kind, examples.get(name, []), chance) for name, kind in columns.items()}
     records: list[Record] = []
@@ -147,28 +135,17 @@ _UNITS = 1000  # where nobody knows how many there are
 
 @frozen
 class Rehearsal:
-    """A question that was asked of made-up records.
-
-    Attributes:
-        counts: Without noise, row by row, which say nothing of real ones; None where keys are
-            hidden.
-    """
+    """A question that was asked of made-up records."""
 
     query: Query  # what was asked
     units: int  # how many persons or rows were made up
+    # without noise, row by row, which say nothing of real ones; None where keys are hidden
     counts: tuple[int, ...] | None
     release: Published  # with noise; it is in no ledger
 
 
 def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None = None) -> Rehearsal:
-    """The counts of made-up units, with the noise that real ones would have.
-
-    Args:
-        query: The question.
-        plan: The same, understood and priced.
-        unit: The column that names the person; None: rows are counted.
-        size: How many units there are, where that is public.
-    """
+    """The counts of made-up units, with the noise that real ones would have."""
     units = min(size or _UNITS, MOST_UNITS)
     kinds = {column.name: column.kind for column in sorted(plan.read, key=lambda each: each.name)}
     told = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
