@@ -101,10 +101,7 @@ def test_the_same_kills_find_a_mutant(mutant: type[Ledger], urls: Iterator[str],
 @pytest.mark.parametrize("pages", PAGES)
 @pytest.mark.parametrize("is_open", [False, True], ids=["opened after", "open before"])
 def test_no_byte_overspends_or_answers_twice(tmp_path: Path, pages: str, tell: Tell, *, is_open: bool) -> None:
-    """Every byte of a ledger of a few entries: zeroed, all ones, and one random bit flipped.
-
-    Of a ledger that was read before the change, a third of the bytes.
-    """
+    """Every byte of a ledger of a few entries: zeroed, all ones, and one random bit flipped."""
     small = sample(tmp_path / "ledger.db", PAGES[pages])
     changes = changes_of(small.content)[:: 3 if is_open else 1]
     found = small.outcomes(changes, is_open=is_open)
@@ -118,10 +115,7 @@ def test_no_byte_overspends_or_answers_twice(tmp_path: Path, pages: str, tell: T
 
 @pytest.mark.parametrize("pages", PAGES)
 def test_no_byte_changes_in_silence_what_a_ledger_tells(tmp_path: Path, pages: str, tell: Tell) -> None:
-    """Every byte of a served ledger, changed as above: refused, or nothing that is told differs.
-
-    Rows, answers, debits, totals, descriptions and replies are compared, and each error is ours.
-    """
+    """Every byte of a served ledger, changed as above: refused, or nothing that is told differs."""
     served = served_sample(tmp_path / "ledger.db", PAGES[pages])
     changes = changes_of(served.content)
     found = served.tellings(changes)

@@ -99,10 +99,7 @@ def test_what_a_question_means_depends_on_no_cell(cells: list[tuple[str, ...]]) 
 @examples(40)
 @given(rows)
 def test_a_data_set_answers_all_questions_or_none(cells: list[tuple[str, ...]]) -> None:
-    """A cell that does not fit refuses every question in the same words, whatever column it reads.
-
-    And where none keeps it from answering, what is told beside the answer is that of no records.
-    """
+    """A cell that does not fit refuses every question in the same words, whatever column it reads."""
     with tempfile.TemporaryDirectory() as name:
         folders = [Path(name, kind) for kind in ("full", "empty")]
         for folder, records in zip(folders, (cells, []), strict=True):

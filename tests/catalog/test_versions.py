@@ -69,20 +69,8 @@ def test_the_version_covers_what_cells_stand_for(first: ColumnForm, second: Colu
 @pytest.mark.parametrize(
     ("text", "wrong", "right", "question", "expected"),
     [
-        (
-            "person,town\n1,Köln\n2,Köln\n",
-            FileForm("cp437"),
-            FileForm("cp1252"),
-            "town = 'Köln'",
-            (0, 2),
-        ),
-        (
-            "person,town\nperson,town\n1,Ulm\n",
-            FileForm(skip=0),
-            FileForm(skip=1),
-            "town = 'town'",
-            (1, 0),
-        ),
+        ("person,town\n1,Köln\n2,Köln\n", FileForm("cp437"), FileForm("cp1252"), "town = 'Köln'", (0, 2)),
+        ("person,town\nperson,town\n1,Ulm\n", FileForm(skip=0), FileForm(skip=1), "town = 'town'", (1, 0)),
     ],
 )
 def test_a_corrected_form_is_counted_and_charged_anew(  # noqa: PLR0913 - one argument a part

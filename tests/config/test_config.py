@@ -65,10 +65,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             size=5912,
             columns=("age", "health"),
             table="visits",
-            kinds={
-                "age": ColumnForm(Kind.INTEGER),
-                "born": ColumnForm(Kind.DATE, missing=("k.A.",)),
-            },
+            kinds={"age": ColumnForm(Kind.INTEGER), "born": ColumnForm(Kind.DATE, missing=("k.A.",))},
             form=FileForm("cp1252", "\t", 0),
             account="old",
             budget=Fraction(3, 10),
@@ -140,19 +137,10 @@ def test_data_sets_cannot_be_changed(configured: Config) -> None:
         (SURVEY + "unit = 1979-05-27", ' unit = "1979-05-27": must be a text in quotes'),
         (SURVEY + "table = false", " table = false: must be a text in quotes"),
         (f"{SURVEY}unit = [{'1,' * 99}]", "1, 1,...: must be a text in quotes"),
-        (
-            SURVEY + 'kinds = "text"',
-            ' kinds = "text": must be a table: write [datasets.survey.kinds]',
-        ),
-        (
-            SURVEY + "kinds = {a = 'int'}",
-            '.kinds] a = "int": is no kind: write one of integer, real',
-        ),
+        (SURVEY + 'kinds = "text"', ' kinds = "text": must be a table: write [datasets.survey.kinds]'),
+        (SURVEY + "kinds = {a = 'int'}", '.kinds] a = "int": is no kind: write one of integer, real'),
         (SURVEY + "kinds = {a = 3}", ".kinds] a = 3: is no kind: write one of integer, real"),
-        (
-            SURVEY + "kinds = {a = ['date']}",
-            '.kinds] a = ["date"]: is no kind: write one of integer',
-        ),
+        (SURVEY + "kinds = {a = ['date']}", '.kinds] a = ["date"]: is no kind: write one of integer'),
         (SURVEY + "kinds = {a = {}}", ".kinds] a = {}: kind must be one of integer, real"),
         (
             SURVEY + "kinds = {a = {kind = 'date', decimal = ','}}",
@@ -238,12 +226,7 @@ def test_configuration_is_found_in_the_nearest_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [
-        Path.mkdir,
-        os.mkfifo,
-        lambda path: path.symlink_to("nowhere"),
-        lambda path: path.symlink_to(path.name),
-    ],
+    [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere"), lambda path: path.symlink_to(path.name)],
     ids=["folder", "pipe", "dangling link", "link to itself"],
 )
 def test_what_is_no_file_of_that_name_is_not_passed_over(tmp_path: Path, make: Callable[[Path], None]) -> None:

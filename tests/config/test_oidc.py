@@ -32,10 +32,7 @@ def test_an_issuer_is_described_in_a_few_lines(tmp_path: Path) -> None:
     assert (said.keys, said.claim) == (None, "sub")
     assert said.algorithms == ("RS256", "PS256", "ES256", "Ed25519")
     (ana,) = said.analysts.values()
-    assert (ana.name, ana.subject, ana.role, ana.datasets) == (
-        *("ana", "2482", "analyst"),
-        ("survey",),
-    )
+    assert (ana.name, ana.subject, ana.role, ana.datasets) == (*("ana", "2482", "analyst"), ("survey",))
 
 
 def test_keys_are_a_file_or_an_address(tmp_path: Path) -> None:
@@ -61,11 +58,7 @@ def test_keys_are_a_file_or_an_address(tmp_path: Path) -> None:
         ("datasets", 'colour = "red"\ndatasets', "colour: unknown key"),
         ("[server.oidc.analysts.ana]", '[server.oidc.analysts."a b"]', "a name is letters, digits"),
         ("subject", 'subject = "2482"\n[server.oidc.analysts.ben]\nsubject', "is that of ana"),
-        (
-            TEXT[TEXT.index("[server.oidc.analysts") :],
-            "",
-            "[server.oidc.analysts] NAME: is missing",
-        ),
+        (TEXT[TEXT.index("[server.oidc.analysts") :], "", "[server.oidc.analysts] NAME: is missing"),
     ],
 )
 def test_what_would_let_others_in_is_refused(tmp_path: Path, old: str, new: str, told: str) -> None:

@@ -26,46 +26,27 @@ FIELD = 1 << 20  # answers of one client, apart from those of the next
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """A debit whose answer was acknowledged.
+    """A debit whose answer was acknowledged."""
 
-    Attributes:
-        key: What its client called it.
-        dataset: Who paid.
-        answer: What the ledger said that it holds.
-        seconds: From the first call of `reserve` to the acknowledgement of `store`.
-        refusals: How often the server refused meanwhile.
-        resumed: Whether `reserve` found the debit made, by a call whose reply did not come.
-    """
-
-    key: str
-    dataset: str
-    answer: object
-    seconds: float
-    refusals: int
-    resumed: bool
+    key: str  # what its client called it
+    dataset: str  # who paid
+    answer: object  # what the ledger said that it holds
+    seconds: float  # from the first call of `reserve` to the acknowledgement of `store`
+    refusals: int  # how often the server refused meanwhile
+    resumed: bool  # whether `reserve` found the debit made, by a call whose reply did not come
 
 
 @dataclass(frozen=True, slots=True)
 class Toll:
-    """What a crowd found, and what the ledger holds of it.
+    """What a crowd found, and what the ledger holds of it."""
 
-    Attributes:
-        spends: All that was acknowledged, of all clients.
-        seconds: For how long the clients asked.
-        overspent: How many data sets have paid more than their budget.
-        lost: How many acknowledged spends the ledger does not hold, or holds with another answer.
-        unfilled: How many data sets were left before the last with room for one more.
-        cut: How many debits no client was told of.
-        intact: Whether the chain is intact.
-    """
-
-    spends: Sequence[Spend]
-    seconds: float
-    overspent: int
-    lost: int
-    unfilled: int
-    cut: int
-    intact: bool
+    spends: Sequence[Spend]  # all that was acknowledged, of all clients
+    seconds: float  # for how long the clients asked
+    overspent: int  # how many data sets have paid more than their budget
+    lost: int  # how many acknowledged spends the ledger does not hold, or holds with another answer
+    unfilled: int  # how many data sets were left before the last with room for one more
+    cut: int  # how many debits no client was told of
+    intact: bool  # whether the chain is intact
 
     @property
     def rate(self) -> float:
@@ -92,18 +73,7 @@ class Toll:
 def crowd(
     url: str, processes: int, seconds: float, *, threads: int = 1, meanwhile: Callable[[], None] = lambda: None
 ) -> Toll:
-    """Let clients spend, in processes with a ledger of their own, and look at what is there then.
-
-    Every data set has a budget for 350 debits. All clients spend its budget; whom it refuses
-    goes on to the next one. So at every border all of them race for the last debit.
-
-    Args:
-        url: The ledger; it is made if need be.
-        processes: How many; each reads what all others write.
-        seconds: For how long.
-        threads: How many clients of each process, which share its open ledger.
-        meanwhile: What else happens, once all have begun.
-    """
+    """Let clients spend, in processes with a ledger of their own, and look at what is there then."""
     Ledger.open(url).close()
     context = desk_workers.processes()
     together = context.Barrier(processes + 1, timeout=PATIENCE)
@@ -172,11 +142,7 @@ def spend_until(ledger: Ledger, deadline: float, client: int) -> list[Spend]:
 
 
 def spent(ledger: Ledger, key: str, dataset: str, answer: int) -> Spend:
-    """Give one spend, asked for under one key until the server acknowledges it.
-
-    Raises:
-        BudgetError: The data set has no room for it.
-    """
+    """Give one spend, asked for under one key until the server acknowledges it."""
     started, refusals = time.monotonic(), 0
     request = Request(dataset, key, PRICE)
     for _ in repeat(None):

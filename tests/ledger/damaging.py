@@ -53,24 +53,13 @@ Change = Mapping[int, int]  # bytes by their places
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A ledger in a file, in which every budget is spent and every question answered.
+    """A ledger in a file, in which every budget is spent and every question answered."""
 
-    Attributes:
-        path: The file.
-        content: Its bytes as they were written.
-    """
-
-    path: Path
-    content: bytes
+    path: Path  # the file
+    content: bytes  # its bytes as they were written
 
     def outcomes(self, changes: Iterable[Change], *, is_open: bool = False) -> Counter[str]:
-        """How many changes let a ledger do what it must not, or made it refuse everything.
-
-        Args:
-            changes: Each of them is made to the file as it was written.
-            is_open: Whether the ledger was opened and read before the change; its connections are
-                new, so that nothing is answered from their memory.
-        """
+        """How many changes let a ledger do what it must not, or made it refuse everything."""
         found = Counter[str]()
         for change in changes:
             self.write({})
@@ -86,11 +75,7 @@ class Sample:
         return found
 
     def tellings(self, changes: Iterable[Change]) -> Counter[str]:
-        """How many changes made a ledger tell something else, in silence or with a traceback.
-
-        Args:
-            changes: Each of them is made to the file as it was written.
-        """
+        """How many changes made a ledger tell something else, in silence or with a traceback."""
         self.write({})
         right, found = all_told(self.path), Counter[str]()
         assert REFUSED not in right.values()
@@ -200,12 +185,7 @@ def reply_of(name: str) -> Reply:
 
 
 def sample(path: Path, page: int | None = None) -> Sample:
-    """The sample in a new file.
-
-    Args:
-        path: The file.
-        page: The length of its pages, in bytes; None: as ledgers are made.
-    """
+    """The sample in a new file."""
     with Ledger.open(f"sqlite:///{path}") as ledger:
         for number, (request, analyst, answer) in enumerate(ASKED):
             entry, _ = ledger.reserve(f"{number}", request, BUDGETS[request.dataset], analyst)

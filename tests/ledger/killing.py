@@ -23,23 +23,14 @@ PATIENCE = 60.0  # seconds, for the first answer
 
 @dataclass(frozen=True, slots=True)
 class Toll:
-    """What kills left behind.
+    """What kills left behind."""
 
-    Attributes:
-        debits: How many debits the ledger holds.
-        cut: How many debits were found without an answer by the next process that asked.
-        replies: How many answers came out of processes.
-        lost: How many keys were answered without a debit, or paid another price.
-        second: How many keys were answered in two ways, or otherwise than the ledger holds.
-        intact: Whether the chain is intact.
-    """
-
-    debits: int
-    cut: int
-    replies: int
-    lost: int
-    second: int
-    intact: bool
+    debits: int  # how many debits the ledger holds
+    cut: int  # how many debits were found without an answer by the next process that asked
+    replies: int  # how many answers came out of processes
+    lost: int  # how many keys were answered without a debit, or paid another price
+    second: int  # how many keys were answered in two ways, or otherwise than the ledger holds
+    intact: bool  # whether the chain is intact
 
 
 def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
@@ -51,21 +42,7 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
     meanwhile: Callable[[], None] = lambda: None,
     fewest_answers: float = -1,
 ) -> Toll:
-    """Let processes ask the same questions, kill one after another, and count what is wrong.
-
-    The noise has a scale of ten thousand at least, so two draws for one question hardly ever agree.
-
-    Args:
-        url: The ledger, not made yet.
-        log: A new file for the answers.
-        kills: How many processes to kill.
-        at_once: How many ask at a time.
-        kind: The ledger's class; a mutant shall be found.
-        meanwhile: What else happens before each kill.
-        fewest_answers: Lives get longer while the answers to questions lag behind this many at the
-            last kill, and more processes are killed, up to four times as many, until there are
-            more: a busy machine answers few in a life.
-    """
+    """Let processes ask the same questions, kill one after another, and count what is wrong."""
     context = desk_workers.processes()
     moments = random.Random()  # noqa: S311 - when to kill is no secret
 

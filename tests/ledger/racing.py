@@ -21,10 +21,7 @@ def starting_together(workers: int) -> ProcessPoolExecutor:
 
 
 def race(url: str, prices: Sequence[Fraction], budget: Fraction, workers: int) -> list[int]:
-    """Let all workers spend at the same time until the budget refuses each; give their debits.
-
-    Worker number i pays the price number i, from the first again after the last.
-    """
+    """Let all workers spend at the same time until the budget refuses each; give their debits."""
     with starting_together(workers) as pool:
         return list(
             pool.map(

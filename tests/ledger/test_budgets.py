@@ -13,7 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 
-from noisycount.ledger.budget import ApproximateBudget, Budget, ConcentratedBudget, Loss, PureBudget, budget_of
+from noisycount.ledger.budget import (
+    ApproximateBudget,
+    Budget,
+    ConcentratedBudget,
+    Loss,
+    PureBudget,
+    Written,
+    budget_from,
+    budget_of,
+)
 from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.validation import exact_epsilon
 
@@ -100,10 +109,7 @@ def test_the_rho_of_a_budget_is_the_largest_that_implies_it(epsilon: str, delta:
     [("1", "1e-6", "0.05"), ("2", "1e-6", "0.1"), ("2", "1e-9", "0.01"), ("0.5", "1e-3", "0.1")],
 )
 def test_answers_within_a_budget_keep_to_it_by_an_independent_accountant(epsilon: str, delta: str, price: str) -> None:
-    """Privacy loss distributions, which are tighter, give no larger ε; most of it is used.
-
-    It counts as many answers as fit, and dp-accounting composes them.
-    """
+    """Privacy loss distributions, which are tighter, give no larger ε; most of it is used."""
     budget = ApproximateBudget(Fraction(epsilon), Fraction(delta))
     each = Loss.of(Fraction(price))
     totals = accumulate([each] * 10_000)
@@ -167,11 +173,7 @@ GAUSSIAN, HIDDEN = Loss.concentrated(Fraction(1, 100)), Loss.of(Fraction(1, 10),
         (PureBudget(Fraction(2)), GAUSSIAN, "a budget in ε alone pays for no Gaussian noise: give"),
         (PureBudget(Fraction(2)), HIDDEN, "a budget in ε alone pays for no hidden keys, which"),
         (ConcentratedBudget(Fraction(2)), HIDDEN, "a budget in ρ pays for no hidden keys, which"),
-        (
-            ApproximateBudget(Fraction(2), MICRO),
-            HIDDEN,
-            "the budget ε = 2 at δ = 1e-06 of 'x' sets",
-        ),
+        (ApproximateBudget(Fraction(2), MICRO), HIDDEN, "the budget ε = 2 at δ = 1e-06 of 'x' sets"),
         (
             ApproximateBudget(Fraction(2), MICRO, MICRO),
             GAUSSIAN,
@@ -308,3 +310,40 @@ def test_budgets_say_what_they_are() -> None:
     assert budget_of(Fraction(1, 3)).text == "1/3"
     assert ConcentratedBudget(Fraction(1, 10)).text == "ρ = 0.1"
     assert ApproximateBudget(Fraction(2), MICRO).text == "ε = 2 at δ = 1e-06"
+
+
+@pytest.mark.parametrize(
+    ("written", "budget"),
+    [
+        ("2", PureBudget(Fraction(2))),
+        (0.1, PureBudget(Fraction(1, 10))),
+        (ConcentratedBudget(Fraction(1)), ConcentratedBudget(Fraction(1))),
+        ({"rho": "0.1"}, ConcentratedBudget(Fraction(1, 10))),
+        ({"epsilon": "2", "delta": "1e-6"}, ApproximateBudget(Fraction(2), MICRO, MICRO / 2)),
+        ({"delta": MICRO, "epsilon": 2, "for_keys": "0"}, ApproximateBudget(Fraction(2), MICRO)),
+        ({"delta": MICRO, "epsilon": 2, "for_keys": "1e-7"}, ApproximateBudget(Fraction(2), MICRO, MICRO / 10)),
+    ],
+)
+def test_a_budget_has_parts(written: Written, budget: Budget) -> None:
+    """Half of δ is for hidden keys where nothing else is said."""
+    assert budget_from(written) == budget
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ({}, "budget must be"),
+        ({"epsilon": "2"}, "got parts 'epsilon'"),
+        ({"rho": "1", "delta": "1e-6"}, "budget must be"),
+        ({"epsilon": "2", "delta": "1"}, "delta must be"),
+        ({"epsilon": "2", "delta": "1e-6", "for_keys": "1e-5"}, "for_keys must be at most"),
+        ({"epsilon": "2", "delta": "1e-6", "for_keys": "-1"}, "for_keys must be a decimal .* from 0"),
+        ({"epsilon": "0", "delta": "1e-6"}, "epsilon must be"),
+        ("two", "budget must be"),
+    ],
+)
+def test_parts_that_are_none_are_refused(written: Written, words: str) -> None:
+    """In one line that names the part."""
+    with pytest.raises(ValueError, match=words) as refused:
+        budget_from(written)
+    assert "\n" not in str(refused.value)

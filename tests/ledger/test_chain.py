@@ -180,10 +180,7 @@ def test_a_second_repeat_of_the_same_analyst_is_found() -> None:
     told = {each.key: each.repeats for each in entries_of(rows) if each.repeats}
     assert told == {"key 1": (Repeat("bo", START),)}
     found = verification(linked([*parts, {**repeated("key 1"), "key": "a second"}]))
-    assert (found.broken, found.why) == (
-        len(rows) + 1,
-        REPEATED,
-    )
+    assert (found.broken, found.why) == (len(rows) + 1, REPEATED)
 
 
 @pytest.mark.parametrize(
@@ -210,24 +207,15 @@ def test_a_second_repeat_of_the_same_analyst_is_found() -> None:
         (lambda _: {"purpose": "a\nb"}, "holds what no ledger writes"),
         (lambda _: {"purpose": "long" * 51}, "holds what no ledger writes"),
         (lambda _: {"made": None}, "holds what no ledger writes"),
-        (
-            lambda _: {"kind": "note"},
-            "is no debit, no answer, no description, no reply and no repeat",
-        ),
+        (lambda _: {"kind": "note"}, "is no debit, no answer, no description, no reply and no repeat"),
         (lambda _: reply_columns("key 0", None, START), "holds what no ledger writes"),
         (lambda _: repeated("key 5"), REPEATED),
         (lambda _: {**repeated("key 1"), "analyst": None}, "holds what no ledger writes"),
         (lambda _: {**repeated("key 1"), "purpose": "a\nb"}, "holds what no ledger writes"),
         (lambda _: answer_columns("key 1", 5, START), "is a second answer, or one without a debit"),
         (lambda _: answer_columns("key 5", 5, START), "is a second answer, or one without a debit"),
-        (
-            lambda _: {**answer_columns("key 3", 5, START), "answer": "many"},
-            "holds what no ledger writes",
-        ),
-        (
-            lambda _: {**answer_columns("key 3", 5, START), "answer": None},
-            "holds what no ledger writes",
-        ),
+        (lambda _: {**answer_columns("key 3", 5, START), "answer": "many"}, "holds what no ledger writes"),
+        (lambda _: {**answer_columns("key 3", 5, START), "answer": None}, "holds what no ledger writes"),
     ],
 )
 def test_a_row_that_no_ledger_writes_is_found_though_its_hash_is_right(forged: Callable[[Rows], Row], why: str) -> None:

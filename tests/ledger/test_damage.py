@@ -75,11 +75,7 @@ def test_no_byte_of_a_pages_header_overspends_or_answers_twice(small: Sample, *,
 
 @pytest.mark.parametrize("page", [None, SMALL_PAGES])
 def test_no_byte_changes_in_silence_what_a_ledger_tells(tmp_path: Path, page: int | None) -> None:
-    """A letter of each column's name, where it stands in one piece, and a byte of some hundreds.
-
-    What `verify` does not refuse has the rows, answers, debits, replies and askers that were
-    written; `audits/test_ledger.py` changes every byte.
-    """
+    """A letter of each column's name, where it stands in one piece, and a byte of some hundreds."""
     served = served_sample(tmp_path / "ledger.db", page)
     names = [column.name.encode() for each in (LEDGER, REPLIES) for column in each.columns]
     said = [b"\t" + each + b" " for each in names] + [b'\t"' + each + b'" ' for each in names]

@@ -29,14 +29,7 @@ def gaussian_delta(epsilon: float, rho: float) -> float:
 
 
 def reached(first: float, second: float, failing: float, turn: float) -> float:
-    """Give δ(ε) of all that the adversary sees, by the law of the first loss.
-
-    Args:
-        first: The ρ of the first answer.
-        second: The ρ of the second, where there is one.
-        failing: The δ of the hidden keys, where they are bought.
-        turn: How many deviations above its mean the first loss is where noise is bought.
-    """
+    """Give δ(ε) of all that the adversary sees, by the law of the first loss."""
     epsilon, deviation = float(EPSILON), sqrt(2 * first)
 
     def density(loss: float) -> float:

@@ -3,7 +3,6 @@
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -32,13 +31,6 @@ OLDER = """
     CREATE TRIGGER answers_refuse_delete BEFORE DELETE ON answers
         BEGIN SELECT RAISE(ABORT, 'answers are append-only'); END;
 """
-
-
-@pytest.fixture
-def ledger(ledger_url: str) -> Iterator[Ledger]:
-    """Give a new ledger in each database."""
-    with Ledger.open(ledger_url) as ledger:
-        yield ledger
 
 
 def test_a_spend_must_fit_the_analyst_as_well(ledger: Ledger) -> None:

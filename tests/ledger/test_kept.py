@@ -18,14 +18,7 @@ KEPT = Path(__file__).with_name("kept")
 VERSIONS = ["0.1", "0.2"]
 LEFT = {
     "0.1": {"people": "2/3", "ana": "0", "ben": "7/6", "cyd": None},
-    "0.2": {
-        "people": "11/30",
-        "towns": "0.5",
-        "rho": "0.89442719",
-        "ana": "0",
-        "ben": "13/15",
-        "cyd": None,
-    },
+    "0.2": {"people": "11/30", "towns": "0.5", "rho": "0.89442719", "ana": "0", "ben": "13/15", "cyd": None},
 }
 ROWS = {"0.1": 8, "0.2": 19}  # debits and answers; of 0.2 descriptions and a repeat too
 

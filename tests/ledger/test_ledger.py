@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
@@ -18,13 +17,6 @@ from tests.ledger.ledgers import TENTH, asked
 
 printable = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=5)
 requests = st.builds(Request, printable, printable, st.sampled_from([TENTH, Fraction(1, 3)]))
-
-
-@pytest.fixture
-def ledger(ledger_url: str) -> Iterator[Ledger]:
-    """Give a new ledger in each database."""
-    with Ledger.open(ledger_url) as ledger:
-        yield ledger
 
 
 def test_a_new_ledger_has_spent_nothing(ledger: Ledger) -> None:
@@ -234,10 +226,7 @@ def test_a_row_is_never_changed(ledger: Ledger, change: str) -> None:
     """Not even by the owner's SQL shell, short of removing the triggers."""
     ledger.store(ledger.reserve("mine", asked(1), Fraction(1))[0], 5)
     rows = ledger.rows()
-    with (
-        pytest.raises(DBAPIError, match="the ledger is append-only"),
-        ledger.writing.begin() as shell,
-    ):
+    with pytest.raises(DBAPIError, match="the ledger is append-only"), ledger.writing.begin() as shell:
         shell.exec_driver_sql(change)
     assert ledger.rows() == rows
 

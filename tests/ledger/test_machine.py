@@ -79,10 +79,7 @@ class LedgerMachine(RuleBasedStateMachine):
         return sum((request.price for request in paid), Loss())
 
     def expected(self, key: str, request: Request, analyst: Analyst) -> Entry | type[LedgerError]:
-        """Give what the first matching line of the contract decides.
-
-        Conflict, repeat, overspend of the data set or of the analyst, debit.
-        """
+        """Give what the first matching line of the contract decides."""
         owner = next((entry for entry in self.entries if entry.key == key), None)
         known = next((entry for entry in self.entries if entry.request == request), None)
         if owner is not None and owner.request != request:

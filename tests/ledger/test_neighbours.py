@@ -35,10 +35,7 @@ def joined(records: Mapping[int, Sequence[Record]]) -> list[Record]:
 @pytest.mark.few(0)
 @pytest.mark.parametrize("rows", ROWS_OF_A_PERSON)
 def test_one_person_moves_a_count_by_at_most_one(open_source: OpenSource, rows: int) -> None:
-    """Random predicates on random neighbouring data sets: with one person, without, with another.
-
-    Without a `person` the same records move counts by as many as they are, so the test can fail.
-    """
+    """Random predicates on random neighbouring data sets: with one person, without, with another."""
     chance = random.Random(rows)  # noqa: S311 - not a secret
     others = people(range(3), min(rows, 3), chance)
     one, another = people([8], rows, chance), people([9], rows, chance)
@@ -90,11 +87,7 @@ def units(groups: int, most: int) -> Iterator[tuple[int, ...]]:
 def test_a_histogram_is_charged_for_the_farthest_that_one_unit_moves_it(
     groups: int, most: int, neighbours: NeighbourRelation
 ) -> None:
-    """Neither more nor less, over every unit that there can be, or every pair of them.
-
-    The loss of discrete Laplace noise on a count that moves by one is exactly ε, so ε times the sum
-    of the moves is the loss of the histogram.
-    """
+    """Neither more nor less, over every unit that there can be, or every pair of them."""
     nothing = (0,) * groups
     others = [nothing] if neighbours is NeighbourRelation.ADD_REMOVE else [*units(groups, most)]
     farthest = max(

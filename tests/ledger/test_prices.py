@@ -28,13 +28,6 @@ def columns(ledger: Ledger) -> set[str]:
 
 
 @pytest.fixture
-def ledger(ledger_url: str) -> Iterator[Ledger]:
-    """Give a new ledger in each database."""
-    with Ledger.open(ledger_url) as ledger:
-        yield ledger
-
-
-@pytest.fixture
 def older(ledger_url: str) -> Iterator[Ledger]:
     """Give a ledger without the later columns in each database, with one answer in it."""
     narrow(ledger_url)
@@ -129,12 +122,7 @@ def test_a_request_of_no_price_is_refused(made: type, message: str) -> None:
 
 def test_requests_of_other_prices_have_digests_of_their_own() -> None:
     """The same question in ε, in ρ, and with a δ."""
-    prices = [
-        (TENTH, None, Fraction(0)),
-        (None, TENTH, Fraction(0)),
-        (TENTH, None, TENTH),
-        (None, TENTH, TENTH),
-    ]
+    prices = [(TENTH, None, Fraction(0)), (None, TENTH, Fraction(0)), (TENTH, None, TENTH), (None, TENTH, TENTH)]
     digests = {Request("survey", "question", *price).digest for price in prices}
     assert len(digests) == len(prices)
 
@@ -185,10 +173,7 @@ def test_the_columns_wait_for_whoever_reads_an_older_ledger(postgresql: Server) 
     """Not for ever, and nothing is charged; a row that needs none of them does not wait."""
     database = postgresql.database()
     narrow(postgresql.url(database))
-    with (
-        Ledger.open(postgresql.url(database, options="&timeout=0.2")) as ledger,
-        postgresql.shell(database) as shell,
-    ):
+    with Ledger.open(postgresql.url(database, options="&timeout=0.2")) as ledger, postgresql.shell(database) as shell:
         with shell.transaction():
             shell.execute("SELECT * FROM ledger")
             ledger.reserve("old", asked(1), BUDGET)

@@ -1,6 +1,5 @@
 """What answers are for, and the column that it brought to ledgers that had none."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
 
@@ -17,13 +16,6 @@ from tests.postgresql import Server
 BUDGET = Fraction(2)
 MIXED = ApproximateBudget(Fraction(2), Fraction(1, 10**6), Fraction(1, 10**6) / 2)
 PURPOSE = "quarterly report"
-
-
-@pytest.fixture
-def ledger(ledger_url: str) -> Iterator[Ledger]:
-    """Give a new ledger in each database."""
-    with Ledger.open(ledger_url) as ledger:
-        yield ledger
 
 
 def test_a_row_with_a_price_in_rho_has_the_hash_that_it_had() -> None:

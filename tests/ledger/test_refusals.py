@@ -72,11 +72,7 @@ def test_a_reader_does_not_make_the_ledger(tmp_path: Path, query: str) -> None:
         *("postgresql://host/a?port=1&port=2", "postgresql://host/a%0Ab", "postgresql://host/?a=b"),
         *("postgresql://host:port/a", "postgresql://host:0/a", "postgresql://host:65536/a"),
         *("postgresql://host:-1/a", "postgresql://host/a?port=x", "postgresql://host/a?port=1,2"),
-        *(
-            "postgresql://host/a?host=b:5432",
-            "postgresql://host/a?host=[a:1]",
-            "postgresql://host/a?sslmode=odd",
-        ),
+        *("postgresql://host/a?host=b:5432", "postgresql://host/a?host=[a:1]", "postgresql://host/a?sslmode=odd"),
         *("postgresql://host/a?connect_timeout=-1", "postgresql://host/a?timeout=1e9"),
         *("postgresql://me:\ud800@host/a", "postgresql://me:a\0b@host/a", "sqlite:///\ud800"),
         *("sqlite://folder/a.db", "sqlite://me@/a.db", "sqlite://me:secret@host/a.db"),
@@ -242,10 +238,7 @@ def test_a_locked_ledger_refuses_in_time(path: Path) -> None:
         (entry,) = ledger.entries()
         holder = sqlite3.connect(path, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
-        for action in (
-            lambda: ledger.reserve("other", other(1), BUDGET),
-            lambda: ledger.store(entry, 5),
-        ):
+        for action in (lambda: ledger.reserve("other", other(1), BUDGET), lambda: ledger.store(entry, 5)):
             assert refusal(action).endswith("is locked by another process; wait for it and ask again")
         assert ledger.entries() == [entry]
         holder.close()
@@ -286,10 +279,7 @@ def test_a_read_only_ledger_is_read_and_refuses_to_reserve(path: Path) -> None:
     url = f"sqlite:///file:{path}?mode=ro&uri=true"
     with Ledger.open(url, create=False) as ledger:
         (entry,) = ledger.entries()
-        for action in (
-            lambda: ledger.reserve("other", other(1), BUDGET),
-            lambda: ledger.store(entry, 5),
-        ):
+        for action in (lambda: ledger.reserve("other", other(1), BUDGET), lambda: ledger.store(entry, 5)):
             assert refusal(action).endswith("is read-only; make the file and its folder writable")
         assert ledger.spent("survey") == REQUEST.epsilon
         assert ledger.reserve("mine", REQUEST, BUDGET) == (entry, Loss())

@@ -31,11 +31,7 @@ def told(name: str, answer: int | list[int]) -> Reply:
     return Reply(name, "survey", f"digest of {name}", json.dumps(said).encode())
 
 
-REPLIES = {
-    "ana:1": told("ana:1", 103),
-    "bo:1": told("bo:1", 103),
-    "ana:table": told("ana:table", [5, -1, 4]),
-}
+REPLIES = {"ana:1": told("ana:1", 103), "bo:1": told("bo:1", 103), "ana:table": told("ana:table", [5, -1, 4])}
 
 
 @pytest.fixture

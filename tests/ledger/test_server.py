@@ -98,10 +98,7 @@ def test_a_locked_ledger_refuses_in_time(postgresql: Server, database: str, ledg
     (entry,) = ledger.entries()
     with psycopg.connect(dbname=database, user="owner", host=str(postgresql.folder)) as holder:
         holder.execute("SELECT pg_advisory_xact_lock(%s::bigint)", [LOCK])
-        for action in (
-            lambda: ledger.reserve("other", asked(2), BUDGET),
-            lambda: ledger.store(entry, 5),
-        ):
+        for action in (lambda: ledger.reserve("other", asked(2), BUDGET), lambda: ledger.store(entry, 5)):
             started = time.monotonic()
             message = refusal(action)
             assert message.endswith("is locked by another process; wait for it and ask again")
@@ -115,11 +112,7 @@ def test_without_the_lock_the_chain_still_grants_no_debit_too_many(
 ) -> None:
     """Two rows cannot follow the same row: a second wall behind the lock."""
     url = postgresql.url(database)
-    with (
-        Ledger.open(url) as ledger,
-        Ledger.open(url) as another,
-        ThreadPoolExecutor(8) as pool,
-    ):
+    with Ledger.open(url) as ledger, Ledger.open(url) as another, ThreadPoolExecutor(8) as pool:
         monkeypatch.setattr(ledger_turns, "lock_out_writers", lambda *_: None)
         two_have_read, first_two = Barrier(2), iter((True, True))
 
@@ -150,10 +143,7 @@ def test_a_read_only_server_refuses_to_reserve(postgresql: Server, database: str
         shell.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on".encode())
     ledger.close()
     (entry,) = ledger.entries()
-    for action in (
-        lambda: ledger.reserve("other", asked(2), BUDGET),
-        lambda: ledger.store(entry, 5),
-    ):
+    for action in (lambda: ledger.reserve("other", asked(2), BUDGET), lambda: ledger.store(entry, 5)):
         assert refusal(action).endswith("is read-only; make it writable")
     assert ledger.reserve("mine", asked(1), BUDGET) == (entry, Loss())
 

@@ -1,7 +1,6 @@
 """The stored answer to a question for a table."""
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -30,13 +29,6 @@ DAMAGED = [
     *('{"levels":[[1]],"other":1}', f'{{"levels":[[{2**63}]]}}', f'{{"levels":[[1{"0" * 5000}]]}}'),
     '{"levels":' + "[" * 100_000,
 ]
-
-
-@pytest.fixture
-def ledger(ledger_url: str) -> Iterator[Ledger]:
-    """Give a new ledger in each database."""
-    with Ledger.open(ledger_url) as ledger:
-        yield ledger
 
 
 @given(st.lists(counts, min_size=1, max_size=3), st.data())

@@ -123,10 +123,7 @@ def test_answers_of_one_debit_that_share_a_transaction_are_one(ledger: Ledger) -
 def test_where_the_database_refuses_a_shared_transaction_each_goes_on_alone(
     ledger_url: str, when: str, *, is_older: bool
 ) -> None:
-    """Nobody is refused for another, and nothing of the refused transaction is told or charged.
-
-    Not the columns either that it gave to an older ledger.
-    """
+    """Nobody is refused for another, and nothing of the refused transaction is told or charged."""
     if is_older:
         narrow(ledger_url)
     failures = [exc.OperationalError("a statement", {}, OSError("no room"))]
@@ -159,12 +156,7 @@ def file(tmp_path: Path) -> Iterator[Ledger]:
 
 
 class Commits:
-    """Commits of which each waits until it may be made.
-
-    Args:
-        ledger: Whose.
-        failing: Those that are refused, by their number.
-    """
+    """Commits of which each waits until it may be made."""
 
     def __init__(self, ledger: Ledger, failing: Sequence[int] = ()) -> None:
         self.begun, self.failing = [Event(), Event()], failing
@@ -250,7 +242,4 @@ def test_who_is_interrupted_while_it_waits_holds_up_nobody(
         patched.setattr("noisycount.ledger.transactions.Event.wait", interrupt)
         with pytest.raises(Interruption):
             ledger.reserve("a", asked(1), BUDGET)
-    assert (ledger.transactions.writers.waiting, ledger.transactions.writers.led) == (
-        [],
-        not is_told,
-    )
+    assert (ledger.transactions.writers.waiting, ledger.transactions.writers.led) == ([], not is_told)

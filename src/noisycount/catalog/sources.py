@@ -81,10 +81,7 @@ class Contents:
         newest = max(max(each[1], each[2]) for each in state) / 1e9
         if self.folder is not None and newest + _SETTLED < now:
             known.pop(place, None)
-            kept = {
-                **dict(list(known.items())[-_KEPT:]),
-                place: _remembering(place, state, content.digest),
-            }
+            kept = {**dict(list(known.items())[-_KEPT:]), place: _remembering(place, state, content.digest)}
             with suppress(OSError):  # what cannot be remembered is read again
                 write_private(self.folder / _REMEMBERED, json.dumps(kept).encode())
         return content

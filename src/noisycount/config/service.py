@@ -15,10 +15,7 @@ from noisycount.frozen import frozen
 from noisycount.release.reply_tick import LONGEST, SHORTEST, ReplyTick
 
 # Signatures that are checked with a public key, so that nobody who can check one can make one.
-ALGORITHMS = (
-    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
-    *("ES256", "ES384", "ES512", "Ed25519"),
-)
+ALGORITHMS = (*("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), *("ES256", "ES384", "ES512", "Ed25519"))
 
 _USUAL = ("RS256", "PS256", "ES256", "Ed25519")
 _ROLES = ("owner", "analyst")

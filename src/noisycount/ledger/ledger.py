@@ -312,10 +312,7 @@ class Ledger(Shown):
 
     def rows(self) -> list[dict[str, Any]]:
         """Every row as it is stored, oldest first, whether the chain is intact or not."""
-        with (
-            self.transactions.transaction(self.reading) as connection,
-            all_rows(connection) as rows,
-        ):
+        with self.transactions.transaction(self.reading) as connection, all_rows(connection) as rows:
             return list(map(dict, rows))
 
     def verify(self, known_head: Head | None = None) -> Verification:
