@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from noisycount import Binomial, Exact, Tree
-from noisycount.analysis.tables.answers import LevelAnswers
-from noisycount.analysis.tables.likelihoods import NO_END, count_bounds
+from noisycount.analysis.tables.answers import count_bounds
+from noisycount.analysis.tables.likelihoods import NO_END, LevelAnswers
 
 TREE = Tree([[0] * 4, [0, 0, 0, 1], [0, 0, 1, 2], [0, 1, 2, 3]])  # type: ignore[arg-type]
 

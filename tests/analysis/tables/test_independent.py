@@ -5,8 +5,7 @@ import pytest
 
 from noisycount import DiscreteGaussian, DiscreteLaplace, Exact, Gaussian, Laplace, Mechanism, NoiseSum, Tree, below
 from noisycount.analysis.tables.answers import answered
-from noisycount.analysis.tables.cell_solution import CellSolution, smooth_estimates
-from noisycount.analysis.tables.independent_cells import IndependentCells
+from noisycount.analysis.tables.independent_cells import IndependentCells, smooth_estimates
 from noisycount.analysis.tables.learning import learned_cell_law
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.tables.cells import CellLaw
@@ -36,13 +35,13 @@ def summed(logs: np.ndarray) -> tuple[float, ...]:
 
 def check(cells: IndependentCells, cell: int, logs: np.ndarray) -> None:
     """The estimates of one cell, and its law, are those of the sum over all counts."""
-    found = [float(each[cell]) for each in cells.estimates()]
+    found = [float(each[cell]) for each in cells.direct_estimates()]
     expected = summed(logs)
     assert found[0] == pytest.approx(expected[0], abs=1e-10 * (1e-6 + expected[1]))
     assert found[1] == pytest.approx(expected[1], rel=1e-9, abs=1e-12)
     assert found[2:5] == list(expected[2:5])
     assert found[5] == pytest.approx(expected[5], abs=1e-10)
-    law = cells.law_of(cell)
+    law = cells.law(1, cell)
     assert law.mean == pytest.approx(expected[0], abs=1e-9)
     assert law.quantile(0.975) == expected[4]
 
@@ -79,10 +78,10 @@ def test_several_answers_multiply() -> None:
     check(cells, 0, prior + first.logpmf(5, COUNTS) + second.logpmf(7.5, COUNTS))
     check(cells, 1, prior + first.logpmf(40, COUNTS))
     check(cells, 2, prior + first.logpmf(3, COUNTS) + second.logpmf(900.25, COUNTS))
-    found = cells.estimates()
+    found = cells.direct_estimates()
     assert found.mean[3] == LAW.mean
     assert found.high[3] == LAW.quantile(0.975)
-    assert cells.law_of(3).mean == pytest.approx(LAW.mean)
+    assert cells.law(1, 3).mean == pytest.approx(LAW.mean)
 
 
 def test_windows_follow_the_law_away_from_the_answer() -> None:
@@ -96,7 +95,7 @@ def test_windows_follow_the_law_away_from_the_answer() -> None:
 def test_counts_may_be_large() -> None:
     """A count of 1e9 under noise of scale 10, to the last record."""
     answers = answered([10**9, 3], DiscreteLaplace(10), Tree.flat(2), None)
-    found = IndependentCells(2, learned_cell_law(answers), answers).estimates()
+    found = IndependentCells(2, learned_cell_law(answers), answers).estimates
     assert abs(found.mean[0] - 10**9) < 1
     assert found.std[0] == pytest.approx(math.sqrt(DiscreteLaplace(10).variance), rel=1e-3)
 
@@ -111,7 +110,7 @@ def test_very_many_answers_are_interpolated(noise: AdditiveNoise) -> None:
     values = np.append(counts[3:] + noise.draws(size - 3, random), [2.0, 3.0, np.nextafter(3, 0)])
     answers = answered(values, noise, Tree.flat(size), None)
     many = IndependentCells(size, LAW, answers)
-    fast, slow = smooth_estimates(many), many.estimates()
+    fast, slow = smooth_estimates(many), many.direct_estimates()
     assert fast is not None
     assert np.abs((fast.mean - slow.mean) / slow.std).max() < 1e-11
     assert np.allclose(fast.std, slow.std, rtol=1e-10, atol=0)
@@ -144,7 +143,7 @@ def test_learned_intervals_cover(kind: str, size: int, noise: AdditiveNoise) -> 
         counts = LAWS[kind](size, random)
         noisy = counts + noise.draws(size, random)
         answers = answered(noisy, noise, Tree.flat(size), None)
-        found = CellSolution.of(size, learned_cell_law(answers), answers).estimates
+        found = IndependentCells(size, learned_cell_law(answers), answers).estimates
         inside.append((found.low <= counts) & (counts <= found.high))
         errors.append(np.abs(found.median - counts))
         clamped.append(np.abs(np.maximum(noisy, 0) - counts))

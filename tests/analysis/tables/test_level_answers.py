@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from noisycount import DiscreteGaussian, DiscreteLaplace, Exact, Gaussian, Laplace, Mechanism, NoiseSum
-from noisycount.analysis.tables.answers import LevelAnswers
+from noisycount.analysis.tables.likelihoods import LevelAnswers
 
 NOISES = [
     DiscreteLaplace(3),

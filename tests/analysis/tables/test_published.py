@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.tables.answers import answered
-from noisycount.analysis.tables.published import asked
+from noisycount.analysis.tables.answers import answered, asked
 
 Release = Callable[..., Any]
 TOWNS = {"town": ["Bern", "Bern", "Biel", "Biel"], "sex": ["f", "m", "f", "m"]}

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from noisycount.analysis.tables.fast_sums import FastSum, law_by_characteristic
-from noisycount.analysis.tables.given_sums import Crossing
-from noisycount.analysis.tables.sums import PositiveSum, log_bounds, moments, sum_bounds
+from noisycount.analysis.tables.given_sums import Crossing, law_by_characteristic
+from noisycount.analysis.tables.sums import FastSum, PositiveSum, log_bounds, moments, sum_bounds
 from noisycount.model.laws.gamma import Reals
 
 CASES = [  # nodes, sets, summands, width, scale

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from noisycount import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Mechanism, Tree, below, table_posterior
-from noisycount.analysis.tables import cell_solution, independent_cells, wide_laws
+from noisycount.analysis.tables import independent_cells, wide_laws
 from noisycount.analysis.tables.answers import answered
-from noisycount.analysis.tables.cell_solution import CellSolution
+from noisycount.analysis.tables.independent_cells import IndependentCells
 from noisycount.analysis.tables.learning import learned_cell_law
 from noisycount.analysis.tables.tree_solution import TreeSolution
 
@@ -23,11 +23,11 @@ TABLES: list[tuple[Mechanism, Sequence[object]]] = [
 ]
 
 
-def solution(answers: Sequence[object], mechanism: Mechanism) -> CellSolution:
+def solution(answers: Sequence[object], mechanism: Mechanism) -> IndependentCells:
     """A flat table of cells whose law is learned."""
     tree = Tree.flat(len(answers))
     told = answered(answers, mechanism, tree, None)
-    return CellSolution.of(tree.cells, learned_cell_law(told), told)
+    return IndependentCells(tree.cells, learned_cell_law(told), told)
 
 
 @pytest.mark.parametrize(("mechanism", "answers"), TABLES, ids=lambda case: repr(case)[:20])
@@ -37,13 +37,13 @@ def test_wide_cells_are_those_of_all_counts(
     """Estimates and probabilities by blocks are the sums over all counts."""
     monkeypatch.setattr(independent_cells, "_MOST", NEVER)
     plain = solution(answers, mechanism)
-    laws = [plain.cells.law_of(cell) for cell in range(len(answers))]
+    laws = [plain.law(1, cell) for cell in range(len(answers))]
     monkeypatch.setattr(independent_cells, "_MOST", 1 << 12)
     wide = solution(answers, mechanism)
     for one, other in zip(plain.estimates, wide.estimates, strict=True):
         assert other == pytest.approx(one, rel=1e-9, abs=1e-9)
     for cell, law in enumerate(laws):
-        other_law = wide.cells.law_of(cell)
+        other_law = wide.law(1, cell)
         for count in (0, 1, 20, 1000, 30_000):
             assert other_law.probability(0, count) == pytest.approx(law.probability(0, count), abs=1e-11)
     drawn = wide.draws(20_000, np.random.default_rng(1))
@@ -67,9 +67,9 @@ def test_wide_sums_are_those_of_all_counts(answers: Sequence[object], monkeypatc
 def test_sums_by_transforms_are_those_by_characteristic_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways to add cells up give one law."""
     told = solution([2.5, 20.7, 60.0], Laplace(40))
-    monkeypatch.setattr(cell_solution, "_WIDEST", 1e9)
+    monkeypatch.setattr(independent_cells, "_WIDEST", 1e9)
     slow = told.law(0, 0)
-    monkeypatch.setattr(cell_solution, "_WIDEST", 1.0)
+    monkeypatch.setattr(independent_cells, "_WIDEST", 1.0)
     quick = told.law(0, 0)
     for count in range(0, 300, 20):
         assert quick.probability(0, count) == pytest.approx(slow.probability(0, count), abs=1e-12)

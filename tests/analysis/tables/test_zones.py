@@ -7,7 +7,8 @@ import pytest
 
 from noisycount import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Mechanism, Splits, Tree, table_posterior
 from noisycount.analysis.tables import passes, tree_solution
-from noisycount.analysis.tables.split import Dirichlet, Split, zone_targets
+from noisycount.analysis.tables.prior import Dirichlet
+from noisycount.analysis.tables.split import Split, zone_targets
 
 
 @pytest.mark.parametrize("zones", [1, 13, 33])

@@ -1,233 +1,125 @@
-"""What was answered about a table: every number with its node and its mechanism."""
+"""What was answered about a table: every number with its node and its mechanism, and what that makes certain."""
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
-from fractions import Fraction
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.analysis.tables.likelihoods import NO_END, Bounds, Counts, LevelAnswers
+from noisycount.display.texts import OTHER_KEYS, label_text
 from noisycount.display.values import short
-from noisycount.frozen import frozen
 from noisycount.model.exact import Below, Exact
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.normal import erfcx
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.additive import AdditiveNoise, ErrorLaw, SymmetricNoise
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussianErrors, log_sum_from, log_sum_of_all
-from noisycount.model.noises.gaussian import GaussianShape
-from noisycount.model.noises.laplace import LaplaceShape
-from noisycount.model.noises.noise_sum import NoiseSum
+from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
-from noisycount.model.searches import first_true
 from noisycount.model.subsampling import Subsample
-from noisycount.model.tables.tree import Tree
+from noisycount.model.tables.levels import Level
+from noisycount.model.tables.tree import Tree, TreeLevel, longest_chain, nests, tree_of
 from noisycount.validation import whole_number
 
-# Nats below the peak of a likelihood from which on counts do not matter: e^−42 is below 1e-18.
-DEPTH = 42.0
-_LARGEST = 2**60  # records: beyond any noise's scale times DEPTH
-_FARTHEST = 16  # depths: answers so far below 0 are beyond a table of sums
-_EXTRA = 1.7  # nats: the tail at an answer is at least half of the largest
 _LARGEST_ANSWER = 2.0**53  # records: beyond, a float is not every whole number
-Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
 # Numbers and `below`s of the cells, or a mapping of levels and nodes to theirs; nan: none.
 TableAnswers: TypeAlias = Any
-
 # One for all answers, one a level from the root, or by the keys of the answers.
 TableMechanisms: TypeAlias = (
     Mechanism | Sequence[Mechanism | None] | Mapping[Any, Mechanism | Sequence[Mechanism]] | None
 )
 
 
-@frozen(eq=False)
-class LevelAnswers:
-    """Answers about different nodes of one level, under one mechanism."""
+class ReleasedTable(Protocol):
+    """A table of a desk, which carries its levels, the cells first, and their mechanisms."""
 
-    level: int  # of the tree, from 0
-    nodes: Counts  # which nodes they are about, none twice
-    answers: Reals  # in records; of a suppressed one the threshold
-    suppressed: NDArray[np.bool_]  # which were less than that threshold, and no more is known
-    mechanism: Mechanism  # additive noise, or `Exact`
-    _errors: ErrorLaw | None = field(init=False, repr=False)
-    _depth: int = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        errors: ErrorLaw | None = None
-        depth = 0
-        if isinstance(self.mechanism, SymmetricNoise):
-            law = self.mechanism.errors
-            tail = _first(lambda far: law.log_exceedance(np.array([far]))[0] <= -DEPTH - _EXTRA)
-            depth = max(self.distance(DEPTH), tail)
-            farthest = float(np.abs(self.answers).max(initial=0.0))
-            errors = law.tabulated(depth * 2.0 + min(farthest, depth * _FARTHEST))
-        object.__setattr__(self, "_errors", errors)
-        object.__setattr__(self, "_depth", depth)
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the answers are the counts themselves."""
-        return isinstance(self.mechanism, Exact)
-
-    def log_likelihood(self, which: slice | NDArray[np.integer], counts: Counts) -> Reals:
-        """The logarithm of f(y | k), or of P[Y < t | k] of a suppressed answer.
-
-        Shapes: counts (m, w); result (m, w).
-        """
-        answers, suppressed = self.answers[which][:, None], self.suppressed[which]
-        if self._errors is None:
-            possible = np.where(suppressed[:, None], counts < answers, counts == answers)
-            return np.where(possible, 0.0, -math.inf)
-        law = self._errors
-        if not suppressed.any():
-            return _log_densities(law, answers - counts.astype(np.float64))
-        rows = np.broadcast_to(counts, (answers.size, counts.shape[1])).astype(np.float64)
-        logs = np.empty(rows.shape)
-        told = ~suppressed
-        if told.any():
-            logs[told] = _log_densities(law, answers[told] - rows[told])
-        logs[suppressed] = _log_below(law, rows[suppressed] - answers[suppressed])
-        return logs
-
-    @property
-    def is_smooth(self) -> bool:
-        """Whether likelihoods go on between the counts, without more bends than at answers."""
-        law = self._errors
-        is_sum = isinstance(law, DiscreteGaussianErrors) and bool(self.suppressed.any())
-        return isinstance(law, LaplaceShape | GaussianShape) and not is_sum
-
-    @property
-    def spread(self) -> float:
-        """A typical size of the noise, in records; 0 if there is none."""
-        return self._errors.spread if self._errors is not None else 0.0
-
-    def log_between(self, place: int, counts: Reals) -> Reals:
-        """The logarithm of the likelihood of one answer, also between the counts."""
-        answer = float(self.answers[place])
-        if not isinstance(law := self._errors, LaplaceShape | GaussianShape):
-            raise TypeError(f"noise must be smooth between counts, got {self.mechanism!r}")
-        if not self.suppressed[place]:
-            return _log_densities(law, answer - counts)
-        threshold = math.ceil(answer) if law.is_discrete else answer
-        logs: Reals = law.log_exceedance(law.first + counts - threshold)
-        return logs
-
-    def main_log(self, place: int, count: int) -> Fraction:
-        """The part of the logarithm of a likelihood that is a line or a parabola, exactly.
-
-        It is −z/scale or −z²/(2·scale²) of the distance z from the answer, or from the threshold,
-        below which it is 0; 0 of a sum of several noises.
-        """
-        law = self._errors
-        if not isinstance(law, LaplaceShape | GaussianShape):
-            return Fraction(0)
-        beyond = count - Fraction(float(self.answers[place]))
-        distance = max(beyond + int(law.first), Fraction(0)) if self.suppressed[place] else beyond
-        units = abs(distance) / _exact_scale(self.mechanism, law)
-        return -units if isinstance(law, LaplaceShape) else -units * units / 2
-
-    def bends(self, place: int) -> tuple[int, ...]:
-        """The counts between and beside which the main part is no line and no parabola."""
-        law = self._errors
-        if isinstance(law, GaussianShape) and not self.suppressed[place]:
-            return ()
-        first = law.first if law is not None and self.suppressed[place] else 0.0
-        before = math.floor(float(self.answers[place]) - first)
-        return before, before + 1
-
-    def log_rest(self, which: NDArray[np.integer], counts: Counts) -> Reals:
-        """The logarithm of likelihoods without the main part, however large that is. Shapes: counts (m, w)."""
-        law = self._errors
-        if law is None or not isinstance(law, LaplaceShape | GaussianShape):
-            return self.log_likelihood(which, counts)
-        rest = np.full(counts.shape, math.log(law.peak))
-        hidden = self.suppressed[which]
-        if hidden.any():
-            beyond = counts[hidden] - self.answers[which][hidden][:, None] + law.first
-            tails = np.maximum(beyond, law.first)
-            inside = law.log_exceedance(np.minimum(beyond, law.first))
-            rest[hidden] = np.where(beyond > 0, _log_hazard(law, tails), inside)
-        return rest
-
-    def distance(self, depth: float) -> int:
-        """How far from an answer the likelihood has fallen by so many nats, in records; 0 if exact."""
-        if not isinstance(self.mechanism, SymmetricNoise):
-            return 0
-        law = self.mechanism.errors
-        peak = float(law.log_density(np.zeros(1))[0])
-        return _first(lambda far: peak - float(law.log_density(np.array([far]))[0]) >= depth)
-
-    def reach(self) -> tuple[Counts, Counts]:
-        """The first and the last count within 42 nats of the most likely one, for each answer.
-
-        Where noise is log-concave a few more may be between them; none is left out.
-        """
-        answers = self.answers
-        if self._errors is None:
-            last = np.where(self.suppressed, np.ceil(answers) - 1, answers).astype(np.int64)
-            return np.where(self.suppressed, 0, last), last
-        nearest = np.maximum(answers, 0.0)
-        first = np.maximum(np.ceil(nearest - self._depth), 0.0)
-        last = np.floor(nearest + self._depth)
-        return np.where(self.suppressed, 0.0, first).astype(np.int64), last.astype(np.int64)
+    answers: Sequence[NDArray[np.int64]]
+    plan: Any  # has the noise of each level
+    levels: Sequence[Level]
+    labels: Any  # has the keys of the nodes of each level
+    is_additive: bool  # margins are sums of cells
 
 
-def _log_densities(law: ErrorLaw, errors: Reals) -> Reals:
-    """The logarithm of the density at errors."""
-    at_zero = float(law.log_density(np.zeros(1))[0])
-    logs: Reals = law.log_density(errors)
-    return logs + (math.log(law.peak) - at_zero)
+class Asked(NamedTuple):
+    """What a table posterior is asked about."""
+
+    answers: Any  # as `answered` reads them
+    mechanism: TableMechanisms  # the same
+    tree: Tree  # whose nodes they are about
 
 
-def _exact_scale(mechanism: Mechanism, law: LaplaceShape | GaussianShape) -> Fraction:
-    """The scale of a noise as the rational that it stands for."""
-    if isinstance(mechanism, NoiseSum) and len(mechanism.noises) == 1:
-        mechanism = mechanism.noises[0]
-    return Fraction(mechanism.exact_scale if isinstance(mechanism, AdditiveNoise) else law.scale)
+def is_released_table(answers: object) -> TypeGuard[ReleasedTable]:
+    """Whether answers carry their levels and mechanisms."""
+    names = ("answers", "plan", "levels", "labels", "is_additive")
+    return all(hasattr(answers, name) for name in names)
 
 
-def _log_hazard(law: LaplaceShape | GaussianShape, distances: Reals) -> Reals:
-    """The logarithm of P[Z >= z] plus z/scale or z²/(2·scale²), for z from `first` on."""
-    if isinstance(law, DiscreteGaussianErrors):
-        whole, scale = log_sum_of_all(law.scale), law.scale
-        found = [
-            log_sum_from(distance, scale) + (distance / scale) * (distance / scale) / 2 - whole
-            for distance in distances.ravel().tolist()
-        ]
-        return np.reshape(found, distances.shape)
-    if isinstance(law, LaplaceShape):
-        unit = 1 / float(law.scale)
-        at_first = -math.log1p(math.exp(-unit)) if law.is_discrete else -math.log(2)
-        return np.full(distances.shape, at_first)
-    hazard: Reals = np.log(erfcx(distances / (law.scale * math.sqrt(2))) / 2)
-    return hazard
+def asked(
+    answers: Any,  # noqa: ANN401  (whatever `answered` reads)
+    mechanism: TableMechanisms,
+    tree: Tree | None,
+) -> Asked:
+    """The answers, the mechanisms and the tree, where some of them go without saying.
 
-
-def _log_below(law: ErrorLaw, beyond: Reals) -> Reals:
-    """The logarithm of P[Y < t | k] = P[Z >= k − t + first], at counts beyond thresholds.
-
-    Integers take one table where that is shorter than they are.
+    A published table brings all three. Its levels are the longest chain that nests; margins that
+    cross it are left out, with a warning, as no tree holds both.
+    Of a table with hidden keys only the cells that it shows are told of; a law that is learned from
+    them is that of cells which exceeded the threshold.
     """
-    places = law.first + (np.floor(beyond) if law.is_discrete else beyond)
-    low, high = float(places.min()), float(places.max())
-    if not law.is_discrete or high - low >= places.size:
-        return law.log_exceedance(places)
-    table = law.log_exceedance(np.arange(low, high + 1))
-    logs: Reals = table[(places - low).astype(np.int64)]
-    return logs
+    if is_released_table(answers):
+        found = _released(answers)
+        return Asked(found.answers, mechanism or found.mechanism, found.tree)
+    if tree is not None:
+        if not isinstance(tree, Tree):
+            raise ValueError(f"tree must be a noisycount.Tree, got {tree!r}: build it by Tree.of_keys")
+        return Asked(answers, mechanism, tree)
+    cells: Any = answers
+    if isinstance(answers, Mapping):
+        cells = next((answers[key] for key in (-1, 1) if key in answers), None)
+    if cells is None or np.ndim(cells) != 1 or not len(cells):
+        raise ValueError(
+            "tree must be given unless answers are those of the cells: "
+            "build it by noisycount.Tree.of_keys, Tree.binary or Tree.flat"
+        )
+    return Asked(answers, mechanism, Tree.flat(len(cells)))
 
 
-def _first(holds: Callable[[float], bool]) -> int:
-    """The first whole distance at which something holds that then holds on."""
-    far = 1
-    while far < _LARGEST and not holds(float(far)):
-        far *= 2
-    return first_true(lambda distance: holds(float(distance)), far // 2, far)
+def _released(table: ReleasedTable) -> Asked:
+    """The tree of a table of a desk, from the total to the cells."""
+    if len(table.levels) > 1 and not table.is_additive:
+        raise ValueError(
+            "answers must be a table whose margins are sums of its cells, but a unit may be in "
+            "several cells or in hidden ones: give answers[0] alone, with their mechanism"
+        )
+    levels = [_tree_level(table, level) for level in table.levels]
+    others = sorted(range(1, len(levels)), key=lambda place: int(levels[place].of_cell.max()))
+    chain = [*longest_chain(others, lambda up, low: nests(levels[low], levels[up])), 0]
+    left_out = [level.name for place, level in enumerate(levels) if place not in chain]
+    if left_out:
+        warnings.warn(f"margins that cross the others are left out: {'; '.join(left_out)}", stacklevel=4)
+    tree, first = tree_of([levels[place] for place in chain])
+    answers, laws = {}, {}
+    for depth, place in enumerate(chain, start=first):
+        answers[depth] = np.full(tree.sizes[depth], np.nan)  # a node of other keys has no answer
+        answers[depth][: len(table.answers[place])] = table.answers[place]
+        laws[depth] = table.plan.levels[place].mechanism
+    return Asked(answers, laws, tree)
+
+
+def _tree_level(table: ReleasedTable, level: Level) -> TreeLevel:
+    """A level with the keys of its nodes; those of "other" are one text."""
+    nodes = level.of_cell.astype(np.int64)
+    of_cell = np.where(nodes < 0, level.size, nodes)
+    keyed, columns = level.size, None
+    if level.codes is not None:
+        keyed = len(level.codes)
+        columns = tuple(np.flatnonzero((level.codes >= 0).any(axis=0)).tolist())
+    keys = [
+        tuple(map(label_text, one if node < keyed else (OTHER_KEYS,) * len(one)))
+        for node, one in enumerate(table.labels.of(level))
+    ]
+    return TreeLevel(level.name, of_cell, columns, keys)
 
 
 class _Told(NamedTuple):
@@ -390,3 +282,91 @@ def _mechanism_of(told: _Told, stated: Mapping[Any, Any], tree: Tree) -> Mechani
     if isinstance(law, Exact) or (isinstance(law, SymmetricNoise) and law.is_log_concave):
         return law
     raise ValueError(f"mechanism must be additive noise with a log-concave density, or Exact(), got {short(law)}")
+
+
+def count_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Population | None) -> tuple[Bounds, ...]:
+    """Between which counts each node lies, given exact answers and the sums above and below it.
+
+    Bounds of a sum are sums of bounds, so one pass up and one down find them exactly.
+    """
+    own = _own_bounds(answers, tree, total)
+    found = [own[-1]]
+    _check(own[-1], tree, tree.depth - 1)
+    for level in range(tree.depth - 2, -1, -1):
+        low, high, is_open = _sums(found[0], tree.parents(level + 1), tree.sizes[level])
+        sums = Bounds(low, np.where(is_open > 0, NO_END, high))
+        _check_sums(own[level], sums, tree, level)
+        held = np.maximum(own[level].low, low), np.minimum(own[level].high, sums.high)
+        found.insert(0, Bounds(*held))
+    for level in range(1, tree.depth):
+        found[level] = _narrowed(found[level], found[level - 1], tree.parents(level))
+    return tuple(found)
+
+
+def _own_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Population | None) -> list[Bounds]:
+    """The bounds that the exact answers of each node give by themselves."""
+    own = [Bounds(np.zeros(size, np.int64), np.full(size, NO_END)) for size in tree.sizes]
+    if isinstance(total, Population):
+        first, last = total.law().support
+        own[0] = Bounds(np.array([first]), np.array([last]))
+    elif total is not None:
+        own[0] = Bounds(np.array([total]), np.array([total]))
+    for one in answers:
+        if one.is_exact:
+            least, most = one.reach()
+            held = own[one.level]
+            held.low[one.nodes] = np.maximum(held.low[one.nodes], least)
+            held.high[one.nodes] = np.minimum(held.high[one.nodes], most)
+            _check(held, tree, one.level)
+    return own
+
+
+def _sums(parts: Bounds, parents: Counts, size: int) -> tuple[Counts, Counts, Counts]:
+    """The sums of both bounds over the children of each node, and how many have no upper one."""
+    low, high, is_open = (np.zeros(size, np.int64) for _ in range(3))  # exact, unlike `bincount`
+    np.add.at(low, parents, parts.low)
+    np.add.at(high, parents, np.where(parts.high >= NO_END, 0, parts.high))
+    np.add.at(is_open, parents, parts.high >= NO_END)
+    return low, high, is_open
+
+
+def _narrowed(parts: Bounds, above: Bounds, parents: Counts) -> Bounds:
+    """The bounds of children, given those of their parents."""
+    low, high, is_open = (each[parents] for each in _sums(parts, parents, above.low.size))
+    is_own_open = parts.high >= NO_END
+    room = above.high[parents] - (low - parts.low)
+    others = high - np.where(is_own_open, 0, parts.high)
+    needed = np.where(is_open - is_own_open > 0, 0, above.low[parents] - others)
+    last = np.where(above.high[parents] >= NO_END, parts.high, np.minimum(parts.high, room))
+    return Bounds(np.maximum(parts.low, needed), last)
+
+
+def _check(held: Bounds, tree: Tree, level: int) -> None:
+    """Refuse answers of one node that contradict each other, or the total."""
+    wrong = np.flatnonzero(held.low > held.high)
+    if wrong.size:
+        node = int(wrong[0])
+        raise ValueError(
+            f"answers contradict each other: {_named(tree, level, node)} is at least "
+            f"{held.low[node]} and at most {held.high[node]}: correct them, or their mechanism"
+        )
+
+
+def _check_sums(own: Bounds, sums: Bounds, tree: Tree, level: int) -> None:
+    """Refuse exact answers that do not add up."""
+    wrong = np.flatnonzero((sums.low > own.high) | (sums.high < own.low))
+    if wrong.size:
+        node = int(wrong[0])
+        more = sums.low[node] > own.high[node]
+        parts = f"at least {sums.low[node]}" if more else f"at most {sums.high[node]}"
+        whole = own.high[node] if more else own.low[node]
+        raise ValueError(
+            f"answers and total contradict each other: {_named(tree, level, node)} is {whole}, but "
+            f"its parts are {parts} together: correct them, or their mechanism"
+        )
+
+
+def _named(tree: Tree, level: int, node: int) -> str:
+    """A node as a message tells of it."""
+    label = tree.label(level, node)
+    return f"{', '.join(label)} (level {level})" if label else "the total"

@@ -11,15 +11,97 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.answers import DEPTH, LevelAnswers
-from noisycount.analysis.tables.likelihoods import NO_END, Anchor
-from noisycount.analysis.tables.model import Counts, Model, guesses
+from noisycount.analysis.tables.likelihoods import DEPTH, NO_END, Anchor, Counts, LevelAnswers, LevelLikelihood, Model
 from noisycount.model.laws.gamma import Reals
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import SymmetricNoise
+
+_WIDE = 1e30  # records²: the variance of a count of which nothing is told
+_LITTLE = 0.01  # records
+_TOLD = 1e25  # records²: less than that, and more than that of any noise
+_LEAST = 1 / 8  # of a part that was made positive: so much of it is left
+
+
+class LeastSquares(NamedTuple):
+    """What is told of each count by its own answers and those below, level by level."""
+
+    value: tuple[Reals, ...]  # about where it lies, in records
+    deviation: tuple[Reals, ...]  # a standard deviation, in records
+    is_told: tuple[NDArray[np.bool_], ...]  # whether anything is told of it
+
+
+def least_squares(model: Model, *, is_positive: bool) -> LeastSquares:
+    """Answers and sums of answers, weighed by their variances."""
+    tree = model.tree
+    up = [_answers_of(one, is_positive=is_positive) for one in model.levels]
+    for level in range(tree.depth - 2, -1, -1):
+        parents, size = tree.parents(level + 1), tree.sizes[level]
+        value, variance = up[level + 1]
+        if is_positive:
+            value = _positive(value, variance)
+            up[level + 1] = value, variance
+        total = np.bincount(parents, value, size)
+        spread = np.minimum(np.bincount(parents, variance, size), _WIDE)
+        own, below = 1 / np.maximum(up[level][1], 1e-12), 1 / np.maximum(spread, 1e-12)
+        up[level] = (own * up[level][0] + below * total) / (own + below), 1 / (own + below)
+    values, variances = zip(*up, strict=True)
+    told = tuple(variance < _TOLD for variance in variances)
+    return LeastSquares(values, tuple(map(np.sqrt, variances)), told)
+
+
+def guesses(model: Model) -> list[Reals]:
+    """An estimate of each count from all answers, on which no law rests.
+
+    What is missing or too much in a sum is shared in proportion to variances.
+    """
+    tree, told = model.tree, least_squares(model, is_positive=True)
+    found = [told.value[0]]
+    for level in range(1, tree.depth):
+        parents, size = tree.parents(level), tree.sizes[level - 1]
+        value, variance = told.value[level], told.deviation[level] ** 2
+        missing = found[-1] - np.bincount(parents, value, size)
+        shares = variance / np.maximum(np.bincount(parents, variance, size), 1e-300)[parents]
+        parts = _positive(value + shares * missing[parents], variance)
+        # made positive, parts of which little is told may add up to far more than their sum
+        excess = np.maximum(np.bincount(parents, parts, size) - found[-1], 0.0)
+        found.append(np.maximum(parts - shares * excess[parents], _LEAST * parts))
+    return found
+
+
+def _positive(values: Reals, variances: Reals) -> Reals:
+    """Values made positive within about one standard deviation of 0."""
+    spread = np.clip(np.sqrt(variances) / 2, 1e-3, np.abs(values) + 1.0)
+    return spread * np.logaddexp(0.0, values / spread)
+
+
+def _answers_of(level: LevelLikelihood, *, is_positive: bool) -> tuple[Reals, Reals]:
+    """The answers of each node as one number and its variance."""
+    size = level.bounds.low.size
+    value, precision = np.zeros(size), np.full(size, 1 / _WIDE)
+    for one in level.answers:
+        middle = np.where(one.suppressed, one.answers / 2, one.answers)
+        spread = np.where(one.suppressed, np.abs(middle) / 2, 0.0) + _deviation(one.mechanism)
+        value[one.nodes] += (np.maximum(middle, 0.0) if is_positive else middle) / spread**2
+        precision[one.nodes] += 1 / spread**2
+    low, high = level.bounds
+    value /= precision
+    is_known = low == high
+    if is_positive:
+        value = np.clip(value, low, np.minimum(high, NO_END))
+    return np.where(is_known, low, value), np.where(is_known, 1e-9, 1 / precision)
+
+
+def _deviation(mechanism: Mechanism) -> float:
+    """The standard deviation of noise, and little where there is none."""
+    if isinstance(mechanism, SymmetricNoise) and math.isfinite(mechanism.variance):
+        return max(math.sqrt(mechanism.variance), _LITTLE)
+    return _LITTLE
+
 
 _STEEP = 8.0  # nats: what the first record next to an answer costs under narrow noise
 _DEEP = 300.0  # nats below its peak, from which on a likelihood is told relative to an anchor
@@ -29,12 +111,10 @@ _ROUNDED = 1e5  # nats of a law of a sum of noises, whose logarithms are no more
 Gains = NDArray[Any]
 Node = tuple[int, int]
 Step = tuple[int, int, int]  # a node by level and position, and whether it has less, −1, or more, 1
-
 _TOO_LARGE = (
     "answers contradict each other, or the total, too much for so large a table, so that digits "
     "would be lost: check the mechanisms, or ask for a part of at most {:,} nodes, got {:,}"
 )
-
 _GAIN = Fraction(1, 10**9)  # nats: less makes no table likelier
 _COUNTS = 1 << 17  # that all windows of a tree may have together before laws are known
 _SWEEPS = 8

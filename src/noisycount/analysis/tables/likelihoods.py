@@ -1,24 +1,30 @@
-"""Between which counts the nodes of a tree lie, and what the answers of a level say of them."""
+"""What the answers of a level say of the counts of its nodes, and the tree to which they belong."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.answers import LevelAnswers
 from noisycount.frozen import frozen
+from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
+from noisycount.model.laws.normal import erfcx
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import AdditiveNoise, ErrorLaw, SymmetricNoise
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussianErrors, log_sum_from, log_sum_of_all
+from noisycount.model.noises.gaussian import GaussianShape
+from noisycount.model.noises.laplace import LaplaceShape
+from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.population import Population
+from noisycount.model.searches import first_true
 from noisycount.model.tables.tree import Tree
 
 Counts = NDArray[np.int64]
-
-# Of some answers, the logarithms of something at counts, shape (answers, counts).
-Logs = Callable[[LevelAnswers, Counts, Counts], Reals]
-
 NO_END = 2**62  # the upper bound of a count that has none, in records
 
 
@@ -29,92 +35,227 @@ class Bounds(NamedTuple):
     high: Counts
 
 
-def count_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Population | None) -> tuple[Bounds, ...]:
-    """Between which counts each node lies, given exact answers and the sums above and below it.
+# Nats below the peak of a likelihood from which on counts do not matter: e^−42 is below 1e-18.
+DEPTH = 42.0
+_LARGEST = 2**60  # records: beyond any noise's scale times DEPTH
+_FARTHEST = 16  # depths: answers so far below 0 are beyond a table of sums
+_EXTRA = 1.7  # nats: the tail at an answer is at least half of the largest
 
-    Bounds of a sum are sums of bounds, so one pass up and one down find them exactly.
+
+@frozen(eq=False)
+class LevelAnswers:
+    """Answers about different nodes of one level, under one mechanism."""
+
+    level: int  # of the tree, from 0
+    nodes: Counts  # which nodes they are about, none twice
+    answers: Reals  # in records; of a suppressed one the threshold
+    suppressed: NDArray[np.bool_]  # which were less than that threshold, and no more is known
+    mechanism: Mechanism  # additive noise, or `Exact`
+    _errors: ErrorLaw | None = field(init=False, repr=False)
+    _depth: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        errors: ErrorLaw | None = None
+        depth = 0
+        if isinstance(self.mechanism, SymmetricNoise):
+            law = self.mechanism.errors
+            tail = _first(lambda far: law.log_exceedance(np.array([far]))[0] <= -DEPTH - _EXTRA)
+            depth = max(self.distance(DEPTH), tail)
+            farthest = float(np.abs(self.answers).max(initial=0.0))
+            errors = law.tabulated(depth * 2.0 + min(farthest, depth * _FARTHEST))
+        object.__setattr__(self, "_errors", errors)
+        object.__setattr__(self, "_depth", depth)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the answers are the counts themselves."""
+        return isinstance(self.mechanism, Exact)
+
+    def log_likelihood(self, which: slice | NDArray[np.integer], counts: Counts) -> Reals:
+        """The logarithm of f(y | k), or of P[Y < t | k] of a suppressed answer.
+
+        Shapes: counts (m, w); result (m, w).
+        """
+        answers, suppressed = self.answers[which][:, None], self.suppressed[which]
+        if self._errors is None:
+            possible = np.where(suppressed[:, None], counts < answers, counts == answers)
+            return np.where(possible, 0.0, -math.inf)
+        law = self._errors
+        if not suppressed.any():
+            return _log_densities(law, answers - counts.astype(np.float64))
+        rows = np.broadcast_to(counts, (answers.size, counts.shape[1])).astype(np.float64)
+        logs = np.empty(rows.shape)
+        told = ~suppressed
+        if told.any():
+            logs[told] = _log_densities(law, answers[told] - rows[told])
+        logs[suppressed] = _log_below(law, rows[suppressed] - answers[suppressed])
+        return logs
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether likelihoods go on between the counts, without more bends than at answers."""
+        law = self._errors
+        is_sum = isinstance(law, DiscreteGaussianErrors) and bool(self.suppressed.any())
+        return isinstance(law, LaplaceShape | GaussianShape) and not is_sum
+
+    @property
+    def spread(self) -> float:
+        """A typical size of the noise, in records; 0 if there is none."""
+        return self._errors.spread if self._errors is not None else 0.0
+
+    def log_between(self, place: int, counts: Reals) -> Reals:
+        """The logarithm of the likelihood of one answer, also between the counts."""
+        answer = float(self.answers[place])
+        if not isinstance(law := self._errors, LaplaceShape | GaussianShape):
+            raise TypeError(f"noise must be smooth between counts, got {self.mechanism!r}")
+        if not self.suppressed[place]:
+            return _log_densities(law, answer - counts)
+        threshold = math.ceil(answer) if law.is_discrete else answer
+        logs: Reals = law.log_exceedance(law.first + counts - threshold)
+        return logs
+
+    def main_log(self, place: int, count: int) -> Fraction:
+        """The part of the logarithm of a likelihood that is a line or a parabola, exactly.
+
+        It is −z/scale or −z²/(2·scale²) of the distance z from the answer, or from the threshold,
+        below which it is 0; 0 of a sum of several noises.
+        """
+        law = self._errors
+        if not isinstance(law, LaplaceShape | GaussianShape):
+            return Fraction(0)
+        beyond = count - Fraction(float(self.answers[place]))
+        distance = max(beyond + int(law.first), Fraction(0)) if self.suppressed[place] else beyond
+        units = abs(distance) / _exact_scale(self.mechanism, law)
+        return -units if isinstance(law, LaplaceShape) else -units * units / 2
+
+    def bends(self, place: int) -> tuple[int, ...]:
+        """The counts between and beside which the main part is no line and no parabola."""
+        law = self._errors
+        if isinstance(law, GaussianShape) and not self.suppressed[place]:
+            return ()
+        first = law.first if law is not None and self.suppressed[place] else 0.0
+        before = math.floor(float(self.answers[place]) - first)
+        return before, before + 1
+
+    def log_rest(self, which: NDArray[np.integer], counts: Counts) -> Reals:
+        """The logarithm of likelihoods without the main part, however large that is. Shapes: counts (m, w)."""
+        law = self._errors
+        if law is None or not isinstance(law, LaplaceShape | GaussianShape):
+            return self.log_likelihood(which, counts)
+        rest = np.full(counts.shape, math.log(law.peak))
+        hidden = self.suppressed[which]
+        if hidden.any():
+            beyond = counts[hidden] - self.answers[which][hidden][:, None] + law.first
+            tails = np.maximum(beyond, law.first)
+            inside = law.log_exceedance(np.minimum(beyond, law.first))
+            rest[hidden] = np.where(beyond > 0, _log_hazard(law, tails), inside)
+        return rest
+
+    def distance(self, depth: float) -> int:
+        """How far from an answer the likelihood has fallen by so many nats, in records; 0 if exact."""
+        if not isinstance(self.mechanism, SymmetricNoise):
+            return 0
+        law = self.mechanism.errors
+        peak = float(law.log_density(np.zeros(1))[0])
+        return _first(lambda far: peak - float(law.log_density(np.array([far]))[0]) >= depth)
+
+    def reach(self) -> tuple[Counts, Counts]:
+        """The first and the last count within 42 nats of the most likely one, for each answer.
+
+        Where noise is log-concave a few more may be between them; none is left out.
+        """
+        answers = self.answers
+        if self._errors is None:
+            last = np.where(self.suppressed, np.ceil(answers) - 1, answers).astype(np.int64)
+            return np.where(self.suppressed, 0, last), last
+        nearest = np.maximum(answers, 0.0)
+        first = np.maximum(np.ceil(nearest - self._depth), 0.0)
+        last = np.floor(nearest + self._depth)
+        return np.where(self.suppressed, 0.0, first).astype(np.int64), last.astype(np.int64)
+
+
+def _log_densities(law: ErrorLaw, errors: Reals) -> Reals:
+    """The logarithm of the density at errors."""
+    at_zero = float(law.log_density(np.zeros(1))[0])
+    logs: Reals = law.log_density(errors)
+    return logs + (math.log(law.peak) - at_zero)
+
+
+def _exact_scale(mechanism: Mechanism, law: LaplaceShape | GaussianShape) -> Fraction:
+    """The scale of a noise as the rational that it stands for."""
+    if isinstance(mechanism, NoiseSum) and len(mechanism.noises) == 1:
+        mechanism = mechanism.noises[0]
+    return Fraction(mechanism.exact_scale if isinstance(mechanism, AdditiveNoise) else law.scale)
+
+
+def _log_hazard(law: LaplaceShape | GaussianShape, distances: Reals) -> Reals:
+    """The logarithm of P[Z >= z] plus z/scale or z²/(2·scale²), for z from `first` on."""
+    if isinstance(law, DiscreteGaussianErrors):
+        whole, scale = log_sum_of_all(law.scale), law.scale
+        found = [
+            log_sum_from(distance, scale) + (distance / scale) * (distance / scale) / 2 - whole
+            for distance in distances.ravel().tolist()
+        ]
+        return np.reshape(found, distances.shape)
+    if isinstance(law, LaplaceShape):
+        unit = 1 / float(law.scale)
+        at_first = -math.log1p(math.exp(-unit)) if law.is_discrete else -math.log(2)
+        return np.full(distances.shape, at_first)
+    hazard: Reals = np.log(erfcx(distances / (law.scale * math.sqrt(2))) / 2)
+    return hazard
+
+
+def _log_below(law: ErrorLaw, beyond: Reals) -> Reals:
+    """The logarithm of P[Y < t | k] = P[Z >= k − t + first], at counts beyond thresholds.
+
+    Integers take one table where that is shorter than they are.
     """
-    own = _own_bounds(answers, tree, total)
-    found = [own[-1]]
-    _check(own[-1], tree, tree.depth - 1)
-    for level in range(tree.depth - 2, -1, -1):
-        low, high, is_open = _sums(found[0], tree.parents(level + 1), tree.sizes[level])
-        sums = Bounds(low, np.where(is_open > 0, NO_END, high))
-        _check_sums(own[level], sums, tree, level)
-        held = np.maximum(own[level].low, low), np.minimum(own[level].high, sums.high)
-        found.insert(0, Bounds(*held))
-    for level in range(1, tree.depth):
-        found[level] = _narrowed(found[level], found[level - 1], tree.parents(level))
-    return tuple(found)
+    places = law.first + (np.floor(beyond) if law.is_discrete else beyond)
+    low, high = float(places.min()), float(places.max())
+    if not law.is_discrete or high - low >= places.size:
+        return law.log_exceedance(places)
+    table = law.log_exceedance(np.arange(low, high + 1))
+    logs: Reals = table[(places - low).astype(np.int64)]
+    return logs
 
 
-def _own_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Population | None) -> list[Bounds]:
-    """The bounds that the exact answers of each node give by themselves."""
-    own = [Bounds(np.zeros(size, np.int64), np.full(size, NO_END)) for size in tree.sizes]
-    if isinstance(total, Population):
-        first, last = total.law().support
-        own[0] = Bounds(np.array([first]), np.array([last]))
-    elif total is not None:
-        own[0] = Bounds(np.array([total]), np.array([total]))
-    for one in answers:
-        if one.is_exact:
-            least, most = one.reach()
-            held = own[one.level]
-            held.low[one.nodes] = np.maximum(held.low[one.nodes], least)
-            held.high[one.nodes] = np.minimum(held.high[one.nodes], most)
-            _check(held, tree, one.level)
-    return own
+def _first(holds: Callable[[float], bool]) -> int:
+    """The first whole distance at which something holds that then holds on."""
+    far = 1
+    while far < _LARGEST and not holds(float(far)):
+        far *= 2
+    return first_true(lambda distance: holds(float(distance)), far // 2, far)
 
 
-def _sums(parts: Bounds, parents: Counts, size: int) -> tuple[Counts, Counts, Counts]:
-    """The sums of both bounds over the children of each node, and how many have no upper one."""
-    low, high, is_open = (np.zeros(size, np.int64) for _ in range(3))  # exact, unlike `bincount`
-    np.add.at(low, parents, parts.low)
-    np.add.at(high, parents, np.where(parts.high >= NO_END, 0, parts.high))
-    np.add.at(is_open, parents, parts.high >= NO_END)
-    return low, high, is_open
+# Of some answers, the logarithms of something at counts, shape (answers, counts).
+Logs = Callable[[LevelAnswers, Counts, Counts], Reals]
 
 
-def _narrowed(parts: Bounds, above: Bounds, parents: Counts) -> Bounds:
-    """The bounds of children, given those of their parents."""
-    low, high, is_open = (each[parents] for each in _sums(parts, parents, above.low.size))
-    is_own_open = parts.high >= NO_END
-    room = above.high[parents] - (low - parts.low)
-    others = high - np.where(is_own_open, 0, parts.high)
-    needed = np.where(is_open - is_own_open > 0, 0, above.low[parents] - others)
-    last = np.where(above.high[parents] >= NO_END, parts.high, np.minimum(parts.high, room))
-    return Bounds(np.maximum(parts.low, needed), last)
+def places_of(answers: Sequence[LevelAnswers], size: int) -> Counts:
+    """The place of each of so many nodes among the answers of each mechanism, −1 for none."""
+    places = np.full((len(answers), size), -1)
+    for row, one in zip(places, answers, strict=True):
+        row[one.nodes] = np.arange(one.nodes.size)
+    return places
 
 
-def _check(held: Bounds, tree: Tree, level: int) -> None:
-    """Refuse answers of one node that contradict each other, or the total."""
-    wrong = np.flatnonzero(held.low > held.high)
-    if wrong.size:
-        node = int(wrong[0])
-        raise ValueError(
-            f"answers contradict each other: {_named(tree, level, node)} is at least "
-            f"{held.low[node]} and at most {held.high[node]}: correct them, or their mechanism"
-        )
+def add_logs(
+    total: Reals,
+    answers: Sequence[LevelAnswers],
+    places: Counts,
+    counts: Counts,
+    logs: Logs = LevelAnswers.log_likelihood,
+) -> None:
+    """Add the logarithms of the likelihoods of counts, shape (nodes, counts), to others.
 
-
-def _check_sums(own: Bounds, sums: Bounds, tree: Tree, level: int) -> None:
-    """Refuse exact answers that do not add up."""
-    wrong = np.flatnonzero((sums.low > own.high) | (sums.high < own.low))
-    if wrong.size:
-        node = int(wrong[0])
-        more = sums.low[node] > own.high[node]
-        parts = f"at least {sums.low[node]}" if more else f"at most {sums.high[node]}"
-        whole = own.high[node] if more else own.low[node]
-        raise ValueError(
-            f"answers and total contradict each other: {_named(tree, level, node)} is {whole}, but "
-            f"its parts are {parts} together: correct them, or their mechanism"
-        )
-
-
-def _named(tree: Tree, level: int, node: int) -> str:
-    """A node as a message tells of it."""
-    label = tree.label(level, node)
-    return f"{', '.join(label)} (level {level})" if label else "the total"
+    Shapes: places (mechanisms, nodes).
+    """
+    for one, own in zip(answers, places, strict=True):
+        told = own >= 0
+        if told.all():
+            total += logs(one, own, counts)
+        elif told.any():
+            total[told] += logs(one, own[told], counts[told])
 
 
 @frozen(eq=False)
@@ -243,28 +384,32 @@ def likelihoods(answers: Sequence[LevelAnswers], bounds: Sequence[Bounds]) -> tu
     )
 
 
-def places_of(answers: Sequence[LevelAnswers], size: int) -> Counts:
-    """The place of each of so many nodes among the answers of each mechanism, −1 for none."""
-    places = np.full((len(answers), size), -1)
-    for row, one in zip(places, answers, strict=True):
-        row[one.nodes] = np.arange(one.nodes.size)
-    return places
+@frozen(eq=False, slots=False)
+class Model:
+    """A table: its tree, what was answered, and what was known before."""
 
+    tree: Tree  # its nodes
+    levels: tuple[LevelLikelihood, ...]  # what was answered about each level
+    total: Population | None  # the law of the root before any answer; None: nothing is known, or all by bounds
+    # the table that logarithms are told relative to, level by level; None: none
+    likeliest: tuple[Counts, ...] | None = None
+    offset: float = 0.0  # the logarithm that they are told without
 
-def add_logs(
-    total: Reals,
-    answers: Sequence[LevelAnswers],
-    places: Counts,
-    counts: Counts,
-    logs: Logs = LevelAnswers.log_likelihood,
-) -> None:
-    """Add the logarithms of the likelihoods of counts, shape (nodes, counts), to others.
+    def children(self, level: int, position: int) -> Counts:
+        """The positions, in the level below, of the children of a node."""
+        order, starts = self.families[level]
+        return order[starts[position] : starts[position + 1]]
 
-    Shapes: places (mechanisms, nodes).
-    """
-    for one, own in zip(answers, places, strict=True):
-        told = own >= 0
-        if told.all():
-            total += logs(one, own, counts)
-        elif told.any():
-            total[told] += logs(one, own[told], counts[told])
+    def family_sizes(self, level: int) -> Counts:
+        """How many children each node of a level has."""
+        return np.diff(self.families[level][1])
+
+    @cached_property
+    def families(self) -> list[tuple[Counts, Counts]]:
+        """For each level the nodes below it, parent by parent, and where each parent's start."""
+        families = []
+        for level in range(1, self.tree.depth):
+            parents = self.tree.parents(level)
+            starts = np.searchsorted(np.sort(parents), np.arange(self.tree.sizes[level - 1] + 1))
+            families.append((np.argsort(parents, kind="stable"), starts))
+        return families

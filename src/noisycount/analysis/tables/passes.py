@@ -4,28 +4,106 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.likelihoods import Bounds
-from noisycount.analysis.tables.model import Counts, Model, Settings, cell_windows
+from noisycount.analysis.tables.likeliest import guesses
+from noisycount.analysis.tables.likelihoods import NO_END, Bounds, Counts, Model
 from noisycount.analysis.tables.prior import PriorLevel
 from noisycount.analysis.tables.split import Split, zone_targets
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TIE, TableLaw
 from noisycount.model.laws.gamma import Reals
 
+
+@frozen(eq=False)
+class Settings:
+    """How the passes are computed: none of it changes what they mean."""
+
+    targets: tuple[Reals, ...]  # about which count the law of each node is, level by level
+    spreads: tuple[Reals, ...]  # about its standard deviation
+    zones: tuple[Counts, ...]  # how many transforms share its counts, an odd number
+    widened: tuple[Counts, ...]  # by how many times its width the reach of each node's answers is extended
+    ends: Bounds | None = None  # where the laws of the cells were found to end; None: not yet
+    # those to begin with, of each node of each level above the cells, shape (sets·zones,); None: typical ones
+    tilts: tuple[tuple[Reals, ...], ...] | None = None
+    is_bounded: bool = False  # whether what transforms leave out has upper bounds in the laws
+
+
+MOST_COUNTS = 1 << 22  # how many counts the law of a cell may have to be a table
+_ROOM = 8  # the part of a law by which its window is longer, and at least so many counts
+
+
+def cell_windows(model: Model, settings: Settings) -> Bounds:
+    """Where the count of each cell is, but for e^−42 of its likelihood."""
+    cells = model.levels[-1]
+    low, high = cells.reach(settings.widened[-1])
+    if settings.ends is not None:  # what lies far from where laws were found to end
+        is_sure = settings.widened[-1] == 0
+        room = (settings.ends.high - settings.ends.low) // _ROOM + _ROOM
+        low = np.where(is_sure, np.maximum(low, settings.ends.low - room), low)
+        high = np.where(is_sure, np.minimum(high, settings.ends.high + room), high)
+    for cell in np.flatnonzero(high - low >= MOST_COUNTS).tolist():
+        high[cell] = min(int(high[cell]), _largest(model, cell))
+        if high[cell] - low[cell] >= MOST_COUNTS:
+            told = ", ".join(model.tree.label(-1, cell))
+            raise ValueError(
+                f"answers leave the count of {told} open, with {MOST_COUNTS} possible ones or "
+                "more: give an answer of it, or a total"
+            )
+    return Bounds(low, high)
+
+
+def _largest(model: Model, cell: int) -> int:
+    """The largest count of a cell that the answers of the nodes above it leave likely."""
+    tree = model.tree
+    last = NO_END
+    for level in range(tree.depth - 1):
+        reach = model.levels[level].reach(np.zeros(tree.sizes[level], np.int64))
+        last = min(last, int(reach.high[tree.levels[level][cell]]))
+    return last
+
+
+def first_settings(model: Model) -> Settings:
+    """Those to begin with, in windows of the cells that leave each count what it can be."""
+    targets = guesses(model) if model.likeliest is None else [counts.astype(np.float64) for counts in model.likeliest]
+    ones = tuple(np.ones(target.size, np.int64) for target in targets)
+    spreads = tuple(np.ones(target.size) for target in targets)
+    start = Settings(tuple(targets), spreads, ones, tuple(one - 1 for one in ones))
+    while True:
+        apart = _apart(model, cell_windows(model, start))
+        if not apart.any():
+            return start
+        cells = np.where(apart, 2 * start.widened[-1] + 1, start.widened[-1])
+        start = replace(start, widened=(*start.widened[:-1], cells))
+
+
+def _apart(model: Model, cells: Bounds) -> NDArray[np.bool_]:
+    """Which cells have windows that do not add up to what a count above them can be."""
+    tree, apart = model.tree, np.zeros(model.tree.cells, np.bool_)
+    for places, own in zip(tree.levels[:-1], model.levels[:-1], strict=True):
+        least, most = np.zeros(own.bounds.low.size, np.int64), np.zeros_like(own.bounds.low)
+        np.add.at(least, places, cells.low)
+        np.add.at(most, places, cells.high)
+        apart |= ((least > own.bounds.high) | (most < own.bounds.low))[places]
+    return apart & model.levels[-1].is_answered
+
+
 _TOGETHER = 1 << 20  # weights that are computed at a time
 _CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
 _BEARABLE = 1e9  # the same where transforms need several zones
 _SMALL = 3e7  # the same, times the sums, of a zone for each sum
 _MOST_WORK = 3e8  # the same of several zones of positive sums
+_KEPT = 1 << 25  # numbers of splits that are not computed again on the way down
+_IMPOSSIBLE = (
+    "answers are impossible together: no table can have them under this prior and total, "
+    "so check the answers, the mechanisms and the total"
+)
 
 
-@frozen(eq=False)
-class Message:
+class Message(NamedTuple):
     """The likelihood of the counts of a node."""
 
     low: int  # the first count
@@ -33,27 +111,66 @@ class Message:
     constant: float  # what was taken from the logarithms, here and below
 
 
-@frozen(eq=False)
-class Branches:
-    """Some nodes of a level with as many children each."""
+class Branches(NamedTuple):
+    """Some nodes of a level with as many children each, which are computed together."""
 
-    level: int  # of the nodes
     nodes: Counts  # their positions, shape (nodes,)
     children: Counts  # the positions of their children in the level below, shape (nodes, children)
+    kept: Split | None  # what is told of them, unless it would take too much memory
 
-    def split(
-        self, model: Model, settings: Settings, levels: Sequence[PriorLevel], cells: Bounds, below: Sequence[Message]
-    ) -> Split:
-        """The nodes, and what is told of their children."""
-        if below:
-            lows, logs = _together([below[child] for child in self.children.ravel().tolist()])
-        else:
-            lows, logs = _likelihoods(model, cells, self.children.ravel())
-        shape = self.children.shape
-        lows, division = lows.reshape(shape), levels[self.level].division(self.children)
-        zones = int(settings.zones[self.level][self.nodes[0]])  # of all of them
-        middle, spread = (each[self.level][self.nodes] for each in (settings.targets, settings.spreads))
-        targets = zone_targets(middle, spread, zones)
+
+class UpwardPass:
+    """The likelihoods of all counts, given the answers at and below them, and the law of the root's.
+
+    Attributes:
+        settings: How it was computed, with the tilts that were found.
+        cells: Where the counts of the cells are.
+        messages: Of the nodes of each level above the cells.
+        branches: The nodes of each of these levels.
+        law: The probabilities of the root's counts, from that of its message on.
+        evidence: The logarithm of the probability of the answers.
+    """
+
+    def __init__(self, model: Model, levels: tuple[PriorLevel, ...], settings: Settings) -> None:
+        self.model, self.levels, self.settings = model, levels, settings
+        self.cells = cell_windows(model, settings)
+        self.messages: list[list[Message]] = [[] for _ in levels]
+        self.branches: list[list[Branches]] = [[] for _ in levels]
+        tilts: list[list[Reals]] = [[] for _ in levels]
+        widths, room = self.cells.high - self.cells.low + 1, _KEPT
+        for level in range(len(levels) - 1, -1, -1):
+            reach, none = model.levels[level].reach(settings.widened[level]), Message(0, np.zeros(0), 0.0)
+            self.messages[level] = [none] * model.tree.sizes[level]
+            tilts[level] = [none.logs] * model.tree.sizes[level]
+            for nodes, children in _families(model, settings, level, widths):
+                split = self.split(level, nodes, children)
+                room -= split.logs.size * (2 + split.tilted.shape[1])
+                self.branches[level].append(Branches(nodes, children, split if room > 0 else None))
+                found = self._messages(level, nodes, children, split, reach)
+                for node, message, tilt in zip(nodes.tolist(), found, split.tilted, strict=True):
+                    self.messages[level][node], tilts[level][node] = message, tilt
+            widths = np.array([message.logs.size for message in self.messages[level]])
+        self.settings = replace(settings, tilts=tuple(map(tuple, tilts)))
+        root = self.messages[0][0]
+        logs = root.logs
+        if model.total is not None:
+            logs = logs + model.total.law().log_pmf(root.low + np.arange(logs.size))
+        peak = float(logs.max())
+        if not math.isfinite(peak):
+            raise ValueError(_IMPOSSIBLE)
+        weights = np.exp(logs - peak)
+        total = float(weights.sum())
+        self.law: Reals = weights / total
+        self.evidence = math.fsum((model.offset, root.constant, peak, math.log(total)))
+
+    def split(self, level: int, nodes: Counts, children: Counts) -> Split:
+        """Some nodes of a level, and what is told of their children; shapes as in `Branches`."""
+        settings = self.settings
+        lows, logs = self._below(level, children.ravel())
+        shape = children.shape
+        lows, division = lows.reshape(shape), self.levels[level].division(children)
+        zones = int(settings.zones[level][nodes[0]])  # of all of them
+        targets = zone_targets(settings.targets[level][nodes], settings.spreads[level][nodes], zones)
         places = shape[1] * (logs.shape[1] - 1) + 1
         work = (shape[1] * logs.shape[1]) ** 2
         is_positive = work < (_CHEAP if zones == 1 else _BEARABLE)
@@ -65,15 +182,57 @@ class Branches:
         tilts = None
         if settings.tilts is not None:
             kinds = division.log_chances.size * targets.shape[1]
-            known = [settings.tilts[self.level][node] for node in self.nodes.tolist()]
+            known = [settings.tilts[level][node] for node in nodes.tolist()]
             tilts = np.array(known) if all(one.size == kinds for one in known) else None
         is_bounded = settings.is_bounded or (is_positive and is_small)
-        logs = logs.reshape(*shape, -1)
-        return Split(lows, logs, division, targets, is_positive, tilts, is_bounded)
+        return Split(lows, logs.reshape(*shape, -1), division, targets, is_positive, tilts, is_bounded)
+
+    def splits(self, level: int) -> Iterator[tuple[Counts, Counts, Split]]:
+        """All nodes of a level above the cells, their children, and what is told of these."""
+        for nodes, children, kept in self.branches[level]:
+            yield nodes, children, kept or self.split(level, nodes, children)
+
+    def _below(self, level: int, children: Counts) -> tuple[Counts, Reals]:
+        """The first counts of children, and logarithms of likelihoods as one array, −inf where there is none."""
+        if level + 1 == len(self.levels):
+            lows, highs = self.cells.low[children], self.cells.high[children]
+            width = int((highs - lows).max()) + 1
+            logs = self.model.levels[-1].logs(children, lows, width)
+            return lows, np.where(np.arange(width) <= (highs - lows)[:, None], logs, -np.inf)
+        messages = [self.messages[level + 1][child] for child in children.tolist()]
+        logs = np.full((len(messages), max(message.logs.size for message in messages)), -np.inf)
+        for row, message in zip(logs, messages, strict=True):
+            row[: message.logs.size] = message.logs
+        return np.array([message.low for message in messages]), logs
+
+    def _messages(self, level: int, nodes: Counts, children: Counts, split: Split, reach: Bounds) -> Iterator[Message]:
+        """What is told of nodes from below and by their own answers.
+
+        Where the answers of a node and those below lie far apart its window is not cut: then its count
+        is somewhere between.
+        """
+        own, width = self.model.levels[level], split.messages.shape[1]
+        logs = split.messages + own.logs(nodes, split.low, width)
+        first = np.maximum(split.low, own.bounds.low[nodes])
+        last = np.minimum(split.low + width - 1, own.bounds.high[nodes])
+        nearer = np.maximum(first, reach.low[nodes]), np.minimum(last, reach.high[nodes])
+        meets = nearer[0] <= nearer[1]
+        first, last = np.where(meets, nearer[0], first), np.where(meets, nearer[1], last)
+        for place, below in enumerate(children.tolist()):
+            start = int(split.low[place])
+            row = logs[place, first[place] - start : max(last[place] + 1 - start, 0)]
+            peak = float(row.max(initial=-math.inf))
+            if not math.isfinite(peak):
+                raise ValueError(_IMPOSSIBLE)
+            inner = (
+                [] if level + 1 == len(self.levels) else [self.messages[level + 1][child].constant for child in below]
+            )
+            constant = math.fsum((float(split.constants[place]), peak, *inner))
+            yield Message(int(first[place]), row - peak, constant)
 
 
-def branches(model: Model, settings: Settings, level: int, widths: Counts) -> Iterator[Branches]:
-    """The nodes of a level, those with as many children and about as wide ones together."""
+def _families(model: Model, settings: Settings, level: int, widths: Counts) -> Iterator[tuple[Counts, Counts]]:
+    """The nodes of a level and their children, those with as many and about as wide ones together."""
     numbers = model.family_sizes(level)
     widest = np.zeros(numbers.size, np.int64)
     np.maximum.at(widest, model.tree.parents(level + 1), widths)
@@ -82,8 +241,7 @@ def branches(model: Model, settings: Settings, level: int, widths: Counts) -> It
     starts = [0, *(np.flatnonzero((np.diff(kinds, axis=0) != 0).any(axis=1)) + 1), order.size]
     for start, stop in pairwise(starts):
         for nodes in _chunks(order[start:stop], numbers * widest * settings.zones[level]):
-            children = np.stack([model.children(level, int(node)) for node in nodes])
-            yield Branches(level, nodes, children)
+            yield nodes, np.stack([model.children(level, int(node)) for node in nodes])
 
 
 def _chunks(nodes: Counts, sizes: Counts) -> Iterator[Counts]:
@@ -94,113 +252,6 @@ def _chunks(nodes: Counts, sizes: Counts) -> Iterator[Counts]:
         stop = start + max(1, int(np.searchsorted(together, _TOGETHER, "right")))
         yield nodes[start:stop]
         start = stop
-
-
-def _likelihoods(model: Model, cells: Bounds, nodes: Counts) -> tuple[Counts, Reals]:
-    """The logarithms of likelihoods of the counts of cells, −inf beyond their windows."""
-    lows, highs = cells.low[nodes], cells.high[nodes]
-    width = int((highs - lows).max()) + 1
-    logs = model.levels[-1].logs(nodes, lows, width)
-    return lows, np.where(np.arange(width) <= (highs - lows)[:, None], logs, -np.inf)
-
-
-def _together(messages: Sequence[Message]) -> tuple[Counts, Reals]:
-    """Messages as one array, −inf where one has no count."""
-    width = max(message.logs.size for message in messages)
-    logs = np.full((len(messages), width), -np.inf)
-    for row, message in zip(logs, messages, strict=True):
-        row[: message.logs.size] = message.logs
-    return np.array([message.low for message in messages]), logs
-
-
-_KEPT = 1 << 25  # numbers of splits that are not computed again on the way down
-
-_IMPOSSIBLE = (
-    "answers are impossible together: no table can have them under this prior and total, "
-    "so check the answers, the mechanisms and the total"
-)
-
-
-@frozen(eq=False)
-class _UpLevel:
-    """What the way up tells of a level above the cells, by the positions of its nodes."""
-
-    messages: list[Message]
-    tilts: list[Reals]
-    branches: list[tuple[Branches, Split | None]]  # computed together, and what is kept of it
-
-
-@frozen(eq=False)
-class Up:
-    """What the way up tells."""
-
-    cells: Bounds  # where the counts of the cells are
-    levels: tuple[_UpLevel, ...]  # those above the cells
-    law: Reals  # the probabilities of the root's counts, from that of its message on
-    evidence: float  # the logarithm of the probability of the answers
-
-    @property
-    def tilts(self) -> tuple[tuple[Reals, ...], ...]:
-        """Those of the nodes of each level above the cells."""
-        return tuple(tuple(level.tilts) for level in self.levels)
-
-
-def upward(model: Model, settings: Settings, levels: Sequence[PriorLevel]) -> Up:
-    """The likelihoods of all counts, and the law of the root's."""
-    cells = cell_windows(model, settings)
-    widths, room = cells.high - cells.low + 1, _KEPT
-    told: list[_UpLevel] = []
-    for level in range(model.tree.depth - 2, -1, -1):
-        below = told[0].messages if told else ()
-        reach, size = model.levels[level].reach(settings.widened[level]), model.tree.sizes[level]
-        none = Message(0, np.zeros(0), 0.0)
-        found = _UpLevel([none] * size, [none.logs] * size, [])
-        for some in branches(model, settings, level, widths):
-            split = some.split(model, settings, levels, cells, below)
-            messages = _messages(model, some, split, reach, below)
-            room -= split.logs.size * (2 + split.tilted.shape[1])
-            found.branches.append((some, split if room > 0 else None))
-            for node, *own in zip(some.nodes.tolist(), messages, split.tilted, strict=True):
-                found.messages[node], found.tilts[node] = own
-        widths = np.array([message.logs.size for message in found.messages])
-        told.insert(0, found)
-    root = told[0].messages[0]
-    logs = root.logs
-    if model.total is not None:
-        logs = logs + model.total.law().log_pmf(root.low + np.arange(logs.size))
-    peak = float(logs.max())
-    if not math.isfinite(peak):
-        raise ValueError(_IMPOSSIBLE)
-    weights = np.exp(logs - peak)
-    total = float(weights.sum())
-    evidence = math.fsum((model.offset, root.constant, peak, math.log(total)))
-    return Up(cells, tuple(told), weights / total, evidence)
-
-
-def _messages(model: Model, some: Branches, split: Split, reach: Bounds, below: Sequence[Message]) -> list[Message]:
-    """What is told of nodes from below and by their own answers.
-
-    Where the answers of a node and those below lie far apart its window is not cut: then its count
-    is somewhere between.
-    """
-    level, nodes, width = model.levels[some.level], some.nodes, split.messages.shape[1]
-    logs = split.messages + level.logs(nodes, split.low, width)
-    first = np.maximum(split.low, level.bounds.low[nodes])
-    last = np.minimum(split.low + width - 1, level.bounds.high[nodes])
-    nearer = np.maximum(first, reach.low[nodes]), np.minimum(last, reach.high[nodes])
-    meets = nearer[0] <= nearer[1]
-    first, last = np.where(meets, nearer[0], first), np.where(meets, nearer[1], last)
-    messages = []
-    for place, children in enumerate(some.children.tolist()):
-        start = int(split.low[place])
-        own = logs[place, first[place] - start : max(last[place] + 1 - start, 0)]
-        peak = float(own.max(initial=-math.inf))
-        if not math.isfinite(peak):
-            raise ValueError(_IMPOSSIBLE)
-        inner = [below[child].constant for child in children] if below else []
-        constant = math.fsum((float(split.constants[place]), peak, *inner))
-        messages.append(Message(int(first[place]), own - peak, constant))
-    return messages
 
 
 _LEVEL = 0.95  # of the intervals that are told
@@ -228,16 +279,23 @@ class Summary:
     high: NDArray[np.int64]
 
 
-@frozen(eq=False)
-class NodeLaw:
+class NodeLaw(NamedTuple):
     """The law of a node's count: the first one, and the probabilities from there on."""
 
     low: int
     law: Reals
 
+    @property
+    def table(self) -> TableLaw:
+        """The same as a table of the possible counts."""
+        possible = np.flatnonzero(self.law > 0)
+        first, last = int(possible[0]), int(possible[-1])
+        with np.errstate(divide="ignore"):
+            return TableLaw(self.low + first, np.log(self.law[first : last + 1]))
+
 
 @frozen(eq=False)
-class Down:
+class LevelLaws:
     """What the way down tells of a level."""
 
     bounds: Bounds  # between which counts its nodes lie for certain
@@ -256,20 +314,14 @@ class Down:
         size = model.tree.sizes[level]
         none = NodeLaw(0, np.zeros(0))
         median, low, high, first, last = (np.zeros(size, np.int64) for _ in range(5))
-        return cls(
-            model.levels[level].bounds,
-            model.likeliest is not None,
-            Summary(np.zeros(size), np.zeros(size), median, low, high),
-            np.zeros(size, np.bool_),
-            Bounds(first, last),
-            [none] * size,
-            [none.law] * size,
-            np.zeros(size),
-            np.ones(size, np.int64),
-        )
+        summary = Summary(np.zeros(size), np.zeros(size), median, low, high)
+        short, ends, zones = np.zeros(size, np.bool_), Bounds(first, last), np.ones(size, np.int64)
+        bounds, is_anchored = model.levels[level].bounds, model.likeliest is not None
+        laws, chances = [none] * size, [none.law] * size
+        return cls(bounds, is_anchored, summary, short, ends, laws, chances, np.zeros(size), zones)
 
     def tell(self, nodes: Counts, lows: Counts, highs: Counts, laws: Reals) -> None:
-        """Write down some laws, and whether they end in their windows. Shapes: laws (nodes, width)."""
+        """Write down laws, shape (nodes, width), and whether they end in their windows, up to the highs."""
         step = max(1, _CHUNK // laws.shape[1])
         for start in range(0, nodes.size, step):
             part = slice(start, start + step)
@@ -292,44 +344,35 @@ class Down:
         square = np.einsum("ij,ij->i", laws, (places - mean[:, None]) ** 2)
         summary.mean[nodes], summary.std[nodes] = lows + mean, np.sqrt(square)
         below = np.cumsum(laws, axis=1)
-        levels = (summary.median, 0.5), (summary.low, tail), (summary.high, 1 - tail)
-        for quantiles, level in levels:
+        for quantiles, level in (summary.median, 0.5), (summary.low, tail), (summary.high, 1 - tail):
             goals = level * below[:, -1:] * (1 - TIE)
             quantiles[nodes] = lows + (below < goals).sum(axis=1)
 
 
-def downward(model: Model, settings: Settings, levels: Sequence[PriorLevel], up: Up) -> tuple[Down, ...]:
+def downward(up: UpwardPass) -> tuple[LevelLaws, ...]:
     """The laws of all counts, given all answers, level by level."""
-    told = tuple(Down.empty(model, level) for level in range(model.tree.depth))
-    root = up.levels[0].messages[0]
+    told = tuple(LevelLaws.empty(up.model, level) for level in range(up.model.tree.depth))
+    root = up.messages[0][0]
     first = np.array([root.low])
     told[0].tell(np.zeros(1, np.int64), first, first + up.law.size - 1, up.law[None])
     told[0].laws[0] = NodeLaw(root.low, up.law)
     for level, (own, below) in enumerate(pairwise(told)):
-        for some, kept in up.levels[level].branches:
-            split = kept or resplit(model, settings, levels, up, some)
-            down = split.descent(placed(own.laws, some.nodes, split))
-            own.rounding[some.nodes], own.zones[some.nodes] = down.rounding, down.zones
-            for node, chances in zip(some.nodes.tolist(), down.chances, strict=True):
+        for nodes, family, split in up.splits(level):
+            down = split.descent(placed(own.laws, nodes, split))
+            own.rounding[nodes], own.zones[nodes] = down.rounding, down.zones
+            for node, chances in zip(nodes.tolist(), down.chances, strict=True):
                 own.chances[node] = chances
-            children, lows = some.children.ravel(), split.lows.ravel()
+            children, lows = family.ravel(), split.lows.ravel()
             rows = down.laws.reshape(children.size, -1)
             if level + 1 == len(up.levels):
                 highs = up.cells.high[children]
             else:
-                messages = [up.levels[level + 1].messages[child] for child in children.tolist()]
-                widths = np.array([message.logs.size for message in messages])
+                widths = np.array([up.messages[level + 1][child].logs.size for child in children.tolist()])
                 highs = lows + widths - 1
                 for child, low, width, row in zip(children, lows, widths, rows, strict=True):
                     below.laws[child] = NodeLaw(int(low), row[:width].copy())
             below.tell(children, lows, highs, rows)
     return told
-
-
-def resplit(model: Model, settings: Settings, levels: Sequence[PriorLevel], up: Up, some: Branches) -> Split:
-    """Nodes and their children as on the way up."""
-    below = up.levels[some.level + 1].messages if some.level + 1 < len(up.levels) else ()
-    return some.split(model, replace(settings, tilts=up.tilts), levels, up.cells, below)
 
 
 def placed(laws: Sequence[NodeLaw], nodes: Counts, split: Split) -> Reals:
@@ -342,11 +385,3 @@ def placed(laws: Sequence[NodeLaw], nodes: Counts, split: Split) -> Reals:
         place = row[first - low :][: law.size]  # beyond is what filled up a longer row
         place[:] = law[: place.size]
     return placed
-
-
-def table_law(node: NodeLaw) -> TableLaw:
-    """The law of a node as a table of its possible counts."""
-    possible = np.flatnonzero(node.law > 0)
-    first, last = int(possible[0]), int(possible[-1])
-    with np.errstate(divide="ignore"):
-        return TableLaw(node.low + first, np.log(node.law[first : last + 1]))

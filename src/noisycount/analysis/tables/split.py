@@ -1,16 +1,16 @@
-"""Nodes and their children: how counts divide, the messages up, the laws of the children down."""
+"""Nodes and their children: the messages up, and the laws of the children down."""
 
 from collections.abc import Sequence
-from dataclasses import field
 from functools import cached_property
-from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.fast_sums import FastSum
 from noisycount.analysis.tables.given_sums import Crossing
+from noisycount.analysis.tables.likelihoods import Counts
+from noisycount.analysis.tables.prior import Division
 from noisycount.analysis.tables.sums import (
+    FastSum,
     PositiveSum,
     Tilted,
     log_bounds,
@@ -21,133 +21,6 @@ from noisycount.analysis.tables.sums import (
 )
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.tables.splits import log_factorial, log_rising, log_rising_steps
-
-Counts = NDArray[np.int64]
-_ONE = np.zeros(1)
-
-
-class LogWeights(NamedTuple):
-    """Logarithms of the weights of runs of counts, tilted."""
-
-    at_low: Reals  # of the first count of each run, not tilted
-    above: Reals  # of each count of the run minus that, plus the tilt times its distance from the first
-
-
-class Division(Protocol):
-    """P[k_1, …, k_m | k] = factor(k)·Π_c weight_c(k_c) of several nodes with as many children each.
-
-    There may be several sets of parameters, the same number for each node. A tilt, in nats a
-    record, is added to the steps of weights and taken from those of the factor: it changes no
-    product, and keeps the digits of weights that rise or fall steeply.
-    """
-
-    @property
-    def log_chances(self) -> Reals:
-        """The logarithm of the probability of each set of parameters, shape (sets,)."""
-        ...
-
-    def tilt(self, counts: Reals, children: int) -> Reals:
-        """Tilts under which weights are about level if counts are shared, shape (nodes, sets)."""
-        ...
-
-    def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Of so many counts of each child, shape (nodes, sets, children, …).
-
-        Shapes: lows (nodes, children), tilt (nodes, sets).
-        """
-        ...
-
-    def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Of so many counts of each node, shape (nodes, sets, …). Shapes: lows (nodes,), tilt (nodes, sets)."""
-        ...
-
-
-@frozen(eq=False)
-class Dirichlet:
-    """Dirichlet-multinomial divisions, of several possible concentrations."""
-
-    # of the children, shape (nodes, sets, children); where they are equal, an axis may have length 1
-    concentrations: Reals
-    total: Reals  # their sums, shape (nodes, sets), or (1, sets)
-    # the logarithm of the probability of each set, shape (sets,)
-    log_chances: Reals = field(default_factory=lambda: _ONE)
-
-    def tilt(self, counts: Reals, children: int) -> Reals:
-        """Minus the step of an average child."""
-        return -log_rising_steps(counts[:, None] / children, self.total / children)
-
-    def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Γ(k + a)/(k!·Γ(a)) of each child."""
-        nodes, children = lows.shape
-        shape = nodes, self.total.shape[1], children
-        at_low = np.broadcast_to(_rising(lows[:, None], self.concentrations), shape)
-        leaning = tilt[..., None, None] * np.arange(width)
-        first = int(lows.min())
-        span = int(lows.max()) - first + width
-        if self.concentrations.size == shape[1] and span <= lows.size * width:
-            counts = np.arange(first, first + span - 1)
-            runs = _cumulated(log_rising_steps(counts, self.concentrations[0]))
-            places = (lows - first)[:, None, :, None] + np.arange(width)
-            sets = np.arange(shape[1])[:, None, None]
-            return LogWeights(at_low, runs[sets, places] - runs[sets, places[..., :1]] + leaning)
-        counts = lows[:, None, :, None] + np.arange(width - 1)
-        steps = log_rising_steps(counts, self.concentrations[..., None])
-        steps = np.broadcast_to(steps, (*shape, width - 1)) + tilt[..., None, None]
-        return LogWeights(at_low, _cumulated(steps))
-
-    def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """k!·Γ(A)/Γ(k + A)."""
-        counts = lows[:, None, None] + np.arange(width - 1)
-        steps = -log_rising_steps(counts, self.total[..., None]) - tilt[..., None]
-        return LogWeights(-_rising(lows[:, None], self.total), _cumulated(steps))
-
-
-@frozen(eq=False)
-class Multinomial:
-    """Divisions by known rates."""
-
-    rates: Reals  # of the children; those of a node add up to 1; shape (nodes, children)
-
-    @property
-    def log_chances(self) -> Reals:
-        """One set, which is certain."""
-        return _ONE
-
-    def tilt(self, counts: Reals, children: int) -> Reals:  # noqa: ARG002  (rates tell the shares)
-        """ln(k), as q/(k·q) is the step of a child with its share of a count k."""
-        return np.log(np.maximum(counts, 1.0))[:, None]
-
-    def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """q^k/k! of each child."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.rates)
-        first = np.where(lows > 0, lows, 1.0)
-        at_low = np.where(lows > 0, first * logs - log_factorial(first), 0.0)
-        counts = lows[..., None] + np.arange(width - 1.0)
-        steps = logs[..., None] + tilt[..., None] - np.log1p(counts)
-        return LogWeights(at_low[:, None], _cumulated(steps)[:, None])
-
-    def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """K!."""
-        counts = lows[:, None, None] + np.arange(width - 1.0)
-        at_low = log_factorial(lows[:, None].astype(np.float64))
-        return LogWeights(at_low, _cumulated(np.log1p(counts) - tilt[..., None]))
-
-
-def _rising(counts: Counts, concentrations: Reals) -> Reals:
-    """The logarithm of Γ(k + a)/(k!·Γ(a)), which is 0 where all counts are."""
-    if counts.any():
-        return log_rising(counts, concentrations)
-    return np.zeros(np.broadcast_shapes(counts.shape, concentrations.shape))
-
-
-def _cumulated(steps: Reals) -> Reals:
-    """The sums of the steps so far on the last axis, from 0."""
-    padded = np.zeros((*steps.shape[:-1], steps.shape[-1] + 1))
-    np.cumsum(steps, axis=-1, out=padded[..., 1:])
-    return padded
-
 
 SIDES = 8.0  # standard deviations of the law of a count that zones reach on both sides
 _LEAST = 0.25  # records

@@ -9,16 +9,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisycount.analysis.posterior.posterior import LEVEL, Estimates
-from noisycount.analysis.tables.answers import TableAnswers, TableMechanisms, answered, checked_total
-from noisycount.analysis.tables.cell_solution import CellSolution
-from noisycount.analysis.tables.learning import learned, learned_cell_law
+from noisycount.analysis.tables.answers import (
+    TableAnswers,
+    TableMechanisms,
+    answered,
+    asked,
+    checked_total,
+    count_bounds,
+)
+from noisycount.analysis.tables.independent_cells import IndependentCells
+from noisycount.analysis.tables.learning import (
+    Sensitivity,
+    Solution,
+    farthest_out,
+    learned,
+    learned_cell_law,
+    sensitivity,
+)
 from noisycount.analysis.tables.likeliest import anchored
-from noisycount.analysis.tables.likelihoods import count_bounds, likelihoods
-from noisycount.analysis.tables.model import Model, first_settings
-from noisycount.analysis.tables.passes import Summary
+from noisycount.analysis.tables.likelihoods import Model, likelihoods
+from noisycount.analysis.tables.passes import Summary, first_settings
 from noisycount.analysis.tables.prior import CellLevel, PriorLevel, StatedLevel, TablePrior
-from noisycount.analysis.tables.prior_checks import Sensitivity, Solution, farthest_out, sensitivity
-from noisycount.analysis.tables.published import asked
 from noisycount.analysis.tables.tree_solution import TreeSolution
 from noisycount.analysis.tables.wide_laws import pack_size, packed_answers
 from noisycount.display.columns import Cells, arrow_stream, free_name
@@ -123,7 +134,7 @@ def table_posterior_of(
         cell_law, given_cells = learned_cell_law(cells), None if known is None else tree.cells
         levels = (CellLevel(cell_law, given_cells),)
         if known is None and len(cells) == len(found):
-            independent = CellSolution.of(tree.cells, cell_law, cells)
+            independent = IndependentCells(tree.cells, cell_law, cells)
             return TablePosterior(tree, TablePrior(levels, tree.names[1:]), independent)
     law = known if isinstance(known, Population) else None
     model = anchored(Model(tree, likelihoods(packed_answers(found, size), bounds), law))

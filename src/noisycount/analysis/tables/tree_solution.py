@@ -4,31 +4,19 @@ Laws of nodes, of sums of any cells, and whole tables drawn from the joint law o
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.answers import LevelAnswers
-from noisycount.analysis.tables.fast_sums import Complexes, law_by_characteristic
-from noisycount.analysis.tables.given_sums import Crossing, drawn_places, drawn_summands
-from noisycount.analysis.tables.model import Counts, Model, Settings
-from noisycount.analysis.tables.passes import (
-    Branches,
-    Down,
-    NodeLaw,
-    Summary,
-    Up,
-    downward,
-    placed,
-    resplit,
-    table_law,
-    upward,
-)
+from noisycount.analysis.tables.given_sums import Crossing, drawn_places, drawn_summands, law_by_characteristic
+from noisycount.analysis.tables.likelihoods import Counts, LevelAnswers, Model
+from noisycount.analysis.tables.passes import LevelLaws, NodeLaw, Settings, Summary, UpwardPass, downward, placed
 from noisycount.analysis.tables.prior import CellLevel, PriorLevel
 from noisycount.analysis.tables.split import Split
+from noisycount.analysis.tables.sums import Complexes
 from noisycount.analysis.tables.wide_laws import lattice_law
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TableLaw
@@ -36,7 +24,6 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import SmoothLaw
 
 EXACT = 5e-11  # total variation that transforms may move a law at a node where the prior is stated
-
 # The same where it is learned: rare concentrations have laws of their own, far from the others.
 LEARNED = 1e-3
 _MOVES = 1  # times that a target is moved before counts are shared among zones
@@ -57,13 +44,10 @@ class TreeSolution:
     most A·records²/16 more than it would be.
     """
 
-    model: Model  # the tree and its answers, in packs
-    levels: tuple[PriorLevel, ...]  # how counts divide
+    up: UpwardPass  # over the tree and its answers, in packs
+    down: tuple[LevelLaws, ...]  # level by level
     told: tuple[LevelAnswers, ...]  # the answers in records
     records: int  # of a pack
-    up: Up  # the way up
-    down: tuple[Down, ...]  # the way down, level by level
-    settings: Settings  # how the passes were computed
 
     @classmethod
     def of(
@@ -80,13 +64,13 @@ class TreeSolution:
         """
         aim = LEARNED if any(level.is_learned for level in levels) else EXACT
         for repeat in range(_MOST_REPEATS):
-            up = upward(model, settings, levels)
-            down = downward(model, settings, levels, up)
-            found = cls(model, levels, told, records, up, down, replace(settings, tilts=up.tilts))
+            up = UpwardPass(model, levels, settings)
+            down = downward(up)
             wrong, is_shared = coarse(down, aim), repeat >= _MOVES
             # a law goes on beyond its window, and all sums are exact enough to show that
             is_cut = not any(own.rounding.any() for own in down) and any(own.short.any() for own in down)
             is_late = repeat + 1 >= _REPEATS and not is_cut
+            found = cls(up, down, told, records)
             if is_late or not any(map(np.any, (*wrong, down[-1].short))):
                 found = found._bounded() if aim == EXACT else found
                 wrong, is_shared = [own.rounding > aim for own in found.down[:-1]], True
@@ -103,9 +87,8 @@ class TreeSolution:
         Where upper bounds stand for what was left out all weights of tables are at least the true
         ones, so that the share of tables with such a count is at least what the laws lack.
         """
-        settings = replace(self.settings, is_bounded=True)
-        above = upward(self.model, settings, self.levels)
-        bounds = downward(self.model, settings, self.levels, above)
+        up = self.up
+        bounds = downward(UpwardPass(up.model, up.levels, replace(up.settings, is_bounded=True)))
         pairs = zip(self.down, bounds, strict=True)
         return replace(self, down=tuple(replace(own, rounding=one.rounding) for own, one in pairs))
 
@@ -118,7 +101,7 @@ class TreeSolution:
     def evidence(self) -> float:
         """The logarithm of the probability, or the density, of the answers in records."""
         numbers = sum(int((~one.suppressed).sum()) for one in self.told)
-        is_open = not any(isinstance(level, CellLevel) for level in self.levels)
+        is_open = not any(isinstance(level, CellLevel) for level in self.up.levels)
         return self.up.evidence + (is_open - numbers) * math.log(self.records)
 
     def answers(self, level: int) -> tuple[LevelAnswers, ...]:
@@ -136,40 +119,33 @@ class TreeSolution:
         """The law of a node's count."""
         if level < len(self.up.levels):
             return self._in_records(self.down[level].laws[position])
-        parent = int(self.model.tree.parents(level)[position])
-        split = self.split(level - 1, parent)
-        above = self.placed(level - 1, parent, split)[None]
-        child = int(np.flatnonzero(self.model.children(level - 1, parent) == position)[0])
+        parent = int(self.up.model.tree.parents(level)[position])
+        split, above, children = self.family(level - 1, parent)
+        child = int(np.flatnonzero(children == position)[0])
         law = split.descent(above).laws[0, child]
         return self._in_records(NodeLaw(int(split.lows[0, child]), law))
 
     def _in_records(self, node: NodeLaw) -> TableLaw | SmoothLaw:
         """A law in packs, with lines between them."""
-        law = table_law(node)
+        law = node.table
         if self.records == 1:
             return law
         return lattice_law(law.first, np.exp(law.log_probabilities), self.records)
 
-    def split(self, level: int, position: int) -> Split:
-        """A node and its children."""
-        children = self.model.children(level, position)[None]
-        some = Branches(level, np.array([position]), children)
-        return resplit(self.model, self.settings, self.levels, self.up, some)
-
-    def placed(self, level: int, position: int, split: Split) -> Reals:
-        """The law of a node above the cells, at the counts of its split."""
-        row: Reals = placed(self.down[level].laws, np.array([position]), split)[0]
-        return row
+    def family(self, level: int, position: int) -> tuple[Split, Reals, Counts]:
+        """A node above the cells with its children, its law at the counts of both, and the children's positions."""
+        nodes, children = np.array([position]), self.up.model.children(level, position)
+        split = self.up.split(level, nodes, children[None])
+        return split, placed(self.down[level].laws, nodes, split), children
 
     def sum_law(self, is_in: NDArray[np.bool_]) -> TableLaw | SmoothLaw:
-        """The law of the sum of some cells, but not all.
+        """The law of the sum of some cells, shape (cells,), but not all.
 
         Its characteristic function is one pass up the tree: that of a node given its count is the
         average of the product of those of its children over how the count divides. Nodes of which
         all cells are in the sum, or none, need no pass.
-        Shapes: is_in (cells,).
         """
-        tree, cells, root = self.model.tree, self.down[-1].summary, self.down[0].laws[0]
+        tree, cells, root = self.up.model.tree, self.down[-1].summary, self.down[0].laws[0]
         mean = float(cells.mean[is_in].sum())
         centre = round(mean)
         shares = [np.bincount(level, is_in) / np.bincount(level) for level in tree.levels]
@@ -192,7 +168,7 @@ class TreeSolution:
         for level, (share, own) in enumerate(zip(shares, self.down, strict=True)):
             whole = share == 1
             if level:
-                whole &= shares[level - 1][self.model.tree.parents(level)] < 1
+                whole &= shares[level - 1][self.up.model.tree.parents(level)] < 1
             variance += float((own.summary.std[whole] ** 2).sum())
         return float(np.sqrt(variance))
 
@@ -202,7 +178,7 @@ class TreeSolution:
         Down from the root each count divides among the children of its node: which set of
         parameters it does so by is drawn given the count, then the children given both.
         """
-        tables = np.empty((number, self.model.tree.cells), np.int64)
+        tables = np.empty((number, self.up.model.tree.cells), np.int64)
         step = max(1, _AT_ONCE // tables.shape[1])
         for start in range(0, number, step):
             some = tables[start : start + step]
@@ -213,33 +189,26 @@ class TreeSolution:
         """A few of them, in packs."""
         root = self.down[0].laws[0]
         counts = root.low + drawn_places(root.law[None], np.zeros((number, 1), np.int64), random)
-        for level, size in enumerate(self.model.tree.sizes[1:]):
+        for level, size in enumerate(self.up.model.tree.sizes[1:]):
             below = np.empty((number, size), np.int64)
-            for some, split in self._splits(level):
-                nodes, children = some.children.shape
-                step = max(1, _TOGETHER // (number * children))
+            for nodes, children, split in self.up.splits(level):
+                step = max(1, _TOGETHER // (number * children.shape[1]))
                 messages = split.messages_of_sets
-                for start in range(0, nodes, step):
-                    part = np.arange(start, min(start + step, nodes))
-                    own = counts[:, some.nodes[part]]
-                    drawn = _divided(split, messages, part, own, random)
-                    below[:, some.children[part].ravel()] = drawn
+                for start in range(0, nodes.size, step):
+                    part = np.arange(start, min(start + step, nodes.size))
+                    drawn = _divided(split, messages, part, counts[:, nodes[part]], random)
+                    below[:, children[part].ravel()] = drawn
             counts = below
         return counts
 
-    def _splits(self, level: int) -> Iterator[tuple[Branches, Split]]:
-        """All nodes of a level above the cells, and their children."""
-        for some, kept in self.up.levels[level].branches:
-            yield some, kept or resplit(self.model, self.settings, self.levels, self.up, some)
 
-
-def coarse(down: Sequence[Down], aim: float) -> list[NDArray[np.bool_]]:
+def coarse(down: Sequence[LevelLaws], aim: float) -> list[NDArray[np.bool_]]:
     """Whether transforms moved the laws of nodes above the cells by too much, or cut them off."""
     return [(own.rounding > aim) | own.short for own in down[:-1]]
 
 
 def mended(
-    settings: Settings, down: Sequence[Down], wrong: Sequence[NDArray[np.bool_]], *, is_shared: bool
+    settings: Settings, down: Sequence[LevelLaws], wrong: Sequence[NDArray[np.bool_]], *, is_shared: bool
 ) -> Settings:
     """Settings with other targets, or zones, where transforms moved laws, and wider windows."""
     targets, spreads = list(settings.targets), list(settings.spreads)
@@ -257,7 +226,7 @@ def mended(
     return Settings(tuple(targets), tuple(spreads), tuple(zones), widened, ends)
 
 
-def about(settings: Settings, down: Sequence[Down]) -> Settings:
+def about(settings: Settings, down: Sequence[LevelLaws]) -> Settings:
     """Settings about the laws that were found, in windows that end with them."""
     return replace(
         settings,
@@ -316,8 +285,7 @@ class _PartlySummed:
     def of(cls, solution: TreeSolution, shares: list[Reals], node: tuple[int, int], lowest: int = 0) -> Self:
         """A node by its level and position, with all below it that are partly in the sum."""
         level, position = node
-        split = solution.split(level, position)
-        children = solution.model.children(level, position)
+        split, law_of_node, children = solution.family(level, position)
         own = shares[level + 1][children]
         parts, starts, middle = [], [], 0
         for whole in (False, True):
@@ -335,7 +303,7 @@ class _PartlySummed:
             starts.append(0)
             middle += inner.middle
         pairs = [(start, part.law) for start, part in zip(starts, parts, strict=True)]
-        crossing = split.crossing(pairs, solution.placed(level, position, split))
+        crossing = split.crossing(pairs, law_of_node[0])
         return cls(lowest, int(split.low[0]), tuple(parts), crossing, middle)
 
     def given_counts(self, angles: Reals, low: int, width: int) -> Complexes:

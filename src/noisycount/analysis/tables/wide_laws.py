@@ -7,8 +7,8 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.answers import LevelAnswers
-from noisycount.analysis.tables.fast_sums import transform_length
+from noisycount.analysis.tables.likelihoods import LevelAnswers
+from noisycount.analysis.tables.sums import transform_length
 from noisycount.model.laws.count_law import CountDistribution, TableLaw
 from noisycount.model.laws.gamma import Expansion, Reals
 from noisycount.model.laws.gram import POINTS

@@ -2,16 +2,16 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
 from numbers import Integral
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisycount.display.texts import label_text
+from noisycount.display.texts import OTHER_KEYS, label_text
 from noisycount.display.values import Shown, short
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import TOTAL, range_levels
@@ -438,3 +438,56 @@ def _texts(column: Any) -> list[str]:  # noqa: ANN401  (columns of every kind)
 def _is_nan(value: object) -> bool:
     """Whether data frames mean a missing value by it."""
     return isinstance(value, float) and math.isnan(value)
+
+
+T = TypeVar("T")
+
+
+@frozen(eq=False)
+class TreeLevel:
+    """Counts of which no two share a cell, as a level of a tree."""
+
+    name: str  # what a reader calls it
+    of_cell: Nodes  # the node of each cell; cells that are in none share one more
+    columns: tuple[int, ...] | None  # the places of the keys by which its nodes differ; None: they are ranges of cells
+    keys: Sequence[tuple[str, ...]]  # of each node, as people read them
+
+
+def tree_of(levels: Sequence[TreeLevel]) -> tuple[Tree, int]:
+    """The tree of levels that contain each other, down to the cells, and the depth of the first."""
+    has_root = len(levels) > 1 and not levels[0].of_cell.any()
+    root = [] if has_root else [np.zeros(levels[-1].of_cell.size, np.int64)]
+    named = levels[has_root:]
+    names = (TOTAL, *(level.name for level in named))
+    parents = (*root, *(level.of_cell for level in levels))
+    return Tree(parents, names, _level_labels(named)), len(root)
+
+
+def _level_labels(levels: Sequence[TreeLevel]) -> NodeLabels:
+    """The keys of the nodes, each level with those that the level above has not."""
+    if any(level.columns is None for level in levels):
+        return RangeLabels(tuple(map(", ".join, levels[-1].keys)))
+    texts: list[tuple[str, ...]] = []
+    met: set[int] = set()
+    for level in levels:
+        new = [at for at in level.columns or () if at not in met]
+        own = [", ".join(keys[at] for at in new) for keys in level.keys]
+        texts.append((*own, *[OTHER_KEYS] * (int(level.of_cell.max()) + 1 - len(own))))
+        met |= set(new)
+    return KeyLabels(tuple(texts))
+
+
+def longest_chain(levels: Iterable[T], is_above: Callable[[T, T], bool]) -> list[T]:
+    """The most of some levels that contain each other, given from coarse to fine."""
+    chains: list[list[T]] = []
+    for level in levels:
+        above = [chain for chain in chains if is_above(chain[-1], level)]
+        chains.append([*max(above, key=len, default=[]), level])
+    return max(chains, key=len, default=[])
+
+
+def nests(fine: TreeLevel, coarse: TreeLevel) -> bool:
+    """Whether each node of one level is a part of one node of another."""
+    parent = np.zeros(int(fine.of_cell.max()) + 1, dtype=np.int64)
+    parent[fine.of_cell] = coarse.of_cell
+    return np.array_equal(parent[fine.of_cell], coarse.of_cell)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from noisycount.analysis.tables.prior_checks import Sensitivity
+from noisycount.analysis.tables.learning import Sensitivity
 from noisycount.display.numbers import percent, signed, to_one_place
 from noisycount.display.output import Facts, file_facts, print_facts, print_table
 from noisycount.model.noises.additive import AdditiveNoise

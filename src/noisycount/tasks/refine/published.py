@@ -7,7 +7,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.published import TreeLevel, longest_chain, tree_of
 from noisycount.display.columns import Cells, free_name
 from noisycount.display.texts import ALL_KEYS, OTHER_KEYS, label_text, summed_texts
 from noisycount.errors import NoisyCountError, SourceError
@@ -15,7 +14,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.tables.levels import OTHER, RANGES, TOTAL
-from noisycount.model.tables.tree import Tree
+from noisycount.model.tables.tree import Tree, TreeLevel, longest_chain, tree_of
 
 Rows = NDArray[np.int64]
 Key = int | float | str | bool | None
