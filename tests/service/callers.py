@@ -51,19 +51,12 @@ def configured(folder: Path, budget: str = "2", **service: object) -> Config:
 
 @dataclass(slots=True)
 class Caller:
-    """Somebody who calls an application in this process, with cookies of their own.
+    """Somebody who calls an application in this process, with cookies of their own."""
 
-    Attributes:
-        application: What is called.
-        headers: Of every request.
-        base: The address of the application; https stands for a proxy that ends TLS.
-        cookies: Those that replies set; nothing is followed.
-    """
-
-    application: FastAPI
-    headers: Mapping[str, str] = field(default_factory=dict)
-    base: str = "http://127.0.0.1"
-    cookies: httpx.Cookies = field(default_factory=httpx.Cookies)
+    application: FastAPI  # what is called
+    headers: Mapping[str, str] = field(default_factory=dict)  # of every request
+    base: str = "http://127.0.0.1"  # the address of the application; https stands for a proxy that ends TLS
+    cookies: httpx.Cookies = field(default_factory=httpx.Cookies)  # those that replies set; nothing is followed
 
     def request(self, method: str, path: str, **said: Any) -> httpx.Response:  # noqa: ANN401  (as httpx takes it)
         """Give the reply to a request."""

@@ -41,29 +41,17 @@ slot = {slot}
 
 @dataclass(slots=True)
 class Service:
-    """A service at one port, which may be killed and started again.
+    """A service at one port, which may be killed and started again."""
 
-    Attributes:
-        folder: Where its configuration, its keys and its ledger are.
-        port: Where it listens.
-        slots: Whether replies leave at ticks alone.
-        process: The one that runs now.
-    """
-
-    folder: Path
-    port: int
-    slots: bool
-    process: subprocess.Popen[bytes] | None = field(default=None)
+    folder: Path  # where its configuration, its keys and its ledger are
+    port: int  # where it listens
+    slots: bool  # whether replies leave at ticks alone
+    process: subprocess.Popen[bytes] | None = field(default=None)  # the one that runs now
 
     @classmethod
     @contextmanager
     def running(cls, budget: str, slot: float | None = None) -> Iterator[Self]:
-        """A service of the survey, on a disk that must be waited for, until the block ends.
-
-        Args:
-            budget: Of the survey, in ε.
-            slot: Replies leave at ticks of so many seconds; None: at once.
-        """
+        """A service of the survey, on a disk that must be waited for, until the block ends."""
         with tempfile.TemporaryDirectory(dir=_disk()) as folder:
             text = _FILE.format(folder=folder, dataset=DATASET, source=survey_path(), budget=budget, slot=slot or 1)
             Path(folder, "noisycount.toml").write_text(text, encoding="utf-8")

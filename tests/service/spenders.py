@@ -31,44 +31,26 @@ _AGE = 100
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """A reply to a spend.
+    """A reply to a spend."""
 
-    Attributes:
-        name: What the ledger calls it.
-        digest: Of its bytes.
-        seconds: From the first request to the reply.
-        tries: How many requests that took.
-    """
-
-    name: str
-    digest: str
-    seconds: float
-    tries: int
+    name: str  # what the ledger calls it
+    digest: str  # of its bytes
+    seconds: float  # from the first request to the reply
+    tries: int  # how many requests that took
 
 
 @dataclass(frozen=True, slots=True)
 class Toll:
-    """What many analysts found, and what the ledger holds of it.
+    """What many analysts found, and what the ledger holds of it."""
 
-    Attributes:
-        spends: All that was acknowledged.
-        refused: How many refusals there were of other status than "more than is left", by status.
-        seconds: For how long they asked.
-        overspent: By how much the budget was overspent.
-        lost: How many acknowledged spends the ledger does not hold, or not with that answer.
-        changed: How many replies are not the same bytes when they are asked for again.
-        second: How many debits are of a question that another debit is of.
-        intact: Whether the chain is.
-    """
-
-    spends: Sequence[Spend]
-    refused: Mapping[int, int]
-    seconds: float
-    overspent: Fraction
-    lost: int
-    changed: int
-    second: int
-    intact: bool
+    spends: Sequence[Spend]  # all that was acknowledged
+    refused: Mapping[int, int]  # how many refusals there were of other status than "more than is left", by status
+    seconds: float  # for how long they asked
+    overspent: Fraction  # by how much the budget was overspent
+    lost: int  # how many acknowledged spends the ledger does not hold, or not with that answer
+    changed: int  # how many replies are not the same bytes when they are asked for again
+    second: int  # how many debits are of a question that another debit is of
+    intact: bool  # whether the chain is
 
     @property
     def rate(self) -> float:
@@ -90,15 +72,7 @@ class Toll:
 def raced(
     service: Service, analysts: int, seconds: float, budget: Fraction, meanwhile: Callable[[float], None] = time.sleep
 ) -> Toll:
-    """What becomes of analysts who spend one budget for some seconds.
-
-    Args:
-        service: Where they ask.
-        analysts: How many.
-        seconds: For how long.
-        budget: Of the data set.
-        meanwhile: What is done for so many seconds; the service answers again at its end.
-    """
+    """What becomes of analysts who spend one budget for some seconds."""
     names = [f"analyst{number}" for number in range(analysts)]
     keys = list(service.keys(names).items())
     shares = [dict(keys[number::PROCESSES]) for number in range(PROCESSES)]
@@ -178,11 +152,7 @@ class Line:
 
     def post(self, key: str, content: bytes) -> tuple[int, bytes]:
         """The status and the bytes of a reply; 0 where none came."""
-        headers = {
-            "Authorization": f"Bearer {self.key}",
-            "Content-Type": "application/json",
-            "Idempotency-Key": key,
-        }
+        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json", "Idempotency-Key": key}
         try:
             if self.connection is None:
                 self.connection = HTTPConnection("127.0.0.1", self.port, timeout=60)

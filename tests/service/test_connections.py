@@ -46,19 +46,12 @@ HALVES = {
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A demonstration as a process that may have few files open.
+    """A demonstration as a process that may have few files open."""
 
-    Attributes:
-        port: Where it listens.
-        key: That opens it.
-        process: Its number.
-        log: What it writes down.
-    """
-
-    port: int
-    key: str
-    process: int
-    log: Path
+    port: int  # where it listens
+    key: str  # that opens it
+    process: int  # its number
+    log: Path  # what it writes down
 
     def seconds(self) -> float:
         """How long it takes to tell that it is there."""

@@ -80,12 +80,7 @@ def test_no_request_makes_the_service_fail(state: ServiceState, method: str, pat
         reply = sent(caller, case)
         assert reply.status_code < 500, reply.text
         case.validate_response(
-            reply,
-            checks=[
-                status_code_conformance,
-                content_type_conformance,
-                response_schema_conformance,
-            ],
+            reply, checks=[status_code_conformance, content_type_conformance, response_schema_conformance]
         )
 
     check()

@@ -93,10 +93,7 @@ def test_a_log_has_so_many_lines_of_a_kind_a_minute() -> None:
     assert len(told) == 60
     lines({"visitor": "ana", "status": 200})
     lines({"event": "fault", "from": "asyncio", "at": "a.py:1"})
-    assert told[60:] == [
-        {"visitor": "ana", "status": 200},
-        {"event": "fault", "from": "asyncio", "at": "a.py:1"},
-    ]
+    assert told[60:] == [{"visitor": "ana", "status": 200}, {"event": "fault", "from": "asyncio", "at": "a.py:1"}]
     now[0] = 1.0
     lines({"visitor": None, "status": 401})
     lines({"visitor": None, "status": 401})

@@ -82,10 +82,7 @@ def test_who_asks_too_often_waits(tmp_path: Path) -> None:
         caller = calling(state)
         assert [caller.get("/v1/datasets").status_code for _ in range(3)] == [200, 200, 429]
         refused = caller.get("/v1/datasets")
-        assert (refused.json()["type"], refused.headers["retry-after"]) == (
-            "urn:noisycount:rate",
-            "30",
-        )
+        assert (refused.json()["type"], refused.headers["retry-after"]) == ("urn:noisycount:rate", "30")
         assert calling(state, BO).get("/v1/datasets").status_code == 200
 
 

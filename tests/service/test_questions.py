@@ -12,10 +12,7 @@ from noisycount.service.state import ServiceState
 from tests.service.callers import BO, OWNER, calling, configured, serving
 
 PAGE = {"Accept": "text/html"}
-BUDGETS = (
-    *("remaining", "budget", "dataset_remaining", "dataset_budget"),
-    *("quota_remaining", "quota"),
-)
+BUDGETS = (*("remaining", "budget", "dataset_remaining", "dataset_budget"), *("quota_remaining", "quota"))
 
 
 def test_the_service_is_there_for_everybody(state: ServiceState) -> None:
@@ -29,10 +26,7 @@ def test_a_data_set_says_what_may_be_asked_and_what_is_left(state: ServiceState)
     """Columns with kinds, unit, public size, budget, and how many such answers it pays for."""
     told = calling(state).get("/v1/datasets/stay", params={"epsilon": "0.15"}).json()
     assert told["columns"] == {"age": "integer", "town": "text"}
-    assert (told["unit"], told["size"], told["remaining"], told["affordable"]) == (
-        *("person", 1317, "2"),
-        13,
-    )
+    assert (told["unit"], told["size"], told["remaining"], told["affordable"]) == (*("person", 1317, "2"), 13)
     assert told["budget_words"].endswith("it pays for 13 such answers")
     assert "ledger" not in told, "where it lies is an owner's business"
 
@@ -128,10 +122,7 @@ def test_a_table_is_planned_and_rehearsed(state: ServiceState) -> None:
         ({"where": "age >= 65", "epsilon": "0.1234567890123456789"}, "epsilon must be"),
         ({"where": "age >= 65", "epsilon": "1", "confidence": "200%"}, "confidence must lie"),
         ({"where": "age >= 65", "within": "-3", "guess": 5}, "within must be above 0"),
-        (
-            {"where": "age >= 65", "epsilon": 0.17},
-            'epsilon must be a text: write the number in quotes, "0.17"',
-        ),
+        ({"where": "age >= 65", "epsilon": 0.17}, 'epsilon must be a text: write the number in quotes, "0.17"'),
         ({"where": "age >= 65", "epsilon": 10**100}, "body.epsilon"),
         ({"where": "age >= 65", "epsilon": True}, "body.epsilon: Input should be a valid string"),
         (
@@ -196,10 +187,7 @@ def test_the_meaning_of_an_answer_is_computed(state: ServiceState) -> None:
     flat = {"answers": [7, 9], "size": 20, "noise": "gaussian", "scale": "3"}
     assert caller.post("/v1/refine", flat).json()["flat"]
     risk = caller.post("/v1/risk", {"size": 1000, "rate": "10%", "price": "0.15"}).json()
-    assert [each["adversary"] for each in risk["adversaries"]] == [
-        "worst case",
-        "distribution only",
-    ]
+    assert [each["adversary"] for each in risk["adversaries"]] == ["worst case", "distribution only"]
     none = {"size": 1000, "rate": "10%", "noise": "none", "sample": 100, "known": 40}
     assert len(caller.post("/v1/risk", none).json()["adversaries"]) == 3
 
@@ -216,11 +204,7 @@ def test_as_many_answers_as_the_document_admits_are_refined(state: ServiceState)
     ("path", "body", "words"),
     [
         ("refine", {"answers": [1], "size": 5}, "give either epsilon, or both noise and scale"),
-        (
-            "refine",
-            {"answers": [1], "size": 5, "noise": "beige", "scale": "1"},
-            "noise must be one of",
-        ),
+        ("refine", {"answers": [1], "size": 5, "noise": "beige", "scale": "1"}, "noise must be one of"),
         ("refine", {"answers": [0.5], "size": 5, "epsilon": "1"}, "answer"),
         ("refine", {"answers": [1], "size": 5, "epsilon": "1", "rate": "7"}, "rate must lie"),
         ("risk", {"size": 5, "rate": "10%"}, "give one of price"),
@@ -266,10 +250,7 @@ def test_records_that_are_gone_are_an_owners_business(state: ServiceState, tmp_p
 
 OTHERS = {
     "count": ({"where": "age >= 65"}, {"where": "age >= 66"}),
-    "several": (
-        {"where": ["age >= 65", "town = 'Bern'"]},
-        {"where": ["age >= 65", "town = 'Chur'"]},
-    ),
+    "several": ({"where": ["age >= 65", "town = 'Bern'"]}, {"where": ["age >= 65", "town = 'Chur'"]}),
     "list of one": ({"where": ["age >= 65"]}, {"where": ["age >= 66"]}),
     "table": (
         {"by": "age:0,65", "margins": ["total"], "groups_per_unit": 1},

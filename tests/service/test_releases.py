@@ -62,10 +62,7 @@ def test_a_key_names_one_request(state: ServiceState) -> None:
     for key in ("one", "free"):
         for other in ({**COUNT, "confidence": "99%"}, {**COUNT, "where": "age < 65"}, TABLE):
             refused = caller.ask(other, key)
-            assert (refused.status_code, refused.json()["type"]) == (
-                422,
-                "urn:noisycount:key-reuse",
-            )
+            assert (refused.status_code, refused.json()["type"]) == (422, "urn:noisycount:key-reuse")
     assert owner.ask(COUNT, "one").status_code == 201, "others have keys of their own"
     assert owner.ask({"where": "pay > 1", "epsilon": "0.1"}, "one", "payroll").status_code == 422
     assert float(caller.get("/v1/datasets/stay").json()["remaining"]) == 1.9

@@ -49,21 +49,13 @@ class Rule(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A route, whom it answers, and what a good request to it has.
+    """A route, whom it answers, and what a good request to it has."""
 
-    Attributes:
-        rule: Whom it answers.
-        body: JSON.
-        form: Fields of a form, in place of a body.
-        spends: Whether it has a key of idempotency.
-        query: Of the address.
-    """
-
-    rule: Rule
-    body: Mapping[str, Any] | None = None
-    form: Mapping[str, str] | None = None
-    spends: bool = False
-    query: str = ""
+    rule: Rule  # whom it answers
+    body: Mapping[str, Any] | None = None  # JSON
+    form: Mapping[str, str] | None = None  # fields of a form, in place of a body
+    spends: bool = False  # whether it has a key of idempotency
+    query: str = ""  # of the address
 
     def headers(self, value: str) -> dict[str, str]:
         """What a request about a data set has in its head."""
@@ -263,13 +255,9 @@ def test_another_data_set_is_as_one_that_is_not_there(desk: Desk, name: str) -> 
 @pytest.mark.parametrize(
     "question",
     [
-        {"where": "salary > 10", "epsilon": "0.01"},
-        {"where": "nothing > 10", "epsilon": "0.01"},
-        {"where": "salary >", "epsilon": "0.01"},
-        {"where": "year > 1", "epsilon": "1000"},
-        {"where": "year > 1", "epsilon": "0"},
-        {"where": "year > 1"},
-        {"by": ["year"], "keys": {"year": [2000]}, "epsilon": "0.01"},
+        *({"where": where, "epsilon": "0.01"} for where in ("salary > 10", "nothing > 10", "salary >")),
+        *({"where": "year > 1", "epsilon": price} for price in ("1000", "0")),
+        *({"where": "year > 1"}, {"by": ["year"], "keys": {"year": [2000]}, "epsilon": "0.01"}),
     ],
     ids=str,
 )

@@ -121,15 +121,10 @@ def test_what_is_not_granted_is_what_is_not_there(tmp_path: Path) -> None:
 
 @dataclass(slots=True)
 class Clock:
-    """A clock that stands still while there is work, and on which waiting takes no time.
+    """A clock that stands still while there is work, and on which waiting takes no time."""
 
-    Attributes:
-        now: Seconds.
-        left: When replies left.
-    """
-
-    now: float = 1000.3
-    left: list[float] = field(default_factory=list)
+    now: float = 1000.3  # seconds
+    left: list[float] = field(default_factory=list)  # when replies left
 
     def monotonic(self) -> float:
         """Give the time."""

@@ -30,12 +30,7 @@ Scale = Annotated[str | None, Field(max_length=100, description="and its scale i
 
 
 def parsed(name: str, read: Callable[[str], Value], text: str) -> Value:
-    """The value of a member, read as the option of the command line is; a refusal has its name.
-
-    Example:
-        >>> parsed("confidence", parse_confidence, "95%")
-        0.95
-    """
+    """The value of a member, read as the option of the command line is; a refusal has its name."""
     try:
         return read(text)
     except ValueError as error:
@@ -43,14 +38,7 @@ def parsed(name: str, read: Callable[[str], Value], text: str) -> Value:
 
 
 def stated_noise(member: str, price: str | None, noise: str | None, scale: str | None) -> AdditiveNoise | None:
-    """The noise of a price, or of a kind and a scale; None: neither is stated, or more than one.
-
-    Example:
-        >>> stated_noise("price", "0.5", None, None).name
-        'discrete Laplace'
-        >>> stated_noise("price", None, "gaussian", "10").name
-        'Gaussian'
-    """
+    """The noise of a price, or of a kind and a scale; None: neither is stated, or more than one."""
     if price is not None and noise is None and scale is None:
         return DiscreteLaplace.for_epsilon(parsed(member, parse_epsilon, price))
     if price is not None or noise is None or scale is None:
@@ -62,12 +50,7 @@ def stated_noise(member: str, price: str | None, noise: str | None, scale: str |
 
 router = APIRouter(tags=["meaning"], route_class=JsonRoute)
 
-_REFINING: dict[str, JsonValue] = {
-    "answers": [107],
-    "size": 5912,
-    "rate": "1.7%",
-    "epsilon": "0.15",
-}
+_REFINING: dict[str, JsonValue] = {"answers": [107], "size": 5912, "rate": "1.7%", "epsilon": "0.15"}
 
 
 class Refining(BaseModel):

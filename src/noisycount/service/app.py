@@ -31,10 +31,7 @@ async def healthz() -> dict[str, str]:
 
 
 def application(state: ServiceState, write: Write = written) -> FastAPI:
-    """The application of an open state, which its caller closes.
-
-    `application(state).state.late` are the routes that are loaded later.
-    """
+    """The application of an open state, which its caller closes; `.state.late` are the routes that are loaded later."""
     made = FastAPI(
         title="noisycount",
         summary="Private counts: exact noise, a budget, and what the answer means.",

@@ -56,12 +56,7 @@ class Attempts:
 
 
 def _place(host: str) -> str:
-    """Whose address it is.
-
-    Example:
-        >>> _place("192.0.2.7"), _place("2001:db8::1"), _place("a socket")
-        ('192.0.2.7', '2001:db8::/64', 'a socket')
-    """
+    """Whose address it is."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -110,10 +105,7 @@ _DIGITS = 12  # of seconds: thirty thousand years
 
 @frozen
 class LoginForm:
-    """Pairs of a cookie and a token that only this server makes, before there is a session.
-
-    So no other site can log somebody in under a name that is not theirs.
-    """
+    """Pairs of a cookie and a token that only this server makes, so that no other site logs anybody in."""
 
     clock: Callable[[], float] = time.monotonic
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(_BYTES), repr=False)
@@ -328,10 +320,7 @@ async def _by_session(request: Request) -> User:
 
 
 def check_origin(request: Request) -> None:
-    """Refuse what a page of another server sends.
-
-    Browsers say with every form where it was filled in; who says nothing is refused.
-    """
+    """Refuse what a page of another server sends: browsers say with every form where it was filled in."""
     origin = request.headers.get("origin")
     if origin is None or origin == "null":
         if request.headers.get("sec-fetch-site") == "same-origin":

@@ -249,12 +249,7 @@ _MALFORMED = f'{_NAME} must be 1 to 100 of the characters A-Z a-z 0-9 . _ ~ -, s
 
 
 def fault_words(fault: Mapping[str, Any]) -> str:
-    """What pydantic found wrong, without what was sent, but for a number that must be a text.
-
-    Example:
-        >>> fault_words({"loc": ("body", "epsilon"), "type": "string_type", "input": 0.17})
-        'epsilon must be a text: write the number in quotes, "0.17"'
-    """
+    """What pydantic found wrong, without what was sent, but for a number that must be a text."""
     place, *within = fault["loc"] or ("request",)
     name, kind = ".".join(map(str, within)), fault["type"]
     if kind == "json_invalid":

@@ -72,13 +72,7 @@ class Role(StrEnum):
 
 @frozen
 class User:
-    """Somebody whose key or token was checked.
-
-    Example:
-        >>> ana = User("ana", Role.ANALYST, frozenset({"survey"}))
-        >>> ana.may_see("survey"), ana.may_see("payroll"), ana.is_owner
-        (True, False, False)
-    """
+    """Somebody whose key or token was checked."""
 
     name: str  # under which the ledger books what they ask
     role: Role  # an owner sees every data set, the whole ledger and the report

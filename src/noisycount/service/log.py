@@ -29,12 +29,7 @@ def written(told: dict[str, Any]) -> None:
 
 
 def line_of(told: dict[str, Any], now: datetime) -> str:
-    """What is told, with the second in which it is.
-
-    Example:
-        >>> line_of({"event": "started"}, datetime(2026, 11, 22, 12, 30, 1, 999, UTC))
-        '{"time": "2026-11-22T12:30:01+00:00", "event": "started"}'
-    """
+    """What is told, with the second in which it is."""
     return json.dumps({"time": now.replace(microsecond=0).isoformat(), **told})
 
 
@@ -50,14 +45,6 @@ class Lines:
 
     A kind is an event, where a fault arose, or the requests of one user; those of all who are not
     known are one. What is not written is counted in the next line of its kind.
-
-    Example:
-        >>> told = []
-        >>> lines = Lines(1, told.append)
-        >>> for _ in range(3):
-        ...     lines({"event": "started"})
-        >>> told
-        [{'event': 'started'}]
     """
 
     most: int

@@ -139,12 +139,7 @@ _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
 
 def depth_of(body: bytes) -> int:
-    """How many brackets of JSON are open at once at most; those in texts are none.
-
-    Example:
-        >>> depth_of(b'{"keys": {"town": ["[[[", null]]}}'), depth_of(b'"["'), depth_of(b"")
-        (3, 0, 0)
-    """
+    """How many brackets of JSON are open at once at most; those in texts are none."""
     depth = deepest = 0
     for bracket in _TEXT.sub(b"", body).translate(None, _NO_BRACKETS):
         depth = depth + 1 if bracket in b"[{" else max(0, depth - 1)
@@ -226,10 +221,6 @@ def exact_json(content: bytes) -> Any:  # noqa: ANN401  (what came from outside 
     It is UTF-8 without a mark (RFC 8259, section 8.1). Section 4 lets a reader take the first or
     the last of two members of one name: a proxy or a log may then show another price than the one
     that is charged.
-
-    Example:
-        >>> exact_json(b'{"epsilon": "0.1"}')
-        {'epsilon': '0.1'}
     """
     try:
         return json.loads(

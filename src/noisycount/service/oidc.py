@@ -59,10 +59,7 @@ class Tokens:
         return cls(config, users, IssuerKeys(config))
 
     def user(self, token: str) -> User | None:
-        """Who comes with a signed JSON Web Token.
-
-        None: it is not the issuer's, not for us, over, or nobody's.
-        """
+        """Who comes with a signed JSON Web Token; None: it is not the issuer's, not for us, over, or nobody's."""
         if len(token) > _LONGEST_TOKEN:
             return None
         try:
@@ -216,10 +213,7 @@ class IssuerKeys:
     _turn: Lock = field(default_factory=Lock, init=False)
 
     def key(self, key_id: str | None) -> Key | None:
-        """The public key of an id; without one the only key there is. None: it is unknown.
-
-        An id that is not there has the keys fetched again, at most once a minute.
-        """
+        """The key of an id, fetched again once a minute at most where it is missing; without an id the only one."""
         with self._turn:
             if isinstance(self.config.keys, Path):
                 self._take(_content_of(self.config.keys))

@@ -62,10 +62,7 @@ class Question(BaseModel):
         Annotated[str, Field(max_length=100)] | None,
         Field(description="Or: how far off the answer may be, such as 20%,"),
     ] = None
-    guess: Annotated[
-        int | float | None,
-        Field(gt=0, le=2**53, description="of about how many: a public guess."),
-    ] = None
+    guess: Annotated[int | float | None, Field(gt=0, le=2**53, description="of about how many: a public guess.")] = None
     confidence: Annotated[
         str, Field(max_length=100, description="With what probability; errors are stated for it.")
     ] = "95%"
@@ -81,24 +78,19 @@ class Question(BaseModel):
         default=[]
     )
     groups_per_unit: Annotated[
-        int | None,
-        Field(ge=1, le=2**53, description="In at most so many groups a person is counted."),
+        int | None, Field(ge=1, le=2**53, description="In at most so many groups a person is counted.")
     ] = None
     cumulative: Annotated[bool, Field(description="Ranges are measured too.")] = False
     noise: Annotated[Literal["laplace", "gaussian"] | None, Field(description="Of a table; left out: laplace.")] = None
     rho: Annotated[_Price | None, Field(description="The price of Gaussian noise.")] = None
     delta: Annotated[_Price | None, Field(description="For hidden keys, or Gaussian noise with epsilon.")] = None
     purpose: Annotated[
-        str | None,
-        Field(max_length=1000, description="What the answer is for; the ledger keeps it."),
+        str | None, Field(max_length=1000, description="What the answer is for; the ledger keeps it.")
     ] = None
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of all that it says, in hexadecimal digits; how it is written does not count.
-
-        What is left out says nothing, so that a member that comes later changes no digest.
-        """
+        """The SHA-256 of all that it says; what is left out says nothing, so that a later member changes no digest."""
         said = self.model_dump(mode="json", exclude_unset=True)
         return sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
 
@@ -115,12 +107,7 @@ class Question(BaseModel):
 
 
 def owner_of_name(name: str) -> str:
-    """Whose request has a name in the ledger; no key holds a colon.
-
-    Example:
-        >>> owner_of_name("ana:2026-11-22")
-        'ana'
-    """
+    """Whose request has a name in the ledger; no key holds a colon."""
     return name.rpartition(":")[0]
 
 
@@ -277,8 +264,7 @@ async def release(name: Dataset, question: Question, user: Asking, state: State,
 @router.get("/v1/releases/{id}", tags=["releases"], response_class=Response, responses=responses(*FOUND, also=[504]))
 def released(
     id: Annotated[  # noqa: A002 - what everybody calls it
-        str,
-        Path(max_length=200, description="The `key` of a reply.", examples=["ana:2026-11-22-poor-health"]),
+        str, Path(max_length=200, description="The `key` of a reply.", examples=["ana:2026-11-22-poor-health"])
     ],
     user: Asking,
     state: State,

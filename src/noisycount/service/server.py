@@ -96,10 +96,7 @@ class Connection(H11Protocol):
 
 
 def end_overdue(connections: Iterable[Connection], now: float) -> None:
-    """End the connections whose clients took too long, at this look and at the one before.
-
-    Between two looks the service has read what lay there: one that was busy blames nobody.
-    """
+    """End the connections that are overdue at this look and were at the last: what was busy between blames nobody."""
     for each in list(connections):
         was_late, each.is_late = each.is_late, each.is_overdue(now)
         if was_late and each.is_late and not each.is_ended:
@@ -133,11 +130,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Server(uvicorn.Server):
-    """A server that takes no more spends from the moment it is told to stop.
-
-    What the first questions need is loaded and opened once it listens: that takes as long as all
-    before, and a login needs none of it.
-    """
+    """A server that loads what questions need once it listens, and takes no more spends once it is told to stop."""
 
     def __init__(self, config: uvicorn.Config, state: ServiceState, late: LateRoutes) -> None:
         super().__init__(config)
@@ -171,11 +164,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def heeding(self) -> Iterator[None]:
-        """Signals end the service from here on, also before its loop runs.
-
-        Uvicorn listens to signals once its loop runs; one that came while the loop was made
-        would break it in the middle.
-        """
+        """Signals end the service from here on: one before uvicorn has its loop would break it in the middle."""
         before = {sig: signal.signal(sig, self.handle_exit) for sig in _SIGNALS}
         try:
             yield

@@ -31,13 +31,7 @@ _MINUTE = 60.0
 
 @dataclass(slots=True, eq=False)
 class RateLimiter:
-    """A bucket of tokens for each name: a full one holds `rate`, those of a minute.
-
-    Example:
-        >>> rates = RateLimiter(rate=2, clock=lambda: 0.0)
-        >>> rates.take("ana"), rates.take("ana"), rates.take("bo")
-        (None, None, None)
-    """
+    """A bucket of tokens for each name: a full one holds `rate`, those of a minute."""
 
     rate: int
     clock: Callable[[], float] = time.monotonic
@@ -60,11 +54,6 @@ class InFlight:
     """The names of requests that are worked on in this process.
 
     Two processes that work on one name are kept from a second answer by the ledger alone.
-
-    Example:
-        >>> in_flight = InFlight()
-        >>> with in_flight.of("ana:1"), in_flight.of("ana:2"):
-        ...     pass
     """
 
     _names: set[str] = field(default_factory=set)
@@ -86,13 +75,7 @@ class InFlight:
 
 @dataclass(slots=True, eq=False)
 class WorkQueue:
-    """The work of all requests, of which `most` run at once, also where nobody waits for it.
-
-    Example:
-        >>> queue = WorkQueue(1)
-        >>> queue.admitted(lambda: 42)(), queue.stop(0.0)
-        (42, True)
-    """
+    """The work of all requests, of which `most` run at once, also where nobody waits for it."""
 
     most: int
     _admitted: int = 0

@@ -68,11 +68,7 @@ def test_preview_tells_what_no_record_can_satisfy(state: ServiceState) -> None:
 def test_preview_sends_what_it_showed(state: ServiceState) -> None:
     """The confirmation holds the exact price, so that nobody pays more than was shown."""
     page = posted(state, COUNT)
-    assert json.loads(hidden(page, "question")) == {
-        "where": "age >= 65",
-        "epsilon": "0.15",
-        "confidence": "95%",
-    }
+    assert json.loads(hidden(page, "question")) == {"where": "age >= 65", "epsilon": "0.15", "confidence": "95%"}
     assert "Ask and spend ε = 0.15" in page
 
 

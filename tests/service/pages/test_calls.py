@@ -166,11 +166,7 @@ FORMS: dict[str, dict[str, object]] = {
     "months": {"group": "day", "split": "month", "keys": "2026-01..2026-04, null"},
     "days": {"group": "day", "split": "", "keys": "2026-01-05, 2026-02-05"},
     "truths": {"group": "ok", "split": "", "keys": "true, null"},
-    "odd groups": {
-        "group": ["a=b", "a,b", "a:b"],
-        "split": ["", "", ""],
-        "keys": ["'x=1','x=2'", "'y,1'", "'z:0'"],
-    },
+    "odd groups": {"group": ["a=b", "a,b", "a:b"], "split": ["", "", ""], "keys": ["'x=1','x=2'", "'y,1'", "'z:0'"]},
     "hidden": {
         "group": ["town", "a,b"],
         "split": ["", ""],
@@ -217,11 +213,7 @@ BODIES: dict[str, dict[str, object]] = {
     "list": {"where": ["town = 'O''Hara'", '"it\'s" >= 3', "town = 'a,b \"c\"'"]},
     "table": {
         "by": ["town", '"a:b"', "day:quarter"],
-        "keys": {
-            "town": ["O'Hara", "Zürich", " spaced ", None],
-            "a:b": ["z:0", "z:1"],
-            "day": ["2026-Q1"],
-        },
+        "keys": {"town": ["O'Hara", "Zürich", " spaced ", None], "a:b": ["z:0", "z:1"], "day": ["2026-Q1"]},
         "margins": ["all"],
         "groups_per_unit": 2,
         "where": '"Größe (cm)" > 130.5',
@@ -240,10 +232,7 @@ BODIES: dict[str, dict[str, object]] = {
 @pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("state", "name"),
-    [
-        *((EVERYTHING, name) for name in BODIES),
-        *(("nobody named", name) for name in ("apostrophe", "table")),
-    ],
+    [*((EVERYTHING, name) for name in BODIES), *(("nobody named", name) for name in ("apostrophe", "table"))],
     indirect=["state"],
 )
 def test_calls_of_an_answer_run(state: ServiceState, run: Run, name: str) -> None:

@@ -91,10 +91,7 @@ class RefinedRows:
 
 
 def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[object, Label]]:
-    """For each column the labels of ranges of whole numbers as a ledger tells them, and as told.
-
-    A ledger does not keep that they are whole.
-    """
+    """For each column its labels as the ledger, which does not keep that ranges are whole, has them, and as told."""
     question = asked_of(entry)
     if "by" not in question["table"]:
         return {}

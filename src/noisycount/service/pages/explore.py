@@ -57,12 +57,7 @@ def boxes(sliders: Sliders, typed: Mapping[str, str]) -> Iterator[Box]:
 
 
 def moved(given: Mapping[str, str]) -> dict[str, str]:
-    """What a form says: of a slider that was moved while its box was left alone, the slider.
-
-    Example:
-        >>> moved({"from": "size=1000", "size": "1000", "size-slider": "0"})
-        {'size': '10'}
-    """
+    """What a form says: of a slider that was moved while its box was left alone, the slider."""
     before = dict(parse_qsl(given.get(FROM, "")))
     places = {name.removesuffix(_SLIDER): text for name, text in given.items() if _is_slider(name)}
     said = {n: text for n, text in given.items() if n != FROM and not _is_slider(n)}

@@ -92,10 +92,7 @@ _MISSING = (*_operators(Shape.NONE, "is null: is missing", "is not null: is not 
 _NUMBERS = (">=: is at least", "<=: is at most", ">: is more than", "<: is less than")
 _TIMES = (">=: is not before", "<=: is not after", ">: is after", "<: is before")
 
-_LIKE = (
-    "like: is like (% stands for anything)",
-    "not like: is not like (% stands for anything)",
-)
+_LIKE = ("like: is like (% stands for anything)", "not like: is not like (% stands for anything)")
 
 _OF_NUMBERS = (*_operators(Shape.ONE, *_NUMBERS), _BETWEEN, *_EQUAL, *_LISTED, *_MISSING)
 _OF_TIMES = (*_operators(Shape.ONE, *_TIMES), _BETWEEN, *_EQUAL, *_MISSING)
@@ -139,13 +136,7 @@ class Condition:
 
 
 def where_of(conditions: Sequence[Condition], text: str, columns: Mapping[str, Kind]) -> str | None:
-    """All rows and what was typed freely, joined by `and`; None where nothing is.
-
-    Example:
-        >>> rows = [Condition("age", ">=", ("65", ""))]
-        >>> where_of(rows, "health = 'poor' or year = 1", {"age": Kind.INTEGER})
-        "age >= 65 and (health = 'poor' or year = 1)"
-    """
+    """All rows and what was typed freely, joined by `and`; None where nothing is."""
     parts = [row.text(columns, place) for place, row in enumerate(conditions)]
     if text.strip():
         parts.append(f"({text.strip()})" if parts else text.strip())

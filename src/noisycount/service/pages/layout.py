@@ -79,12 +79,7 @@ def _content(name: str) -> bytes:
 
 @cache
 def address(name: str) -> str:
-    """Where a file is for a page: an address that no other content ever has.
-
-    Example:
-        >>> address("noisycount.css").partition("?v=")[0]
-        '/static/noisycount.css'
-    """
+    """Where a file is for a page: an address that no other content ever has."""
     return f"/static/{name}?v={sha256(_content(name)).hexdigest()[:_DIGITS]}"
 
 
@@ -277,11 +272,6 @@ def _form(request: Request, onwards: str, refusal: str = "", status: int = 200) 
 
 
 def _inside(path: str) -> str:
-    r"""A path of this server; its first page for anything that leads elsewhere.
-
-    Example:
-        >>> _inside("/ask?n=5"), _inside("//evil.example/"), _inside("/\\evil.example")
-        ('/ask?n=5', '/', '/')
-    """
+    """A path of this server; its first page for anything that leads elsewhere."""
     is_path = path.startswith("/") and not path.startswith("//")
     return path if is_path and "\\" not in path and path.isprintable() else _HOME

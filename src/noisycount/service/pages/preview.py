@@ -49,11 +49,7 @@ class Offer:
         columns = {name: form.kind for name, form in view.columns.items()}
         protected = "row" if view.unit is None else "person"
         whole = odds_of_all(view.remains.dataset_budget, protected, is_replacement=size is not None)
-        facts = [
-            ("counts", f"{counts}{public}"),
-            ("budget", budget_words(view)),
-            ("if all is spent", whole),
-        ]
+        facts = [("counts", f"{counts}{public}"), ("budget", budget_words(view)), ("if all is spent", whole)]
         wants_purpose = counter.dataset.needs_purpose
         return cls(counter.dataset.name, view.unit, facts, columns, wants_purpose)
 
