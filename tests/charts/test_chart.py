@@ -1,14 +1,20 @@
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pytest
+from altair.utils import schemapi
 
 import noisycount as nc
 from noisycount.charts.curves import RefinementCurves
+from noisycount.charts.drawing import specification, unchecked
+from noisycount.charts.plan import plan_chart
 from noisycount.release.results import Release
+from tests.charts.test_plan import DOTS, LINES
 from tests.papers.test_papers import figure
 
 LAW = nc.Binomial(5912, 0.017)
@@ -154,3 +160,33 @@ def test_a_long_question_is_no_wider_than_the_chart() -> None:
     first, second, *_ = shown(release(3, where))["title"]["subtitle"]
     assert f"{first} {second}" == where
     assert max(len(first), len(second)) <= 60
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        lambda: nc.chart(nc.posterior(107, LAW, nc.DiscreteLaplace(3))),
+        lambda: nc.chart(nc.privacy_curve(nc.DiscreteLaplace(3), LAW)),
+        lambda: nc.chart(nc.figure("naldi2015.1")),
+        lambda: plan_chart(DOTS, LINES, (0.95, 30), "A plan", "±20 %"),
+    ],
+)
+def test_what_is_drawn_unchecked_keeps_the_schema(chart: Callable[[], alt.TopLevelMixin]) -> None:
+    """The check of the whole passes, and changes nothing."""
+    made = chart()
+    assert made.to_dict(validate=True) == specification(made)
+
+
+def test_only_our_charts_are_unchecked() -> None:
+    """Altair goes on checking what others make."""
+    is_checked = []
+
+    @unchecked
+    def build() -> alt.LayerChart:
+        is_checked.append(schemapi.DEBUG_MODE)
+        return alt.LayerChart(layer=[], mark="none")
+
+    with pytest.raises(schemapi.SchemaValidationError):
+        build().to_dict()
+    assert is_checked == [False]
+    assert schemapi.DEBUG_MODE

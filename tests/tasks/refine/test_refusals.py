@@ -4,7 +4,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.commands import Refused, Run
+from tests.commands import Refused
 
 SURVEY = ("--size", "5912", "--rate", "1.7%")
 NOISE = ("--epsilon", "0.15")
@@ -73,7 +73,7 @@ def test_a_scale_that_no_noise_has_is_refused(refused: Refused, scale: str) -> N
         (("107", *SURVEY, *NOISE, "--noise", "laplace"), "give either --epsilon, or both"),
         (("107", *SURVEY, "--noise", "laplace"), "give either --epsilon, or both --noise and"),
         (("107", *SURVEY, "--noise", "cauchy", "--scale", "1"), "is not one of 'laplace', 'gau"),
-        (("107", *NOISE), "give either --size, and --rate if it is known, such as --size 5912"),
+        (("107", *NOISE), "give either --size, and --rate if it is known, such as --size 5912 --rate 1.7%"),
         (("107", "--rate", "9%", *NOISE), "give either --size, and --rate if it is known, such as"),
         (("107", *SURVEY, "--strata", "s.csv", *NOISE), "give either --size, and --rate if it is known, such as"),
         ((*SURVEY, *NOISE), "give either one or more ANSWERs, with --plot FILE"),
@@ -170,23 +170,3 @@ def test_a_column_of_dates_is_refused(refused: Refused, here: Path) -> None:
     duckdb.sql("SELECT DATE '2020-01-01' AS answer").write_parquet(str(here / "a.parquet"))
     words = ("--answers", "a.parquet", *TABLE[2:])
     assert "row 1 below the names in 'a.parquet'" in refused("refine", *words, *SURVEY, *NOISE)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--column", "answers", "--out", "o.csv", "--size", "9"),
-        ("--column", "answer", "--out", "o.csv", "--size-column", "people"),
-        ("--column", "answer", "--out", "o.xlsx", "--size", "9"),
-    ],
-)
-def test_a_wrong_name_is_a_wrong_word(run: Run, here: Path, words: tuple[str, ...]) -> None:
-    """Its status is that of what was typed, not of records that cannot be read."""
-    (here / "a.csv").write_text("answer\n3\n")
-    assert run("refine", "--answers", "a.csv", *words, *NOISE).status == 2
-
-
-def test_the_size_alone_is_enough_for_an_answer(refused: Refused) -> None:
-    """So the refusal of none says."""
-    message = refused("refine", "107", *NOISE)
-    assert "give either --size, and --rate if it is known, such as --size 5912 --rate 1.7%" in message

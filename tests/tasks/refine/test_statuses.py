@@ -4,7 +4,6 @@ import pytest
 
 from tests.commands import Run
 
-TYPED, READ = 2, 4
 EPSILON = ("--epsilon", "1")
 ANSWERS = ("refine", "--answers", "counts.csv", "--column", "answer", *EPSILON)
 OUT, KNOWN = ("--out", "out.csv"), ("--size", "100", "--rate", "10%")
@@ -30,54 +29,45 @@ def files(here: Path) -> None:
         (here / name).write_text(text)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("refine", "--answers", "counts.csv", "--column", "answers", *EPSILON, *KNOWN, *OUT),
-        (*ANSWERS, "--size-column", "sizes", "--rate", "10%", *OUT),
-        (*ANSWERS, "--size", "100", "--rate-column", "rates", *OUT),
-        (*ANSWERS, *KNOWN, "--out", "counts.csv"),
-        (*ANSWERS, *KNOWN, "--out", "counts.csv", "--overwrite"),
-        (*ANSWERS, *KNOWN, "--out", "zero.csv"),
-        (*ANSWERS, *KNOWN, "--out", "out.txt"),
-        (*TABLE, "counties,town"),
-        (*TABLE, "county,town", "--column", "answers"),
-        (*TABLE, "county,town", "--below-column", "floor"),
-        (*TABLE, "county,town", "--out", "counts.csv"),
-        (*TABLE, "county,town", "--out", "zero.csv"),
-        (*TABLE, "county,town", "--out", "out.txt"),
-        ("refine", "--table", "counts.csv", *EPSILON),
-    ],
-)
-def test_what_was_typed_ends_with_2(run: Run, words: tuple[str, ...]) -> None:
-    """A name that no column has, and a file that cannot be written: in tables of both kinds."""
-    told = run(*words)
-    assert (told.status, told.output) == (TYPED, "")
+TYPED = [
+    ("refine", "--answers", "counts.csv", "--column", "answers", *EPSILON, *KNOWN, *OUT),
+    (*ANSWERS, "--size-column", "sizes", "--rate", "10%", *OUT),
+    (*ANSWERS, "--size", "100", "--rate-column", "rates", *OUT),
+    (*ANSWERS, *KNOWN, "--out", "counts.csv"),
+    (*ANSWERS, *KNOWN, "--out", "counts.csv", "--overwrite"),
+    (*ANSWERS, *KNOWN, "--out", "zero.csv"),
+    (*ANSWERS, *KNOWN, "--out", "out.txt"),
+    (*TABLE, "counties,town"),
+    (*TABLE, "county,town", "--column", "answers"),
+    (*TABLE, "county,town", "--below-column", "floor"),
+    (*TABLE, "county,town", "--out", "counts.csv"),
+    (*TABLE, "county,town", "--out", "zero.csv"),
+    (*TABLE, "county,town", "--out", "out.txt"),
+    ("refine", "--table", "counts.csv", *EPSILON),
+]
+READ = [
+    ("refine", "--answers", "counts.csv", "--column", "text", *EPSILON, *KNOWN, *OUT),
+    ("refine", "--answers", "none.csv", "--column", "answer", *EPSILON, *KNOWN, *OUT),
+    (*ANSWERS, "--size-column", "text", "--rate", "10%", *OUT),
+    (*ANSWERS, "--size", "100", "--rate-column", "share", *OUT),
+    (*TABLE, "county,town", "--column", "text"),
+    (*TABLE, "county,town", "--below-column", "text"),
+    (*TABLE, "county"),
+    ("refine", "--table", "none.csv", "--by", "town", *EPSILON),
+    ("refine", "--table", "empty.csv", "--by", "town", *EPSILON),
+    ("refine", "--table", "broken.parquet", "--by", "town", *EPSILON),
+    ("refine", "--table", "broken.json"),
+    ("refine", "--table", "other.json"),
+    ("refine", "--table", "pages.tsv", "--day", "2023-02-06"),
+    ("refine", "3", "--strata", "none.csv", *EPSILON),
+    ("refine", "3", "--strata", "other.csv", *EPSILON),
+    ("refine", "3", "--strata", "zero.csv", *EPSILON),
+    ("refine", "3", "--strata", "seven.csv", *EPSILON),
+]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("refine", "--answers", "counts.csv", "--column", "text", *EPSILON, *KNOWN, *OUT),
-        ("refine", "--answers", "none.csv", "--column", "answer", *EPSILON, *KNOWN, *OUT),
-        (*ANSWERS, "--size-column", "text", "--rate", "10%", *OUT),
-        (*ANSWERS, "--size", "100", "--rate-column", "share", *OUT),
-        (*TABLE, "county,town", "--column", "text"),
-        (*TABLE, "county,town", "--below-column", "text"),
-        (*TABLE, "county"),
-        ("refine", "--table", "none.csv", "--by", "town", *EPSILON),
-        ("refine", "--table", "empty.csv", "--by", "town", *EPSILON),
-        ("refine", "--table", "broken.parquet", "--by", "town", *EPSILON),
-        ("refine", "--table", "broken.json"),
-        ("refine", "--table", "other.json"),
-        ("refine", "--table", "pages.tsv", "--day", "2023-02-06"),
-        ("refine", "3", "--strata", "none.csv", *EPSILON),
-        ("refine", "3", "--strata", "other.csv", *EPSILON),
-        ("refine", "3", "--strata", "zero.csv", *EPSILON),
-        ("refine", "3", "--strata", "seven.csv", *EPSILON),
-    ],
-)
-def test_what_a_file_holds_ends_with_4(run: Run, words: tuple[str, ...]) -> None:
-    """A file that is not there, cannot be read, or has rows that are no such counts."""
+@pytest.mark.parametrize(("status", "words"), [*((2, each) for each in TYPED), *((4, each) for each in READ)])
+def test_what_was_typed_ends_with_2_and_what_a_file_holds_with_4(run: Run, status: int, words: tuple[str, ...]) -> None:
+    """A wrong name, or a file that cannot be written; a file that cannot be read, or whose rows are no such counts."""
     told = run(*words)
-    assert (told.status, told.output) == (READ, "")
+    assert (told.status, told.output) == (status, "")

@@ -2,7 +2,18 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.tasks.refine.published import GroupedRows, PublishedTable, grouped_by_empty, grouped_by_name, nested
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.tasks.refine import refined as drawn
+from noisycount.tasks.refine.published import (
+    GroupedRows,
+    PublishedLevel,
+    PublishedTable,
+    grouped_by_empty,
+    grouped_by_name,
+    nested,
+)
+from noisycount.tasks.refine.refined import ranks, selected_estimates, shares
+from tests.layers import case_name
 
 GRID = [(town, sex) for town in "ab" for sex in "mf"]
 CROSSED = [*GRID, (None, "f"), (None, "m"), ("b", None), ("a", None), (None, None)]
@@ -104,3 +115,67 @@ def test_each_level_needs_its_noise() -> None:
     grouped = grouped_by_empty(CROSSED, ("town", "sex"))
     with pytest.raises(nc.NoisyCountError, match=r"4 levels \(town,sex; sex; town; total\), and 2 are"):
         grouped.with_noises([nc.DiscreteLaplace(1), nc.DiscreteLaplace(2)], "'t.csv'")
+
+
+ANSWERS = [-3.0, 0.0, 2.0, 11.0, 40.0, 5000.0]
+
+
+def selected(answers: list[float], *noises: AdditiveNoise) -> PublishedTable:
+    """Rows of which each noise has as many, in turn."""
+    values = np.array(answers, dtype=np.float64)
+    rows = np.arange(values.size)
+    levels = [PublishedLevel("page", rows[place :: len(noises)], noise) for place, noise in enumerate(noises)]
+    keys = [(str(row),) for row in rows]
+    missing = np.full(values.size, np.nan)
+    return PublishedTable("", ("page",), keys, values, tuple(levels), missing, {}, is_selected=True)
+
+
+@pytest.mark.parametrize("noise", [nc.DiscreteLaplace(3), nc.DiscreteGaussian(4.5), nc.Laplace(2.5)], ids=case_name)
+@pytest.mark.parametrize("level", [0.95, 0.5])
+def test_each_count_has_the_law_of_its_own_answer(noise: AdditiveNoise, level: float) -> None:
+    """Summed term by term over all counts from 0, each as likely before."""
+    found = selected_estimates(selected(ANSWERS, noise), level)
+    counts = np.arange(6000)
+    for row, answer in enumerate(ANSWERS):
+        logs = noise.logpmf(answer, counts)
+        weights = np.exp(logs - logs.max())
+        law = weights / weights.sum()
+        below = np.cumsum(law)
+        assert found["mean"][row] == pytest.approx(float(law @ counts), rel=1e-9, abs=1e-9)
+        for name, share in (("median", 0.5), ("low", (1 - level) / 2), ("high", (1 + level) / 2)):
+            assert found[name][row] == int(np.argmax(below >= share * (1 - 1e-12)))
+
+
+def test_each_row_has_its_own_noise() -> None:
+    """Countries differ in their noise."""
+    narrow, wide = nc.DiscreteGaussian(18.23), nc.DiscreteGaussian(90.05)
+    found = selected_estimates(selected([500.0] * 4, narrow, wide), 0.95)
+    widths = (found["high"] - found["low"]).tolist()
+    assert widths == [72, 352, 72, 352]
+
+
+@pytest.mark.parametrize("answer", [2.5, -1e6])
+def test_what_no_threshold_lets_through_is_refused(answer: float) -> None:
+    """Parts of records, and what lies far below 0."""
+    with pytest.raises(nc.NoisyCountError, match="must be whole numbers"):
+        selected_estimates(selected([answer], nc.DiscreteLaplace(3)), 0.95)
+
+
+def tables() -> np.ndarray:
+    """Some tables, of few different counts, so that ranks are shared."""
+    return np.random.default_rng(5).integers(0, 6, (501, 7))
+
+
+def test_shares_are_those_of_each_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In whatever blocks they are looked at; a table with no record has shares of 0."""
+    whole = np.vstack([tables(), np.zeros((1, 7), np.int64)])
+    each = np.array([row / max(row.sum(), 1) for row in whole])
+    monkeypatch.setattr(drawn, "_BLOCK", 1200)
+    expected = each.mean(axis=0), *np.quantile(each, (0.05, 0.95), axis=0)
+    assert shares(whole, 0.9) == pytest.approx(np.array(expected))
+
+
+def test_a_rank_is_how_many_are_larger() -> None:
+    """Plus one; the median and the ends of the interval are ranks of draws."""
+    each = np.array([[1 + sum(other > one for other in row) for one in row] for row in tables()])
+    assert ranks(tables(), 0.9).tolist() == np.sort(each, axis=0)[[250, 25, 475]].tolist()
