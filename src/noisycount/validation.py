@@ -1,9 +1,4 @@
-"""Exact rational numbers, read as people write them and written back.
-
-The checks that arguments share; each refusal names the argument, its value and the remedy.
-
-What lies at a path, told apart from what cannot be looked for.
-"""
+"""What arguments must be: exact rationals as people write them, numbers, paths; refusals say name, value and remedy."""
 
 import errno
 import math

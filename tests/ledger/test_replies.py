@@ -1,4 +1,4 @@
-"""What becomes of replies that somebody changed in the database of a ledger."""
+"""Replies, written with their answers, and what becomes of those that somebody changed in the database."""
 
 import json
 import sqlite3
@@ -10,13 +10,14 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event, exc
 
 from noisycount.errors import LedgerError
 from noisycount.ledger.chain import chained, reply_columns, verification
-from noisycount.ledger.entries import Analyst, Head, TableAnswer
+from noisycount.ledger.entries import Analyst, Entry, Head, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import Reply
-from tests.ledger.ledgers import asked, refusal
+from tests.ledger.ledgers import TENTH, asked, refusal
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = ("ana:1", "bo:1", "ana:table")
@@ -183,3 +184,71 @@ def test_replies_of_an_older_form_come_into_the_ledger_with_the_next(older: Path
     with Ledger.open(f"sqlite:///{older}") as ledger:
         assert "reply 'bo:1'" in ledger.verify().why
         assert "is not as it was given" in refusal(lambda: ledger.replies.of("bo:1"))
+
+
+FIRST = Reply("ana:1", "survey", "a digest", b"103")
+
+
+@pytest.fixture
+def replying(ledger_url: str) -> Iterator[Ledger]:
+    """Give a ledger with a table of replies."""
+    with Ledger.open(ledger_url) as ledger:
+        ledger.replies.kept(Reply("ana:0", "survey", "another digest", b"7"))
+        yield ledger
+
+
+def debit(ledger: Ledger, number: int) -> Entry:
+    """Give a debit without an answer."""
+    return ledger.reserve(f"ana:{number}", asked(number, TENTH), Fraction(1))[0]
+
+
+def test_a_reply_is_kept_with_its_answer_in_one_commit(replying: Ledger) -> None:
+    """It is there afterwards, and the write says so."""
+    entry, replies, commits = debit(replying, 1), replying.replies, list[object]()
+    attached = replies.attached(FIRST)
+    event.listen(replying.writing, "commit", commits.append)
+    assert not attached.is_written
+    assert replying.store(entry, 103, attached).answer == 103
+    assert attached.is_written
+    assert len(commits) == 1
+    assert replying.replies.of("ana:1") == FIRST
+    assert replying.verify().broken is None
+
+
+def test_what_goes_with_a_second_answer_is_not_written(replying: Ledger) -> None:
+    """The first answer stays, and nothing tells of another."""
+    entry, replies = debit(replying, 1), replying.replies
+    replying.store(entry, 103)
+    attached = replies.attached(FIRST)
+    assert replying.store(entry, 99, attached).answer == 103
+    assert not attached.is_written
+    assert replies.of("ana:1") is None
+
+
+def test_a_reply_that_was_kept_before_stays(replying: Ledger) -> None:
+    """The answer is stored, and the write beside it was not made."""
+    entry, replies = debit(replying, 1), replying.replies
+    replies.kept(FIRST)
+    attached = replies.attached(Reply("ana:1", "survey", "a digest", b"99"))
+    assert replying.store(entry, 99, attached).answer == 99
+    assert not attached.is_written
+    assert replies.of("ana:1") == FIRST
+
+
+def test_where_the_commit_is_refused_neither_is_there(replying: Ledger) -> None:
+    """No answer without its reply, and no reply without its answer."""
+    entry, replies = debit(replying, 1), replying.replies
+    attached = replies.attached(FIRST)
+
+    def fail(*_: object) -> None:
+        raise exc.OperationalError("a statement", {}, OSError("no room"))
+
+    event.listen(replying.writing, "commit", fail)
+    with pytest.raises(LedgerError):
+        replying.store(entry, 103, attached)
+    event.remove(replying.writing, "commit", fail)
+    assert not attached.is_written
+    assert replies.of("ana:1") is None
+    assert replying.entries()[-1].answer is None
+    assert replying.store(entry, 104, attached).answer == 104
+    assert attached.is_written

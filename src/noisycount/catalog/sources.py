@@ -309,14 +309,7 @@ class FileSource(LazySource):
         """The records, from the copy of their texts where there is one."""
         record = self.record
         if record.form is None:
-            return files().found(
-                self.place,
-                unit=record.unit,
-                columns=self.settings.columns,
-                table=record.table,
-                kinds=self.settings.kinds,
-                form=self.settings.form,
-            )
+            return self._found(record.unit)
         copy = None if self._copies is None else self._copies.place(self.name, record.reading)
         if copy is not None and copy.is_file():
             try:
@@ -343,7 +336,7 @@ class FileSource(LazySource):
                 draft.unlink(missing_ok=True)
             raise
 
-    def _found(self, unit: str | None, record: DatasetRecord | None, draft: Path | None) -> CheckedSource:
+    def _found(self, unit: str | None, record: DatasetRecord | None = None, draft: Path | None = None) -> CheckedSource:
         """The records, read from where they are; a copy of their texts is left as a draft."""
         return files().found(
             self.place,

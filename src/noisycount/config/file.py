@@ -24,7 +24,7 @@ from noisycount.config.service import service_in
 from noisycount.config.toml_table import FILE_KEYS, TomlTable, budget_in, file_form_in, kinds_in
 from noisycount.engines.places import is_lake, is_server
 from noisycount.errors import ConfigError
-from noisycount.ledger.entries import Analyst, Head, check_text
+from noisycount.ledger.entries import Analyst, Head
 
 FILE_NAME = "noisycount.toml"
 TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")
@@ -62,7 +62,10 @@ def load(path: Path) -> Config:
     _require_apart(path, datasets.values())
     analysts = {name: _analyst(name, table) for name, table in top.table("analysts").tables()}
     ledger = top.table("ledger")
-    return Config(path, _ledger_url(ledger), datasets, analysts, _known_head(ledger), service_in(top.table("server")))
+    url, head = _ledger_url(ledger), ledger.text("head")
+    with ledger.naming():
+        known_head = None if head is None else Head.read(head)
+    return Config(path, url, datasets, analysts, known_head, service_in(top.table("server")))
 
 
 def without_file() -> Config:
@@ -79,15 +82,6 @@ def _ledger_url(table: TomlTable) -> str:
         return url
     # The value is left out on purpose: an address may hold a password.
     raise ConfigError(f'{table.path}: [{table.name}] url: names no lasting ledger; write "sqlite:///ledger.db"')
-
-
-def _known_head(table: TomlTable) -> Head | None:
-    """The head that the owner wrote down."""
-    text = table.text("head")
-    try:
-        return None if text is None else Head.read(text)
-    except ValueError as error:
-        raise ConfigError(f"{table.path}: [{table.name}] {error}") from None
 
 
 def _analyst(name: str, table: TomlTable) -> Analyst:
@@ -115,7 +109,7 @@ def _dataset(name: str, table: TomlTable) -> DatasetConfig:
         table=table.text("table"),
         kinds=kinds_in(table),
         form=file_form_in(table),
-        account=_account(name, table),
+        account=table.name_in_ledger("account", name) or name,
         budget=budget_in(table) or DEFAULT_BUDGET,
         needs_purpose=_needs_purpose(table),
         why=_why(table),
@@ -137,16 +131,6 @@ def _why(table: TomlTable) -> str | None:
             "why", f"must say the reason of the budget in 1 to {_LONGEST_REASON} printable characters, or be left out"
         )
     return why
-
-
-def _account(name: str, table: TomlTable) -> str:
-    """The name under which the ledger books the spending."""
-    account = table.text("account") or name
-    try:
-        check_text("account", account)
-    except ValueError as error:
-        raise ConfigError(f"{table.path}: [{table.name}] {error}") from None
-    return account
 
 
 def _source(table: TomlTable) -> Source:

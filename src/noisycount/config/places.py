@@ -1,11 +1,4 @@
-"""Where records lie: a file, a folder, a pattern of files, or a table of a server.
-
-What to call a data set that has no name yet, and how a configuration names its place.
-
-What a data set's owner writes of a table of a server, or of files on an object store.
-
-The address of a ledger as a configuration writes it, without what opens one.
-"""
+"""Where records lie: a file, a folder, a pattern of files, or a table of a server; and the address of a ledger."""
 
 import os.path
 import re
@@ -15,7 +8,6 @@ from urllib.parse import quote, unquote
 from noisycount.config.toml_table import FILE_KEYS, TomlTable
 from noisycount.engines.places import SECONDS, LakePlace, ServedTable, ServerPlace, files_of, is_lake, is_server
 from noisycount.errors import ConfigError, SourceError
-from noisycount.ledger.entries import check_text
 
 Source = Path | ServedTable  # where the records of a data set are
 
@@ -128,7 +120,7 @@ def served_in(table: TomlTable, source: str) -> ServedTable:
         raise ConfigError(f"{table.path}: [{table.name}] source: {error}") from None
     return ServedTable(
         place,
-        edition=_edition(table),
+        edition=table.name_in_ledger("edition"),
         seconds=table.seconds("timeout") or SECONDS,
         uses_indexes=table.truth("indexes") or False,
     )
@@ -139,17 +131,6 @@ def require_no_server(table: TomlTable) -> None:
     for key in SERVER_KEYS:
         if key in table.values:
             raise table.refusal(key, f"is of a table of a server: leave {key} out")
-
-
-def _edition(table: TomlTable) -> str | None:
-    """What the records are called as they are now."""
-    edition = table.text("edition")
-    try:
-        if edition is not None:
-            check_text("edition", edition)
-    except ValueError as error:
-        raise ConfigError(f"{table.path}: [{table.name}] {error}") from None
-    return edition
 
 
 _SQLITE = re.compile(r"(?P<scheme>sqlite(\+\w+)?:///)(?P<file>[^?]*)(?P<options>\?.*)?")

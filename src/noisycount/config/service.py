@@ -1,7 +1,4 @@
-"""What an owner says of OpenID Connect: whose tokens are as good as a key, and for whom.
-
-What an owner says of the service: when replies leave, and how much anybody may ask of it.
-"""
+"""What an owner says of the service: whose tokens are as good as a key, when replies leave, and how much is asked."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,13 +1,9 @@
-"""Typed values out of a TOML file; a refusal names file, table, key, value and remedy.
-
-A budget as an owner writes it in a configuration.
-
-What a data set's owner writes of a file of texts, and of its columns.
-"""
+"""Typed values out of a TOML file; a refusal names file, table, key, value and remedy."""
 
 import json
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self, TypeGuard
@@ -17,6 +13,7 @@ from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import PARTS, Budget, budget_from
+from noisycount.ledger.entries import check_text
 from noisycount.query.schema import KINDS
 
 SHOWN_LENGTH = 60
@@ -54,6 +51,22 @@ class TomlTable:
         place = f"[{self.name}] {key}" if self.name else key
         value = f" = {_shown(self.values[key])}" if key in self.values else ""
         return ConfigError(f"{self.path}: {place}{value}: {problem}")
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Let the refusal of a value, which names its key, name file and table too."""
+        try:
+            yield
+        except ValueError as error:
+            raise ConfigError(f"{self.path}: [{self.name}] {error}") from None
+
+    def name_in_ledger(self, key: str, usual: str | None = None) -> str | None:
+        """The text under `key` that the ledger can keep, or what is usual."""
+        text = self.text(key) or usual
+        with self.naming():
+            if text is not None:
+                check_text(key, text)
+        return text
 
     def require_known(self, known: Collection[str]) -> None:
         """Raise ConfigError for the first key that is not `known`."""
@@ -149,18 +162,10 @@ def budget_in(table: TomlTable) -> Budget | None:
         parts = table.table("budget")
         parts.require_known(PARTS)
     for key in parts.values if parts is not table else ["budget"]:
-        _require_exact(parts, key)
-    try:
+        if isinstance(parts.values[key], float):  # 0.3 would not be three tenths
+            raise parts.refusal(key, f'is not exact: write it in quotes, {key} = "{parts.values[key]}"')
+    with parts.naming():
         return budget_from(value)
-    except ValueError as error:
-        raise ConfigError(f"{parts.path}: [{parts.name}] {error}") from None
-
-
-def _require_exact(table: TomlTable, key: str) -> None:
-    """The refusal of a TOML float, as 0.3 would not be three tenths."""
-    value = table.values[key]
-    if isinstance(value, float):
-        raise table.refusal(key, f'is not exact: write it in quotes, {key} = "{value}"')
 
 
 _TEXT = (str, "a text in quotes")

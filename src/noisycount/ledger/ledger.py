@@ -136,7 +136,11 @@ class Ledger(Shown):
 
     @classmethod
     def open(cls, url: str, *, create: bool = True, known_head: Head | None = None) -> Self:
-        """The ledger at an address; one of the older form is brought into this one."""
+        """The ledger at an address; one of the older form is brought into this one.
+
+        ``?timeout=5`` is how many seconds a lock is waited for (30 if left out), and
+        ``sqlite:///file:ledger.db?mode=ro&uri=true`` is read-only. A head that was written down must be there.
+        """
         address = LedgerAddress.read(url)
         check_type("known_head", known_head, Head | None)
         if address.file is not None:
@@ -176,7 +180,8 @@ class Ledger(Shown):
     ) -> tuple[Entry, Loss]:
         """The debit of a request, and what this call charged for it.
 
-        What was asked before, under any key, is free; that somebody else asks is written down once.
+        What was asked before, under any key, is free; that somebody else asks is written down once. Both budgets
+        must pay; `formers` are the same request as the ledger may hold it, by `Request.forms`.
         """
         check_text("key", key)
         check_type("request", request, Request)

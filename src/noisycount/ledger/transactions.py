@@ -1,7 +1,4 @@
-"""Threads that want the same of one place: one goes for all who came while it was busy.
-
-The transactions of an open ledger, which its threads share where they would wait.
-"""
+"""The transactions of an open ledger, which its threads share where they would wait."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
