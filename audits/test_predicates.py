@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hypothesis import given, settings
-from tests.engines.duckdb.test_cells import NEIGHBOURS, check_neighbours
+from tests.engines.duckdb.test_typed_texts import NEIGHBOURS, check_neighbours
 from tests.query.fuzzing import fuzz
 
 SIZE = 100_000

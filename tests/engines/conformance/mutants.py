@@ -162,13 +162,6 @@ class LikeEscapes(Engine):
         return bool(re.fullmatch("".join(parts), text, re.DOTALL))
 
 
-class LikeStopsAtLines(Engine):
-    """A wild card is no end of a line."""
-
-    def like(self, text: str, pattern: str) -> bool:
-        return bool(re.fullmatch(regular(pattern), text))
-
-
 class LikeIgnoresCase(Engine):
     """A pattern is like texts of another case."""
 
@@ -184,39 +177,11 @@ class LikeCountsUnits(Engine):
         return super().like(*texts)
 
 
-class IgnoresCase(Engine):
-    """Texts are equal that differ in case."""
-
-    def compared(self, value: Any) -> Any:
-        return value.casefold() if isinstance(value, str) else value
-
-
-class GroupsIgnoringCase(Engine):
-    """Texts are of one group that differ in case."""
-
-    def part(self, part: Part) -> Part:
-        return CaselessPlain(part.column) if isinstance(part, Plain) else part
-
-
 class CaselessPlain(Plain):
     """Each value a group, in whatever case."""
 
     def key(self, value: Any) -> Key:
         return value.lower() if isinstance(value, str) else value
-
-
-class IgnoresTrailingBlanks(Engine):
-    """Texts are equal that differ in blanks at their end."""
-
-    def compared(self, value: Any) -> Any:
-        return value.rstrip(" ") if isinstance(value, str) else value
-
-
-class Composes(Engine):
-    """An accent is the same, composed or not."""
-
-    def compared(self, value: Any) -> Any:
-        return normalize("NFC", value) if isinstance(value, str) else value
 
 
 class OrdersByUnits(Engine):
@@ -228,13 +193,6 @@ class OrdersByUnits(Engine):
             one, other = (str(v).encode("utf-16-be") for v in (record[test.left.name], test.right.value))
             return ORDERS[test.operator](one, other)
         return truth(test, record)
-
-
-class EmptyIsMissing(Engine):
-    """A text without characters is none."""
-
-    def cell(self, value: Any) -> Any:
-        return None if value == "" else value
 
 
 class NullIsFalse(Engine):
@@ -292,13 +250,6 @@ class IntegersAsReals(Engine):
         return min(near, 2**63 - 1) if type(near) is int else near
 
 
-class FlushesToZero(Engine):
-    """There are no subnormal numbers."""
-
-    def cell(self, value: Any) -> Any:
-        return 0.0 if isinstance(value, float) and abs(value) < np.finfo(float).tiny else value
-
-
 class Milliseconds(Engine):
     """Times have three decimals."""
 
@@ -318,13 +269,6 @@ class LocalTimes(Engine):
         return value.replace(tzinfo=zone).astimezone(UTC).astimezone(zone).replace(tzinfo=None)
 
 
-class LocalDays(Engine):
-    """A time is of the day that it is in another zone."""
-
-    def part(self, part: Part) -> Part:
-        return LocalPeriod(part.column, part.span) if isinstance(part, Period) else part
-
-
 class LocalPeriod(Period):
     """The periods of another zone."""
 
@@ -334,26 +278,12 @@ class LocalPeriod(Period):
         return super().key(value)
 
 
-class MonthsFromZero(Engine):
-    """A year begins one period later."""
-
-    def part(self, part: Part) -> Part:
-        return LatePeriod(part.column, part.span) if isinstance(part, Period) else part
-
-
 class LatePeriod(Period):
     """Periods, each one later."""
 
     def key(self, value: Any) -> Key:
         found = super().key(value)
         return found if found is None else found + 1  # type: ignore[operator]  # a number
-
-
-class ExclusiveEdges(Engine):
-    """A range begins behind its edge."""
-
-    def part(self, part: Part) -> Part:
-        return LateEdges(part.column, part.edges) if isinstance(part, Edges) else part
 
 
 class LateEdges(Edges):
@@ -366,13 +296,6 @@ class LateEdges(Edges):
         return super().key(value) if found == 0 else found - 1  # type: ignore[operator]  # a number
 
 
-class CountsRows(Engine):
-    """Every record is a person."""
-
-    def size(self, units: Iterable[object]) -> int:
-        return len(list(units))
-
-
 class CountsRoughly(Engine):
     """Persons are counted from which of 16,384 hashes they have, as sketches do where few are."""
 
@@ -380,27 +303,6 @@ class CountsRoughly(Engine):
         hashes = {md5(repr(u).encode(), usedforsecurity=False).digest()[:2] for u in units}
         places = len({int.from_bytes(each) >> 2 for each in hashes})
         return round(-(2**14) * log(1 - places / 2**14))
-
-
-class MergesPersons(Engine):
-    """Persons are one whose names differ in case or in blanks at their end."""
-
-    def size(self, units: Iterable[object]) -> int:
-        return len({u.casefold().rstrip() if isinstance(u, str) else u for u in units})
-
-
-class OneMore(Engine):
-    """A person is left in one group more."""
-
-    def most(self, most: int | None) -> int | None:
-        return None if most is None else most + 1
-
-
-class Unlimited(Engine):
-    """A person is left in all groups."""
-
-    def most(self, most: int | None) -> int | None:  # noqa: ARG002 - that is the mistake
-        return None
 
 
 class OtherSalt(Engine):
@@ -460,6 +362,71 @@ class CountsNobody(Engine):
         super().__init__(kept, schema, unit)
 
 
+def wrong(name: str, mistake: str, **steps: object) -> type[Engine]:
+    """An engine with a step of its own, whose mistake its docstring says."""
+    return type(name, (Engine,), {"__doc__": mistake, **steps})
+
+
+WITH_ONE_STEP = (
+    wrong(
+        "LikeStopsAtLines",
+        "A wild card is no end of a line.",
+        like=lambda _self, text, pattern: bool(re.fullmatch(regular(pattern), text)),
+    ),
+    wrong(
+        "IgnoresCase",
+        "Texts are equal that differ in case.",
+        compared=lambda _self, value: value.casefold() if isinstance(value, str) else value,
+    ),
+    wrong(
+        "GroupsIgnoringCase",
+        "Texts are of one group that differ in case.",
+        part=lambda _self, part: CaselessPlain(part.column) if isinstance(part, Plain) else part,
+    ),
+    wrong(
+        "IgnoresTrailingBlanks",
+        "Texts are equal that differ in blanks at their end.",
+        compared=lambda _self, value: value.rstrip(" ") if isinstance(value, str) else value,
+    ),
+    wrong(
+        "Composes",
+        "An accent is the same, composed or not.",
+        compared=lambda _self, value: normalize("NFC", value) if isinstance(value, str) else value,
+    ),
+    wrong(
+        "EmptyIsMissing", "A text without characters is none.", cell=lambda _self, value: None if value == "" else value
+    ),
+    wrong(
+        "FlushesToZero",
+        "There are no subnormal numbers.",
+        cell=lambda _self, value: 0.0 if isinstance(value, float) and abs(value) < np.finfo(float).tiny else value,
+    ),
+    wrong(
+        "LocalDays",
+        "A time is of the day that it is in another zone.",
+        part=lambda _self, part: LocalPeriod(part.column, part.span) if isinstance(part, Period) else part,
+    ),
+    wrong(
+        "MonthsFromZero",
+        "A year begins one period later.",
+        part=lambda _self, part: LatePeriod(part.column, part.span) if isinstance(part, Period) else part,
+    ),
+    wrong(
+        "ExclusiveEdges",
+        "A range begins behind its edge.",
+        part=lambda _self, part: LateEdges(part.column, part.edges) if isinstance(part, Edges) else part,
+    ),
+    wrong("CountsRows", "Every record is a person.", size=lambda _self, units: len(list(units))),
+    wrong(
+        "MergesPersons",
+        "Persons are one whose names differ in case or in blanks at their end.",
+        size=lambda _self, units: len({u.casefold().rstrip() if isinstance(u, str) else u for u in units}),
+    ),
+    wrong(
+        "OneMore", "A person is left in one group more.", most=lambda _self, most: None if most is None else most + 1
+    ),
+    wrong("Unlimited", "A person is left in all groups.", most=lambda _self, _most: None),
+)
 ORDERS = {
     Operator.EQUAL: lambda a, b: a == b,
     Operator.NOT_EQUAL: lambda a, b: a != b,

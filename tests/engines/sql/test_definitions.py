@@ -70,18 +70,8 @@ UNCERTAIN = (
     "VALUES (1, 'Bern')",
 )
 COMPUTED = (
-    "w::int",
-    "age + 1",
-    "-age",
-    "100 / ward",
-    "cost::float8",
-    "cost::numeric(2, 1)",
-    "age::smallint",
-    "born::timestamp",
-    "CASE WHEN w <> 'n/a' THEN w::int END",
-    "coalesce(age, w::int)",
-    "w::int > 3",
-    "town || w",
+    *("w::int", "age + 1", "-age", "100 / ward", "cost::float8", "cost::numeric(2, 1)", "age::smallint"),
+    *("born::timestamp", "CASE WHEN w <> 'n/a' THEN w::int END", "coalesce(age, w::int)", "w::int > 3", "town || w"),
 )
 """What might fail, without a function: such a column alone is one that no question can use."""
 

@@ -54,14 +54,9 @@ COMPILERS = {
     "teradata": DefaultDialect,
 }
 QUESTIONS = [
-    "true",
-    "false or smoker",
-    "not (smoker and age >= 31234) or smoker = false",
-    "smoker is null",
-    "age in (31234, 31235) or age > 31234.5",
-    "cost between 31234 and 31235",
-    "town = 'canary' and town <> 'it''s canary' and town < 'canary\\'",
-    "town like 'canary%_[a-c]\\'",
+    *("true", "false or smoker", "not (smoker and age >= 31234) or smoker = false", "smoker is null"),
+    *("age in (31234, 31235) or age > 31234.5", "cost between 31234 and 31235"),
+    *("town = 'canary' and town <> 'it''s canary' and town < 'canary\\'", "town like 'canary%_[a-c]\\'"),
     "born >= '1990-01-31' and seen < '2020-01-31T12:00'",
 ]
 

@@ -359,7 +359,8 @@ def _key_pairs(question: KeyQuestion, records: StatementRecords) -> sa.Select[An
     keys = [keyed.c[name] for name in names]
     matches, inside = _is_any(question.where, keyed, dialect), _inside(question, keyed, dialect)
     if inside:
-        matches = dialect.flag(sa.and_(dialect.is_set(matches), *inside))
+        found = [] if question.where is None else [dialect.is_set(matches)]
+        matches = dialect.flag(sa.and_(*found, *inside))
     pairs = sa.select(keyed.c.u, *keys, matches.label("m")).group_by(keyed.c.u, *keys).subquery("found")
     if question.most is None:
         return sa.select(pairs.c.u, *(pairs.c[n] for n in names), pairs.c.m.label("kept"))

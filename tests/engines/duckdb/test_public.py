@@ -1,12 +1,17 @@
+"""What everybody may see: columns of public tables, and noisy measurements of a census."""
+
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
-from noisycount.engines.duckdb.public import PublicTable
+from noisycount.engines.duckdb.public import PublicColumns, PublicTable, has_measurements, measured_places, measurements
 from noisycount.errors import NoisyCountError, SourceError
 
 CANARY = "canary-7c1"
@@ -236,3 +241,103 @@ def test_tabs_stay_tabs(tmp_path: Path) -> None:
         missing = {"mean": np.array([True, False]), "rank": np.array([False, True])}
         table.save(out, added, missing)
     assert out.read_text().splitlines() == ["id\tnote\tmean\trank", "1\ta,b\t\t1", "2\t\t2.5\t"]
+
+
+ROWS = [
+    ('Zürich, "old"\ntown', 1, True, None),
+    ("", -(2**62), False, None),
+    (None, None, None, None),
+    ("null", 0, None, None),
+]
+COLUMNS = PublicColumns(dict(zip(["to'wn", "answer", "poor", "none"], map(list, zip(*ROWS, strict=True)), strict=True)))
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_a_file_holds_every_cell(tmp_path: Path, name: str) -> None:
+    """Missing is not empty, nor is text that looks like it; whole numbers keep all digits."""
+    out = tmp_path / name
+    out.write_text("older")
+    COLUMNS.save(out)
+    read = (
+        f"read_csv('{out}', allow_quoted_nulls=false, nullstr='', types={{none: 'VARCHAR'}})"
+        if name.endswith("csv")
+        else f"'{out}'"
+    )
+    assert duckdb.sql(f"SELECT * FROM {read}").fetchall() == ROWS  # noqa: S608 - our own names
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_every_library_reads_the_stream() -> None:
+    """Polars, Arrow, pandas and DuckDB give the same rows, several times."""
+    for _ in range(2):
+        assert pl.DataFrame(COLUMNS).rows() == ROWS
+        table = pa.table(COLUMNS)
+        assert [tuple(row.values()) for row in table.to_pylist()] == ROWS
+        assert pd.DataFrame.from_arrow(COLUMNS)["answer"].tolist()[1] == -(2**62)
+
+
+def test_no_rows_have_columns() -> None:
+    """Where no key is shown, the file has its names."""
+    assert pl.DataFrame(PublicColumns({"town": [], "answer": []})).shape == (0, 2)
+
+
+def test_many_rows_keep_their_order() -> None:
+    """Though engines read in parallel."""
+    numbers = list(range(300_000))
+    texts = [f"town {number}" for number in numbers]
+    read = pl.DataFrame(PublicColumns({"town": texts, "answer": numbers}))
+    assert read["answer"].to_list() == numbers
+    assert read["town"].to_list() == texts
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """In one line without the engine's words."""
+    with pytest.raises(SourceError, match="cannot be written: check its folder"):
+        COLUMNS.save(tmp_path / "nowhere" / "rows.csv")
+
+
+def test_a_column_with_one_text_is_of_texts(tmp_path: Path) -> None:
+    """As the keys of cumulative tables are: numbers, and the names of ranges of them."""
+    out = tmp_path / "t.csv"
+    PublicColumns({"year": [1, 2, "1 … 2", None]}).save(out)
+    assert out.read_text(encoding="utf-8").split("\n") == ["year", "1", "2", "1 … 2", "", ""]
+
+
+MEASURED = """
+    FROM (VALUES ('50', 'total', [7], 6.1), ('1', 'sex', [-3, 5], 4.0), ('1', 'total', [2], 6.1))
+    AS t(geocode, query_name, value, variance)
+"""
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Path:
+    """A file of two places."""
+    file = tmp_path / "m.parquet"
+    duckdb.sql(MEASURED).write_parquet(str(file))
+    return file
+
+
+def test_a_place_has_its_own_measurements(measured: Path) -> None:
+    """Lists of whole numbers in their order, with the variance of each query."""
+    found = sorted(measurements(measured, "1"), key=lambda each: each.query)
+    assert [(each.query, each.values.tolist(), each.variance) for each in found] == [  # noqa: PD011 - of ours
+        ("sex", [-3, 5], 4.0),
+        ("total", [2], 6.1),
+    ]
+    assert measurements(measured, "5") == []
+
+
+def test_places_are_listed_in_order(measured: Path) -> None:
+    """As many as are asked for."""
+    assert measured_places(measured, 8) == ["1", "50"]
+    assert measured_places(measured, 1) == ["1"]
+
+
+def test_columns_tell_whether_it_is_such_a_file(measured: Path, tmp_path: Path) -> None:
+    """Another Parquet file has others; what is none at all is refused."""
+    duckdb.sql("SELECT 1 AS geocode").write_parquet(str(tmp_path / "o.parquet"))
+    (tmp_path / "b.parquet").write_text("no")
+    assert has_measurements(measured)
+    assert not has_measurements(tmp_path / "o.parquet")
+    with pytest.raises(SourceError, match="cannot be read as noisy measurements"):
+        has_measurements(tmp_path / "b.parquet")
