@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
 from noisycount.model.tables.levels import Label
-from noisycount.query.query import Query, Word, count_price, items, keys_of_column, parse_margins, values_of
+from noisycount.query.query import Query, Word, count_price, items, keys_of_column, margin_names, values_of
 from noisycount.query.schema import Kind
 from noisycount.query.table import query_of_stored
 from noisycount.release.query_plan import plan_of
@@ -97,9 +97,9 @@ def test_quotes_keep_a_range_together() -> None:
 
 def test_margins_are_names() -> None:
     """An empty one is refused."""
-    assert parse_margins("total, town*sex") == ["total", "town*sex"]
+    assert margin_names(["total, town*sex"]) == ("total", "town*sex")
     with pytest.raises(ValueError, match="must name margins"):
-        parse_margins("total,")
+        margin_names(["total,"])
 
 
 def test_long_range_is_refused_at_once() -> None:

@@ -2,7 +2,7 @@ import json
 import math
 import sqlite3
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -48,13 +48,6 @@ class WatchedSource(CountedSource):
         true = super().count(predicates)
         found = self.during()
         return true if found is None else [found]
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give a new ledger."""
-    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
-        yield ledger
 
 
 @pytest.fixture

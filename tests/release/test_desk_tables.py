@@ -3,7 +3,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,13 +39,6 @@ BUDGETS: dict[str, Budget] = {
     "concentrated": ConcentratedBudget(Fraction(10)),
     "approximate": ApproximateBudget(Fraction(10), Fraction(1, 1000), Fraction(1, 2000)),
 }
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give a new ledger."""
-    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
-        yield ledger
 
 
 @pytest.fixture
@@ -402,6 +394,7 @@ def test_a_table_shows_itself(desk_of: Callable[..., Desk]) -> None:
     table = desk_of().release_table("town", ["Bern", None], epsilon=1, margins="total")
     assert repr(table).startswith("TableRelease(by=")
     assert "\n" not in repr(table)
+    assert len(repr(table)) <= 100
     told = json.loads(json.dumps(table.to_dict()))
     assert [row["level"] for row in told["rows"]] == ["town", "town", "total"]
     columns = table.columns

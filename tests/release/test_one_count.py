@@ -1,7 +1,7 @@
 """One question asked alone, and as a list of one: the same law, price and error, and one answer."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from pathlib import Path
@@ -23,13 +23,6 @@ WHERE, OTHER, EPSILON = "age >= 40", "not age < 40", Fraction(1, 3)
 SURVEY = Dataset("survey", PureBudget(Fraction(10)))
 Ask = Callable[..., tuple[int, Fraction, int]]
 RECORDS = [{"age": number} for number in range(90)]
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give a new ledger."""
-    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
-        yield ledger
 
 
 def desk_of(ledger: Ledger, dataset: Dataset = SURVEY) -> Desk:

@@ -1,10 +1,9 @@
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from threading import Event, active_count
 
 import pytest
@@ -29,13 +28,6 @@ from tests.release.test_desk import (
 SLOT = ReplyTick(1.0)  # long enough for what it does on a busy machine
 SHORT = ReplyTick(0.05)
 PATIENCE = 60.0  # seconds
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give a new ledger."""
-    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
-        yield ledger
 
 
 def leaving(slot: ReplyTick, work: Callable[[], object]) -> tuple[float, float]:

@@ -61,13 +61,6 @@ def test_table_libraries_read_it(table: TableRelease) -> None:
     assert read.to_dict(as_series=False) == table.columns
 
 
-def test_it_has_one_line_and_plain_data(table: TableRelease) -> None:
-    """As all results have."""
-    assert "\n" not in repr(table)
-    assert len(repr(table)) <= 100
-    assert len(table.to_dict()["rows"]) == 4
-
-
 def test_it_has_a_chart(table: TableRelease) -> None:
     """Of its cells."""
     assert nc.chart(table).to_dict()["title"]["text"] == "Persons by town"

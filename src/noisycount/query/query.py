@@ -239,17 +239,13 @@ def items_of(texts: Sequence[str]) -> tuple[Item, ...]:
     return tuple(found)
 
 
-def parse_margins(text: str) -> list[str]:
-    """The names of margins."""
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise ValueError(f"must name margins with commas between them: total,town, got {text!r}")
-    return names
-
-
 def margin_names(texts: Sequence[str]) -> tuple[str, ...]:
-    """The names of margins, each once."""
-    names = [name for text in texts for name in parse_margins(text)]
+    """The names of margins, each once, where each text may name several."""
+    names = []
+    for text in texts:
+        names += [name.strip() for name in text.split(",")]
+        if not all(names):
+            raise ValueError(f"must name margins with commas between them: total,town, got {text!r}")
     require_once(names, "names {} twice: name it once")
     return tuple(names)
 

@@ -82,10 +82,6 @@ def made_up(columns: Mapping[str, Kind], unit: str | None, examples: Examples, u
     return MemorySource(records, schema, unit)
 
 
-def _or_missing(draw: Callable[[], object], chance: Random) -> object:
-    return draw() if chance.random() > _MISSING else None
-
-
 def _draw(kind: Kind, examples: list[object], chance: Random) -> Callable[[], object]:
     """What makes values of a kind, near those that a question names."""
     known = [value for value in dict.fromkeys(examples) if value is not None]
