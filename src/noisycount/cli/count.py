@@ -22,7 +22,6 @@ from noisycount.query.query import (
 )
 from noisycount.readers.options import (
     FILE,
-    Parsed,
     all_read,
     analyst_names,
     config_option,
@@ -30,6 +29,7 @@ from noisycount.readers.options import (
     plot_option,
     source_names,
     table_option,
+    typed,
     unit_option,
     with_options,
 )
@@ -101,17 +101,15 @@ _OF_TABLES = (
     click.option(
         "--questions", type=FILE, metavar="FILE", help="Or, as --where several times: a row for each line of a file."
     ),
-    click.option(
+    typed(
         "--delta",
-        type=Parsed(parse_delta),
-        metavar="D",
-        help="Without keys: show those that enough persons have; a key of one person appears with "
+        parse_delta,
+        "D",
+        "Without keys: show those that enough persons have; a key of one person appears with "
         "at most this probability. Or the δ of Gaussian noise.",
     ),
-    click.option(
-        "--noise", type=Parsed(_parse_noise), metavar="laplace|gaussian", help="Of a table.  [default: laplace]"
-    ),
-    click.option("--rho", type=Parsed(parse_rho), metavar="R", help="The price with Gaussian noise."),
+    typed("--noise", _parse_noise, "laplace|gaussian", "Of a table.  [default: laplace]"),
+    typed("--rho", parse_rho, "R", "The price with Gaussian noise."),
     click.option(
         "--margins",
         multiple=True,
@@ -119,11 +117,8 @@ _OF_TABLES = (
         metavar="NAMES",
         help="Sums that are measured too, each with a share of the price: total,town or all.",
     ),
-    click.option(
-        "--groups-per-unit",
-        type=Parsed(parse_groups),
-        metavar="G",
-        help="A person counts in so many groups at most, and less noise is needed.",
+    typed(
+        "--groups-per-unit", parse_groups, "G", "A person counts in so many groups at most, and less noise is needed."
     ),
     click.option(
         "--cumulative",
@@ -156,16 +151,16 @@ _OF_TABLES = (
     metavar="TEXT",
     help="What to count, as in SQL's WHERE; several times: a table with a row for each.",
 )
-@click.option("--epsilon", type=Parsed(parse_epsilon), metavar="E", help="The price of the answer: 0.1 or 1/3.")
-@click.option("--within", type=Parsed(parse_within), metavar="20%", help="Or: how far off the answer may be,")
-@click.option("--guess", type=Parsed(parse_guess), metavar="100", help="of about how many (a public guess),")
-@click.option(
+@typed("--epsilon", parse_epsilon, "E", "The price of the answer: 0.1 or 1/3.")
+@typed("--within", parse_within, "20%", "Or: how far off the answer may be,")
+@typed("--guess", parse_guess, "100", "of about how many (a public guess),")
+@typed(
     "--confidence",
-    type=Parsed(parse_confidence),
+    parse_confidence,
+    "95%",
+    "and with what probability; errors are stated for it.",
     default="95%",
     show_default=True,
-    metavar="95%",
-    help="and with what probability; errors are stated for it.",
 )
 @unit_option
 @table_option
@@ -175,17 +170,12 @@ _OF_TABLES = (
     shell_complete=analyst_names,
     help="Who asks; to be said where analysts are configured.",
 )
-@click.option(
-    "--purpose",
-    type=Parsed(parse_purpose),
-    metavar="TEXT",
-    help="What the answer is for; the ledger keeps it beside the price.",
-)
-@click.option(
+@typed("--purpose", parse_purpose, "TEXT", "What the answer is for; the ledger keeps it beside the price.")
+@typed(
     "--slot",
-    type=Parsed(parse_tick),
-    metavar="SECONDS",
-    help="Reply only when a slot ends, so that no duration tells of the records; make it several "
+    parse_tick,
+    "SECONDS",
+    "Reply only when a slot ends, so that no duration tells of the records; make it several "
     "times as long as the longest count takes.",
 )
 @click.option(

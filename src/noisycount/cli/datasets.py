@@ -25,7 +25,7 @@ from noisycount.display.output import (
 from noisycount.display.texts import pasteable
 from noisycount.engines.places import ServedTable, is_server
 from noisycount.errors import ConfigError, SourceError
-from noisycount.readers.options import Parsed, config_option, json_option, source_names, table_option, unit_option
+from noisycount.readers.options import config_option, json_option, source_names, table_option, typed, unit_option
 
 WRONG = 1  # the exit status of an engine that counts wrongly
 
@@ -98,7 +98,7 @@ def _parse_name(text: str) -> str:
 @click.command(name="init", epilog="\b\nExample:\n  noisycount init\n  noisycount init survey.csv --unit person")
 @click.argument("place", metavar="[SOURCE]", default=".")
 @unit_option
-@click.option("--name", type=Parsed(_parse_name), metavar="NAME", help="What to call it; left out: as the file.")
+@typed("--name", _parse_name, "NAME", "What to call it; left out: as the file.")
 @table_option
 def init(place: str, unit: str | None, name: str | None, table: str | None) -> None:
     """Write a commented noisycount.toml.

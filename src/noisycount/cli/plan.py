@@ -16,12 +16,12 @@ from noisycount.ledger.budget import PureBudget
 from noisycount.query.query import MOST_CELLS, margin_names, parse_confidence, parse_within
 from noisycount.readers import values
 from noisycount.readers.options import (
-    Parsed,
     all_read,
     config_option,
     json_option,
     plot_option,
     source_names,
+    typed,
     with_options,
 )
 from noisycount.tasks.plan import (
@@ -75,19 +75,14 @@ _OF_TABLES = (
         metavar="NAMES",
         help="Sums that are measured beside its cells: total,town or all.",
     ),
-    click.option(
+    typed(
         "--delta",
-        type=Parsed(values.parse_delta),
-        metavar="D",
-        help="Gaussian noise at the same ε and δ beside Laplace noise; and of hidden keys.",
+        values.parse_delta,
+        "D",
+        "Gaussian noise at the same ε and δ beside Laplace noise; and of hidden keys.",
     ),
-    click.option("--rho", type=Parsed(values.parse_rho), metavar="R", help="The price of Gaussian noise."),
-    click.option(
-        "--groups-per-unit",
-        type=Parsed(values.parse_groups),
-        metavar="G",
-        help="In how many cells a person can be.  [default: 1]",
-    ),
+    typed("--rho", values.parse_rho, "R", "The price of Gaussian noise."),
+    typed("--groups-per-unit", values.parse_groups, "G", "In how many cells a person can be.  [default: 1]"),
     click.option(
         "--size-public",
         "is_size_public",
@@ -118,29 +113,27 @@ def _design(epsilon: Fraction | None, groups: int | None, **said: Any) -> "Desig
     "  noisycount plan --epsilon 0.1 --guess 100\n"
     "  noisycount plan --cells town=16,sex=2 --margins all --epsilon 1 --delta 1e-6",
 )
-@click.option("--within", type=Parsed(parse_within), metavar="20%", help="How far off at most, as a share")
-@click.option("--guess", type=Parsed(values.parse_guess), metavar="100", help="of about how many: a public guess.")
+@typed("--within", parse_within, "20%", "How far off at most, as a share")
+@typed("--guess", values.parse_guess, "100", "of about how many: a public guess.")
 @click.option(
     "--guess-from", metavar="KEY", help="The guess is an old answer, by its key in the ledger or the beginning of it."
 )
-@click.option("--error", type=Parsed(values.parse_error), metavar="15", help="Or: how far off at most, in records.")
-@click.option("--epsilon", type=Parsed(values.parse_epsilon), metavar="E", help="Or: what would this ε give?")
-@click.option(
-    "--confidence", type=Parsed(parse_confidence), default="95%", show_default=True, metavar="95%", help="How surely."
-)
-@click.option(
+@typed("--error", values.parse_error, "15", "Or: how far off at most, in records.")
+@typed("--epsilon", values.parse_epsilon, "E", "Or: what would this ε give?")
+@typed("--confidence", parse_confidence, "95%", "How surely.", default="95%", show_default=True)
+@typed(
     "--queries",
-    type=Parsed(values.parse_queries),
+    values.parse_queries,
+    "N",
+    "That many answers, all of them within that error.",
     default="1",
     show_default=True,
-    metavar="N",
-    help="That many answers, all of them within that error.",
 )
-@click.option(
+@typed(
     "--budget",
-    type=Parsed(values.parse_budget),
-    metavar="E",
-    help=f"How many answers does this budget pay for?  [default: {DEFAULT_BUDGET.text}]",
+    values.parse_budget,
+    "E",
+    f"How many answers does this budget pay for?  [default: {DEFAULT_BUDGET.text}]",
 )
 @click.option(
     "--dataset", metavar="SOURCE", shell_complete=source_names, help="Or: what is left of the budget of this data set?"

@@ -30,6 +30,7 @@ from noisycount.readers.options import (
     json_option,
     plot_option,
     population_options,
+    typed,
     with_options,
 )
 from noisycount.tasks.refine.estimate import Refinement, check_whole, refinement_facts, refinement_object
@@ -138,33 +139,21 @@ _PUBLISHED = (
         metavar="COLUMNS",
         help="Its key columns from coarse to fine, county,town; an empty cell is a sum.",
     ),
-    click.option(
-        "--total", type=Parsed(values.parse_count), metavar="N", help="How many records there are, if public."
-    ),
-    click.option(
-        "--below",
-        type=Parsed(_parse_threshold),
-        metavar="T",
-        help="An empty answer was left out because it was below this,",
-    ),
+    typed("--total", values.parse_count, "N", "How many records there are, if public."),
+    typed("--below", _parse_threshold, "T", "An empty answer was left out because it was below this,"),
     click.option("--below-column", metavar="NAME", help="or below what this column says."),
-    click.option(
+    typed(
         "--prior",
-        type=Parsed(_parse_prior),
-        metavar="A|learned",
-        help="How counts divide: a concentration for each cell, 1 if all tables are as likely.  "
+        _parse_prior,
+        "A|learned",
+        "How counts divide: a concentration for each cell, 1 if all tables are as likely.  "
         "[default: learned from the answers]",
     ),
     click.option("--shares", "has_shares", is_flag=True, help="Tell each cell's share of the total,"),
     click.option("--ranks", "has_ranks", is_flag=True, help="and its rank, 1 for the largest."),
     click.option("--geocode", metavar="CODE", help="Of the census: which place,"),
     click.option("--query", metavar="NAME", help='and which query, such as "votingage * hispanic".'),
-    click.option(
-        "--day",
-        type=Parsed(_parse_day),
-        metavar="DAY",
-        help="Of Wikimedia: the day, where the name of the file does not say it,",
-    ),
+    typed("--day", _parse_day, "DAY", "Of Wikimedia: the day, where the name of the file does not say it,"),
     click.option(
         "--tier",
         "tiers",
@@ -177,13 +166,13 @@ _PUBLISHED = (
 
 
 _NOISE = (
-    click.option(
+    typed(
         "--epsilon",
-        multiple=True,
-        type=Parsed(values.parse_epsilon),
-        metavar="E",
-        help="The ε of each answer, as `noisycount count` tells it: once, or once an answer; of a "
+        values.parse_epsilon,
+        "E",
+        "The ε of each answer, as `noisycount count` tells it: once, or once an answer; of a "
         "table with sums once a level.",
+        multiple=True,
     ),
     click.option(
         "--noise",
@@ -191,13 +180,7 @@ _NOISE = (
         metavar="KIND",
         help=f"Or: the kind of its noise, {' or '.join(values.NOISE_KINDS)},",
     ),
-    click.option(
-        "--scale",
-        multiple=True,
-        type=Parsed(values.parse_scale),
-        metavar="S",
-        help="and the noise's scale in records: 10 or 20/3.",
-    ),
+    typed("--scale", values.parse_scale, "S", "and the noise's scale in records: 10 or 20/3.", multiple=True),
 )
 
 
@@ -230,14 +213,7 @@ _COLUMNS = (
 @click.argument("answers", nargs=-1, metavar="[ANSWER]...", callback=_as_answers)
 @population_options
 @with_options(_NOISE)
-@click.option(
-    "--level",
-    type=Parsed(parse_confidence),
-    default="95%",
-    show_default=True,
-    metavar="95%",
-    help="The probability of the interval.",
-)
+@typed("--level", parse_confidence, "95%", "The probability of the interval.", default="95%", show_default=True)
 @plot_option(
     "Draw it as .svg or .png: what was assumed, what is answered, and both; of a table the answers "
     "and estimates of its cells, and below them those of their sums, level by level."

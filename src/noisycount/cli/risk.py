@@ -14,12 +14,12 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.readers.assumption import Rate
 from noisycount.readers.options import (
-    Parsed,
     assumed_of_options,
     config_option,
     json_option,
     plot_option,
     population_options,
+    typed,
 )
 from noisycount.readers.values import NOISE_KINDS, noise_of, parse_count, parse_epsilon, parse_scale, parse_size
 from noisycount.tasks.risk.risk import BackgroundKnowledge as Known
@@ -48,36 +48,19 @@ _KINDS = [*NOISE_KINDS, _NONE]
 )
 @population_options
 @click.option("--noise", type=click.Choice(_KINDS), metavar="KIND", help=f"The kind of noise, {' or '.join(_KINDS)},")
-@click.option("--scale", type=Parsed(parse_scale), metavar="S", help="and the noise's scale in records: 10 or 20/3.")
-@click.option(
-    "--price",
-    type=Parsed(parse_epsilon),
-    metavar="E",
-    help="Or: the price of an answer of `noisycount count`, which says its noise.",
-)
+@typed("--scale", parse_scale, "S", "and the noise's scale in records: 10 or 20/3.")
+@typed("--price", parse_epsilon, "E", "Or: the price of an answer of `noisycount count`, which says its noise.")
 @click.option("--key", metavar="KEY", help="Or: an old answer, by its key in the ledger or the beginning of it.")
-@click.option(
-    "--sample",
-    type=Parsed(parse_size),
-    metavar="M",
-    help="Count only that many records, drawn at random; the noise goes on top.",
-)
-@click.option(
-    "--known", type=Parsed(parse_size), metavar="N", help="Show also an adversary who knows that many records,"
-)
-@click.option(
+@typed("--sample", parse_size, "M", "Count only that many records, drawn at random; the noise goes on top.")
+@typed("--known", parse_size, "N", "Show also an adversary who knows that many records,")
+@typed(
     "--known-positives",
-    type=Parsed(parse_count),
-    metavar="N",
-    help="of which that many count; left out: as many as the rate leads to expect. The number "
+    parse_count,
+    "N",
+    "of which that many count; left out: as many as the rate leads to expect. The number "
     "makes no difference where all records get the noise and the rate is known.",
 )
-@click.option(
-    "--epsilon",
-    type=Parsed(parse_epsilon),
-    metavar="E",
-    help="The ε at which δ is told; left out: 1/scale for Laplace noise, else 1.",
-)
+@typed("--epsilon", parse_epsilon, "E", "The ε at which δ is told; left out: 1/scale for Laplace noise, else 1.")
 @click.option("--ledger", "dataset", metavar="NAME", help="Or: all answers so far about that data set, taken together,")
 @click.option(
     "--atoms",
@@ -86,11 +69,11 @@ _KINDS = [*NOISE_KINDS, _NONE]
     help="whose questions overlap as a table tells with the columns rate, 1, 2, …: the rate of "
     "each atom, and 1 or 0 for each question.",
 )
-@click.option(
+@typed(
     "--least",
-    type=Parsed(parse_size),
-    metavar="N",
-    help="Groups that are expected to hold fewer records are given to the outsider; left out: 10.",
+    parse_size,
+    "N",
+    "Groups that are expected to hold fewer records are given to the outsider; left out: 10.",
 )
 @plot_option("Draw δ against ε, one line an adversary, as .svg or .png.")
 @config_option

@@ -38,6 +38,17 @@ class Parsed(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
+def typed(
+    name: str,
+    read: Callable[[str], object],
+    metavar: str,
+    words: str,
+    **settings: Any,  # noqa: ANN401 - more that an option of Click has
+) -> Callable[[Command], Command]:
+    """An option whose text a reader reads, with words for the help."""
+    return click.option(name, type=Parsed(read), metavar=metavar, help=words, **settings)
+
+
 def all_read(read: Callable[[Sequence[str]], Any]) -> Callable[[click.Context, click.Parameter, Sequence[str]], Any]:
     """A callback of an option that may be repeated, whose texts are read together."""
 
@@ -106,12 +117,12 @@ def population_options(command: Command) -> Command:
     from noisycount.readers.values import parse_rate, parse_size  # noqa: PLC0415  (loads NumPy)
 
     options = (
-        click.option("--size", type=Parsed(parse_size), metavar="N", help="How many records there are,"),
-        click.option(
+        typed("--size", parse_size, "N", "How many records there are,"),
+        typed(
             "--rate",
-            type=Parsed(parse_rate),
-            metavar="P",
-            help="and the chance that each counts: 30%, or 30%±2% if it has that standard deviation.",
+            parse_rate,
+            "P",
+            "and the chance that each counts: 30%, or 30%±2% if it has that standard deviation.",
         ),
         click.option(
             "--strata",
