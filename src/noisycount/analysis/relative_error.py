@@ -17,7 +17,7 @@ from noisycount.analysis.accuracy import epsilon_for_accuracy
 from noisycount.model.concentrated import l1_sensitivity
 from noisycount.model.half_width import readable_epsilon_within
 from noisycount.model.noises.laplace import Laplace, LaplaceKernel
-from noisycount.model.sampling.scales import as_written, price_as_written
+from noisycount.model.sampling.scalar import as_written, price_as_written
 from noisycount.model.searches import bracketed, first_whole
 from noisycount.validation import LARGEST_WHOLE, Exactly, fraction_of_one, positive_number, whole_number
 

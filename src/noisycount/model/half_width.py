@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from noisycount.model.noises.additive import DiscreteNoise, log_one_minus_exp
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.sampling.scales import as_written
+from noisycount.model.sampling.scalar import as_written
 from noisycount.validation import fraction_of_one, positive_number, whole_number
 
 _READABLE = Context(prec=2, rounding=ROUND_CEILING)  # up, so that the promise is kept

@@ -14,7 +14,7 @@ from noisycount.model.half_width import epsilon_within, readable_epsilon_within
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.sampling.scales import as_written
+from noisycount.model.sampling.scalar import as_written
 from noisycount.query.predicate import written_name
 from noisycount.query.schema import Kind
 from noisycount.validation import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from noisycount.ledger.entries import check_purpose
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.catalogue import NOISES, NoiseClass
-from noisycount.model.sampling.scales import check_range
+from noisycount.model.sampling.scalar import check_range
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.validation import LARGEST_WHOLE, exact_delta, exact_epsilon, written_share
 

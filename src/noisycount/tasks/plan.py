@@ -15,7 +15,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.sampling.scales import as_written
+from noisycount.model.sampling.scalar import as_written
 from noisycount.release.dataset import affordable, next_words
 from noisycount.validation import exact_text, is_in_range, optional_text
 

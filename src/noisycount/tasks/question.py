@@ -17,7 +17,7 @@ from noisycount.ledger.price import TablePrice
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.sampling.scales import as_written
+from noisycount.model.sampling.scalar import as_written
 from noisycount.query.grouping import parts_of
 from noisycount.query.normal_form import contradictions
 from noisycount.query.predicate import And, Predicate, Range, canonical_text

@@ -12,8 +12,7 @@ from mpmath import mp, mpf
 import noisycount as nc
 from noisycount.model.laws.factors import Factor, LogStep, Product, mode_and_turns
 from noisycount.model.laws.gamma import Expansion, Reals
-from noisycount.model.laws.gram import POINTS, gram_rule
-from noisycount.model.laws.smooth_law import Blocks, LogWeight, blocks_between, mesh_points
+from noisycount.model.laws.smooth_law import POINTS, Blocks, LogWeight, blocks_between, gram_rule, mesh_points
 from tests.layers import examples
 from tests.oracles.posterior import Law
 

@@ -14,7 +14,7 @@ import noisycount as nc
 from noisycount.model.laws.factors import Product
 from noisycount.model.noises.gaussian import GaussianLikelihood
 from noisycount.model.noises.laplace import LaplaceLikelihood
-from noisycount.model.sampling.vectors import LARGEST_TERM
+from noisycount.model.sampling.scalar import LARGEST_TERM
 
 mp.dps = 50
 SMALL_SCALES = [Fraction(scale) for scale in ("1/20", "1/2", "99/100", "1", "7/3", "10")]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
-from noisycount.model.sampling.vectors import LARGEST_TERM
+from noisycount.model.sampling.scalar import LARGEST_TERM
 
 
 def test_floats_are_read_as_the_decimals_that_are_shown() -> None:

@@ -10,7 +10,7 @@ import noisycount as nc
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import AdditiveNoise, ClosedForm, ContinuousNoise
-from noisycount.model.sampling.scales import public_grid
+from noisycount.model.sampling.scalar import public_grid
 from noisycount.validation import whole_number
 from tests.model.noises.contract import NoiseCase, NoiseContract
 from tests.oracles.noise_definition import Definition

@@ -9,8 +9,13 @@ import pytest
 import noisycount as nc
 from noisycount.model.sampling import scalar as sampler
 from noisycount.model.sampling import vectors as many
-from noisycount.model.sampling.scalar import discrete_gaussian, discrete_laplace
-from noisycount.model.sampling.scales import drawable, price_as_written, public_grid
+from noisycount.model.sampling.scalar import (
+    discrete_gaussian,
+    discrete_laplace,
+    drawable,
+    price_as_written,
+    public_grid,
+)
 from noisycount.model.sampling.vectors import (
     LARGEST_TERM,
     _below_by_mask,

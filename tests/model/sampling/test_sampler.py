@@ -15,8 +15,13 @@ from mpmath import mp, mpf
 
 import noisycount as nc
 from noisycount.model.sampling import scalar as sampler
-from noisycount.model.sampling.scalar import RandomIntegers, bernoulli_exp, discrete_laplace, rounded_laplace
-from noisycount.model.sampling.scales import public_grid
+from noisycount.model.sampling.scalar import (
+    RandomIntegers,
+    bernoulli_exp,
+    discrete_laplace,
+    public_grid,
+    rounded_laplace,
+)
 from noisycount.model.sampling.vectors import _below_by_product, discrete_laplace_array
 from tests.oracles.chi_square import chi_square_p_value
 from tests.oracles.enumeration import Script, ScriptOfIntegers, bracket, enumerated, scripted_exponential

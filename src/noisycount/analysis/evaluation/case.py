@@ -13,7 +13,7 @@ from noisycount.analysis.posterior.law import DEPTH, CountTable, bulk_end
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.gram import POINTS, gram_points
+from noisycount.model.laws.smooth_law import POINTS, gram_points
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import ErrorLaw, SymmetricNoise
 from noisycount.model.populations.population import Population

@@ -14,7 +14,7 @@ from noisycount.analysis.evaluation.case import FAR, Case
 from noisycount.analysis.posterior.laplace_cells import Side, mean_of
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.gram import POINTS, gram_points
+from noisycount.model.laws.smooth_law import POINTS, gram_points
 from noisycount.model.searches import first_wholes, roots
 
 _NODES, _WEIGHTS = leggauss(8)  # few points: a piece that they do not tell is halved

@@ -11,8 +11,7 @@ from noisycount.analysis.tables.likelihoods import LevelAnswers
 from noisycount.analysis.tables.sums import transform_length
 from noisycount.model.laws.count_law import CountDistribution, TableLaw
 from noisycount.model.laws.gamma import Expansion, Reals
-from noisycount.model.laws.gram import POINTS
-from noisycount.model.laws.smooth_law import LogWeight, SmoothLaw, blocks_between
+from noisycount.model.laws.smooth_law import POINTS, LogWeight, SmoothLaw, blocks_between
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.gaussian import Gaussian

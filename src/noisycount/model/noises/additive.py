@@ -16,8 +16,7 @@ from noisycount.model.laws.factors import BaseFactor, Factor, LogFactor, ValuedF
 from noisycount.model.laws.gamma import Expansion, Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.sum_transforms import Summand
-from noisycount.model.sampling.scalar import RandomIntegers
-from noisycount.model.sampling.scales import as_written, drawable, public_grid
+from noisycount.model.sampling.scalar import RandomIntegers, as_written, drawable, public_grid
 from noisycount.model.searches import bracketed, bracketed_by_factors, first_whole, root
 from noisycount.validation import positive_number, real_number, whole_number
 

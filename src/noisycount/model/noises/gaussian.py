@@ -16,8 +16,7 @@ from noisycount.model.laws.gamma import FLAT, Expansion, Reals, decimal_ratio
 from noisycount.model.laws.normal import log_two_sided, normal_tail, two_sided_quantile
 from noisycount.model.noises.additive import AdditiveNoise, ClosedForm, ContinuousNoise
 from noisycount.model.noises.sum_transforms import Summand
-from noisycount.model.sampling.scalar import discrete_gaussian
-from noisycount.model.sampling.scales import check_range
+from noisycount.model.sampling.scalar import check_range, discrete_gaussian
 
 _FARTHEST_ANSWER = 2.0**600  # beyond, slopes of the narrowest noise would overflow
 

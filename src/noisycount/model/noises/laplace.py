@@ -18,8 +18,7 @@ from noisycount.model.laws.factors import BaseFactor, LogFactor, LogStep
 from noisycount.model.laws.gamma import FLAT, Expansion, Kink, Reals, decimal_ratio
 from noisycount.model.noises.additive import AdditiveNoise, ClosedForm, ContinuousNoise, DiscreteNoise, Sampler
 from noisycount.model.noises.sum_transforms import Summand
-from noisycount.model.sampling.scalar import discrete_laplace, rounded_laplace
-from noisycount.model.sampling.scales import price_as_written
+from noisycount.model.sampling.scalar import discrete_laplace, price_as_written, rounded_laplace
 from noisycount.model.sampling.vectors import discrete_laplace_array
 from noisycount.model.searches import bracketed, first_whole
 from noisycount.validation import Exactly

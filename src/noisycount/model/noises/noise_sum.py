@@ -14,9 +14,9 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise, CertifiedErrorLaw, SymmetricNoise
 from noisycount.model.noises.gaussian import GaussianErrors, GaussianLikelihood
 from noisycount.model.noises.laplace import LaplaceLikelihood
-from noisycount.model.noises.sum_law import SumLaw, SummedErrors
+from noisycount.model.noises.sum_law import SumLaw
 from noisycount.model.noises.sum_transforms import Summand
-from noisycount.model.sampling.scales import check_range
+from noisycount.model.sampling.scalar import check_range
 from noisycount.validation import real_number, whole_number
 
 _FARTHEST_ANSWER = 2.0**56  # records: a count of 2^53 and 14 of the widest scales, 2^52
@@ -79,7 +79,7 @@ class NoiseSum(SymmetricNoise):
         """The law of the noise at many errors at once."""
         if len(self.noises) == 1:
             return self.noises[0].errors
-        return self._normal if self._is_gaussian else SummedErrors(self._law)
+        return self._normal if self._is_gaussian else self._law
 
     def log_density(self, error: float) -> float:
         """The logarithm of the density of the noise, or of its probability if it is discrete.

@@ -1,4 +1,4 @@
-"""The laws of `one`, drawn in bulk: the same steps on arrays, integers only."""
+"""The laws of `scalar`, drawn in bulk: the same steps on arrays, integers only."""
 
 import os
 from collections.abc import Callable
@@ -11,10 +11,6 @@ from numpy.typing import NDArray
 from noisycount.model.sampling.inversion import gaussian_by_inversion, laplace_by_inversion
 from noisycount.model.sampling.scalar import Entropy
 
-# The largest numerator and denominator of a scale. Their products with twice a trial number, or
-# with the units of e^−1 that a draw is far out, stay under 2^63: a trial of 2^9 has a chance below
-# 10^−1000, a draw of 2^9 units one of e^−512.
-LARGEST_TERM = 2**53
 _CHUNK = 1 << 15  # draws at once: arrays of 256 kB, however many are asked for
 _WORD = 1 << 32  # the values of a random word
 _MANY = 1 << 13  # draws for which tables are worth their while
@@ -177,7 +173,7 @@ def discrete_laplace_array(scale: Fraction, size: int, entropy: Entropy = os.ura
 def discrete_gaussian_array(scale: Fraction, size: int, entropy: Entropy = os.urandom) -> Draws:
     """`size` independent draws of P[Z = z] ∝ e^(−z²/(2·scale²)), exactly.
 
-    Source: Canonne, Kamath, Steinke (2020), Algorithm 3, as in `one.discrete_gaussian`; many draws by inversion.
+    Source: Canonne, Kamath, Steinke (2020), Algorithm 3, as in `scalar.discrete_gaussian`; many draws by inversion.
     """
     if size >= _MANY and size >= _MANY_A_SCALE * scale:
         return _filled(gaussian_by_inversion, scale, size, entropy)

@@ -14,7 +14,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.sampling.scales import as_written
+from noisycount.model.sampling.scalar import as_written
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.validation import exact_text, optional_text
 

@@ -20,7 +20,7 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
-from noisycount.model.sampling.scales import as_written
+from noisycount.model.sampling.scalar import as_written
 from noisycount.model.subsampling import Subsample
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.tasks.refine.estimate import assumed_members
