@@ -94,11 +94,7 @@ def _far_normal_tail(deviations: arb) -> arb:
 
 
 def certified(value: arb, digits: int = 20) -> mpf:
-    """The midpoint of a ball that proves so many of its digits, or that it is below 1e-400.
-
-    Raises:
-        AssertionError: The ball is wider: the computation needs more than `DIGITS`.
-    """
+    """The midpoint of a ball that proves so many of its digits, or that it is below 1e-400."""
     allowed = abs(value.mid()) * arb(10) ** -digits + _NOTHING
     assert value.rad() <= allowed, f"too wide: {value.str(30)}"
     return mpf(value)

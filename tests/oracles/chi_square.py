@@ -16,14 +16,8 @@ _FEW = 20
 def chi_square_p_value(draws: np.ndarray, scale: float, below: Callable[[int], mpf], parts: int = 10) -> float:
     """The p-value of draws against a law, in cells of a tenth, or another part, of its scale.
 
-    Cells in which fewer than 1000 draws are expected are one cell, of at least as many: rare cells
-    would raise false alarms, as their numbers are far from normal.
-
-    Args:
-        draws: Independent integers.
-        scale: About how far they spread.
-        below: P[Z < edge] of the law, for integers within 6 scales, and within 6.
-        parts: How many cells make a scale; fewer for few draws.
+    Cells in which fewer than 1000 draws are expected are one cell, of at least as many: rare cells would raise false
+    alarms, as their numbers are far from normal.
     """
     width = max(1, int(scale / parts))
     reach = max(6, int(6 * scale / width)) * width

@@ -39,15 +39,7 @@ def exact_table_delta(size: int, rates: Sequence[Fraction], epsilon: float) -> m
 def answered_delta(
     size: int, rates: Sequence[Fraction], asked: Sequence[int], answer: Callable[[int], Weights], epsilon: float
 ) -> float:
-    """δ of noisy answers about some cells, the largest over all moves.
-
-    Args:
-        size: The number of all records.
-        rates: The rates of all cells.
-        asked: The cells that are answered.
-        answer: The probabilities of all answers for a count.
-        epsilon: ε.
-    """
+    """δ of noisy answers about some cells, the largest over all moves."""
     others = counts_of_databases(size - 1, rates)
     found = 0.0
     for one, two in _moves(others, len(rates)):

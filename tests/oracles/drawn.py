@@ -1,9 +1,8 @@
 """Curves of several answers from drawn databases and answers.
 
-With the law f of the answers about n − 1 records, and draws y of it, the mean of
-(1 − e^ε·f(y + a_u − a_v)/f(y))₊ is D_ε(P_u, P_v). It is 1 at most, so that the bound of Maurer and
-Pontil, *Empirical Bernstein Bounds and Sample Variance Penalization* (2009), Theorem 4, holds for
-any number of draws.
+With the law f of the answers about n − 1 records, and draws y of it, the mean of (1 − e^ε·f(y + a_u − a_v)/f(y))₊ is
+D_ε(P_u, P_v). It is 1 at most, so that the bound of Maurer and Pontil, *Empirical Bernstein Bounds and Sample Variance
+Penalization* (2009), Theorem 4, holds for any number of draws.
 """
 
 import math
@@ -36,13 +35,7 @@ def largest(ratios: Iterable[np.ndarray], epsilon: float, number: int) -> tuple[
 
 
 def least(plus: np.ndarray, minus: np.ndarray, epsilon: float) -> float:
-    """What D_ε is at least, by whether the same draws of other records and of noise lie in a set.
-
-    Args:
-        plus: Whether they do if the record is in u: 0 or 1.
-        minus: The same if it is in v.
-        epsilon: ε.
-    """
+    """What D_ε is at least, by whether the same draws of other records and of noise lie in a set."""
     grown = math.exp(epsilon)
     low, _ = interval((plus + grown * (1 - minus)) / (1 + grown))
     return low * (1 + grown) - grown
@@ -73,15 +66,7 @@ def window(size: int, rate: float) -> np.ndarray:
 def moved_ratios(
     size: int, rate: float, answers: np.ndarray, density: Density, reach: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """f(y − 1)/f(y) and f(y + 1)/f(y) of q answers about one count of so many records.
-
-    Args:
-        size: The number of records.
-        rate: How often one is counted.
-        answers: One row for each database.
-        density: That of one error, up to a factor.
-        reach: Counts farther than this from the middle of the answers have no part in them.
-    """
+    """f(y − 1)/f(y) and f(y + 1)/f(y) of q answers about one count of so many records."""
     logs = log_factorials(size)
     counts = np.arange(-2, size + 3)
     law = np.pad(binomial(size, rate, counts, logs), reach)
@@ -102,12 +87,7 @@ def moved_ratios(
 
 
 def two_counts(size: int, rates: Sequence[float]) -> tuple[np.ndarray, tuple[int, int]]:
-    """The law of the counts of two questions, and its first places, from the counts one by one.
-
-    Args:
-        size: The number of records.
-        rates: Of those who satisfy both, only the first, only the second, and neither.
-    """
+    """The law of the counts of two questions, and its first places, from the counts one by one."""
     both, only, other, _ = rates
     logs = log_factorials(size)
     rows, columns = window(size, both + only), window(size, both + other)

@@ -84,8 +84,8 @@ class Oracle:
     def of_real_answers(self, reach: float, step: float) -> tuple[mpf, mpf]:
         """The error and the improvement in 25 digits, by quadrature between the places of a bend.
 
-        Those are the integers and where the estimate e passes a count, the answer y or the mirror
-        image 2k − y, which are looked for at every step and then bisected.
+        Those are the integers and where the estimate e passes a count, the answer y or the mirror image 2k − y, which
+        are looked for at every step and then bisected.
         """
         with mp.workdps(25):
             low, high = self.truth.first - mpf(reach), self.truth.counts[-1] + mpf(reach)

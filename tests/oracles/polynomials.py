@@ -58,12 +58,7 @@ class Open(Exception):  # noqa: N818 - a signal, not an error
 
 
 class ExactScript(RandomIntegers):
-    """Random integers, and Bernoulli variables, from a given sequence of choices.
-
-    Args:
-        choices: The choices.
-        unit: e^(−1/unit) is the variable of the polynomials.
-    """
+    """Random integers, and Bernoulli variables, from a given sequence of choices."""
 
     def __init__(self, choices: tuple[int, ...], unit: int) -> None:
         super().__init__()

@@ -86,8 +86,8 @@ class Law:
 def assert_exact(fast: Posterior, exact: Law) -> None:
     """Mean within 1e-10 standard deviations and 4 ulp, variance within 1e-9, the rest equal.
 
-    A variance below 1e-90 is the sum's own rounding. Where two counts are as likely as each other
-    within 1e-12, or a quantile's level is reached within 2e-14, either count will do.
+    A variance below 1e-90 is the sum's own rounding. Where two counts are as likely as each other within 1e-12, or a
+    quantile's level is reached within 2e-14, either count will do.
     """
     mean, variance = mpf(exact.mean), max(mpf(0), mpf(exact.variance))
     ulp = math.ulp(float(mean))

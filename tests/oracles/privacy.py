@@ -1,7 +1,7 @@
 """Privacy curves straight from their definition, what every curve is compared with.
 
-δ₊(ε) = sup over sets S of P₊[Y ∈ S] − e^ε·P₋[Y ∈ S] = Σ over answers of max(0, P₊ − e^ε·P₋), and
-δ₋(ε) the other way round.
+δ₊(ε) = sup over sets S of P₊[Y ∈ S] − e^ε·P₋[Y ∈ S] = Σ over answers of max(0, P₊ − e^ε·P₋), and δ₋(ε) the other way
+round.
 """
 
 import math
@@ -23,14 +23,7 @@ _TRANSPARENT = arb("1e-25")  # noise so narrow hides no count: e^(−10^24) is l
 
 
 def directions(mechanism: Mechanism, pairs: Sequence[Pair], epsilon: float, sum_reach: int = 60) -> tuple[mpf, mpf]:
-    """δ₊ and δ₋, each the largest over the kinds of records.
-
-    Args:
-        mechanism: Any of the model.
-        pairs: A pair for each kind of record.
-        epsilon: As the rational that the float stands for.
-        sum_reach: Where several discrete noises are added, all of their law must lie within it.
-    """
+    """δ₊ and δ₋, each the largest over the kinds of records."""
     if isinstance(mechanism, Subsample):
         drawn = [sampled(pair, mechanism.sample_size) for pair in pairs]
         return directions(mechanism.noise or Exact(), drawn, epsilon, sum_reach)
@@ -152,8 +145,8 @@ def delta_over_all_answers(mechanism: Mechanism, pair: Pair, epsilon: float, rea
 def delta_by_quadrature(mechanism: Mechanism, pair: Pair, epsilon: float, reach: int) -> tuple[float, float]:
     """∫ max(0, f₊ − e^ε·f₋) over first − reach .. last + reach, both ways, within 1e-5.
 
-    No threshold is assumed: the integrand is summed by Gauss and Legendre's rule of 8 points on
-    eighths of a record wherever it is positive.
+    No threshold is assumed: the integrand is summed by Gauss and Legendre's rule of 8 points on eighths of a record
+    wherever it is positive.
     """
     nodes, node_weights = np.polynomial.legendre.leggauss(8)
     places = ((nodes + 1) / 16 + np.arange(8)[:, None] / 8).ravel()

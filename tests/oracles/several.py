@@ -1,8 +1,7 @@
 """Curves of several answers from their definition: over all databases, and all answers.
 
-δ₊(ε) = Σ over answers of max(0, P₊ − e^ε·P₋). Discrete noises are summed in 80 digits; two noises
-with a density are integrated, one exactly between the roots of what is integrated, the other by
-Gauss's rule between the integers.
+δ₊(ε) = Σ over answers of max(0, P₊ − e^ε·P₋). Discrete noises are summed in 80 digits; two noises with a density are
+integrated, one exactly between the roots of what is integrated, the other by Gauss's rule between the integers.
 """
 
 import math

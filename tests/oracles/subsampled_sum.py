@@ -11,9 +11,9 @@ Reals = NDArray[np.float64]
 def subsampled_deltas(size: int, drawn: int, rate: float, epsilons: Reals) -> tuple[Reals, Reals]:
     """δ₊ and δ₋ of the count in a sample of `drawn` of `size` records, shape as epsilons.
 
-    Σ_j max(0, P₊(j) − e^ε·P₋(j)) with the laws of Breutigam and Reischuk, section 4.1. Relative to
-    the binomial law of j they are 1 − λ + λj/(mπ) and 1 − λ + λ(m − j)/(m(1 − π)), which differ by
-    λ(j/m − π)/(π(1 − π)); from that small difference P₊ − P₋ − (e^ε − 1)·P₋ keeps its digits.
+    Σ_j max(0, P₊(j) − e^ε·P₋(j)) with the laws of Breutigam and Reischuk, section 4.1. Relative to the binomial law of
+    j they are 1 − λ + λj/(mπ) and 1 − λ + λ(m − j)/(m(1 − π)), which differ by λ(j/m − π)/(π(1 − π)); from that small
+    difference P₊ − P₋ − (e^ε − 1)·P₋ keeps its digits.
     """
     counts = np.arange(drawn + 1.0)
     odds = math.log(rate) - math.log1p(-rate)

@@ -61,16 +61,13 @@ class EnumeratedTables:
     """All tables on a tree, weighed by prior and answers.
 
     Attributes:
-        tree: Of few cells.
-        divisions: Of each level below the root.
-        answers: About any nodes.
-        total: The count of the root; its law; or the largest count of one about which nothing is
-            known, beyond which answers leave no weight: (0, largest).
+        total: The count of the root; its law; or the largest count of one about which nothing is known, beyond which
+            answers leave no weight: (0, largest).
     """
 
-    tree: nc.Tree
-    divisions: tuple[Division, ...]
-    answers: tuple[Told, ...]
+    tree: nc.Tree  # of few cells
+    divisions: tuple[Division, ...]  # of each level below the root
+    answers: tuple[Told, ...]  # about any nodes
     total: int | nc.Population | tuple[int, int]
 
     @cached_property
@@ -162,21 +159,13 @@ def _rising(start: Fraction, count: int) -> Fraction:
 
 @dataclass(frozen=True)
 class SummedTables:
-    """All tables on a tree of few cells, weighed in doubles: positive terms, so that digits stay.
+    """All tables on a tree of few cells, weighed in doubles: positive terms, so that digits stay."""
 
-    Attributes:
-        tree: Of few cells.
-        prior: How counts divide: concentrations or rates of the cells.
-        answers: About any nodes, none of them suppressed.
-        total: The count of the root; None: nothing is known of it.
-        largest: The largest count of a cell that is looked at.
-    """
-
-    tree: nc.Tree
-    prior: nc.Splits
-    answers: tuple[Told, ...]
-    total: int | None
-    largest: int
+    tree: nc.Tree  # of few cells
+    prior: nc.Splits  # how counts divide: concentrations or rates of the cells
+    answers: tuple[Told, ...]  # about any nodes, none of them suppressed
+    total: int | None  # the count of the root; None: nothing is known of it
+    largest: int  # the largest count of a cell that is looked at
 
     @cached_property
     def tables(self) -> NDArray[np.int64]:

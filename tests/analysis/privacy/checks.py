@@ -16,15 +16,7 @@ def assert_exact(
     epsilons: Sequence[float],
     sum_reach: int = 60,
 ) -> None:
-    """Directions within 1e-9 down to 1e-50; brackets true and narrow everywhere.
-
-    Args:
-        curve: What is tested.
-        mechanism: What is added to the counts of the pairs.
-        pairs: A pair for each kind of record.
-        epsilons: Where.
-        sum_reach: Where several discrete noises are added, all of their law lies within it.
-    """
+    """Directions within 1e-9 down to 1e-50; brackets true and narrow everywhere."""
     faults = []
     for epsilon in epsilons:
         exact = directions(mechanism, pairs, epsilon, sum_reach)

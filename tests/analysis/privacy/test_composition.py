@@ -84,8 +84,8 @@ def exact(pairs: Sequence[Pair], mechanisms: Sequence[nc.Mechanism], epsilon: fl
 def test_discrete_answers_are_those_of_all_databases(people: str, noises: str, epsilon: float) -> None:
     """Both directions, within brackets that are narrow where noises are of one kind.
 
-    With Laplace noise at ε = 0 both sides of the threshold often weigh the same: there the grid of
-    their values is felt.
+    With Laplace noise at ε = 0 both sides of the threshold often weigh the same: there the grid of their values is
+    felt.
     """
     width = 2e-3 if epsilon == 0 and "Laplace" in noises else 1e-10
     population, pairs = POPULATIONS[people]

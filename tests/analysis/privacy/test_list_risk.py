@@ -75,8 +75,8 @@ def test_the_adaptive_bound_is_that_of_exact_counts_of_the_atoms() -> None:
 def test_an_adaptive_strategy_stays_below_the_adaptive_bound() -> None:
     """The second question depends on the first answer: its δ exceeds that of each fixed list.
 
-    Four records in three atoms; the first answer decides which question shows more. Whatever it is,
-    the exact counts of the atoms show more still.
+    Four records in three atoms; the first answer decides which question shows more. Whatever it is, the exact counts of
+    the atoms show more still.
     """
     size, rates, noise, epsilon = 4, (0.25, 0.25, 0.5), nc.DiscreteLaplace(1.5), 0.5
     starts = np.arange(-40.0, 45.0)

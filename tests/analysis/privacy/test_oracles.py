@@ -146,8 +146,8 @@ def test_statistical_privacy_lies_between_the_estimates_of_dp_accounting(
 ) -> None:
     """Of 1,000 records. A rounded answer hides more: the upper estimate gets a margin for it.
 
-    Only the cell around the threshold hides: an eighth of its width² times the steepest change of
-    P₊ − e^ε·P₋, which is below 0.13 a record² here. That is below 1e-4.
+    Only the cell around the threshold hides: an eighth of its width² times the steepest change of P₊ − e^ε·P₋, which is
+    below 0.13 a record² here. That is below 1e-4.
     """
     others = stats.binom.pmf(np.arange(1000), 999, rate)
     sides = [told(noise, np.concatenate(one)) for one in (([0.0], others), (others, [0.0]))]

@@ -83,8 +83,8 @@ def test_delta_falls_in_the_scale_of_laplace_and_gaussian_noise(
 ) -> None:
     """The wider law is the narrower one plus independent noise.
 
-    For the Laplace laws that noise is 0 or of the wider law itself: (1 + b²t²)/(1 + c²t²) =
-    b²/c² + (1 − b²/c²)/(1 + c²t²), and the like on the integers.
+    For the Laplace laws that noise is 0 or of the wider law itself:
+    (1 + b²t²)/(1 + c²t²) = b²/c² + (1 − b²/c²)/(1 + c²t²), and the like on the integers.
     """
     narrow, wide = (nc.privacy_curve(law(s), population) for s in sorted(scales))
     assert never_more(wide.directions(epsilon), narrow.directions(epsilon))

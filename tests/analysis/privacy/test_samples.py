@@ -32,15 +32,7 @@ def brute_force(
     epsilon: float,
     answers: Callable[[int], NDArray[np.float64]] | None = None,
 ) -> float:
-    """The largest δ of two atoms of the first record: every database, every drawing.
-
-    Args:
-        drawings: Equally likely rows of samples, one sample a question.
-        size: The number of records.
-        questions: What is counted in each sample.
-        epsilon: ε.
-        answers: The probabilities of noisy answers for a count; None: no noise.
-    """
+    """The largest δ of two atoms of the first record: every database, every drawing."""
     laws = [_law(drawings, size, questions, atom) for atom in range(len(RATES))]
     gain, found = math.exp(epsilon), 0.0
     for one, two in permutations(laws, 2):

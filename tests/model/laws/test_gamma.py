@@ -108,8 +108,8 @@ def count_at(size: int, rate: float, deviations: float) -> int:
 def log_upper_tail(size: int, rate: mpf, count: int) -> mpf:
     """Ln P[K >= count], count above the mean: ∫ t^(count−1)·(1−t)^(size−count) dt over 0..rate.
 
-    The integrand falls from `rate` down to 0; it is integrated in pieces that double in length
-    until one adds nothing to 25 digits.
+    The integrand falls from `rate` down to 0; it is integrated in pieces that double in length until one adds nothing
+    to 25 digits.
     """
     up, down = count - 1, size - count
     slope = up / rate - down / (1 - rate)

@@ -162,8 +162,8 @@ def test_variances_add_up() -> None:
 def test_releases_have_the_variance_of_the_sum(noises: list[nc.Mechanism]) -> None:
     """The mean square of 2,000 errors lies within six of its standard errors.
 
-    Of a sum of Laplace noises, the fourth moment is at most six squared variances; by the normal
-    approximation a right sampler fails once in a billion runs.
+    Of a sum of Laplace noises, the fourth moment is at most six squared variances; by the normal approximation a right
+    sampler fails once in a billion runs.
     """
     noise = nc.NoiseSum(noises)
     answers = [noise.release(100) for _ in range(2000)]

@@ -25,17 +25,11 @@ DRAWS = 20_000
 
 @dataclass(frozen=True)
 class PopulationCase:
-    """A population, and what it is by definition.
+    """A population, and what it is by definition."""
 
-    Attributes:
-        population: With at most a dozen records, of which at least two are not known.
-        law: The law of its count.
-        pairs: The laws of the count for each kind of record that is positive, and negative.
-    """
-
-    population: nc.Population
-    law: Law
-    pairs: Sequence[Pair]
+    population: nc.Population  # with at most a dozen records, of which at least two are not known
+    law: Law  # the law of its count
+    pairs: Sequence[Pair]  # the laws of the count for each kind of record that is positive, and negative
 
 
 def named(noise: nc.Mechanism) -> str:

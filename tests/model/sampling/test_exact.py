@@ -10,6 +10,7 @@ import noisycount as nc
 from noisycount.model.sampling import scalar as sampler
 from noisycount.model.sampling import vectors as many
 from noisycount.model.sampling.scalar import (
+    LARGEST_TERM,
     discrete_gaussian,
     discrete_laplace,
     drawable,
@@ -17,7 +18,6 @@ from noisycount.model.sampling.scalar import (
     public_grid,
 )
 from noisycount.model.sampling.vectors import (
-    LARGEST_TERM,
     _below_by_mask,
     _bernoulli_exp,
     _bernoulli_exp_half_square,
@@ -40,8 +40,8 @@ def _scripted(monkeypatch: pytest.MonkeyPatch) -> None:
 def in_bulk(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Draw]:
     """Make one draw of a bulk law depend on a script.
 
-    Of the lanes that are proposed at once only the first is followed, and the others are rejected:
-    lanes are independent, so it stands for each.
+    Of the lanes that are proposed at once only the first is followed, and the others are rejected: lanes are
+    independent, so it stands for each.
     """
 
     def drawn(law: Callable[..., np.ndarray], scale: Fraction) -> Draw:

@@ -10,9 +10,8 @@ from mpmath import mp, mpf
 
 from noisycount.model.sampling import scalar as sampler
 from noisycount.model.sampling import vectors as many
-from noisycount.model.sampling.scalar import RandomIntegers, bernoulli_exp, discrete_gaussian
+from noisycount.model.sampling.scalar import LARGEST_TERM, RandomIntegers, bernoulli_exp, discrete_gaussian
 from noisycount.model.sampling.vectors import (
-    LARGEST_TERM,
     _bernoulli_exp_half_square,
     _bernoulli_exp_power,
     discrete_gaussian_array,

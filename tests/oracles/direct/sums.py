@@ -10,8 +10,8 @@ Reals = NDArray[np.float64]
 def metrics(size: int, rate: float, epsilon: float, by: str, assumed: Reals | None = None) -> tuple[float, float]:
     """The average error, eq. (12), and the probability of a smaller error, eq. (13).
 
-    The law of count and answer is summed over all counts and the middles of narrow cells of
-    answers, a hundred to a unit; `assumed` is what the estimate takes for the law of the count.
+    The law of count and answer is summed over all counts and the middles of narrow cells of answers, a hundred to a
+    unit; `assumed` is what the estimate takes for the law of the count.
     """
     counts = np.arange(size + 1)
     reach = 23 / epsilon  # e^−23 of the noise lies beyond

@@ -1,10 +1,9 @@
 """δ straight from its definition, ∫ max(0, f₊ − e^ε·f₋), in ball arithmetic.
 
-No threshold is assumed where noise is discrete or Laplace noise: positive parts are added answer by
-answer, or cell by cell between two integers, where a difference of two exponentials changes its
-sign at most once. For Gaussian noise f₊ − e^ε·f₋ is, but for a positive factor, a polynomial in
-e^(answer/variance): by Descartes' rule it has at most as many roots as P₊ − e^ε·P₋ has changes of
-sign.
+No threshold is assumed where noise is discrete or Laplace noise: positive parts are added answer by answer, or cell by
+cell between two integers, where a difference of two exponentials changes its sign at most once. For Gaussian noise
+f₊ − e^ε·f₋ is, but for a positive factor, a polynomial in e^(answer/variance): by Descartes' rule it has at most as
+many roots as P₊ − e^ε·P₋ has changes of sign.
 """
 
 from collections.abc import Callable, Sequence

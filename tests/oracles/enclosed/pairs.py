@@ -1,7 +1,7 @@
 """The laws of a count if a record is positive, and if it is negative, in ball arithmetic.
 
-Every number is an `arb` of python-flint: a ball that contains the exact value, so that a sum tells
-how many digits it has.
+Every number is an `arb` of python-flint: a ball that contains the exact value, so that a sum tells how many digits it
+has.
 """
 
 from collections.abc import Sequence
