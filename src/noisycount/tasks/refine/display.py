@@ -1,7 +1,7 @@
 """A refined table in words: its rows, and below what is to be known of all of them."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -164,42 +164,19 @@ def _places(rows: int) -> list[int]:
 
 def _facts(refined: RefinedTable, shown: int, out: Path | None) -> Facts:
     """What is to be known of all rows."""
-    moved = told_sensitivity(refined)
-    return [
-        (percent(refined.level), "the count lies in that interval with this probability"),
-        *(("prior", words) for words in prior_words(refined)),
-        *([("", moved.words)] if moved is not None else []),
-        *_sums(refined),
-        *_draws(refined),
-        *_left_out(refined, shown, out),
-        *_warning(refined),
-    ]
-
-
-def _sums(refined: RefinedTable) -> Iterator[tuple[str, str]]:
-    """What levels were not used, and where sums of cells are told."""
-    if refined.nested is None:
-        return
-    if refined.nested.left_out:
+    moved, rows = told_sensitivity(refined), len(refined.published.answers)
+    facts = [(percent(refined.level), "the count lies in that interval with this probability")]
+    facts += [("prior", words) for words in prior_words(refined)]
+    if moved is not None:
+        facts.append(("", moved.words))
+    if refined.nested is not None and refined.nested.left_out:
         names = ", ".join(refined.nested.left_out)
-        yield "unused", f"{names}: a tree has no place for sums that cross the others"
-
-
-def _draws(refined: RefinedTable) -> Iterator[tuple[str, str]]:
-    """Where shares and ranks come from."""
+        facts.append(("unused", f"{names}: a tree has no place for sums that cross the others"))
     if refined.draws:
-        yield "draws", f"shares and ranks are from {refined.draws:,} exact draws of the whole table"
-
-
-def _warning(refined: RefinedTable) -> Iterator[tuple[str, str]]:
-    """What is odd about the answers."""
-    if refined.told is not None and (odd := refined.told.warning) is not None:
-        yield "warning", odd
-
-
-def _left_out(refined: RefinedTable, shown: int, out: Path | None) -> Iterator[tuple[str, str]]:
-    """How to get the rows that are not shown."""
-    rows = len(refined.published.answers)
+        facts.append(("draws", f"shares and ranks are from {refined.draws:,} exact draws of the whole table"))
     if rows > shown:
         more = "" if out is not None else ": --out FILE writes all"
-        yield "rows", f"{rows:,}, of which {rows - shown:,} are not shown{more}"
+        facts.append(("rows", f"{rows:,}, of which {rows - shown:,} are not shown{more}"))
+    if refined.told is not None and (odd := refined.told.warning) is not None:
+        facts.append(("warning", odd))
+    return facts

@@ -1,7 +1,7 @@
 """A table of noisy counts as somebody published it: its rows, its levels, their noise, its tree."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import combinations
 
 import numpy as np
@@ -18,6 +18,7 @@ from noisycount.model.tables.tree import Tree, TreeLevel, longest_chain, tree_of
 
 Rows = NDArray[np.int64]
 Key = int | float | str | bool | None
+NO_SUMS = "sums are not used: one person may be in several cells, or cells are hidden"
 
 
 @frozen(eq=False)
@@ -54,6 +55,10 @@ class PublishedTable:
     def cells(self) -> PublishedLevel:
         """The finest level."""
         return self.levels[0]
+
+    def without_sums(self) -> "PublishedTable":
+        """The cells alone, where coarser levels are no sums of them."""
+        return self if len(self.levels) == 1 else replace(self, levels=self.levels[:1], notes=(NO_SUMS,))
 
 
 def written_columns(

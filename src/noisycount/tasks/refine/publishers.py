@@ -17,7 +17,7 @@ from noisycount.engines.duckdb.public import NoisyMeasurement, measured_places, 
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.releases import PageViews, wikimedia
+from noisycount.model.releases import wikimedia
 from noisycount.model.tables.levels import TOTAL
 from noisycount.query.schema import close_names
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, Rows
@@ -107,11 +107,8 @@ def _plain(query: str) -> str:
 
 def _is_sum(query: _Query, cells: _Query) -> bool:
     """Whether the answers of a query are sums of cells."""
-    return set(query.names) < set(cells.names) and (bool(query.names) or _is_total(query))
-
-
-def _is_total(query: _Query) -> bool:
-    return _plain(query.measured.query) == TOTAL
+    is_total = _plain(query.measured.query) == TOTAL
+    return set(query.names) < set(cells.names) and (bool(query.names) or is_total)
 
 
 def _table(queries: Sequence[_Query], names: tuple[str, ...], subject: str) -> PublishedTable:
@@ -119,7 +116,7 @@ def _table(queries: Sequence[_Query], names: tuple[str, ...], subject: str) -> P
     keys: list[tuple[str, ...]] = []
     levels: list[PublishedLevel] = []
     for query in queries:
-        kept = tuple(range(len(names))) if query is queries[0] else _places(query.names, names)
+        kept = tuple(at for at, name in enumerate(names) if query is queries[0] or name in query.names)
         own = _keys(query, kept, len(names))
         rows = np.arange(len(keys), len(keys) + len(own))
         noise = DiscreteGaussian(query.measured.variance**0.5)
@@ -140,11 +137,6 @@ def _table(queries: Sequence[_Query], names: tuple[str, ...], subject: str) -> P
             "answer": answers.tolist(),
         },
     )
-
-
-def _places(own: Sequence[str], names: Sequence[str]) -> tuple[int, ...]:
-    """The places of some names among all."""
-    return tuple(at for at, name in enumerate(names) if name in own)
 
 
 def _keys(query: _Query, kept: Sequence[int], width: int) -> list[tuple[str, ...]]:
@@ -175,7 +167,7 @@ def published_pages(
         return (PublishedLevel("pages", np.arange(len(codes)), noise, _COLUMNS),), ()
     day = _day(asked)
     distinct, places = np.unique(np.array(codes), return_inverse=True)
-    releases = {code: _release(day, code, asked) for code in distinct.tolist()}
+    releases = {code: wikimedia(day, asked.tiers.get(code, "lower"), code) for code in distinct.tolist()}
     least = {code: int(answers[places == at].min()) for at, code in enumerate(distinct.tolist())}
     for code, release in releases.items():
         if least[code] < release.threshold:
@@ -204,11 +196,6 @@ def _day(asked: RefineQuery) -> str:
         raise NoisyCountError(f"{asked.place} does not say its day: give --day, or its one --noise and --scale")
     year, month, day = map(int, found.groups())
     return f"{year:04d}-{month:02d}-{day:02d}"
-
-
-def _release(day: str, code: str, asked: RefineQuery) -> PageViews:
-    """How the counts of a country were published that day."""
-    return wikimedia(day, asked.tiers.get(code, "lower"), code)
 
 
 def _notes(asked: RefineQuery, day: str, least: dict[str, int]) -> tuple[str, ...]:

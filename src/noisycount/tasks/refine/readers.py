@@ -31,7 +31,7 @@ from noisycount.tasks.refine.published import (
 )
 from noisycount.tasks.refine.publishers import census_table, is_wikimedia, wikimedia_table
 from noisycount.tasks.refine.query import RefineQuery
-from noisycount.tasks.refine.stored import NO_SUMS, stored_table
+from noisycount.tasks.refine.stored import stored_table
 
 _COLUMNS = ("level", "answer", "error", "error_of_all", "mechanism", "scale")
 _HIDDEN, _SHARED = "threshold", "groups_per_unit"
@@ -112,19 +112,18 @@ def _table(told: dict[str, Any], path: Path) -> PublishedTable:
     noises = [noise_of(told["mechanism"], Fraction(scales[name])) for name, _, _ in grouped.levels]
     is_sum = not is_hidden and told["groups_per_unit"] == 1
     answers = [int(row["answer"]) for row in rows]
-    published = grouped.with_noises(noises, str(path))
-    return PublishedTable(
+    table = PublishedTable(
         subject=f"{told['where'] or 'all records'} in {told['dataset']}: {told_name(path)}",
         names=names,
         keys=grouped.keys,
         answers=np.array(answers, dtype=np.float64),
-        levels=published if is_sum else published[:1],
+        levels=grouped.with_noises(noises, str(path)),
         below=np.full(len(rows), np.nan),
         columns=written_columns(names, keys, levels, answers),
         is_selected=is_hidden,
-        notes=() if is_sum or len(published) == 1 else (NO_SUMS,),
         unit="records" if told.get("unit") is None else "persons",
     )
+    return table if is_sum else table.without_sums()
 
 
 _ANSWER = "answer"
@@ -145,19 +144,18 @@ def rows_table(asked: RefineQuery, table: PublicTable) -> PublishedTable:
     levels = grouped.with_noises(noises, asked.place)
     for level, noise in zip(levels, noises, strict=True):
         _check_whole(table, column, answers, level, noise)
-    has_sums = own is None or own.is_sum
-    return PublishedTable(
+    published = PublishedTable(
         subject=told_name(table.path),
         names=tuple(names),
         keys=grouped.keys,
         answers=answers,
-        levels=levels if has_sums else levels[:1],
+        levels=levels,
         below=_below(asked, table, answers),
         columns={},
         is_hierarchy=not is_own,
         is_selected=is_hidden,
-        notes=() if has_sums or len(levels) == 1 else (NO_SUMS,),
     )
+    return published if own is None or own.is_sum else published.without_sums()
 
 
 def _check_own(asked: RefineQuery, column: str) -> None:
@@ -229,7 +227,11 @@ class OpenedTable:
 def opened_table(asked: RefineQuery, configuration: Config, opened: ExitStack) -> OpenedTable:
     """The table that was asked for."""
     if asked.file is None:
-        return OpenedTable(_stored(asked, configuration))
+        if asked.noises:
+            raise NoisyCountError(
+                f"{asked.place}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
+            )
+        return OpenedTable(stored_table(asked.key or "", asked.source, configuration))
     if not asked.file.is_file():
         raise SourceError(f"there is no file {str(asked.file)!r}: check the name")
     ending = asked.file.suffix.lower()
@@ -241,10 +243,3 @@ def opened_table(asked: RefineQuery, configuration: Config, opened: ExitStack) -
         return OpenedTable(wikimedia_table(asked, asked.file))
     rows = opened.enter_context(PublicTable.open(asked.file))
     return OpenedTable(rows_table(asked, rows), rows)
-
-
-def _stored(asked: RefineQuery, configuration: Config) -> PublishedTable:
-    """The table of the ledger, which tells its noise."""
-    if asked.noises:
-        raise NoisyCountError(f"{asked.place}: the ledger knows the noise: leave --epsilon, --noise and --scale out")
-    return stored_table(asked.key or "", asked.source, configuration)

@@ -190,9 +190,6 @@ def _rows(cells: StoredCells, answer: TableAnswer, asked: dict[str, Any]) -> Ite
             yield StoredRow(next(names), tuple(keys), texts, count, sum_of)
 
 
-NO_SUMS = "sums are not used: one person may be in several cells, or cells are hidden"
-
-
 def stored_table(key: str, source: str | None, configuration: Config) -> PublishedTable:
     """The table under a key of the ledger, or under the one key that begins so."""
     return table_of_entry(stored_entry(key, source, configuration), key)
@@ -215,15 +212,14 @@ def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str)
     """The rows and the levels of a stored table."""
     question, cells = asked_of(entry), StoredCells.of(asked, answer)
     counted, is_hidden = stored_levels(asked, cells), answer.keys is not None
-    levels = _levels(counted, question["mechanism"], question["scales"])
     is_sum = not is_hidden and (question["unit"] is None or asked.get("groups_per_unit") == 1)
     answers = np.concatenate(answer.levels)
-    return PublishedTable(
+    table = PublishedTable(
         subject=f"{words} in {told_name(entry.request.dataset)}",
         names=cells.labels.names,
         keys=[texts for level in counted for texts in cells.labels.all_texts(level)],
         answers=answers.astype(np.float64),
-        levels=levels if is_sum else levels[:1],
+        levels=_levels(counted, question["mechanism"], question["scales"]),
         below=np.full(answers.size, np.nan),
         columns=written_columns(
             cells.labels.names,
@@ -232,9 +228,9 @@ def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str)
             answers.tolist(),
         ),
         is_selected=is_hidden,
-        notes=() if is_sum or len(levels) == 1 else (NO_SUMS,),
         unit="records" if question["unit"] is None else "persons",
     )
+    return table if is_sum else table.without_sums()
 
 
 def _levels(counted: Sequence[Level], noise: str, scales: Sequence[str]) -> tuple[PublishedLevel, ...]:
