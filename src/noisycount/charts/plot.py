@@ -55,6 +55,12 @@ class Axis:
         return above and below and (value > 0 or not self.is_log)
 
 
+def share_of(axis: Axis, low: float, high: float, value: float) -> float:
+    """How far a value is along an axis that is drawn from `low` to `high`, from 0 to 1 between them."""
+    least, most, at = map(math.log, (low, high, value)) if axis.is_log else (low, high, value)
+    return (at - least) / (most - least)
+
+
 @frozen
 class Line:
     """Values along an axis; a single one is drawn as a dot.

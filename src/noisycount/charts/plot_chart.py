@@ -1,6 +1,5 @@
 """A plot of lines as an Altair chart, with places of values and names in pixels."""
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from noisycount.charts.drawing import data_chart, png, specification, svg, unchecked
-from noisycount.charts.plot import Axis, Line, Panel, Plot
+from noisycount.charts.plot import Axis, Line, Panel, Plot, share_of
 from noisycount.charts.theme import CONFIG, GRID, MUTED, Style
 
 _ABOVE = 1.04  # how far the axis goes beyond the largest value
@@ -29,10 +28,7 @@ class PlotScale:
 
     def place(self, value: float) -> float:
         """The pixel, from the left or from the top."""
-        low, high, at = (
-            map(math.log, (self.low, self.high, value)) if self.axis.is_log else (self.low, self.high, value)
-        )
-        share = (at - low) / (high - low)
+        share = share_of(self.axis, self.low, self.high, value)
         return self.length * (1 - share if self.is_turned else share)
 
     def scale(self) -> alt.Scale:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Self
 
-from noisycount.charts.plot import Axis, Line, Plot
+from noisycount.charts.plot import Axis, Line, Plot, share_of
 from noisycount.charts.theme import BLUE, GREEN, PURPLE, VERMILION
 from noisycount.display.numbers import percent
 from noisycount.frozen import frozen
@@ -43,9 +43,7 @@ class AxisRange:
 
     def share(self, value: float) -> float:
         """How far along the axis a value is, 0 to 1; its end for what is beyond."""
-        ends = self.low, self.high, min(max(value, self.low), self.high)
-        low, high, at = map(math.log, ends) if self.axis.is_log else ends
-        return (at - low) / (high - low)
+        return share_of(self.axis, self.low, self.high, min(max(value, self.low), self.high))
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
@@ -90,6 +88,11 @@ class Mark:
     x: float  # where, on the axis across
     words: str  # what it is
     is_dashed: bool = False  # whether the line is
+
+    @property
+    def kind(self) -> str:
+        """Its class in the style of the page."""
+        return "dash" if self.is_dashed else "line"
 
 
 @frozen
@@ -190,7 +193,7 @@ def _entries(shown: ChartView) -> Iterator[tuple[str, str]]:
     for line in shown.lines:
         yield _stroke(line, f"M0 0H{_digits(_SAMPLE)}"), line.name
     for mark in shown.marks:
-        yield f'<path class="{_mark_class(is_dashed=mark.is_dashed)}" d="M15 -8V8"/>', mark.words
+        yield f'<path class="{mark.kind}" d="M15 -8V8"/>', mark.words
     if shown.band is not None:
         yield '<rect class="band" x="0" y="-7" width="30" height="14"/>', shown.band_words
 
@@ -240,11 +243,11 @@ def _drawn(frame: _Frame) -> Iterator[str]:
         )
     for line in shown.lines:
         points = [frame.place(*point) for point in zip(line.xs, line.ys, strict=True)]
-        yield _stroke(line, f"M{_polyline(points)}")
+        yield _stroke(line, f"M{'L'.join(points)}")
     for mark in shown.marks:
         place = _digits(frame.across(mark.x))
         ends = f"M{place} {_digits(frame.top)}V{_digits(frame.bottom)}"
-        yield f'<path class="{_mark_class(is_dashed=mark.is_dashed)}" d="{ends}"/>'
+        yield f'<path class="{mark.kind}" d="{ends}"/>'
 
 
 def _stroke(line: Line, path: str) -> str:
@@ -255,19 +258,11 @@ def _stroke(line: Line, path: str) -> str:
     return f'<path class="{kind}"{dashed} d="{path}"/>'
 
 
-def _mark_class(*, is_dashed: bool) -> str:
-    return "dash" if is_dashed else "line"
-
-
 def _text(words: str, x: float, y: float, *, anchor: str = "start", kind: str = "") -> str:
     where = f'x="{_digits(x)}" y="{_digits(y)}"'
     turned = "" if anchor == "start" else f' text-anchor="{anchor}"'
     called = f' class="{kind}"' if kind else ""
     return f"<text{called} {where}{turned}>{escape(words)}</text>"
-
-
-def _polyline(points: Sequence[str]) -> str:
-    return "L".join(points)
 
 
 def _digits(number: float) -> str:
