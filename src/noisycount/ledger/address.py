@@ -8,6 +8,7 @@ import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote, unquote
@@ -282,15 +283,10 @@ def _publish(draft: Path, file: Path) -> None:
 
 def _copy(draft: Path, file: Path) -> None:
     """Write a file of the same content, where the disk knows no second names."""
-    with open(file, "xb", opener=_owned) as copy:
+    with open(file, "xb", opener=partial(os.open, mode=_OWNER_ALONE)) as copy:
         copy.write(draft.read_bytes())
         copy.flush()
         os.fsync(copy.fileno())
-
-
-def _owned(path: str, flags: int) -> int:
-    """A descriptor of a file that its owner alone may read and write."""
-    return os.open(path, flags, _OWNER_ALONE)
 
 
 def _remove_abandoned(file: Path) -> None:
