@@ -77,14 +77,10 @@ def bench_of(place: ServerPlace | None) -> Bench:
 
 def _server_engine(place: ServerPlace) -> "type[SqlSource | SparkSource]":
     """The engine of a server; its driver is imported when it is opened."""
-    if place.is_cluster:
-        return _spark(place)
-    from noisycount.engines.sql.source import SqlSource  # noqa: PLC0415 - on first use
+    if not place.is_cluster:
+        from noisycount.engines.sql.source import SqlSource  # noqa: PLC0415 - on first use
 
-    return SqlSource
-
-
-def _spark(place: ServerPlace) -> "type[SparkSource]":
+        return SqlSource
     try:
         from noisycount.engines.spark.source import SparkSource  # noqa: PLC0415 - on first use
     except ImportError:

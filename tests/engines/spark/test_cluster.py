@@ -1,4 +1,5 @@
 """A cluster of one master and two workers, and what happens when one of them is killed."""
+# ruff: noqa: ANN401, as these are sessions of Spark
 
 import time
 from collections.abc import Iterator
@@ -51,7 +52,7 @@ def session(people: str) -> Iterator[Any]:
 @pytest.fixture
 def slow(
     spark_cluster: Cluster,
-    session: Any,  # noqa: ANN401 - of Spark
+    session: Any,
     unguarded: None,  # noqa: ARG001 - it is a view
 ) -> ServerPlace:
     """A view that takes seconds to count, with both workers at work."""
@@ -62,7 +63,7 @@ def slow(
     return ServerPlace.read(f"{spark_cluster.url}#global_temp.slow")
 
 
-def when_some_parts_are_done(session: Any) -> None:  # noqa: ANN401 - of Spark
+def when_some_parts_are_done(session: Any) -> None:
     """Wait for the middle of a count."""
     tracker = session.sparkContext.statusTracker()
     deadline = time.monotonic() + 60
@@ -86,10 +87,7 @@ def test_a_cluster_counts_files_by_person(people: str) -> None:
 
 
 def test_a_worker_killed_in_the_middle_of_a_count_changes_no_count_and_no_debit(
-    spark_cluster: Cluster,
-    session: Any,  # noqa: ANN401 - of Spark
-    slow: ServerPlace,
-    tmp_path: Path,
+    spark_cluster: Cluster, session: Any, slow: ServerPlace, tmp_path: Path
 ) -> None:
     """The count is right or fails, and is charged once, whether it is asked again or not."""
     with (

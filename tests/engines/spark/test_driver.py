@@ -1,4 +1,5 @@
 """The driver in this process: quiet, on any Java, and nobody's settings but its own."""
+# ruff: noqa: ANN401, as these are sessions of Spark
 
 import os
 import subprocess
@@ -68,17 +69,13 @@ def application(spark_url: str, ages: Path) -> Iterator[Any]:
             session.conf.set(name, value)
 
 
-def settings(session: Any) -> Mapping[str, str]:  # noqa: ANN401 - of Spark
+def settings(session: Any) -> Mapping[str, str]:
     """What an application has set."""
     return {name: session.conf.get(name) for name in HOSTILE}
 
 
 @pytest.mark.thorough
-def test_an_application_keeps_its_session_and_its_settings(
-    spark_url: str,
-    application: Any,  # noqa: ANN401 - of Spark
-    ages: Path,
-) -> None:
+def test_an_application_keeps_its_session_and_its_settings(spark_url: str, application: Any, ages: Path) -> None:
     """Ours neither changes nor takes over what stands there, and has no say in it."""
     application.range(3).createOrReplaceTempView("mine")
     with served(ServerPlace.read(f"{spark_url}#{ages}"), unit="who") as source:
@@ -91,11 +88,7 @@ def test_an_application_keeps_its_session_and_its_settings(
         served(ServerPlace.read(f"{spark_url}#mine"))
 
 
-def test_a_view_is_refused_whatever_its_records_are(
-    spark_url: str,
-    application: Any,  # noqa: ANN401 - of Spark
-    ages: Path,
-) -> None:
+def test_a_view_is_refused_whatever_its_records_are(spark_url: str, application: Any, ages: Path) -> None:
     """What it computes would fail at those records alone that a question needs."""
     application.conf.set("spark.sql.ansi.enabled", "true")
     files = application.read.parquet(str(ages))
@@ -108,10 +101,7 @@ def test_a_view_is_refused_whatever_its_records_are(
 
 @pytest.mark.usefixtures("unguarded")
 def test_errors_of_spark_say_nothing_of_a_cell(
-    spark_url: str,
-    application: Any,  # noqa: ANN401 - of Spark
-    capfd: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
+    spark_url: str, application: Any, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     """A view that fails at one record: one fixed line, no cause, and no line of a logger."""
     application.conf.set("spark.sql.ansi.enabled", "true")
@@ -129,10 +119,7 @@ def test_errors_of_spark_say_nothing_of_a_cell(
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("unguarded")
-def test_a_count_that_takes_too_long_is_given_up(
-    spark_url: str,
-    application: Any,  # noqa: ANN401 - of Spark
-) -> None:
+def test_a_count_that_takes_too_long_is_given_up(spark_url: str, application: Any) -> None:
     """One line, long before the count would end; another thread gives it up."""
     application.range(0, 10**12, 1, 4).createOrReplaceGlobalTempView("endless")
     with served(ServerPlace.read(f"{spark_url}#global_temp.endless"), seconds=5) as source:
@@ -143,11 +130,7 @@ def test_a_count_that_takes_too_long_is_given_up(
 
 
 @pytest.mark.thorough
-def test_a_driver_that_was_stopped_starts_again(
-    application: Any,  # noqa: ANN401 - of Spark
-    spark_url: str,
-    ages: Path,
-) -> None:
+def test_a_driver_that_was_stopped_starts_again(application: Any, spark_url: str, ages: Path) -> None:
     """What was open says so in one line; what is opened next is counted."""
     place = ServerPlace.read(f"{spark_url}#{ages}")
     with served(place) as source:

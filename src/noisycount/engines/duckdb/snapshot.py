@@ -4,6 +4,7 @@ Nobody changes what will be counted. No chunk, library or file changes the hash 
 of Arrow's C interface as DuckDB writes them, as arrays that borrow their memory, without pyarrow:
 https://arrow.apache.org/docs/format/CDataInterface.html.
 """
+# ruff: noqa: ANN401, as tables are of any library
 
 import ctypes
 import hashlib
@@ -34,7 +35,7 @@ class Streamed:
 
     __slots__ = ("_table",)
 
-    def __init__(self, table: Any) -> None:  # noqa: ANN401 - of any library
+    def __init__(self, table: Any) -> None:
         self._table = table
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -122,7 +123,7 @@ def _format(stream: _Stream) -> str:
         schema.release(schema)
 
 
-def _cells(format_: str, column: Any) -> Cells:  # noqa: ANN401 - a structure of C
+def _cells(format_: str, column: Any) -> Cells:
     """The cells of a column of a batch."""
     length = column.length
     missing = None
@@ -226,7 +227,7 @@ class Snapshot:
         """
 
 
-def snapshot_of(frame: Any, connection: Connection) -> Snapshot:  # noqa: ANN401 - any table
+def snapshot_of(frame: Any, connection: Connection) -> Snapshot:
     """A table as it is now.
 
     `connection`: takes a copy of what can be read only once, or is computed when it is read.
@@ -308,7 +309,7 @@ class _PandasTable(Snapshot):
     arrow: dict[str, Any]  # its columns that DuckDB would have to guess the type of, read by pyarrow
 
     @classmethod
-    def of(cls, frame: Any) -> "_PandasTable":  # noqa: ANN401 - its library is not imported
+    def of(cls, frame: Any) -> "_PandasTable":
         """The frame as it is now; a level of its index is a column if it has a name."""
         levels = [name for name in frame.index.names if name is not None]
         labels = [*frame.columns, *levels]
@@ -348,7 +349,7 @@ class _PandasTable(Snapshot):
         connection.register(FRAME, Streamed(import_module("pyarrow").table(columns)))
 
 
-def _typed(frame: Any) -> Any:  # noqa: ANN401 - its library is not imported
+def _typed(frame: Any) -> Any:
     """The frame with a type for what has categories but none, and for halves of floats."""
     types = {}
     for name, dtype in frame.dtypes.items():
@@ -359,7 +360,7 @@ def _typed(frame: Any) -> Any:  # noqa: ANN401 - its library is not imported
     return frame.astype(types) if types else frame
 
 
-def _is_of_known_type(dtype: Any) -> bool:  # noqa: ANN401 - its library is not imported
+def _is_of_known_type(dtype: Any) -> bool:
     """Whether a column has a type that does not depend on its cells."""
     types = sys.modules["pandas"].api.types
     if isinstance(dtype, types.CategoricalDtype):
@@ -371,7 +372,7 @@ def _is_of_known_type(dtype: Any) -> bool:  # noqa: ANN401 - its library is not 
     )
 
 
-def _read(name: str, series: Any) -> object:  # noqa: ANN401 - its library is not imported
+def _read(name: str, series: Any) -> object:
     """A column as pyarrow reads it."""
     try:
         arrow = import_module("pyarrow")
@@ -398,7 +399,7 @@ class _ArrowTable(Snapshot):
     categories: dict[str, "_Categories"]
 
     @classmethod
-    def of(cls, names: Sequence[str], table: Any) -> "_ArrowTable":  # noqa: ANN401
+    def of(cls, names: Sequence[str], table: Any) -> "_ArrowTable":
         """The table, and its columns that are stored as numbers of few texts."""
         found = _of_polars(table) if hasattr(table, "to_arrow") else _of_arrow(table)
         categories = {
@@ -437,7 +438,7 @@ class _Categories:
     numbers: Any  # the column, in the library that it is of
 
 
-def _of_polars(frame: Any) -> Iterator[tuple[str, _Categories]]:  # noqa: ANN401
+def _of_polars(frame: Any) -> Iterator[tuple[str, _Categories]]:
     """The categories of a frame of Polars: fixed ones, or all that were met in this process."""
     for name, type_ in frame.schema.items():
         if str(type_).startswith(("Categorical", "Enum")):
@@ -449,7 +450,7 @@ def _of_polars(frame: Any) -> Iterator[tuple[str, _Categories]]:  # noqa: ANN401
                 yield name, _Categories(few, frame[name].to_physical())
 
 
-def _of_arrow(table: Any) -> Iterator[tuple[str, _Categories]]:  # noqa: ANN401
+def _of_arrow(table: Any) -> Iterator[tuple[str, _Categories]]:
     """The dictionaries of a table of Arrow that are the same in all of its parts."""
     for name, type_ in zip(table.schema.names, table.schema.types, strict=True):
         if not str(type_).startswith("dictionary<values=") or "string" not in str(type_):

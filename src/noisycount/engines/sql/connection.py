@@ -1,10 +1,10 @@
 """Connections to a server: read-only, given up in time, closed at once; its errors stay there."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import field
 from threading import Event, Lock
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, NoSuchTableError
@@ -133,26 +133,6 @@ def _options(url: URL) -> dict[str, Any]:
     return {"isolation_level": "READ COMMITTED", "connect_args": {"prepare_threshold": None}}
 
 
-class ServerTransactions(Protocol):
-    """What gives transactions in which nothing is changed."""
-
-    @property
-    def dialect(self) -> dialects.ServerDialect:
-        """What the server says in its own way."""
-
-    def transaction(self, *, has_own_path: bool = False) -> AbstractContextManager[Connection]:
-        """A read-only transaction.
-
-        `has_own_path`: whether names without a schema are looked for where the account does.
-        """
-
-    def require_open(self) -> None:
-        """The refusal of what is closed."""
-
-    def close(self) -> None:
-        """The end; what goes on is given up."""
-
-
 @frozen
 class Server:
     """A server that gives each transaction a connection of its own."""
@@ -173,7 +153,7 @@ class Server:
 
     @contextmanager
     def transaction(self, *, has_own_path: bool = False) -> Iterator[Connection]:
-        """A read-only transaction; see `ServerTransactions.transaction`."""
+        """A read-only transaction; `has_own_path`: names without a schema are looked for where the account does."""
         self._connections()
         with self.engine.connect() as connection:
             driven = connection.connection.driver_connection
@@ -218,7 +198,7 @@ class OneConnection:
 
     @contextmanager
     def transaction(self, *, has_own_path: bool = False) -> Iterator[Connection]:
-        """A read-only transaction; see `ServerTransactions.transaction`."""
+        """A read-only transaction; see `Server.transaction`."""
         with self.lock:
             self.require_open()
             with self.connection.begin() as whole:
@@ -236,6 +216,8 @@ class OneConnection:
         self.is_closed.set()
 
 
+# What gives transactions in which nothing is changed.
+ServerTransactions: TypeAlias = Server | OneConnection
 _DIALECTS: dict[str, type[dialects.ServerDialect]] = {
     "bigquery": dialects.BigQuery,
     "databricks": dialects.Databricks,
