@@ -10,17 +10,7 @@ from fractions import Fraction
 from flint import arb, arb_mat, ctx
 from mpmath import mpf
 
-__all__ = [
-    "DIGITS",
-    "ball",
-    "certified",
-    "dot",
-    "floor",
-    "normal_density",
-    "normal_tail",
-    "square",
-    "total",
-]
+__all__ = ["DIGITS", "ball", "certified", "dot", "floor", "normal_density", "normal_tail", "square", "total"]
 
 DIGITS = 80
 _FEW = 500

@@ -11,15 +11,7 @@ from noisycount.model.sampling.scalar import RandomIntegers
 
 mp.dps = 50
 
-__all__ = [
-    "Script",
-    "ScriptOfIntegers",
-    "Undecided",
-    "Uniform",
-    "bracket",
-    "enumerated",
-    "scripted_exponential",
-]
+__all__ = ["Script", "ScriptOfIntegers", "Undecided", "Uniform", "bracket", "enumerated", "scripted_exponential"]
 
 
 class Undecided(Exception):  # noqa: N818  (a signal of the enumeration, not an error)

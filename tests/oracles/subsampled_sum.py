@@ -25,7 +25,4 @@ def subsampled_deltas(size: int, drawn: int, rate: float, epsilons: Reals) -> tu
     minus = 1 - fraction + fraction * (1 - shares) / (1 - rate)
     ahead = fraction * (shares - rate) / (rate * (1 - rate))
     rise = np.expm1(epsilons)[..., None]
-    return (
-        np.maximum(ahead - rise * minus, 0) @ chances,
-        np.maximum(-ahead - rise * plus, 0) @ chances,
-    )
+    return (np.maximum(ahead - rise * minus, 0) @ chances, np.maximum(-ahead - rise * plus, 0) @ chances)

@@ -21,14 +21,7 @@ __all__ = ["PageViews", "census_2020", "wikimedia"]
 
 _GLOBAL_SCALE = Fraction(339, 542)
 
-_LEVELS = {
-    "US": 104,
-    "State": 1440,
-    "County": 447,
-    "Tract": 687,
-    "Block group": 1256,
-    "Block": 165,
-}
+_LEVELS = {"US": 104, "State": 1440, "County": 447, "Tract": 687, "Block group": 1256, "Block": 165}
 
 _OF_LEVELS = 4099
 
@@ -153,10 +146,7 @@ class PageViews(Shown):
         return below(self.threshold)
 
 
-_ERAS = {
-    "pre-2017": PageViews(DiscreteLaplace(300), 3500),
-    "historical": PageViews(DiscreteLaplace(30), 450),
-}
+_ERAS = {"pre-2017": PageViews(DiscreteLaplace(300), 3500), "historical": PageViews(DiscreteLaplace(30), 450)}
 
 
 def wikimedia(day: date | str, tier: str = "lower", country: str | None = None) -> PageViews:

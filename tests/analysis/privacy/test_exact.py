@@ -46,10 +46,7 @@ SMALL: dict[str, tuple[nc.Population, Pairs]] = {
     ),
     "all or nothing": (nc.Tabulated(TWO_POINTS), lambda: tabulated_pairs(TWO_POINTS)),
     "gaps": (nc.Tabulated(GAPS), lambda: tabulated_pairs(GAPS)),
-    "skewed, two known": (
-        nc.Tabulated(SKEWED).given(2, 1),
-        lambda: tabulated_pairs(SKEWED, 2, 1),
-    ),
+    "skewed, two known": (nc.Tabulated(SKEWED).given(2, 1), lambda: tabulated_pairs(SKEWED, 2, 1)),
     "all others known": (nc.Known(10, 4), lambda: known_pairs(10, 4)),
     "any others known": (nc.Known(6), lambda: known_pairs(6)),
 }
@@ -212,24 +209,9 @@ def test_laplace_curves_are_exact_up_to_their_bound_and_0_beyond(
             [0.1, 0.5, 0.8, 1.0, 1.8, 5.0, 100.0, 709.0, 5000.0],
         ),
         (nc.Exact(), nc.Binomial(200, 0.03), lambda: binomial_pairs(200, 0.03), [1.0, 2.0, 4.0]),
-        (
-            nc.Gaussian(3.0),
-            nc.Binomial(1000, 0.5),
-            lambda: binomial_pairs(1000, 0.5),
-            [0.6, 1.9],
-        ),
-        (
-            nc.DiscreteLaplace(1),
-            nc.Binomial(2000, 0.5),
-            lambda: binomial_pairs(2000, 0.5),
-            [0.5, 0.95],
-        ),
-        (
-            nc.Laplace(0.5),
-            nc.Binomial(2000, 0.5),
-            lambda: binomial_pairs(2000, 0.5),
-            [0.5, 1.9],
-        ),
+        (nc.Gaussian(3.0), nc.Binomial(1000, 0.5), lambda: binomial_pairs(1000, 0.5), [0.6, 1.9]),
+        (nc.DiscreteLaplace(1), nc.Binomial(2000, 0.5), lambda: binomial_pairs(2000, 0.5), [0.5, 0.95]),
+        (nc.Laplace(0.5), nc.Binomial(2000, 0.5), lambda: binomial_pairs(2000, 0.5), [0.5, 1.9]),
         (
             nc.Subsample(600),
             nc.Binomial(1000, 0.4),

@@ -75,13 +75,7 @@ def test_large_samples_are_exact(  # noqa: PLR0913, PLR0917  (a row of the table
         assert_exact(curve, noise or nc.Exact(), pairs, epsilons)
 
 
-MECHANISMS = [
-    nc.Exact(),
-    nc.Laplace(2.5),
-    nc.DiscreteLaplace(2.5),
-    nc.Gaussian(1.0),
-    nc.DiscreteGaussian(2),
-]
+MECHANISMS = [nc.Exact(), nc.Laplace(2.5), nc.DiscreteLaplace(2.5), nc.Gaussian(1.0), nc.DiscreteGaussian(2)]
 EPSILONS = [0.0, 0.1, 2.0]
 
 

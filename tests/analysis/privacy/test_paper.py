@@ -24,10 +24,7 @@ def thresholds(size: int, drawn: int, rate: float, epsilon: float) -> tuple[mpf,
     share, odds = mpf(drawn) / size, mpf(rate) / (1 - mpf(rate))
     up, down = mp.exp(mpf(epsilon)), mp.exp(-mpf(epsilon))
     scaled = size * mpf(rate)
-    return (
-        (share + (up - 1) / (1 + up * odds)) * scaled,
-        (share + (down - 1) / (1 + down * odds)) * scaled,
-    )
+    return ((share + (up - 1) / (1 + up * odds)) * scaled, (share + (down - 1) / (1 + down * odds)) * scaled)
 
 
 def term(size: int, drawn: int, rate: float, epsilon: float, answer: int) -> tuple[mpf, mpf]:

@@ -109,11 +109,7 @@ def test_arrays_give_what_their_elements_give(mechanism: nc.Mechanism, populatio
     """In the same shape; numbers give floats."""
     curve = nc.privacy_curve(mechanism, population)
     epsilons = np.array([[0.3, 0.0, 0.01], [2.0, 0.1, 1e-6]])
-    deltas, both, brackets = (
-        curve.delta(epsilons),
-        curve.directions(epsilons),
-        curve.bracket(epsilons),
-    )
+    deltas, both, brackets = (curve.delta(epsilons), curve.directions(epsilons), curve.bracket(epsilons))
     inverse = curve.epsilon(np.array([[0.01, 1e-4]]))
     assert inverse.shape == (1, 2)
     for place, epsilon in np.ndenumerate(epsilons):
@@ -342,10 +338,7 @@ def test_the_bracket_of_epsilon_is_narrow_where_a_curve_falls(mechanism: nc.Mech
 @pytest.mark.parametrize(
     ("mechanism", "population"),
     [
-        (
-            nc.Gaussian(0.2118160102968459),
-            nc.BetaBinomial(29, 0.5276832529866402, 6.899614688631522),
-        ),
+        (nc.Gaussian(0.2118160102968459), nc.BetaBinomial(29, 0.5276832529866402, 6.899614688631522)),
         (nc.Gaussian(0.3367), nc.Binomial(18, 0.8043444486163946)),
     ],
 )

@@ -294,10 +294,7 @@ def test_samples_are_exact_for_somebody_who_holds_records(drawn: int, known: int
             nc.Binomial(300, 0.3).given(known, positives),
             [one.moved(known, positives) for one in binomial_pairs(300 - known, 0.3)],
         ),
-        (
-            nc.BetaBinomial(300, 3e9, 5e9).given(known, positives),
-            beta_binomial_pairs(300, 3e9, 5e9, known, positives),
-        ),
+        (nc.BetaBinomial(300, 3e9, 5e9).given(known, positives), beta_binomial_pairs(300, 3e9, 5e9, known, positives)),
     ]
     for population, pairs in cases:
         curve = nc.privacy_curve(nc.Subsample(drawn), population)

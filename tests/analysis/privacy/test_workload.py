@@ -191,12 +191,7 @@ def test_a_list_of_one_question_is_a_count() -> None:
     population = nc.Binomial(300, 0.25)
     one = nc.privacy_curve(noise, population).delta(EPSILON)
     twice = nc.privacy_curve([noise] * 2, population).delta(EPSILON)
-    for questions, delta in (
-        ([{0}], one),
-        ([{0}, set(), {0, 1}], one),
-        ([{0}, {0}], twice),
-        ([{0}, {1}], twice),
-    ):
+    for questions, delta in (([{0}], one), ([{0}, set(), {0, 1}], one), ([{0}, {0}], twice), ([{0}, {1}], twice)):
         found = nc.privacy_curve([noise] * len(questions), atoms, questions).delta(EPSILON)
         assert found == pytest.approx(delta, rel=1e-12)
 

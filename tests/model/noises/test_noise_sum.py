@@ -59,12 +59,7 @@ def brute_posterior(noises: list[nc.Mechanism], answer: int) -> tuple[mpf, mpf]:
 @pytest.mark.few(0)
 @pytest.mark.parametrize("answer", [-20, 15, 31, 90])
 @pytest.mark.parametrize(
-    "noises",
-    [
-        [nc.DiscreteLaplace(3), nc.DiscreteLaplace(5)],
-        [nc.DiscreteLaplace(6), nc.DiscreteGaussian(2)],
-    ],
-    ids=str,
+    "noises", [[nc.DiscreteLaplace(3), nc.DiscreteLaplace(5)], [nc.DiscreteLaplace(6), nc.DiscreteGaussian(2)]], ids=str
 )
 def test_the_posterior_is_that_of_the_convolution(noises: list[nc.Mechanism], answer: int) -> None:
     """Mean and variance against a direct sum."""

@@ -168,11 +168,7 @@ def test_the_law_of_one_noise_is_known(noise: nc.Mechanism) -> None:
     assert_close([nc.NoiseSum([noise]).log_density(error) for error in errors], exact)
 
 
-LAWS = [
-    ((2.0, 0.5), ()),
-    ((), (0.5, 0.5, 2.0)),
-    ((1.5,), (1.0,)),
-]
+LAWS = [((2.0, 0.5), ()), ((), (0.5, 0.5, 2.0)), ((1.5,), (1.0,))]
 
 
 def masses(laplace: Sequence[float], gaussian: Sequence[float], reach: int) -> list[mpf]:

@@ -34,12 +34,7 @@ def ramps() -> list[float]:
 @pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("answer", "first", "last"),
-    [
-        (-1e6, 0, 4000),
-        (12_345.6, 8000, 16_500),
-        (500_000, 487_000, 513_000),
-        (2e6, 996_000, 10**6),
-    ],
+    [(-1e6, 0, 4000), (12_345.6, 8000, 16_500), (500_000, 487_000, 513_000), (2e6, 996_000, 10**6)],
 )
 @pytest.mark.parametrize("scale", [0.5, 40.0])
 def test_a_table_of_a_million_counts_is_exact(

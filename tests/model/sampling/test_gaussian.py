@@ -11,11 +11,7 @@ from mpmath import mp, mpf
 from noisycount.model.sampling import scalar as sampler
 from noisycount.model.sampling import vectors as many
 from noisycount.model.sampling.scalar import LARGEST_TERM, RandomIntegers, bernoulli_exp, discrete_gaussian
-from noisycount.model.sampling.vectors import (
-    _bernoulli_exp_half_square,
-    _bernoulli_exp_power,
-    discrete_gaussian_array,
-)
+from noisycount.model.sampling.vectors import _bernoulli_exp_half_square, _bernoulli_exp_power, discrete_gaussian_array
 from tests.oracles.chi_square import chi_square_p_value
 from tests.oracles.enumeration import (
     Script,

@@ -170,10 +170,7 @@ def continuous_law(parts: Sequence[nc.Mechanism]) -> ContinuousLaw:
 
 def _gaussian(scale: arb) -> tuple[Callable[[arb], arb], Callable[[arb], arb]]:
     wide, norm = scale * arb(2).sqrt(), (2 * arb.pi()).sqrt() * scale
-    return (
-        lambda error: (-((error / wide) ** 2)).exp() / norm,
-        lambda error: (error / wide).erfc() / 2,
-    )
+    return (lambda error: (-((error / wide) ** 2)).exp() / norm, lambda error: (error / wide).erfc() / 2)
 
 
 def _laplace_and_gaussian(rate: arb, variance: arb) -> tuple[Callable[[arb], arb], Callable[[arb], arb]]:

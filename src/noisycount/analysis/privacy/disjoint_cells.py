@@ -130,11 +130,7 @@ def runs_of_totals(size: int, rate: float, number: int) -> Iterator[tuple[int, i
     (first, last), (start, end) = ends
     edges = np.unique(
         np.concatenate(
-            [
-                _edges(first, start, _OF_TAILS),
-                _edges(start, end + 1, number),
-                _edges(end + 1, last + 1, _OF_TAILS),
-            ]
+            [_edges(first, start, _OF_TAILS), _edges(start, end + 1, number), _edges(end + 1, last + 1, _OF_TAILS)]
         )
     )
     weights = law.pmf(np.arange(first, last + 1))

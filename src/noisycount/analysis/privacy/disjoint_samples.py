@@ -305,10 +305,7 @@ class SecretParts:
         ceilings = [one.upper for one in ToldParts(self.parts).directions(epsilons)[0]]
         plus, minus = list[Bounded](), list[Bounded]()
         for epsilon, ceiling in zip(epsilons, ceilings, strict=True):
-            for side, chosen in (
-                (plus, [m for m in moves if m[0] > m[1]]),
-                (minus, [m for m in moves if m[0] < m[1]]),
-            ):
+            for side, chosen in ((plus, [m for m in moves if m[0] > m[1]]), (minus, [m for m in moves if m[0] < m[1]])):
                 low, high = self._largest(chosen, surprises, epsilon)
                 side.append(Between.of_bounds(low, min(high, ceiling)))
         return plus, minus

@@ -419,6 +419,5 @@ def _half_way(log_plus: Reals, log_minus: Reals) -> Reals:
 
 # Laws P₊ and P₋ of a count with a common base Q, such that P₊/P₋ grows with the count.
 Pair = LinearPair | TablePair
-
 # w = (P₊ − e^ε·P₋)/Q of one ε as a function of the offset: negative, then positive.
 Excess = LinearExcess | TableExcess

@@ -388,10 +388,7 @@ class PrivacyCurve(Shown):
             self._last.clear()
             self._last[rising] = found
         plus, minus = found
-        return (
-            [plus[places[epsilon]] for epsilon in epsilons],
-            [minus[places[epsilon]] for epsilon in epsilons],
-        )
+        return ([plus[places[epsilon]] for epsilon in epsilons], [minus[places[epsilon]] for epsilon in epsilons])
 
 
 def _goals(delta: ArrayLike) -> list[float]:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from noisycount.frozen import frozen
 
 Reals = NDArray[np.float64]
-
 # Slopes are summed in 60 digits: near a mode they cancel, and are multiplied by wide offsets.
 DIGITS = Context(prec=60)
 
@@ -117,13 +116,11 @@ class Expansion:
 FLAT = Expansion(Decimal(0), np.zeros_like)  # no change
 _SHIFT = 16  # from which on the series below has the digits of a double
 _STEPS = np.arange(float(_SHIFT))
-
 # Bernoulli's B_2k/(2k·(2k − 1)), the coefficients of x^(1−2k) in Stirling's error
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 _SMALLEST = 2.0**-1022  # the smallest double of full precision
 _SMALL = 0.1  # up to which the series below has the digits of a double
 _LEAST_RATIO = 2.0**-53 - 1  # a ratio of −1 comes from rounding alone
-
 # of u^18 to u^2 in (1 + u)·ln(1 + u) − u; the next term is below 1e-19 of u²/2
 _SERIES = tuple((-1.0) ** k / (k * (k - 1)) for k in range(18, 1, -1))
 

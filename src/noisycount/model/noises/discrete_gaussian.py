@@ -21,7 +21,6 @@ from noisycount.model.sampling.vectors import discrete_gaussian_array
 
 _NEGLIGIBLE = 50.0  # nats: e^−50 is far below a double's rounding of the sum
 _FLAT = 1 / 32  # nats a record up to which the next derivative of a wide sum is below 1e-17
-
 # Records of a scale from which on sums over the integers are integrals with few corrections.
 WIDE = 64.0
 

@@ -181,10 +181,7 @@ class Laplace(ContinuousNoise, LaplaceKernel):
     @classmethod
     def for_epsilon(cls, epsilon: Exactly, sensitivity: Exactly = 1) -> Self:
         """The noise that makes a query of that sensitivity ε-differentially private."""
-        moved, price = (
-            price_as_written(sensitivity, "sensitivity"),
-            price_as_written(epsilon, "epsilon"),
-        )
+        moved, price = (price_as_written(sensitivity, "sensitivity"), price_as_written(epsilon, "epsilon"))
         return cls(float(moved) / float(price))
 
     @property

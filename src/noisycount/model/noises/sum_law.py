@@ -32,16 +32,13 @@ from noisycount.model.noises.sum_transforms import (
 )
 
 Flags = NDArray[np.bool_]
-
 # records²: at ±iπ, the ends of a period, a transform is down by e^(−π²·7/2) = 1e-15
 _WIDE_VARIANCE = 7.0
 _WIDE_SCALE = 4.0  # records of the widest Laplace scale, as `log_density` promises
-
 # records: nine deviations of Gaussian noise of that variance, e^−41 below its top
 _OUT_OF_REACH = 24
 _STRIDES = 1.25 ** np.arange(40)  # of a search for where a law has fallen, in one evaluation
 _ROUNDING = 5e-13  # of a tail: twice what was ever found against closed forms
-
 # over half the narrowest scale, where a law of noise is close to a polynomial
 _NODES = chebpts2(16)
 _SHORTEST = 256.0  # records over which nodes on the lattice are about where they should be
@@ -310,7 +307,6 @@ _QUICK = 12  # trials for Newton's steps alone, which need few where the slope i
 _FARTHEST_LOGIT = 300.0  # e^±300 are doubles, so that θ and pole − θ keep their digits
 _TINY = 1e-290  # instead of 0 in a quotient or a logarithm: quotients by it do not overflow
 _WIDEST_ON_LATTICE = 2.0  # the courses on a lattice have their branch points at |z| = 2
-
 # From the variable z of a hyperbola to the steps σ from its vertex, and dσ/dz.
 Course = Callable[[Complexes], tuple[Path, Complexes]]
 

@@ -19,7 +19,6 @@ from noisycount.model.noises.additive import ErrorLaw
 
 # Integers on each side: the products of two parts of that length take some 20 milliseconds.
 LONGEST = 4096
-
 # Nats to which a sum is told, and 40 more than posteriors look at for any number of records.
 DEEPEST = 240.0
 _LEFT_OUT = 40.0  # nats: what parts that end there leave out of the others is beyond a double
@@ -43,10 +42,7 @@ def lattice_table(laplace: Sequence[float], gaussian: Sequence[float], end: int)
     """The table of a sum by positive products alone: nothing cancels."""
     distances = np.abs(np.arange(-end, end + 1, dtype=np.float64))
     total = np.ones(1)
-    for logs in (
-        *(-distances / scale for scale in laplace),
-        *(-((distances / scale) ** 2) / 2 for scale in gaussian),
-    ):
+    for logs in (*(-distances / scale for scale in laplace), *(-((distances / scale) ** 2) / 2 for scale in gaussian)):
         part = np.exp(logs)
         whole = np.convolve(total, part / part.sum())
         middle = whole.size // 2
