@@ -35,41 +35,28 @@ from noisycount.query.schema import Kind, Schema
 EXACT_INTEGERS = 2**53
 
 
-def normal_leaf(predicate: Predicate, *, negated: bool) -> Predicate:
-    """The one tree of a test, or of its negation; the test joins and negates nothing itself."""
-    if isinstance(predicate, Comparison):
-        operator = predicate.operator.negated if negated else predicate.operator
-        return _comparison(predicate.left, operator, predicate.right)
-    return Not(predicate) if negated else predicate
-
-
 def _comparison(left: Column, operator: Operator, right: Column | Literal) -> Predicate:
+    """The one tree of a comparison."""
     if isinstance(right, Column):
-        if right.name < left.name:
-            return Comparison(right, operator.mirrored, left)
-        return Comparison(left, operator, right)
+        return (
+            Comparison(right, operator.mirrored, left) if right.name < left.name else Comparison(left, operator, right)
+        )
     if isinstance(right.value, bool):
-        return _flag(left, is_true=right.value is (operator is Operator.EQUAL))
+        flag = Flag(left)
+        return flag if right.value is (operator is Operator.EQUAL) else Not(flag)
     return Comparison(left, operator, _literal(left, right))
 
 
-def _flag(column: Column, *, is_true: bool) -> Predicate:
-    """A boolean column that is true, or false."""
-    return Flag(column) if is_true else Not(Flag(column))
-
-
 def _literal(column: Column, literal: Literal) -> Literal:
-    """A whole real beside integers as the integer, where both tell the same integers apart."""
-    literal, value = _positive(literal), literal.value
+    """Zero without its sign, which no comparison sees; a whole real beside integers as the integer.
+
+    That only where both tell the same integers apart.
+    """
+    value = literal.value
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) < EXACT_INTEGERS
     if column.kind is Kind.INTEGER and is_whole:
         return Literal(Kind.INTEGER, int(value))  # type: ignore[arg-type]  # a float
-    return literal
-
-
-def _positive(literal: Literal) -> Literal:
-    """Zero without its sign, which no comparison sees."""
-    return replace(literal, value=0.0) if literal.kind is Kind.REAL and not literal.value else literal
+    return replace(literal, value=0.0) if literal.kind is Kind.REAL and not value else literal
 
 
 _Connective: TypeAlias = type[And] | type[Or]
@@ -116,7 +103,15 @@ def _formed(predicate: Predicate, *, negated: bool) -> Predicate:
             kind = And if negated else Or
             return _joined(_comparisons(column, ((_LISTED[kind], each) for each in choices)), kind)
         case _:
-            return normal_leaf(predicate, negated=negated)
+            return _leaf(predicate, negated=negated)
+
+
+def _leaf(predicate: Predicate, *, negated: bool) -> Predicate:
+    """The one tree of a test, or of its negation; the test joins and negates nothing itself."""
+    if isinstance(predicate, Comparison):
+        operator = predicate.operator.negated if negated else predicate.operator
+        return _comparison(predicate.left, operator, predicate.right)
+    return Not(predicate) if negated else predicate
 
 
 def _joined(operands: Iterable[Predicate], kind: _Connective) -> Predicate:
@@ -151,7 +146,7 @@ def _parts(operands: Iterable[Predicate], kind: _Connective) -> Iterator[Predica
 def _comparisons(column: Column, tests: Iterable[tuple[Operator, Literal]]) -> Iterator[Predicate]:
     """A column compared with several literals."""
     for operator, literal in tests:
-        yield normal_leaf(Comparison(column, operator, literal), negated=False)
+        yield _comparison(column, operator, literal)
 
 
 def _with_ranges(parts: set[Predicate], kind: _Connective) -> set[Predicate]:
