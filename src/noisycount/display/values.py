@@ -76,9 +76,7 @@ def _(value: Integral) -> str:
     return str(int(value))
 
 
-@short.register
-def _(value: Rational) -> str:
-    return exact_text(value)
+short.register(Rational, exact_text)
 
 
 @short.register
@@ -125,19 +123,10 @@ def _(value: Any) -> Any:  # noqa: ANN401  (what JSON has itself)
     return value
 
 
-@plain.register
-def _(value: str) -> str:
-    return str(value)
-
-
-@plain.register
-def _(value: Integral) -> int:
-    return int(value)
-
-
-@plain.register
-def _(value: Rational) -> str:
-    return exact_text(value)
+plain.register(str, str)  # Python's own text
+plain.register(Integral, int)
+plain.register(Rational, exact_text)
+plain.register(PurePath, str)
 
 
 @plain.register
@@ -153,11 +142,6 @@ def _(value: Enum) -> Any:  # noqa: ANN401  (whatever stands for the member)
 @plain.register
 def _(value: date) -> str:
     return value.isoformat()
-
-
-@plain.register
-def _(value: PurePath) -> str:
-    return str(value)
 
 
 @plain.register(Mapping)
@@ -191,9 +175,7 @@ def _cell(value: Any) -> str:  # noqa: ANN401  (anything has a cell)
     return escape(line(type(value).__name__, parts))
 
 
-@_cell.register
-def _(value: str) -> str:
-    return escape(value)
+_cell.register(str, escape)
 
 
 @_cell.register

@@ -98,7 +98,7 @@ def counted(dataset: str, unit: str | None) -> str:
     return f"{told_name(dataset)}, counting {by}"
 
 
-def left(largest: Fraction, budget: Budget, analyst: Analyst) -> str:
+def left(largest: Fraction, budget: Budget, analyst: Analyst = Analyst()) -> str:  # noqa: B008 - frozen
     """What one more question may cost, of which budget."""
     own = analyst.budget
     if own is None and budget.is_a_sum:

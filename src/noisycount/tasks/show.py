@@ -7,14 +7,15 @@ from typing import Any
 
 from noisycount.catalog.catalog import ROW
 from noisycount.config.config import Config, DatasetConfig
-from noisycount.display.numbers import approximately, plus_minus, signed
+from noisycount.display.numbers import plus_minus, signed
 from noisycount.display.output import Facts, Table, seen_from_here
 from noisycount.engines.forms import ColumnForm
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Budget, Loss
+from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
-from noisycount.release.dataset import RemainingBudget, next_words
+from noisycount.release.dataset import RemainingBudget
 from noisycount.tasks.answer import StoredCount
+from noisycount.tasks.answer_display import left
 from noisycount.tasks.check_display import value_words
 from noisycount.tasks.ledger import (
     SHORTEST_KEY,
@@ -137,21 +138,15 @@ def table_hint(view: View) -> Facts:
 def budget_words(view: View) -> str:
     """What is left, and what that pays for."""
     remains = view.remains
-    left = _left(remains.dataset_budget, remains.of_dataset)
+    told = left(remains.of_dataset, remains.dataset_budget)
     if remains.quota is not None and remains.of_quota is not None:
-        left = f"{left}, and of your own quota {_left(remains.quota, remains.of_quota)}"
+        told = f"{told}, and of your own quota {left(remains.of_quota, remains.quota)}"
     if view.affordable is None:
-        return left
+        return told
     number = f"{signed(view.affordable)}{' more' if view.entries else ''}"
     such = f"{number} such answer{'' if view.affordable == 1 else 's'}"
     pay = "it pays" if remains.quota is None else "both pay"
-    return f"{left}: at ε = {exact_text(view.price)} {pay} for {such}"
-
-
-def _left(budget: Budget, largest: Fraction) -> str:
-    if not budget.is_a_sum:
-        return f"{next_words(largest)} (budget {budget.text})"
-    return f"{approximately(largest)} of {budget.text} left"
+    return f"{told}: at ε = {exact_text(view.price)} {pay} for {such}"
 
 
 def _answer(entry: Entry) -> str:
