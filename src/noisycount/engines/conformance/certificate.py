@@ -3,16 +3,19 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict
 from datetime import date
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from noisycount.engines.interface import Source
-from noisycount.engines.truth import Record
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.query.schema import Kind
+
+if TYPE_CHECKING:  # the service reads certificates before it loads laws and engines
+    from contextlib import AbstractContextManager
+
+    from noisycount.engines.interface import Source
+    from noisycount.engines.truth import Record
+    from noisycount.query.schema import Kind
 
 
 @frozen
@@ -104,6 +107,6 @@ class Bench(Protocol):
         """Which engine it is."""
 
     def source(
-        self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
-    ) -> AbstractContextManager[Source]:
+        self, records: "Sequence[Record]", schema: "Mapping[str, Kind]", unit: str | None = None
+    ) -> "AbstractContextManager[Source]":
         """The records in a table of its own, which is gone afterwards."""
