@@ -148,10 +148,7 @@ def depth_of(body: bytes) -> int:
 
 
 class ConcurrencyLimit:
-    """Turns away who comes while `most` others are worked on.
-
-    A request whose reply has begun to leave is done: a client may take its time to read it.
-    """
+    """Turns away who comes while `most` others are worked on; one whose reply has begun to leave is done."""
 
     def __init__(self, application: ASGIApp, most: int) -> None:
         self.application, self.most, self.present = application, most, 0

@@ -51,10 +51,7 @@ class RateLimiter:
 
 @dataclass(slots=True, eq=False)
 class InFlight:
-    """The names of requests that are worked on in this process.
-
-    Two processes that work on one name are kept from a second answer by the ledger alone.
-    """
+    """The names of requests worked on in this process; of two processes the ledger keeps one from a second answer."""
 
     _names: set[str] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
@@ -117,10 +114,7 @@ class WorkQueue:
 
 @dataclass(slots=True, eq=False)
 class OpenSources:
-    """Records that are opened at their first use, stay open, and are opened anew once they changed.
-
-    Records that have changed are left to those who still use them.
-    """
+    """Records that stay open from their first use until they change; those who still use the old ones keep them."""
 
     configuration: Config
     ledger: Ledger
@@ -226,10 +220,7 @@ class ServiceState:
         return DatasetSession(asked, self.sources.records(dataset), self.ledger, self.configuration)
 
     def reply(self, work: Callable[[], Result]) -> Result:
-        """What work in a thread of its own gives or refuses, when it may leave.
-
-        All that depends on a data set is done by the work: that the name is unknown, too.
-        """
+        """What work about a data set, even that it is unknown, gives or refuses in a thread, when it may leave."""
         if self.tick is None:
             return self.computed(work)
         return self.tick.reply(self.queue.admitted(work))
@@ -241,10 +232,7 @@ class ServiceState:
         return outcome.now()
 
     async def awaited(self, work: Callable[[], Result]) -> Result:
-        """The same as `reply`, for a route that many wait for: no thread waits for another.
-
-        Where replies leave at ticks all are told in the same way, by `reply`.
-        """
+        """The same as `reply`, but where replies leave at no ticks no thread waits for another."""
         if self.tick is not None:
             return await run_in_threadpool(self.reply, work)
         outcome, loop = Outcome[Result](), asyncio.get_running_loop()
