@@ -20,7 +20,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from noisycount.analysis.posterior.posterior import LEVEL, Estimates
+from noisycount.analysis.posterior.posterior import Estimates
 from noisycount.display.values import Shown, short
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, TableLaw
@@ -221,14 +221,7 @@ class Difference(Shown, Estimates):
 
     def _facts(self) -> dict[str, object]:
         """The estimates."""
-        return {
-            "mean": self.mean,
-            "median": self.median,
-            "mode": self.mode,
-            "std": self.std,
-            "interval": self.interval(),
-            "level": LEVEL,
-        }
+        return self._estimates()
 
 
 def difference(a: Operand, b: Operand) -> Difference:

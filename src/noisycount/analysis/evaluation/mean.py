@@ -10,7 +10,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
 from numpy.typing import NDArray
 
-from noisycount.analysis.evaluation.case import FAR, Case
+from noisycount.analysis.evaluation.estimates import FAR, Case
 from noisycount.analysis.posterior.laplace_cells import Side, mean_of
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
@@ -28,19 +28,6 @@ _HALVINGS = 40  # after which a piece is narrower than any bend of a double
 def mean_estimates(case: Case, answers: Reals) -> Reals:
     """The posterior mean for each answer, in records."""
     return mean_of(answers, case.belief.around(answers))[1]
-
-
-def mean_error(case: Case) -> float:
-    """E|K − E[K | Y]|, as an integral or a sum over the answers."""
-    ends = np.array(case.span)
-    if case.errors.is_discrete:
-        total = _sum_over_answers(case)
-        rate = 1 / case.errors.spread
-        beyond = -math.exp(-rate) / math.expm1(-rate) if case.errors.is_geometric else 0.0
-    else:
-        total = _integral(case, smooth_pieces(case))
-        beyond = case.errors.spread if case.errors.is_geometric else 0.0
-    return total + (beyond * float(_density_of_error(case, ends).sum()) if beyond else 0.0)
 
 
 def _density_of_error(case: Case, answers: Reals) -> Reals:
@@ -151,8 +138,17 @@ class MeanEstimate:
 
     @property
     def error(self) -> float:
-        """E|K − E[K | Y]|."""
-        return mean_error(self.case)
+        """E|K − E[K | Y]|, as an integral or a sum over the answers."""
+        case = self.case
+        ends = np.array(case.span)
+        if case.errors.is_discrete:
+            total = _sum_over_answers(case)
+            rate = 1 / case.errors.spread
+            beyond = -math.exp(-rate) / math.expm1(-rate) if case.errors.is_geometric else 0.0
+        else:
+            total = _integral(case, smooth_pieces(case))
+            beyond = case.errors.spread if case.errors.is_geometric else 0.0
+        return total + (beyond * float(_density_of_error(case, ends).sum()) if beyond else 0.0)
 
     @property
     def improvement(self) -> float:

@@ -9,7 +9,7 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -32,30 +32,6 @@ class Side(NamedTuple):
 
     logs: Reals  # the logarithms of the sums of their weights, −inf for none
     distances: Reals  # how far they lie beyond the edge on average, in records
-
-
-class Sides(Protocol):
-    """The counts k of a table on each side of an answer y, weighted by P[K = k]·f(y − k).
-
-    The density f of the noise is taken up to a factor.
-    """
-
-    @property
-    def table(self) -> CountTable:
-        """The law of the count."""
-        ...
-
-    def lower(self, answers: Reals, edges: Reals) -> Side:
-        """The counts up to each edge, which is at most the answer."""
-        ...
-
-    def upper(self, answers: Reals, edges: Reals) -> Side:
-        """The counts from each edge on, which is at least the answer."""
-        ...
-
-    def around(self, answers: Reals) -> tuple[Side, Side]:
-        """The counts up to the floor of each answer, and those from the next integer on."""
-        ...
 
 
 @frozen(eq=False)
@@ -163,6 +139,10 @@ class SummedSides:
         with np.errstate(divide="ignore"):
             sums[0], sums[2] = np.log(sums[0]) + peaks[:, 0], np.log(sums[2]) + peaks[:, 0]
         return np.array(sums)
+
+
+# The counts k of a table on each side of an answer y, weighted by P[K = k]·f(y − k), f taken up to a factor.
+Sides: TypeAlias = GeometricSides | SummedSides
 
 
 def sides_of(table: CountTable, errors: ErrorLaw, span: tuple[float, float]) -> Sides:

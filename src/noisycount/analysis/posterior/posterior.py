@@ -81,6 +81,11 @@ class Estimates(FrozenLaw):
         """P[low <= K <= high | Y]."""
         return self.law.probability(low, high)
 
+    def _estimates(self) -> dict[str, object]:
+        """Those that are shown, by name."""
+        shown = {name: getattr(self, name) for name in ("mean", "median", "mode", "std")}
+        return {**shown, "interval": self.interval(), "level": LEVEL}
+
 
 @frozen(repr=False, slots=False)
 class Posterior(Shown, Estimates):
@@ -127,12 +132,7 @@ class Posterior(Shown, Estimates):
         """The estimates, what they rest on, and whether that fits."""
         return {
             **self._odd,
-            "mean": self.mean,
-            "median": self.median,
-            "mode": self.mode,
-            "std": self.std,
-            "interval": self.interval(),
-            "level": LEVEL,
+            **self._estimates(),
             "surprise": self.surprise,
             "answers": [answer for answer, _ in self.observed],
             "mechanisms": [mechanism for _, mechanism in self.observed],

@@ -6,7 +6,8 @@ The best estimate of the count for each of many answers.
 import warnings
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, Literal, cast, overload
+from operator import attrgetter
+from typing import Any, Literal, cast, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,11 +66,6 @@ def surprises(answers: Reals, population: Population, noise: AdditiveNoise) -> R
 
 
 Estimate = Literal["mean", "median", "mode"]
-
-_WHOLE: dict[str, Callable[[Posterior], int]] = {
-    "median": lambda told: told.median,
-    "mode": lambda told: told.mode,
-}
 
 _FEW = 24  # answers, or Chebyshev points: fewer answers are found one by one
 _PIECE = 1 << 20  # answers that are looked through at once
@@ -135,7 +131,7 @@ def refine(
         >>> found.round(6).tolist()
         [31.351086, 32.141037, nan]
     """
-    if by not in ("mean", *_WHOLE):
+    if by not in get_args(Estimate):
         raise ValueError(f'by must be "mean", "median" or "mode", got {by!r}')
     instance_of(population, Population, "population")
     values, law = values_and_mechanism(answers, mechanism)
@@ -241,7 +237,7 @@ def refined(answers: Reals, population: Population, mechanism: Mechanism, by: Es
     def estimates(present: Reals) -> Reals:
         if by == "mean":
             return _means(present, population, mechanism)
-        return posterior_values(present, population, mechanism, _WHOLE[by])
+        return posterior_values(present, population, mechanism, attrgetter(by))
 
     return _where_present(answers, estimates)
 

@@ -344,7 +344,7 @@ def _of_shares(one: LevelAnswers, split: StatedLevel, above: Summary, tree: Tree
 
     Each of these counts is that of its interval which fits the answer best.
     """
-    weights, is_multinomial = split.split
+    weights, is_multinomial = split.weights, split.is_multinomial
     parents = tree.parents(one.level)
     own = parents[one.nodes]
     part, whole = weights[one.nodes], np.bincount(parents, weights)[own]

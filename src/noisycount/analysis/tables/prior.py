@@ -2,7 +2,7 @@
 
 from dataclasses import field
 from decimal import Decimal
-from typing import ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.tables.cells import CellLaw, CellSums
-from noisycount.model.tables.splits import LevelSplit, log_factorial, log_rising, log_rising_steps
+from noisycount.model.tables.splits import log_factorial, log_rising, log_rising_steps
 
 _ONE = np.zeros(1)
 
@@ -21,35 +21,6 @@ class LogWeights(NamedTuple):
 
     at_low: Reals  # of the first count of each run, not tilted
     above: Reals  # of each count of the run minus that, plus the tilt times its distance from the first
-
-
-class Division(Protocol):
-    """P[k_1, …, k_m | k] = factor(k)·Π_c weight_c(k_c) of several nodes with as many children each.
-
-    There may be several sets of parameters, the same number for each node. A tilt, in nats a
-    record, is added to the steps of weights and taken from those of the factor: it changes no
-    product, and keeps the digits of weights that rise or fall steeply.
-    """
-
-    @property
-    def log_chances(self) -> Reals:
-        """The logarithm of the probability of each set of parameters, shape (sets,)."""
-        ...
-
-    def tilt(self, counts: Reals, children: int) -> Reals:
-        """Tilts under which weights are about level if counts are shared, shape (nodes, sets)."""
-        ...
-
-    def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Of so many counts of each child, shape (nodes, sets, children, …).
-
-        Shapes: lows (nodes, children), tilt (nodes, sets).
-        """
-        ...
-
-    def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Of so many counts of each node, shape (nodes, sets, …). Shapes: lows (nodes,), tilt (nodes, sets)."""
-        ...
 
 
 @frozen(eq=False)
@@ -63,11 +34,11 @@ class Dirichlet:
     log_chances: Reals = field(default_factory=lambda: _ONE)
 
     def tilt(self, counts: Reals, children: int) -> Reals:
-        """Minus the step of an average child."""
+        """Minus the step of an average child, shape (nodes, sets): weights are about level if counts are shared."""
         return -log_rising_steps(counts[:, None] / children, self.total / children)
 
     def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Γ(k + a)/(k!·Γ(a)) of each child."""
+        """Γ(k + a)/(k!·Γ(a)) of so many counts of each child from the lows on, shape (nodes, sets, children, …)."""
         nodes, children = lows.shape
         shape = nodes, self.total.shape[1], children
         at_low = np.broadcast_to(_rising(lows[:, None], self.concentrations), shape)
@@ -86,7 +57,7 @@ class Dirichlet:
         return LogWeights(at_low, _cumulated(steps))
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """k!·Γ(A)/Γ(k + A)."""
+        """k!·Γ(A)/Γ(k + A) of so many counts of each node, shape (nodes, sets, …)."""
         counts = lows[:, None, None] + np.arange(width - 1)
         steps = -log_rising_steps(counts, self.total[..., None]) - tilt[..., None]
         return LogWeights(-_rising(lows[:, None], self.total), _cumulated(steps))
@@ -142,13 +113,14 @@ def _cumulated(steps: Reals) -> Reals:
 class StatedLevel:
     """A stated division."""
 
-    split: LevelSplit  # the weights of the children
+    weights: Reals  # of each child: its concentration, or its rate within its parent
+    is_multinomial: bool  # whether they are rates
     is_learned: ClassVar[bool] = False
 
-    def division(self, children: Counts) -> Division:
+    def division(self, children: Counts) -> "Division":
         """That of some nodes by the concentrations or rates of their children. Shapes: children (nodes, children)."""
-        weights = self.split.weights[children]
-        if self.split.is_multinomial:
+        weights = self.weights[children]
+        if self.is_multinomial:
             return Multinomial(weights)
         if np.ptp(weights) == 0:
             total = np.full((1, 1), weights[0].sum())
@@ -157,24 +129,23 @@ class StatedLevel:
 
     def scaled(self, factor: float) -> "StatedLevel":
         """Rates stay as they are."""
-        weights, is_multinomial = self.split
-        return self if is_multinomial else StatedLevel(LevelSplit(weights * factor, is_multinomial))
+        return self if self.is_multinomial else StatedLevel(self.weights * factor, is_multinomial=False)
 
     @property
     def words(self) -> str:
         """The range of the concentrations."""
-        if self.split.is_multinomial:
+        if self.is_multinomial:
             return "by known rates"
-        low, high = float(self.split.weights.min()), float(self.split.weights.max())
+        low, high = float(self.weights.min()), float(self.weights.max())
         told = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
         return f"with a concentration of {told} a child"
 
     @property
     def parameters(self) -> dict[str, object]:
         """The concentrations, or rates; one number where they are equal."""
-        name = "rates" if self.split.is_multinomial else "concentrations"
-        weights = np.unique(self.split.weights)
-        return {name: float(weights[0]) if weights.size == 1 else self.split.weights}
+        name = "rates" if self.is_multinomial else "concentrations"
+        weights = np.unique(self.weights)
+        return {name: float(weights[0]) if weights.size == 1 else self.weights}
 
 
 @frozen(eq=False)
@@ -186,7 +157,7 @@ class LearnedLevel:
     cells: Reals  # how many cells each child has, level by level, shape (nodes of the level below,)
     is_learned: ClassVar[bool] = True
 
-    def division(self, children: Counts) -> Division:
+    def division(self, children: Counts) -> "Division":
         """A Dirichlet-multinomial division, of one of several concentrations."""
         logs = np.log(self.chances)
         number = children.shape[1]
@@ -222,14 +193,14 @@ class CellLevel:
     given: int | None
     is_learned: ClassVar[bool] = True
 
-    def division(self, children: Counts) -> Division:  # noqa: ARG002  (all are alike)
+    def division(self, children: Counts) -> "Division":  # noqa: ARG002  (all are alike)
         """By the probabilities of the cells' counts."""
         return self
 
     @property
     def log_chances(self) -> Reals:
         """One set, which is certain."""
-        return np.zeros(1)
+        return _ONE
 
     def tilt(self, counts: Reals, children: int) -> Reals:  # noqa: ARG002  (a law is level enough)
         """None."""
@@ -266,6 +237,11 @@ class CellLevel:
         return self.law.to_dict()
 
 
+# P[k_1, …, k_m | k] = factor(k)·Π_c weight_c(k_c) of several nodes with as many children each. There may be several
+# sets of parameters, the same number for each node, with the logarithms of their chances. A tilt, in nats a record, is
+# added to the steps of weights and taken from those of the factor: it changes no product, and keeps the digits of
+# weights that rise or fall steeply.
+Division: TypeAlias = Dirichlet | Multinomial | CellLevel
 # How the counts of the nodes of a level divide among their children.
 PriorLevel: TypeAlias = StatedLevel | LearnedLevel | CellLevel
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisycount.analysis.posterior.posterior import LEVEL, Estimates
+from noisycount.analysis.posterior.posterior import Estimates
 from noisycount.analysis.tables.answers import (
     TableAnswers,
     TableMechanisms,
@@ -146,7 +146,7 @@ def table_posterior_of(
         if prior is None:
             levels, settings = learned(model, settings)
         else:
-            levels = tuple(StatedLevel(split) for split in level_splits(prior, tree))
+            levels = tuple(StatedLevel(*split) for split in level_splits(prior, tree))
         solution = TreeSolution.of(model, levels, settings, found, size)
     return TablePosterior(tree, TablePrior(levels, tree.names[1:]), solution)
 
@@ -168,15 +168,7 @@ class NodePosterior(Shown, Estimates):
 
     def _facts(self) -> dict[str, object]:
         """The estimates."""
-        return {
-            "name": self.name,
-            "mean": self.mean,
-            "median": self.median,
-            "mode": self.mode,
-            "std": self.std,
-            "interval": self.interval(),
-            "level": LEVEL,
-        }
+        return {"name": self.name, **self._estimates()}
 
 
 _FLAT_SUM = (

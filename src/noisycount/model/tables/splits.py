@@ -5,7 +5,6 @@ How the count of a node divides among its children, before any answer.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,13 +60,6 @@ def _log_gamma(points: Reals) -> Reals:
 
 
 FloatArray = NDArray[np.float64]
-
-
-class LevelSplit(NamedTuple):
-    """How the counts of a level come from those of the level above."""
-
-    weights: FloatArray  # of each node: its concentration, or its rate within its parent
-    is_multinomial: bool  # whether they are rates
 
 
 @frozen(eq=False, repr=False)
@@ -146,16 +138,10 @@ class Splits(Shown):
             return tuple(sums)
         return tuple(_rates(own, tree.parents(level)) for level, own in zip(levels, sums, strict=True))
 
-    def of_level(self, tree: Tree, level: int) -> LevelSplit:
-        """The same as `concentrations_of` where the weights are those of one level.
-
-        Args:
-            tree: Of which it is a level.
-            level: From 1.
-        """
+    def of_level(self, tree: Tree, level: int) -> FloatArray:
+        """The same as `concentrations_of` where the weights are those of one level, from 1."""
         own = self._spread(tree.sizes[level], f"nodes of level {level}")
-        weights = _rates(own, tree.parents(level)) if self.is_multinomial else own
-        return LevelSplit(weights, self.is_multinomial)
+        return _rates(own, tree.parents(level)) if self.is_multinomial else own
 
     def _spread(self, size: int, what: str) -> FloatArray:
         """The weights of so many nodes."""
@@ -172,17 +158,16 @@ class Splits(Shown):
         return {name: values if values.ndim else float(values)}
 
 
-def level_splits(prior: Splits | Sequence[Splits], tree: Tree) -> tuple[LevelSplit, ...]:
-    """A stated prior, level by level below the root."""
+def level_splits(prior: Splits | Sequence[Splits], tree: Tree) -> list[tuple[FloatArray, bool]]:
+    """A stated prior, level by level below the root: the weights, and whether they are rates."""
     if isinstance(prior, Splits):
-        weights = prior.concentrations_of(tree)
-        return tuple(LevelSplit(own, prior.is_multinomial) for own in weights)
+        return [(own, prior.is_multinomial) for own in prior.concentrations_of(tree)]
     stated = list(prior) if isinstance(prior, Sequence) else []
     if len(stated) != tree.depth - 1 or not all(isinstance(one, Splits) for one in stated):
         raise ValueError(
             f"prior must be a Splits, or {tree.depth - 1}, one for each level below the root, got {prior!r}"
         )
-    return tuple(one.of_level(tree, level) for level, one in enumerate(stated, 1))
+    return [(one.of_level(tree, level), one.is_multinomial) for level, one in enumerate(stated, 1)]
 
 
 def _numbers(values: ArrayLike, name: str) -> FloatArray:

@@ -1,7 +1,6 @@
 """The tree of a table: cells, and the sums of cells that nest in each other up to the total."""
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
@@ -23,83 +22,48 @@ Nodes = NDArray[np.int64]
 NodeKey: TypeAlias = int | tuple[int, int] | tuple[str, ...] | str
 
 
-class NodeLabels(ABC):
-    """The texts by which the nodes of each level below the root are known."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def path(self, levels: Sequence[Nodes], parents: Sequence[Nodes], level: int, position: int) -> tuple[str, ...]:
-        """The texts of one node."""
-
-    @abstractmethod
-    def place(
-        self, levels: Sequence[Nodes], parents: Sequence[Nodes], texts: tuple[str, ...]
-    ) -> tuple[int, int] | None:
-        """The level and the position of a node with these texts; None: there is none."""
-
-
 @frozen(eq=False)
-class KeyLabels(NodeLabels):
+class KeyLabels:
     """Keys: a node has those of its parent and one more."""
 
     texts: tuple[tuple[str, ...], ...]  # the last key of each node, of the levels below the root
 
-    def path(
-        self,
-        levels: Sequence[Nodes],  # noqa: ARG002  (keys do not ask for cells)
-        parents: Sequence[Nodes],
-        level: int,
-        position: int,
-    ) -> tuple[str, ...]:
-        """The keys from coarse to fine."""
+    def path(self, tree: "Tree", level: int, position: int) -> tuple[str, ...]:
+        """The keys of a node below the root, from coarse to fine."""
         found: list[str] = []
-        for above in range(level - 1, -1, -1):
-            found.append(self.texts[above][position])
-            position = int(parents[above][position])
+        for below in range(level, 0, -1):
+            found.append(self.texts[below - 1][position])
+            position = int(tree.parents(below)[position])
         return tuple(reversed(found))
 
-    def place(
-        self,
-        levels: Sequence[Nodes],  # noqa: ARG002  (keys do not ask for cells)
-        parents: Sequence[Nodes],
-        texts: tuple[str, ...],
-    ) -> tuple[int, int] | None:
-        """The node with these keys, looked for among the children of each in turn."""
+    def place(self, tree: "Tree", texts: tuple[str, ...]) -> tuple[int, int] | None:
+        """The node with these keys, looked for among the children of each in turn; None: there is none."""
         position: int | None = 0
-        for own, known, text in zip(parents, self.texts, texts, strict=False):
-            children = np.flatnonzero(own == position).tolist()
+        for level, known, text in zip(range(1, tree.depth), self.texts, texts, strict=False):
+            children = np.flatnonzero(tree.parents(level) == position).tolist()
             position = next((child for child in children if known[child] == text), None)
-        return None if position is None or len(texts) > len(parents) else (len(texts), position)
+        return None if position is None or len(texts) >= tree.depth else (len(texts), position)
 
 
 @frozen(eq=False)
-class RangeLabels(NodeLabels):
+class RangeLabels:
     """The first and the last cell of each node."""
 
     cells: tuple[str, ...] | None = None  # what the cells are called; None: by their numbers
 
-    def path(
-        self,
-        levels: Sequence[Nodes],
-        parents: Sequence[Nodes],  # noqa: ARG002  (cells tell the node)
-        level: int,
-        position: int,
-    ) -> tuple[str, ...]:
+    def path(self, tree: "Tree", level: int, position: int) -> tuple[str, ...]:
         """One text, such as "4 … 7", or "4" for a cell alone."""
-        if level == len(levels) - 1:
+        if level == tree.depth - 1:
             return (self._text(position),)
-        cells = np.flatnonzero(levels[level] == position)
+        cells = np.flatnonzero(tree.levels[level] == position)
         first, last = self._text(int(cells[0])), self._text(int(cells[-1]))
         return (first if cells.size == 1 else f"{first} … {last}",)
 
-    def place(
-        self, levels: Sequence[Nodes], parents: Sequence[Nodes], texts: tuple[str, ...]
-    ) -> tuple[int, int] | None:
-        """The finest node with that text."""
-        for level in range(len(levels) - 1, 0, -1):
-            for position in range(int(levels[level].max()) + 1):
-                if self.path(levels, parents, level, position) == texts:
+    def place(self, tree: "Tree", texts: tuple[str, ...]) -> tuple[int, int] | None:
+        """The finest node with that text; None: there is none."""
+        for level in range(tree.depth - 1, 0, -1):
+            for position in range(tree.sizes[level]):
+                if self.path(tree, level, position) == texts:
                     return level, position
         return None
 
@@ -133,7 +97,7 @@ class Tree(Shown):
 
     levels: tuple[Nodes, ...]
     names: tuple[str, ...] = ()
-    labels: NodeLabels = field(default=RangeLabels())
+    labels: KeyLabels | RangeLabels = field(default=RangeLabels())
     sizes: tuple[int, ...] = field(init=False)
     _parents: tuple[Nodes, ...] = field(init=False)
 
@@ -249,7 +213,7 @@ class Tree(Shown):
             ValueError: If there is no such node.
         """
         level, position = self.place((level, position))
-        return self.labels.path(self.levels, self._parents, level, position) if level else ()
+        return self.labels.path(self, level, position) if level else ()
 
     def level(self, level: int) -> int:
         """The number of a level, from 0.
@@ -283,7 +247,7 @@ class Tree(Shown):
             found = (level, position) if 0 <= position < self.sizes[level] else None
         else:
             texts = tuple(map(label_text, keys))
-            found = self.labels.place(self.levels, self._parents, texts)
+            found = self.labels.place(self, texts)
         if found is None:
             raise ValueError(f"node must be one of the tree, got {short(node)}: see tree.label")
         return found
@@ -463,7 +427,7 @@ def tree_of(levels: Sequence[TreeLevel]) -> tuple[Tree, int]:
     return Tree(parents, names, _level_labels(named)), len(root)
 
 
-def _level_labels(levels: Sequence[TreeLevel]) -> NodeLabels:
+def _level_labels(levels: Sequence[TreeLevel]) -> KeyLabels | RangeLabels:
     """The keys of the nodes, each level with those that the level above has not."""
     if any(level.columns is None for level in levels):
         return RangeLabels(tuple(map(", ".join, levels[-1].keys)))
