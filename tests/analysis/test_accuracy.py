@@ -70,18 +70,6 @@ def test_gaussian_accuracy_inverts_the_exact_tail(scale: float, beta: float, que
     assert abs(exact - beta) <= 1e-10 * beta
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(5, 2), Fraction(40)])
-@pytest.mark.parametrize("beta", [1e-9, 0.05, 0.9])
-def test_discrete_gaussian_accuracy_is_the_smallest_integer_that_holds(scale: Fraction, beta: float) -> None:
-    """P[|error| >= alpha] <= beta, and not for alpha − 1, by the sum over the integers."""
-    alpha = nc.accuracy(nc.DiscreteGaussian(scale), beta)
-    width = mpf(scale.numerator) / scale.denominator
-    weights = [mp.exp(-((z / width) ** 2) / 2) for z in range(int(60 * width) + 60)]
-    total = 2 * mp.fsum(weights) - 1
-    assert 2 * mp.fsum(weights[alpha:]) / total <= beta
-    assert alpha == 1 or 2 * mp.fsum(weights[alpha - 1 :]) / total > beta
-
-
 @pytest.mark.parametrize("mechanism", [nc.Exact(), nc.Subsample(10), None, 3.0])
 def test_what_adds_no_noise_has_no_accuracy(mechanism: nc.Mechanism) -> None:
     """A sample's error depends on the count, and the count itself has none."""

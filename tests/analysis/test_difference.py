@@ -46,10 +46,7 @@ def test_the_law_is_that_of_all_pairs(a: nc.Posterior, b: nc.Posterior) -> None:
 def test_wide_smooth_laws_are_summed_with_a_stride(scale: float, times: float) -> None:
     """The difference of two Gaussian posteriors is Gaussian; it agrees with what compares them."""
     flat = nc.BetaBinomial(10**9, 1, 1)
-    a, b = (
-        nc.posterior(3e8, flat, nc.Gaussian(scale)),
-        nc.posterior(3e8 + scale, flat, nc.Gaussian(scale * times)),
-    )
+    a, b = (nc.posterior(3e8, flat, nc.Gaussian(scale)), nc.posterior(3e8 + scale, flat, nc.Gaussian(scale * times)))
     law, spread = nc.difference(a, b), scale * math.hypot(1, times)
     assert law.mean == pytest.approx(-scale, abs=1e-9 * spread)
     assert law.variance == pytest.approx(spread**2, rel=1e-9)

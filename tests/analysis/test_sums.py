@@ -1,5 +1,6 @@
 import math
 import warnings
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
@@ -29,6 +30,13 @@ def assert_inverts(noise: nc.Mechanism, tail: Tail, beta: float, queries: int = 
     assert any_tail(mpf(alpha) * (1 + CLOSE)) <= beta <= any_tail(mpf(alpha) * (1 - CLOSE))
     found = nc.failure_probability(noise, alpha, queries)
     assert abs(found - any_tail(mpf(alpha))) <= CLOSE * beta
+
+
+def assert_smallest(alpha: int, tail: Callable[[int], mpf], beta: float) -> None:
+    """Alpha is the smallest integer that fails with beta at most, up to ties within 1e-11."""
+    tie = min(mpf(beta), 1 - mpf(beta)) * mpf(10) ** -11
+    assert tail(alpha) <= beta + tie
+    assert tail(alpha - 1) > beta - tie
 
 
 @pytest.mark.few(6)
@@ -125,10 +133,8 @@ def test_two_equal_discrete_noises_give_the_smallest_integer(scale: int, beta: f
         return 2 * mp.tanh(1 / (2 * b)) ** 2 * fall**alpha / (1 - fall) * places
 
     alpha = nc.accuracy(nc.NoiseSum([nc.DiscreteLaplace(scale)] * 2), beta)
-    tie = min(mpf(beta), 1 - mpf(beta)) * mpf(10) ** -11
     assert type(alpha) is int
-    assert tail(alpha) <= beta + tie
-    assert tail(alpha - 1) > beta - tie
+    assert_smallest(alpha, tail, beta)
 
 
 @pytest.mark.parametrize("beta", BETAS)
@@ -142,15 +148,12 @@ def test_one_discrete_noise_gives_the_smallest_integer(scale: Fraction, queries:
         tail = 2 * fall**alpha / (1 + fall)
         return -mp.expm1(queries * mp.log1p(-tail)) if alpha else mpf(1)
 
-    alpha = int(nc.accuracy(nc.DiscreteLaplace(scale), beta, queries))
-    tie = min(mpf(beta), 1 - mpf(beta)) * mpf(10) ** -11
-    assert any_tail(alpha) <= beta + tie
-    assert any_tail(alpha - 1) > beta - tie
+    assert_smallest(int(nc.accuracy(nc.DiscreteLaplace(scale), beta, queries)), any_tail, beta)
 
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize("beta", BETAS)
-@pytest.mark.parametrize("scale", [Fraction(1, 2**52), Fraction(1, 3), Fraction(7), Fraction(1000)])
+@pytest.mark.parametrize("scale", [Fraction(1, 2**52), Fraction(1, 3), Fraction(5, 2), Fraction(7), Fraction(1000)])
 def test_discrete_gaussian_noise_gives_the_smallest_integer(scale: Fraction, beta: float) -> None:
     """By the sum over the integers, in 60 digits; ties within 1e-11."""
     weights = discrete_gaussian_weights(scale)
@@ -159,10 +162,7 @@ def test_discrete_gaussian_noise_gives_the_smallest_integer(scale: Fraction, bet
     def tail(alpha: int) -> mpf:
         return 2 * mp.fsum(weights[alpha:]) / total if alpha else mpf(1)
 
-    alpha = int(nc.accuracy(nc.DiscreteGaussian(scale), beta))
-    tie = min(mpf(beta), 1 - mpf(beta)) * mpf(10) ** -11
-    assert tail(alpha) <= beta + tie
-    assert tail(alpha - 1) > beta - tie
+    assert_smallest(int(nc.accuracy(nc.DiscreteGaussian(scale), beta)), tail, beta)
 
 
 @cache

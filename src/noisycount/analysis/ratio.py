@@ -107,12 +107,7 @@ class Ratio(Shown):
 
     def _facts(self) -> dict[str, object]:
         """The estimates."""
-        return {
-            "median": self.median,
-            "interval": self.interval(),
-            "level": LEVEL,
-            "infinite": self.infinite,
-        }
+        return {"median": self.median, "interval": self.interval(), "level": LEVEL, "infinite": self.infinite}
 
 
 def ratio(a: Operand, b: Operand) -> Ratio:

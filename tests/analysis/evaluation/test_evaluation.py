@@ -95,10 +95,7 @@ def test_discrete_noise_agrees_with_the_double_sum(kind: str, noise: str) -> Non
     ("noises", "parts"),
     [
         ((nc.DiscreteLaplace(1), nc.DiscreteLaplace(2)), (laplace_density(1), laplace_density(2))),
-        (
-            (nc.DiscreteLaplace(1), nc.DiscreteGaussian(2)),
-            (laplace_density(1), gaussian_density(2)),
-        ),
+        ((nc.DiscreteLaplace(1), nc.DiscreteGaussian(2)), (laplace_density(1), gaussian_density(2))),
     ],
 )
 def test_sums_of_discrete_noises_agree_with_the_double_sum(
@@ -164,11 +161,7 @@ def test_estimates_are_those_of_refine(by: str, size: int, rate: float | None) -
     chances = population.law().pmf(counts) * noise_mass
     away = np.abs(counts - estimates[:, None])
     gain = np.abs(counts - answers[:, None]) - away
-    exact = [
-        (chances * away).sum(),
-        chances[gain > 1e-9].sum(),
-        chances[np.abs(gain) <= 1e-9].sum(),
-    ]
+    exact = [(chances * away).sum(), chances[gain > 1e-9].sum(), chances[np.abs(gain) <= 1e-9].sum()]
     found = [metric(population, noise, by, assumed) for metric in METRICS]
     assert found == pytest.approx(exact, rel=1e-9, abs=1e-10)
 
@@ -257,15 +250,9 @@ def test_exact_answers_leave_nothing_to_estimate() -> None:
         ((nc.Binomial(9, 0.3), nc.Subsample(10), "mean"), "at most the 9 records"),
         ((nc.Binomial(9, 0.3), nc.Subsample(3, nc.Laplace(1)), "mean"), "or discrete noise"),
         ((nc.Binomial(10**15, 0.3), nc.Laplace(1), "mean"), "take a smaller size, or simulate"),
-        (
-            (nc.Binomial(9, 0.3), nc.Subsample(3), "mean", nc.Tabulated([0.5, *[0] * 8, 0.5])),
-            "every answer possible",
-        ),
+        ((nc.Binomial(9, 0.3), nc.Subsample(3), "mean", nc.Tabulated([0.5, *[0] * 8, 0.5])), "every answer possible"),
         ((nc.Binomial(10**6, 0.3), nc.Subsample(10**5), "mean"), "pairs of count and answer"),
-        (
-            (nc.Binomial(10**4, 0.9), nc.Gaussian(1), "mean", nc.Strata([10**4], [1e-5])),
-            "probabilities underflow",
-        ),
+        ((nc.Binomial(10**4, 0.9), nc.Gaussian(1), "mean", nc.Strata([10**4], [1e-5])), "probabilities underflow"),
     ],
 )
 def test_refusals_name_what_is_wrong(arguments: tuple[object, ...], message: str) -> None:

@@ -7,18 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+import noisycount as nc
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import posterior_values, refine
-from noisycount.model.exact import Exact
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.populations.binomial import BetaBinomial, Binomial
-from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata import Strata
-from noisycount.model.populations.tabulated import Tabulated
-from noisycount.model.subsampling import Subsample
 from tests.layers import case_name
 
 FALSE_ALARM = 1e-6
@@ -26,58 +17,58 @@ DRAWS = 20_000
 LEVEL = 0.95
 TABLE = np.array([1.0, 0, 0, *[2.0] * 40, 0, 90.0]) / 171
 
-POPULATIONS: dict[str, Population] = {
-    "Binomial": Binomial(1000, 0.3),
-    "rare Binomial": Binomial(50, 0.02),
-    "BetaBinomial": BetaBinomial(1000, 30, 70),
-    "U-shaped BetaBinomial": BetaBinomial(100, 0.5, 0.5),
-    "Strata": Strata([500, 300, 20], [0.1, 0.5, 0.9]),
-    "Tabulated": Tabulated(TABLE),
+POPULATIONS: dict[str, nc.Population] = {
+    "Binomial": nc.Binomial(1000, 0.3),
+    "rare Binomial": nc.Binomial(50, 0.02),
+    "BetaBinomial": nc.BetaBinomial(1000, 30, 70),
+    "U-shaped BetaBinomial": nc.BetaBinomial(100, 0.5, 0.5),
+    "Strata": nc.Strata([500, 300, 20], [0.1, 0.5, 0.9]),
+    "Tabulated": nc.Tabulated(TABLE),
 }
-MECHANISMS = [DiscreteLaplace(5), DiscreteGaussian(8), Subsample(20)]
-SMALL: list[Population] = [
-    Binomial(12, 0.4),
-    BetaBinomial(12, 0.5, 1.5),
-    Strata([4, 1, 7], [0.1, 0.5, 0.9]),
-    Tabulated([0.125, 0.0, 0.25, 0.5, 0.125]),
-    Binomial(12, 0.4).given(5, 1),
+MECHANISMS = [nc.DiscreteLaplace(5), nc.DiscreteGaussian(8), nc.Subsample(20)]
+SMALL: list[nc.Population] = [
+    nc.Binomial(12, 0.4),
+    nc.BetaBinomial(12, 0.5, 1.5),
+    nc.Strata([4, 1, 7], [0.1, 0.5, 0.9]),
+    nc.Tabulated([0.125, 0.0, 0.25, 0.5, 0.125]),
+    nc.Binomial(12, 0.4).given(5, 1),
 ]
 
 Counts = NDArray[np.int64]
 Chances = NDArray[np.float64]
 
 
-def drawn_counts(population: Population, generator: np.random.Generator) -> Counts:
+def drawn_counts(population: nc.Population, generator: np.random.Generator) -> Counts:
     """Counts drawn from the definition of a population."""
     match population:
-        case Binomial(size, rate):
+        case nc.Binomial(size, rate):
             return generator.binomial(size, rate, DRAWS)
-        case BetaBinomial(size, alpha, beta):
+        case nc.BetaBinomial(size, alpha, beta):
             return generator.binomial(size, generator.beta(alpha, beta, DRAWS))
-        case Strata(sizes=sizes, rates=rates):
+        case nc.Strata(sizes=sizes, rates=rates):
             return generator.binomial(sizes, rates, (DRAWS, sizes.size)).sum(axis=1)
         case _:
             return generator.choice(TABLE.size, DRAWS, p=TABLE)
 
 
 def drawn_answers(
-    counts: Counts, size: int, mechanism: Mechanism, generator: np.random.Generator
+    counts: Counts, size: int, mechanism: nc.Mechanism, generator: np.random.Generator
 ) -> NDArray[np.float64]:
     """An answer about each count; the noise is drawn by the exact sampler where it is discrete."""
     match mechanism:
-        case Subsample(sample_size):
+        case nc.Subsample(sample_size):
             drawn = generator.hypergeometric(counts, size - counts, sample_size)
             return drawn.astype(np.float64)
-        case Laplace(scale):
+        case nc.Laplace(scale):
             return counts + generator.laplace(0, scale, DRAWS)
-        case Gaussian(scale):
+        case nc.Gaussian(scale):
             return counts + generator.normal(0, scale, DRAWS)
-        case DiscreteLaplace() | DiscreteGaussian():
+        case nc.DiscreteLaplace() | nc.DiscreteGaussian():
             return counts + mechanism.samples(DRAWS).astype(np.float64)
     raise AssertionError(mechanism)
 
 
-def covered(counts: Counts, answers: NDArray[np.float64], population: Population, mechanism: Mechanism) -> int:
+def covered(counts: Counts, answers: NDArray[np.float64], population: nc.Population, mechanism: nc.Mechanism) -> int:
     """How many intervals hold their count."""
     low = posterior_values(answers, population, mechanism, lambda told: told.interval(LEVEL)[0])
     high = posterior_values(answers, population, mechanism, lambda told: told.interval(LEVEL)[1])
@@ -87,7 +78,7 @@ def covered(counts: Counts, answers: NDArray[np.float64], population: Population
 @pytest.mark.few(0)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 @pytest.mark.parametrize("name", POPULATIONS)
-def test_intervals_cover_the_count_at_least_as_often_as_they_say(name: str, mechanism: Mechanism) -> None:
+def test_intervals_cover_the_count_at_least_as_often_as_they_say(name: str, mechanism: nc.Mechanism) -> None:
     """95 % of 20,000 counts; the smallest number allowed is a quantile of Bin(20000, 0.95)."""
     population, generator = POPULATIONS[name], np.random.default_rng()
     counts = drawn_counts(population, generator)
@@ -102,20 +93,20 @@ def test_an_uncertain_rate_keeps_the_coverage_that_a_wrong_one_loses() -> None:
 
     The uncertain rate covers 95 %, the fixed one less than 75 %, both beyond doubt.
     """
-    uncertain = BetaBinomial.from_rate(1000, 0.3, 0.05)
-    noise, generator = DiscreteLaplace(40), np.random.default_rng()
+    uncertain = nc.BetaBinomial.from_rate(1000, 0.3, 0.05)
+    noise, generator = nc.DiscreteLaplace(40), np.random.default_rng()
     counts = drawn_counts(uncertain, generator)
     answers = drawn_answers(counts, 1000, noise, generator)
     least = stats.binom.ppf(FALSE_ALARM, DRAWS, LEVEL)
     assert covered(counts, answers, uncertain, noise) >= least
     most = stats.binom.ppf(FALSE_ALARM, DRAWS, 0.75)
-    assert covered(counts, answers, Binomial(1000, 0.3), noise) < most
+    assert covered(counts, answers, nc.Binomial(1000, 0.3), noise) < most
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize("mechanism", [Laplace(7), Gaussian(7), DiscreteLaplace(3)], ids=str)
+@pytest.mark.parametrize("mechanism", [nc.Laplace(7), nc.Gaussian(7), nc.DiscreteLaplace(3)], ids=str)
 @pytest.mark.parametrize("name", POPULATIONS)
-def test_estimates_average_to_the_prior_mean(name: str, mechanism: Mechanism) -> None:
+def test_estimates_average_to_the_prior_mean(name: str, mechanism: nc.Mechanism) -> None:
     """E[E[K | Y]] = E[K], by the normal law of the average of 20,000 posterior means."""
     population, generator = POPULATIONS[name], np.random.default_rng()
     counts = drawn_counts(population, generator)
@@ -148,10 +139,10 @@ def exact_chances(count: int, _: int) -> Chances:
 
 
 KERNELS = [
-    (DiscreteLaplace(1.5), range(-80, 93), laplace_chances),
-    (DiscreteGaussian(2), range(-80, 93), gaussian_chances),
-    (Subsample(3), range(4), sample_chances),
-    (Exact(), range(13), exact_chances),
+    (nc.DiscreteLaplace(1.5), range(-80, 93), laplace_chances),
+    (nc.DiscreteGaussian(2), range(-80, 93), gaussian_chances),
+    (nc.Subsample(3), range(4), sample_chances),
+    (nc.Exact(), range(13), exact_chances),
 ]
 
 
@@ -159,7 +150,7 @@ KERNELS = [
 @pytest.mark.parametrize("population", SMALL, ids=lambda population: type(population).__name__)
 @pytest.mark.parametrize(("mechanism", "answers", "kernel"), KERNELS, ids=case_name)
 def test_posteriors_averaged_over_answers_give_back_the_prior(
-    population: Population, mechanism: Mechanism, answers: range, kernel: Callable[[int, int], Chances]
+    population: nc.Population, mechanism: nc.Mechanism, answers: range, kernel: Callable[[int, int], Chances]
 ) -> None:
     """Σ_y P[y]·P[k | y] = P[k] for every count k."""
     size = population.records

@@ -6,18 +6,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+import noisycount as nc
 from noisycount.analysis.posterior.posterior import posterior
-from noisycount.model.exact import Exact
-from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.populations.binomial import BetaBinomial, Binomial
-from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata import Strata
-from noisycount.model.populations.tabulated import Tabulated
-from noisycount.model.subsampling import Subsample
 from tests.layers import examples
 from tests.oracles.posterior import (
     Law,
@@ -34,28 +25,28 @@ from tests.oracles.posterior import (
     strata_law,
 )
 
-Prior = tuple[Population, Law]
-Told = tuple[Mechanism, float, Callable[[int], mpf]]
+Prior = tuple[nc.Population, Law]
+Told = tuple[nc.Mechanism, float, Callable[[int], mpf]]
 
 SIZES = st.sampled_from([1, 2, 5, 30, 100])
 RATES = st.sampled_from([1e-12, 1e-4, 0.017, 0.3, 0.5, 0.999, 1 - 1e-12])
 SHAPES = st.sampled_from([1e-6, 0.01, 0.5, 1.0, 1.5, 40.0, 1e6])
 SCALES = st.sampled_from([0.01, 0.1, 0.5, 1.0, 3.3, 10.0, 100.0, 1e4, 1e9])
-NOISES = st.sampled_from([Laplace, DiscreteLaplace, Gaussian, DiscreteGaussian])
+NOISES = st.sampled_from([nc.Laplace, nc.DiscreteLaplace, nc.Gaussian, nc.DiscreteGaussian])
 
 
 @st.composite
 def binomials(draw: st.DrawFn) -> Prior:
     """Records of one known rate."""
     size, rate = draw(SIZES), draw(RATES)
-    return Binomial(size, rate), binomial_law(size, rate)
+    return nc.Binomial(size, rate), binomial_law(size, rate)
 
 
 @st.composite
 def beta_binomials(draw: st.DrawFn) -> Prior:
     """Records of an uncertain rate, U-shaped laws too."""
     size, alpha, beta = draw(SIZES), draw(SHAPES), draw(SHAPES)
-    return BetaBinomial(size, alpha, beta), beta_binomial_law(size, alpha, beta)
+    return nc.BetaBinomial(size, alpha, beta), beta_binomial_law(size, alpha, beta)
 
 
 @st.composite
@@ -66,7 +57,7 @@ def strata(draw: st.DrawFn) -> Prior:
     groups = draw(st.lists(st.tuples(sizes, rates), min_size=1, max_size=6))
     columns = [list(column) for column in zip(*groups, strict=True)]
     assume(sum(columns[0]) > 0)
-    return Strata(*columns), strata_law(*columns)
+    return nc.Strata(*columns), strata_law(*columns)
 
 
 @st.composite
@@ -75,7 +66,7 @@ def tables(draw: st.DrawFn) -> Prior:
     weights = draw(st.lists(st.sampled_from([0, 0, 1, 3, 10**6, 10**15]), min_size=2, max_size=40))
     assume(any(weights))
     probabilities = [weight / sum(weights) for weight in weights]
-    return Tabulated(probabilities), Law(0, [mpf(chance) for chance in probabilities])
+    return nc.Tabulated(probabilities), Law(0, [mpf(chance) for chance in probabilities])
 
 
 @st.composite
@@ -102,7 +93,7 @@ POPULATIONS = {
 def likelihood(noise: AdditiveNoise, answer: float) -> Callable[[int], mpf]:
     """The likelihood of each count in 50 digits."""
     scale = mpf(noise.exact_scale.numerator) / noise.exact_scale.denominator
-    is_laplace = isinstance(noise, Laplace | DiscreteLaplace)
+    is_laplace = isinstance(noise, nc.Laplace | nc.DiscreteLaplace)
     return (laplace_likelihood if is_laplace else gaussian_likelihood)(answer, scale)
 
 
@@ -113,7 +104,7 @@ def noisy(draw: st.DrawFn, size: int) -> Told:
     scale, share = float(noise.exact_scale), draw(st.floats(0, 1))
     places = [-1000 * scale, share * size, share * size + scale, size + 1000 * scale]
     answer = draw(st.sampled_from(places))
-    if isinstance(noise, DiscreteLaplace | DiscreteGaussian):
+    if isinstance(noise, nc.DiscreteLaplace | nc.DiscreteGaussian):
         answer = float(round(answer))
     elif draw(st.booleans()):
         answer = math.floor(answer) + 0.5
@@ -125,14 +116,14 @@ def sampled(draw: st.DrawFn, size: int) -> Told:
     """A sample without noise."""
     sample_size = draw(st.integers(1, size))
     answer = draw(st.integers(0, sample_size))
-    return Subsample(sample_size), answer, sample_likelihood(answer, sample_size, size)
+    return nc.Subsample(sample_size), answer, sample_likelihood(answer, sample_size, size)
 
 
 @st.composite
 def exact(draw: st.DrawFn, size: int) -> Told:
     """The count itself."""
     answer = draw(st.integers(0, size))
-    return Exact(), answer, exact_likelihood(answer)
+    return nc.Exact(), answer, exact_likelihood(answer)
 
 
 MECHANISMS = {"noise": noisy, "Exact": exact, "Subsample": sampled}
@@ -163,7 +154,7 @@ def test_noisy_samples_equal_the_direct_double_sum(population: str, data: st.Dat
     sample_size = data.draw(st.integers(1, min(size, 20)))
     noise, answer, likely = data.draw(noisy(sample_size))
     direct = reweighted(law, noisy_sample_likelihood(likely, sample_size, size))
-    assert_exact(posterior(answer, known, Subsample(sample_size, noise)), direct)
+    assert_exact(posterior(answer, known, nc.Subsample(sample_size, noise)), direct)
 
 
 @pytest.mark.few(3)
@@ -197,7 +188,7 @@ def test_wide_gaussian_noise_on_large_populations_is_exact(
     that the integral needs no more than 25 digits.
     """
     answer = size * rate + deviations * scale
-    told = posterior(answer, Binomial(size, rate), Gaussian(scale))
+    told = posterior(answer, nc.Binomial(size, rate), nc.Gaussian(scale))
     centre, width = told.mode, math.sqrt(told.variance)
     likely = gaussian_likelihood(answer, scale)
     top = binomial_log_pmf(size, mpf(rate), centre) + mp.log(likely(centre))

@@ -8,59 +8,53 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+import noisycount as nc
 from noisycount.analysis.posterior.laplace_cells import wide_cells
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import Estimate, posterior_values, refine
 from noisycount.frozen import frozen
-from noisycount.model.exact import Exact
 from noisycount.model.laws.factors import Factor
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.populations.binomial import BetaBinomial, Binomial, Formulated
-from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata import Strata
-from noisycount.model.populations.tabulated import Tabulated
-from noisycount.model.subsampling import Subsample
+from noisycount.model.populations.binomial import Formulated
 
 POPULATIONS = {
-    "Binomial": Binomial(100, 0.3),
-    "large Binomial": Binomial(10**9, 0.3),
-    "U-shaped BetaBinomial": BetaBinomial(1000, 1e-6, 0.5),
-    "large BetaBinomial": BetaBinomial(10**6, 30, 70),
-    "narrow Strata": Strata([1, 1, 1, 50], [0.2, 0.5, 0.9, 0.01]),
-    "wide Strata": Strata([5000, 300, 12], [0.3, 0.6, 1.0]),
-    "Tabulated": Tabulated([0.125, 0, 0, 0.25, 0.5, *[0] * 40, 0.125]),
-    "Informed": Binomial(300, 0.3).given(20, 3),
+    "Binomial": nc.Binomial(100, 0.3),
+    "large Binomial": nc.Binomial(10**9, 0.3),
+    "U-shaped BetaBinomial": nc.BetaBinomial(1000, 1e-6, 0.5),
+    "large BetaBinomial": nc.BetaBinomial(10**6, 30, 70),
+    "narrow Strata": nc.Strata([1, 1, 1, 50], [0.2, 0.5, 0.9, 0.01]),
+    "wide Strata": nc.Strata([5000, 300, 12], [0.3, 0.6, 1.0]),
+    "Tabulated": nc.Tabulated([0.125, 0, 0, 0.25, 0.5, *[0] * 40, 0.125]),
+    "Informed": nc.Binomial(300, 0.3).given(20, 3),
 }
 NOISES = [
-    Laplace(10),
-    Laplace(0.3),
-    DiscreteLaplace(4),
-    Gaussian(7),
-    Gaussian(0.5),
-    DiscreteGaussian(3),
-    Subsample(30),
+    nc.Laplace(10),
+    nc.Laplace(0.3),
+    nc.DiscreteLaplace(4),
+    nc.Gaussian(7),
+    nc.Gaussian(0.5),
+    nc.DiscreteGaussian(3),
+    nc.Subsample(30),
 ]
 ESTIMATES: list[Estimate] = ["mean", "median", "mode"]
 
 
-def answers_about(population: Population, noise: Mechanism) -> Reals:
+def answers_about(population: nc.Population, noise: nc.Mechanism) -> Reals:
     """Answers in the bulk and between, at and beyond the ends of what a count can be."""
-    if isinstance(noise, Subsample):
+    if isinstance(noise, nc.Subsample):
         return np.array([0.0, 1.0, 3.0, 4.0, 30.0])
     law, size = population.law(), population.records
     middle, reach = law.mean, 5 * math.sqrt(law.variance) + 30
     bulk = np.linspace(middle - reach, middle + reach, 40)
     ends = [-1e6, -1.0, 0.0, 1.0, size / 3, size - 1.0, size, size + 0.5, size + 1e6, 2.5, 2.5]
     answers = np.concatenate([bulk, ends])
-    is_discrete = isinstance(noise, DiscreteLaplace | DiscreteGaussian)
+    is_discrete = isinstance(noise, nc.DiscreteLaplace | nc.DiscreteGaussian)
     return np.round(answers) if is_discrete else answers
 
 
-def assert_posteriors(estimates: Reals, answers: Reals, population: Population, noise: Mechanism, by: Estimate) -> None:
+def assert_posteriors(
+    estimates: Reals, answers: Reals, population: nc.Population, noise: nc.Mechanism, by: Estimate
+) -> None:
     """Each estimate is that of the answer's own posterior: equal, means as exact as a posterior."""
     for answer, estimate in zip(answers.tolist(), estimates.tolist(), strict=True):
         told = posterior(answer, population, noise)
@@ -76,7 +70,7 @@ def assert_posteriors(estimates: Reals, answers: Reals, population: Population, 
 @pytest.mark.parametrize("by", ESTIMATES)
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 @pytest.mark.parametrize("population", POPULATIONS)
-def test_refine_is_the_posterior_of_each_answer(population: str, noise: Mechanism, by: Estimate) -> None:
+def test_refine_is_the_posterior_of_each_answer(population: str, noise: nc.Mechanism, by: Estimate) -> None:
     """In the bulk, far out, and where look-up cells end."""
     known = POPULATIONS[population]
     answers = answers_about(known, noise)
@@ -86,13 +80,10 @@ def test_refine_is_the_posterior_of_each_answer(population: str, noise: Mechanis
 @pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("population", "noise"),
-    [
-        (POPULATIONS["narrow Strata"], Laplace(0.3)),
-        (BetaBinomial(10**6, 0.5, 0.5), Laplace(200)),
-    ],
+    [(POPULATIONS["narrow Strata"], nc.Laplace(0.3)), (nc.BetaBinomial(10**6, 0.5, 0.5), nc.Laplace(200))],
     ids=str,
 )
-def test_means_that_turn_sharply_are_those_of_each_answer(population: Population, noise: Mechanism) -> None:
+def test_means_that_turn_sharply_are_those_of_each_answer(population: nc.Population, noise: nc.Mechanism) -> None:
     """Cells end where the prior loses its digits, polynomials where answers leave the counts."""
     answers = np.append(answers_about(population, noise), np.linspace(-1000, 1000, 60))
     estimates = refine(answers, population, noise)
@@ -103,7 +94,7 @@ def test_means_that_turn_sharply_are_those_of_each_answer(population: Population
 @pytest.mark.parametrize("by", ESTIMATES)
 def test_noisy_samples_are_refined_one_by_one(by: Estimate) -> None:
     """The noise on a sample has no look-up cells."""
-    population, noise = Binomial(30, 0.3), Subsample(10, Laplace(2))
+    population, noise = nc.Binomial(30, 0.3), nc.Subsample(10, nc.Laplace(2))
     answers = np.array([-40.0, 0.0, 3.25, 3.25, 50.0])
     assert_posteriors(refine(answers, population, noise, by), answers, population, noise, by)
 
@@ -112,25 +103,25 @@ def test_noisy_samples_are_refined_one_by_one(by: Estimate) -> None:
 def test_exact_answers_are_their_own_estimates(by: Estimate) -> None:
     """Nothing is left to estimate without noise."""
     answers = np.arange(101.0)
-    assert refine(answers, Binomial(100, 0.3), Exact(), by).tolist() == answers.tolist()
+    assert refine(answers, nc.Binomial(100, 0.3), nc.Exact(), by).tolist() == answers.tolist()
 
 
 @pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("population", "noise"),
     [
-        (Binomial(10**12, 0.3), Laplace(1e5)),
-        (Binomial(10**12, 0.3), Laplace(3.0)),
-        (Binomial(10**9, 0.01), DiscreteLaplace(1000)),
-        (BetaBinomial(10**9, 3, 7), Laplace(1000)),
-        (BetaBinomial(10**6, 0.5, 0.5), Laplace(200)),
-        (Strata([10**6, 10**7], [0.25, 0.5]), Laplace(20)),
-        (Binomial(10**9, 0.3), Gaussian(3e4)),
+        (nc.Binomial(10**12, 0.3), nc.Laplace(1e5)),
+        (nc.Binomial(10**12, 0.3), nc.Laplace(3.0)),
+        (nc.Binomial(10**9, 0.01), nc.DiscreteLaplace(1000)),
+        (nc.BetaBinomial(10**9, 3, 7), nc.Laplace(1000)),
+        (nc.BetaBinomial(10**6, 0.5, 0.5), nc.Laplace(200)),
+        (nc.Strata([10**6, 10**7], [0.25, 0.5]), nc.Laplace(20)),
+        (nc.Binomial(10**9, 0.3), nc.Gaussian(3e4)),
     ],
     ids=str,
 )
 def test_long_columns_about_large_counts_are_exact(
-    population: Population, noise: Laplace | DiscreteLaplace | Gaussian
+    population: nc.Population, noise: nc.Laplace | nc.DiscreteLaplace | nc.Gaussian
 ) -> None:
     """Four thousand answers, of which every hundredth is compared with its own posterior."""
     law, generator = population.law(), np.random.default_rng(20140)
@@ -143,7 +134,7 @@ def test_long_columns_about_large_counts_are_exact(
 @pytest.mark.parametrize("by", ESTIMATES)
 def test_nan_answers_come_back_nan_and_the_rest_is_right(by: Estimate) -> None:
     """A missing answer spoils no other."""
-    population, noise = Binomial(100, 0.3), Laplace(10)
+    population, noise = nc.Binomial(100, 0.3), nc.Laplace(10)
     answers = np.array([35.2, math.nan, -3.0, math.nan])
     estimates = refine(answers, population, noise, by)
     assert np.isnan(estimates).tolist() == [False, True, False, True]
@@ -158,7 +149,7 @@ def test_nan_answers_come_back_nan_and_the_rest_is_right(by: Estimate) -> None:
 def test_the_shape_is_kept(by: Estimate, shape: tuple[int, ...]) -> None:
     """The estimates have the shape of the answers, in any order in memory."""
     answers = np.arange(math.prod(shape), dtype=np.float64).reshape(shape) * 7
-    population, noise = Binomial(100, 0.3), Laplace(10)
+    population, noise = nc.Binomial(100, 0.3), nc.Laplace(10)
     estimates = refine(answers, population, noise, by)
     assert estimates.shape == shape
     assert np.array_equal(refine(answers.T, population, noise, by), estimates.T)
@@ -168,7 +159,7 @@ def test_the_shape_is_kept(by: Estimate, shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("by", ESTIMATES)
 def test_a_single_answer_gives_a_float(by: Estimate) -> None:
     """Plain numbers in, plain numbers out; integers and lists are numbers too."""
-    population, noise = Binomial(100, 0.3), DiscreteLaplace(10)
+    population, noise = nc.Binomial(100, 0.3), nc.DiscreteLaplace(10)
     estimate = refine(35, population, noise, by)
     assert type(estimate) is float
     assert estimate == refine([35], population, noise, by)[0]
@@ -179,14 +170,14 @@ def test_the_answers_are_left_as_they_were() -> None:
     """Neither the array nor its missing values are written to."""
     answers = np.array([35.25, math.nan, 1e6])
     answers.flags.writeable = False
-    refine(answers, Binomial(100, 0.3), Laplace(10))
+    refine(answers, nc.Binomial(100, 0.3), nc.Laplace(10))
     assert np.array_equal(answers, [35.25, math.nan, 1e6], equal_nan=True)
 
 
 def test_estimates_never_fall_as_the_answer_rises() -> None:
     """Across cells and their ends, at any fineness."""
     answers = np.linspace(-300, 500, 20_001)
-    estimates = refine(answers, Binomial(100, 0.3), Laplace(3))
+    estimates = refine(answers, nc.Binomial(100, 0.3), nc.Laplace(3))
     assert (np.diff(estimates) >= -1e-12).all()
 
 
@@ -195,8 +186,10 @@ def test_estimates_never_fall_as_the_answer_rises() -> None:
 def test_quantiles_of_many_answers_are_those_of_each(level: float) -> None:
     """Whole numbers that grow with the answer are found by bisection over the answers."""
     answers = np.linspace(-20, 130, 101)
-    found = posterior_values(answers, Binomial(100, 0.3), Gaussian(9), lambda told: told.law.quantile(level))
-    expected = [posterior(answer, Binomial(100, 0.3), Gaussian(9)).law.quantile(level) for answer in answers.tolist()]
+    found = posterior_values(answers, nc.Binomial(100, 0.3), nc.Gaussian(9), lambda told: told.law.quantile(level))
+    expected = [
+        posterior(answer, nc.Binomial(100, 0.3), nc.Gaussian(9)).law.quantile(level) for answer in answers.tolist()
+    ]
     assert found.tolist() == expected
 
 
@@ -205,30 +198,30 @@ def test_quantiles_of_many_answers_are_those_of_each(level: float) -> None:
 def test_infinite_answers_are_refused(answers: list[float], by: Estimate) -> None:
     """No mechanism gives one."""
     with pytest.raises(ValueError, match=r"^answers must be finite, or nan where missing, got inf$"):
-        refine(answers, Binomial(10, 0.5), Laplace(2), by)
+        refine(answers, nc.Binomial(10, 0.5), nc.Laplace(2), by)
 
 
-@pytest.mark.parametrize("noise", [DiscreteLaplace(2), DiscreteGaussian(2), Exact(), Subsample(4)])
+@pytest.mark.parametrize("noise", [nc.DiscreteLaplace(2), nc.DiscreteGaussian(2), nc.Exact(), nc.Subsample(4)])
 @pytest.mark.parametrize("by", ESTIMATES)
-def test_a_broken_number_among_integers_is_refused(noise: Mechanism, by: Estimate) -> None:
+def test_a_broken_number_among_integers_is_refused(noise: nc.Mechanism, by: Estimate) -> None:
     """Discrete mechanisms give integers, and one 1.5 in a column is found."""
     with pytest.raises(ValueError, match=r"^answer must be .*, got 1\.5$"):
-        refine([3.0, math.nan, *[2.0] * 99, 1.5, 4.0], Binomial(10, 0.5), noise, by)
+        refine([3.0, math.nan, *[2.0] * 99, 1.5, 4.0], nc.Binomial(10, 0.5), noise, by)
 
 
 @pytest.mark.parametrize("answers", [[3, 11], [-1, 3]])
-@pytest.mark.parametrize("noise", [Exact(), Subsample(10)])
-def test_an_answer_beyond_what_is_possible_is_refused(answers: list[float], noise: Mechanism) -> None:
+@pytest.mark.parametrize("noise", [nc.Exact(), nc.Subsample(10)])
+def test_an_answer_beyond_what_is_possible_is_refused(answers: list[float], noise: nc.Mechanism) -> None:
     """The smallest and the largest answer of a column must be possible."""
     with pytest.raises(ValueError, match=r"^answer must be .*, got (11|-1)(\.0)?$"):
-        refine(answers, Binomial(10, 0.5), noise)
+        refine(answers, nc.Binomial(10, 0.5), noise)
 
 
 @pytest.mark.parametrize("by", ["Mean", "average", "", None, 0.5])
 def test_an_unknown_estimate_is_refused(by: object) -> None:
     """The refusal names the three that there are."""
     with pytest.raises(ValueError, match=r'^by must be "mean", "median" or "mode", got '):
-        refine([1.0], Binomial(10, 0.5), Laplace(2), by)  # type: ignore[call-overload]
+        refine([1.0], nc.Binomial(10, 0.5), nc.Laplace(2), by)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(
@@ -254,7 +247,7 @@ def test_an_unknown_estimate_is_refused(by: object) -> None:
 def test_answers_that_are_no_array_of_numbers_are_refused(answers: object) -> None:
     """Text, ragged rows and other objects are not answers."""
     with pytest.raises(ValueError, match=r"^answers must be numbers in one array, with nan for"):
-        refine(answers, Binomial(10, 0.5), Laplace(2))  # type: ignore[call-overload]
+        refine(answers, nc.Binomial(10, 0.5), nc.Laplace(2))  # type: ignore[call-overload]
 
 
 MEMORY = """
@@ -288,24 +281,24 @@ def test_ten_million_answers_need_64_mebibytes_beside_input_and_output(size: int
 @pytest.mark.parametrize(
     ("population", "scale"),
     [
-        (Binomial(10**12, 0.3), 10.0),
-        (Binomial(10**12, 0.3), 1e6),
-        (BetaBinomial(10**9, 1.5, 1.5), 1e6),
-        (BetaBinomial(10**9, 30, 70), 1e5),
+        (nc.Binomial(10**12, 0.3), 10.0),
+        (nc.Binomial(10**12, 0.3), 1e6),
+        (nc.BetaBinomial(10**9, 1.5, 1.5), 1e6),
+        (nc.BetaBinomial(10**9, 30, 70), 1e5),
     ],
 )
 def test_columns_about_very_large_counts_agree_with_single_answers(
-    population: Binomial | BetaBinomial, scale: float
+    population: nc.Binomial | nc.BetaBinomial, scale: float
 ) -> None:
     """Thousands of answers over a wide range go through cells, the same as one by one."""
     law, random = population.law(), np.random.default_rng(5)
     answers = law.mean + law.variance**0.5 * random.standard_normal(3000)
     answers += random.laplace(0, scale, 3000)
     answers[7] = np.nan
-    means = refine(answers, population, Laplace(scale))
+    means = refine(answers, population, nc.Laplace(scale))
     assert np.isnan(means[7])
     for place in [*range(7), *range(8, 40)]:
-        told = posterior(float(answers[place]), population, Laplace(scale))
+        told = posterior(float(answers[place]), population, nc.Laplace(scale))
         tolerance = 1e-10 * told.variance**0.5 + 4 * np.spacing(told.mean)
         assert abs(means[place] - told.mean) <= tolerance
 
@@ -323,32 +316,32 @@ class Fair(Formulated):
     @property
     def smooth_prior(self) -> Factor:
         """The same law, with the digits of its differences."""
-        return Binomial(self.size, 0.5)
+        return nc.Binomial(self.size, 0.5)
 
 
 def test_a_population_states_whether_its_law_is_smooth() -> None:
     """Cells serve whoever says so, and nobody else: not a table, nor a law with two tops."""
-    noise, answers = Laplace(40), np.linspace(49_950, 50_050, 10)
-    cells, known = (wide_cells(some(100_000), noise) for some in (Fair, lambda n: Binomial(n, 0.5)))
+    noise, answers = nc.Laplace(40), np.linspace(49_950, 50_050, 10)
+    cells, known = (wide_cells(some(100_000), noise) for some in (Fair, lambda n: nc.Binomial(n, 0.5)))
     assert cells is not None
     assert known is not None
     assert cells.means(answers) == pytest.approx(known.means(answers), rel=1e-12)
-    told = [posterior(answer, Binomial(100_000, 0.5), noise).mean for answer in answers[:3].tolist()]
+    told = [posterior(answer, nc.Binomial(100_000, 0.5), noise).mean for answer in answers[:3].tolist()]
     assert known.means(answers)[:3] == pytest.approx(told, rel=1e-12)
-    assert wide_cells(Strata([200_000], [0.5]), noise) is None
-    assert wide_cells(BetaBinomial(200_000, 0.5, 0.5), noise) is None
+    assert wide_cells(nc.Strata([200_000], [0.5]), noise) is None
+    assert wide_cells(nc.BetaBinomial(200_000, 0.5, 0.5), noise) is None
 
 
 def test_fractions_and_whole_numbers_are_answers() -> None:
     """As they are for one posterior."""
-    population, noise = Binomial(10, 0.5), Laplace(1)
+    population, noise = nc.Binomial(10, 0.5), nc.Laplace(1)
     expected = refine([2.5, 3.0, 4.0], population, noise)
     answers = [Fraction(5, 2), 3, np.float32(4)]
     assert refine(answers, population, noise).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(
-    ("population", "mechanism", "name"), [(5, Laplace(1), "population"), (Binomial(5, 0.5), 3, "mechanism")]
+    ("population", "mechanism", "name"), [(5, nc.Laplace(1), "population"), (nc.Binomial(5, 0.5), 3, "mechanism")]
 )
 def test_arguments_of_another_kind_are_named(population: object, mechanism: object, name: str) -> None:
     """A number is neither a population nor a mechanism, even where no answer is present."""
@@ -360,7 +353,7 @@ def test_arguments_of_another_kind_are_named(population: object, mechanism: obje
 @pytest.mark.parametrize("scale", [2.0**-52, 1e-9])
 def test_many_answers_half_way_leave_what_was_known_before(scale: float) -> None:
     """Half way between two counts narrow noise says nothing, to the last digits."""
-    told = refine([0.5, 1.5], Binomial(2, 0.05), Laplace(scale))
+    told = refine([0.5, 1.5], nc.Binomial(2, 0.05), nc.Laplace(scale))
     assert told.tolist() == pytest.approx([2 * 0.05 / 1.05, 1 + 0.05 / 1.95], rel=1e-13)
 
 
@@ -371,10 +364,10 @@ def test_means_next_to_nothing_keep_their_digits(answer: float) -> None:
     zero, one, two = (math.exp(-abs(near - count) / 1.499) for count in range(3))
     first, second = 2e-12 * (1 - 1e-12) * one, 1e-24 * two
     mean = (first + 2 * second) / ((1 - 1e-12) ** 2 * zero + first + second)
-    found = refine([answer, 1.0], Binomial(2, 1e-12), Laplace(1.499))
+    found = refine([answer, 1.0], nc.Binomial(2, 1e-12), nc.Laplace(1.499))
     assert found[0] == pytest.approx(mean, rel=1e-14)
 
 
 def test_columns_about_nobody_are_zeros() -> None:
     """Nothing is computed of counts that nobody can have."""
-    assert [*refine([-0.0, 3.0], Tabulated([1.0]), Laplace(9.5))] == [0.0, 0.0]
+    assert [*refine([-0.0, 3.0], nc.Tabulated([1.0]), nc.Laplace(9.5))] == [0.0, 0.0]

@@ -5,34 +5,22 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+import noisycount as nc
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.charts.chart import chart
-from noisycount.model.exact import Exact, below
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.binomial import BetaBinomial, Binomial
-from noisycount.model.populations.population import Population
-from noisycount.model.populations.tabulated import Tabulated
-from noisycount.model.subsampling import Subsample
+from noisycount.model.exact import below
 
 SIZE = 60
 COUNTS = np.arange(SIZE + 1, dtype=np.float64)
-POPULATIONS = [
-    Binomial(SIZE, 0.4),
-    BetaBinomial(SIZE, 0.5, 2),
-    Tabulated(np.full(SIZE + 1, 1 / (SIZE + 1))),
-]
-WHOLE: list[Mechanism] = [
-    DiscreteLaplace(3),
-    DiscreteGaussian(2.5),
-    NoiseSum([DiscreteLaplace(2), DiscreteLaplace(2)]),
+POPULATIONS = [nc.Binomial(SIZE, 0.4), nc.BetaBinomial(SIZE, 0.5, 2), nc.Tabulated(np.full(SIZE + 1, 1 / (SIZE + 1)))]
+WHOLE: list[nc.Mechanism] = [
+    nc.DiscreteLaplace(3),
+    nc.DiscreteGaussian(2.5),
+    nc.NoiseSum([nc.DiscreteLaplace(2), nc.DiscreteLaplace(2)]),
 ]
 
 
-def chances_below(threshold: float, mechanism: Mechanism) -> list[float]:
+def chances_below(threshold: float, mechanism: nc.Mechanism) -> list[float]:
     """P[Y < t | K = k] for k = 0..60, summed over the answers below t."""
     answers = np.arange(math.ceil(threshold) - 400, math.ceil(threshold))
     logs = [mechanism.logpmf(float(answer), COUNTS) for answer in answers]
@@ -45,7 +33,7 @@ def chances_below(threshold: float, mechanism: Mechanism) -> list[float]:
 @pytest.mark.parametrize("noise", WHOLE, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("threshold", [12, 12.5, -4, 70])
 def test_a_suppressed_answer_weighs_counts_by_their_chance_to_be_below(
-    population: Population, noise: Mechanism, threshold: float
+    population: nc.Population, noise: nc.Mechanism, threshold: float
 ) -> None:
     """P[K = k | Y < t] ∝ P[K = k]·P[Y < t | k], alone and beside an answer; so the surprise."""
     chances, prior = np.array(chances_below(threshold, noise)), population.law().pmf(COUNTS)
@@ -53,7 +41,7 @@ def test_a_suppressed_answer_weighs_counts_by_their_chance_to_be_below(
     weights = prior * chances
     np.testing.assert_allclose(told.pmf(COUNTS), weights / weights.sum(), 1e-9)
     assert told.surprise == pytest.approx(weights.sum(), rel=1e-9)
-    both = posterior([below(threshold), 14], population, [noise, DiscreteLaplace(4)])
+    both = posterior([below(threshold), 14], population, [noise, nc.DiscreteLaplace(4)])
     weights = weights * np.exp(-np.abs(14 - COUNTS) / 4)
     assert both.mean == pytest.approx(weights @ COUNTS / weights.sum(), rel=1e-9)
 
@@ -61,47 +49,47 @@ def test_a_suppressed_answer_weighs_counts_by_their_chance_to_be_below(
 def test_continuous_noise_is_below_by_its_closed_form() -> None:
     """P[Z < 20 − k] of Gaussian noise."""
     tails = [math.erfc((k - 20) / 3 / math.sqrt(2)) / 2 for k in COUNTS.tolist()]
-    weights = Binomial(SIZE, 0.4).law().pmf(COUNTS) * tails
-    told = posterior(below(20), Binomial(SIZE, 0.4), Gaussian(3))
+    weights = nc.Binomial(SIZE, 0.4).law().pmf(COUNTS) * tails
+    told = posterior(below(20), nc.Binomial(SIZE, 0.4), nc.Gaussian(3))
     assert told.mean == pytest.approx(weights @ COUNTS / weights.sum(), rel=1e-10)
 
 
 def test_a_count_without_noise_is_below_by_itself() -> None:
     """K < 5 cuts the law; a threshold of 0 leaves nothing."""
-    told = posterior(below(5), BetaBinomial(SIZE, 1, 1), Exact())
+    told = posterior(below(5), nc.BetaBinomial(SIZE, 1, 1), nc.Exact())
     assert (told.mean, told.interval(0.95), told.probability(5, SIZE)) == (2.0, (0, 4), 0.0)
     with pytest.raises(ValueError, match=r"^answer is impossible"):
-        posterior(below(0), Binomial(SIZE, 0.4), Exact())
+        posterior(below(0), nc.Binomial(SIZE, 0.4), nc.Exact())
 
 
 def test_a_sample_is_below_by_its_own_count() -> None:
     """The positives of a sample of all records are the count."""
-    of_sample = posterior(below(20), Binomial(SIZE, 0.4), Subsample(SIZE))
-    of_count = posterior(below(20), Binomial(SIZE, 0.4), Exact())
+    of_sample = posterior(below(20), nc.Binomial(SIZE, 0.4), nc.Subsample(SIZE))
+    of_count = posterior(below(20), nc.Binomial(SIZE, 0.4), nc.Exact())
     assert of_sample.mean == pytest.approx(of_count.mean, rel=1e-10)
 
 
 def test_suppressed_counts_of_many_records_are_told_at_once() -> None:
     """P[K < 450 + z] weighs a flat prior of 1e9 records: uniform counts up to about 450."""
-    told = posterior(below(450), BetaBinomial(10**9, 1, 1), DiscreteLaplace(30))
+    told = posterior(below(450), nc.BetaBinomial(10**9, 1, 1), nc.DiscreteLaplace(30))
     counts = np.arange(4000, dtype=np.float64)
-    weights = np.exp(DiscreteLaplace(30).tail(449, 10**9, upper=False).log_values(counts))
+    weights = np.exp(nc.DiscreteLaplace(30).tail(449, 10**9, upper=False).log_values(counts))
     assert told.mean == pytest.approx(weights @ counts / weights.sum(), rel=1e-9)
 
 
 def test_a_suppressed_answer_cannot_be_drawn() -> None:
     """The chart has a place for a number."""
-    told = posterior(below(20), Binomial(SIZE, 0.4), Laplace(3))
+    told = posterior(below(20), nc.Binomial(SIZE, 0.4), nc.Laplace(3))
     assert told.to_dict()["answers"] == [{"type": "Below", "threshold": 20.0}]
     with pytest.raises(ValueError, match=r"^answer must be a number to be drawn, got Below"):
         chart(told)
 
 
-@pytest.mark.parametrize("kind", [Laplace, DiscreteLaplace])
+@pytest.mark.parametrize("kind", [nc.Laplace, nc.DiscreteLaplace])
 @pytest.mark.filterwarnings("ignore:an answer this far")
-def test_answers_far_below_leave_the_tilted_law(kind: type[Laplace | DiscreteLaplace]) -> None:
+def test_answers_far_below_leave_the_tilted_law(kind: type[nc.Laplace | nc.DiscreteLaplace]) -> None:
     """Out there the likelihood falls by e^(−1/scale) a record, however small it is."""
-    told = posterior(below(-1e6), Binomial(5, 0.05), kind(Fraction(13, 12)))
+    told = posterior(below(-1e6), nc.Binomial(5, 0.05), kind(Fraction(13, 12)))
     tilted = 0.05 * math.exp(-12 / 13)
     rate = tilted / (0.95 + tilted)
     assert told.sf(2) == pytest.approx(binom.sf(2, 5, rate), rel=1e-14)

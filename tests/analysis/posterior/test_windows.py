@@ -5,50 +5,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import noisycount as nc
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.predictive import law_given, two_sided
-from noisycount.model.exact import Exact
 from noisycount.model.laws.count_law import WindowedLaw
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.binomial import BetaBinomial, Binomial
-from noisycount.model.populations.population import Population
-from noisycount.model.populations.tabulated import Tabulated
 from tests.layers import examples
 
 SIZE = 2000
 POPULATIONS = [
-    Binomial(SIZE, 0.4),
-    BetaBinomial(SIZE, 1, 1),
-    BetaBinomial(SIZE, 0.5, 3),
-    Tabulated(np.full(SIZE + 1, 1 / (SIZE + 1))),
+    nc.Binomial(SIZE, 0.4),
+    nc.BetaBinomial(SIZE, 1, 1),
+    nc.BetaBinomial(SIZE, 0.5, 3),
+    nc.Tabulated(np.full(SIZE + 1, 1 / (SIZE + 1))),
 ]
-NOISES: list[Mechanism] = [
-    Laplace(2.5),
-    Gaussian(4.0),
-    DiscreteLaplace(3),
-    NoiseSum([DiscreteGaussian(3), DiscreteGaussian(4)]),
-    NoiseSum([DiscreteLaplace(2), DiscreteGaussian(3)]),
+NOISES: list[nc.Mechanism] = [
+    nc.Laplace(2.5),
+    nc.Gaussian(4.0),
+    nc.DiscreteLaplace(3),
+    nc.NoiseSum([nc.DiscreteGaussian(3), nc.DiscreteGaussian(4)]),
+    nc.NoiseSum([nc.DiscreteLaplace(2), nc.DiscreteGaussian(3)]),
 ]
 
 
 @pytest.mark.parametrize(
     ("males", "females", "total", "interval"),
-    [
-        (14619, 14629, 29277, (14622, 14645)),
-        (82118, 86216, 168323, (82101, 82124)),
-    ],
+    [(14619, 14629, 29277, (14622, 14645)), (82118, 86216, 168323, (82101, 82124))],
     ids=["Orange County", "Chittenden"],
 )
 def test_two_counts_of_the_census_give_the_printed_interval(
     males: int, females: int, total: int, interval: tuple[int, int]
 ) -> None:
     """Variance 32.26 a cell, two cells each, a flat prior, the total public."""
-    noise = NoiseSum([DiscreteGaussian(math.sqrt(32.26))] * 2)
-    told = posterior([males, total - females], BetaBinomial(total, 1, 1), [noise, noise])
+    noise = nc.NoiseSum([nc.DiscreteGaussian(math.sqrt(32.26))] * 2)
+    told = posterior([males, total - females], nc.BetaBinomial(total, 1, 1), [noise, noise])
     assert told.interval(0.95) == interval
     if total == 29277:
         assert round(told.probability(total // 2 + 1, total), 5) == 0.18904
@@ -57,7 +46,7 @@ def test_two_counts_of_the_census_give_the_printed_interval(
 @pytest.mark.few(6)
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("noise", NOISES, ids=lambda one: type(one).__name__)
-def test_a_window_tells_what_all_counts_tell(population: Population, noise: Mechanism) -> None:
+def test_a_window_tells_what_all_counts_tell(population: nc.Population, noise: nc.Mechanism) -> None:
     """Moments, quantiles, probabilities and tails, near the answers and far from them."""
     observed = [(790, noise), (803, noise)]
     windowed = law_given(population, observed)
@@ -91,8 +80,8 @@ def test_a_window_is_taken_only_where_it_leaves_nothing_out(
     """Any table with any holes, any answers: as the sums over all counts."""
     if sum(weights) == 0:
         return
-    population = Tabulated(np.array(weights) / sum(weights))
-    observed = [(answer, DiscreteLaplace(scale)) for answer in answers]
+    population = nc.Tabulated(np.array(weights) / sum(weights))
+    observed = [(answer, nc.DiscreteLaplace(scale)) for answer in answers]
     whole = population.law(*(law.likelihood(y, population.size) for y, law in observed))
     law = law_given(population, observed)
     assert abs(law.mean - whole.mean) <= 1e-10 * whole.deviation + 1e-12
@@ -104,7 +93,7 @@ def test_answers_that_contradict_what_was_known_are_summed_over_all_counts() -> 
     """A prior of 1 − 1e-250 at one count, and an answer far from it: both may matter."""
     weights = np.full(2001, 1e-250)
     weights[0] = 1.0
-    population, noise = Tabulated(weights), DiscreteLaplace(1)
+    population, noise = nc.Tabulated(weights), nc.DiscreteLaplace(1)
     law = law_given(population, [(1000, noise)])
     assert not isinstance(law, WindowedLaw)
     share = math.exp(-1000 + 250 * math.log(10)) * math.tanh(0.5)
@@ -114,7 +103,7 @@ def test_answers_that_contradict_what_was_known_are_summed_over_all_counts() -> 
 def test_a_billion_records_take_a_window_too() -> None:
     """A flat prior and two answers of one normal law: the mean lies between them."""
     size = 10**9
-    told = posterior([2 * 10**8, 2 * 10**8 + 9], BetaBinomial(size, 1, 1), [DiscreteGaussian(9)] * 2)
+    told = posterior([2 * 10**8, 2 * 10**8 + 9], nc.BetaBinomial(size, 1, 1), [nc.DiscreteGaussian(9)] * 2)
     assert isinstance(told.law, WindowedLaw)
     assert told.mean == pytest.approx(2 * 10**8 + 4.5, abs=1e-9)
     assert told.variance == pytest.approx(81 / 2, rel=1e-9)
@@ -122,16 +111,16 @@ def test_a_billion_records_take_a_window_too() -> None:
 
 def test_an_exact_answer_beside_a_noisy_one_leaves_one_count() -> None:
     """Whatever the noise says."""
-    told = posterior([40, 37], BetaBinomial(100, 1, 1), [Exact(), Laplace(3)])
+    told = posterior([40, 37], nc.BetaBinomial(100, 1, 1), [nc.Exact(), nc.Laplace(3)])
     assert (told.mean, told.variance, told.mode) == (40, 0, 40)
 
 
 @pytest.mark.few(5)
 @pytest.mark.parametrize("population", POPULATIONS[:3], ids=lambda one: type(one).__name__)
-@pytest.mark.parametrize("noise", [*NOISES, Laplace(2000)], ids=lambda one: type(one).__name__)
-def test_surprise_near_the_answer_is_that_of_a_table(population: Population, noise: Mechanism) -> None:
+@pytest.mark.parametrize("noise", [*NOISES, nc.Laplace(2000)], ids=lambda one: type(one).__name__)
+def test_surprise_near_the_answer_is_that_of_a_table(population: nc.Population, noise: nc.Mechanism) -> None:
     """P[Y <= y] and P[Y >= y] summed over all counts, one by one."""
-    table = Tabulated(np.exp(population.law().log_pmf(np.arange(SIZE + 1))))
+    table = nc.Tabulated(np.exp(population.law().log_pmf(np.arange(SIZE + 1))))
     counts, prior = np.arange(SIZE + 1, dtype=np.float64), population.law()
     for answer in (-20, 700):
         sums = [

@@ -9,22 +9,8 @@ import numpy as np
 import pytest
 from flint import arb
 
-from noisycount import (
-    Binomial,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Exact,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    NoiseSum,
-    Population,
-    Splits,
-    Tree,
-    below,
-    posterior,
-    table_posterior,
-)
+import noisycount as nc
+from noisycount import below, posterior, table_posterior
 from noisycount.analysis.tables.answers import answered
 from noisycount.analysis.tables.learning import learned_cell_law
 from tests.oracles.chi_square import assert_drawn
@@ -32,19 +18,19 @@ from tests.oracles.posterior import Law
 from tests.oracles.tables import Division, EnumeratedTables, Told
 
 NOISES = [
-    DiscreteLaplace(2),
-    DiscreteLaplace(Fraction(1, 2)),
-    DiscreteGaussian(3),
-    DiscreteGaussian(1),
-    Laplace(1.5),
-    Gaussian(2),
-    NoiseSum([DiscreteLaplace(1), DiscreteGaussian(2)]),
-    NoiseSum([Laplace(1), Gaussian(2)]),
+    nc.DiscreteLaplace(2),
+    nc.DiscreteLaplace(Fraction(1, 2)),
+    nc.DiscreteGaussian(3),
+    nc.DiscreteGaussian(1),
+    nc.Laplace(1.5),
+    nc.Gaussian(2),
+    nc.NoiseSum([nc.DiscreteLaplace(1), nc.DiscreteGaussian(2)]),
+    nc.NoiseSum([nc.Laplace(1), nc.Gaussian(2)]),
 ]
-NARROW = [DiscreteLaplace(Fraction(1, 3)), DiscreteGaussian(Fraction(1, 2)), Gaussian(0.5), Exact()]
+NARROW = [nc.DiscreteLaplace(Fraction(1, 3)), nc.DiscreteGaussian(Fraction(1, 2)), nc.Gaussian(0.5), nc.Exact()]
 
 
-def random_tree(random: np.random.Generator, cells: int, depth: int) -> Tree:
+def random_tree(random: np.random.Generator, cells: int, depth: int) -> nc.Tree:
     """Nested partitions of some cells, nodes in any order."""
     levels = [np.arange(cells)]
     for _ in range(depth - 2):
@@ -52,7 +38,7 @@ def random_tree(random: np.random.Generator, cells: int, depth: int) -> Tree:
         wanted = int(random.integers(1, size + 1))
         groups = np.append(np.arange(wanted), random.integers(0, wanted, size - wanted))
         levels.insert(0, random.permutation(groups)[levels[0]])
-    return Tree((np.zeros(cells, np.int64), *levels))
+    return nc.Tree((np.zeros(cells, np.int64), *levels))
 
 
 @dataclass(frozen=True)
@@ -62,15 +48,17 @@ class Case:
     oracle: EnumeratedTables
     answers: dict[Any, Any]
     mechanism: dict[Any, Any]
-    prior: Splits | list[Splits]
-    total: int | Population | None
+    prior: nc.Splits | list[nc.Splits]
+    total: int | nc.Population | None
 
     def posterior(self) -> Any:  # noqa: ANN401
         """What is judged."""
         return table_posterior(self.answers, self.mechanism, self.oracle.tree, self.total, self.prior)
 
 
-def random_prior(random: np.random.Generator, tree: Tree) -> tuple[Splits | list[Splits], tuple[Division, ...]]:
+def random_prior(
+    random: np.random.Generator, tree: nc.Tree
+) -> tuple[nc.Splits | list[nc.Splits], tuple[Division, ...]]:
     """Concentrations of cells, or of each level, as Splits and as fractions."""
     if random.random() < 0.5:
         weights = [Fraction(int(n), 8) for n in random.integers(1, 30, tree.cells)]
@@ -81,13 +69,13 @@ def random_prior(random: np.random.Generator, tree: Tree) -> tuple[Splits | list
                 sums[node] += weight
             divisions.append(sums)
         known = bool(random.random() < 0.4)
-        stated = Splits(list(map(float, weights)), is_multinomial=known)
+        stated = nc.Splits(list(map(float, weights)), is_multinomial=known)
         return stated, tuple(Division(tuple(one), known) for one in divisions)
     levels, found = [], []
     for size in tree.sizes[1:]:
         own = tuple(Fraction(int(n), 4) for n in random.integers(1, 9, size))
         known = bool(random.random() < 0.3)
-        levels.append(Splits(list(map(float, own)), is_multinomial=known))
+        levels.append(nc.Splits(list(map(float, own)), is_multinomial=known))
         found.append(Division(own, known))
     return levels, tuple(found)
 
@@ -109,25 +97,25 @@ def random_case(seed: int) -> Case:
         if random.random() < 0.3 and (level, place) != spared:
             continue
         count = int(table[tree.levels[level] == place].sum())
-        noise = _choice(random, NARROW if free else [*NOISES, Exact()])
+        noise = _choice(random, NARROW if free else [*NOISES, nc.Exact()])
         one = _told(random, level, place, count, noise)
         told.append(one)
         answers[level, place] = below(one.answer) if one.is_below else one.answer
         laws[level, place] = noise
     prior, divisions = random_prior(random, tree)
-    total: int | Population | None = whole if random.random() < 0.6 else Binomial(8, 0.4)
+    total: int | nc.Population | None = whole if random.random() < 0.6 else nc.Binomial(8, 0.4)
     ends = (0, 30) if free else total
     oracle = EnumeratedTables(tree, divisions, tuple(told), ends)  # type: ignore[arg-type]
     return Case(oracle, answers, laws, prior, None if free else total)
 
 
-def _choice(random: np.random.Generator, noises: list[Mechanism]) -> Mechanism:
+def _choice(random: np.random.Generator, noises: list[nc.Mechanism]) -> nc.Mechanism:
     return noises[int(random.integers(len(noises)))]
 
 
-def _told(random: np.random.Generator, level: int, position: int, count: int, noise: Mechanism) -> Told:
+def _told(random: np.random.Generator, level: int, position: int, count: int, noise: nc.Mechanism) -> Told:
     """An answer that a count can have had, sometimes suppressed."""
-    if isinstance(noise, Exact):
+    if isinstance(noise, nc.Exact):
         answer = float(count)
         hidden = level > 0 and random.random() < 0.2
         return Told(level, position, answer + hidden, noise, is_below=bool(hidden))
@@ -182,11 +170,11 @@ def test_sums_of_cells_have_their_exact_law(seed: int) -> None:
 
 
 @pytest.mark.parametrize("rate", [0.3, 0.75])
-@pytest.mark.parametrize("noise", [DiscreteLaplace(5), Gaussian(3), DiscreteGaussian(8)], ids=repr)
-def test_two_cells_of_known_rates_are_a_binomial_count(noise: Mechanism, rate: float) -> None:
+@pytest.mark.parametrize("noise", [nc.DiscreteLaplace(5), nc.Gaussian(3), nc.DiscreteGaussian(8)], ids=repr)
+def test_two_cells_of_known_rates_are_a_binomial_count(noise: nc.Mechanism, rate: float) -> None:
     """A tree of two levels with `Multinomial` rates equals `posterior` with `Binomial`."""
-    one = posterior(41, Binomial(120, rate), noise)
-    table = table_posterior([41, np.nan], noise, total=120, prior=Splits.multinomial([rate, 1 - rate]))
+    one = posterior(41, nc.Binomial(120, rate), noise)
+    table = table_posterior([41, np.nan], noise, total=120, prior=nc.Splits.multinomial([rate, 1 - rate]))
     cell, other = table.node((1, 0)), table.node((1, 1))
     assert abs(cell.mean - one.mean) <= 1e-10 * one.std
     assert abs(other.mean - (120 - one.mean)) <= 1e-10 * one.std
@@ -195,22 +183,22 @@ def test_two_cells_of_known_rates_are_a_binomial_count(noise: Mechanism, rate: f
     assert cell.std == pytest.approx(one.std, rel=1e-9)
 
 
-@pytest.mark.parametrize("total", [9, Binomial(14, 0.5)], ids=repr)
+@pytest.mark.parametrize("total", [9, nc.Binomial(14, 0.5)], ids=repr)
 @pytest.mark.parametrize(
     ("told", "noise"),
     [
-        ([1, 5, 3], DiscreteLaplace(2)),
-        ([1, 5, 3], Gaussian(1)),
-        ([1, 5, -3], DiscreteLaplace(2)),
-        ([1, 5, -3], Gaussian(3)),
+        ([1, 5, 3], nc.DiscreteLaplace(2)),
+        ([1, 5, 3], nc.Gaussian(1)),
+        ([1, 5, -3], nc.DiscreteLaplace(2)),
+        ([1, 5, -3], nc.Gaussian(3)),
     ],
     ids=repr,
 )
-def test_learned_cells_are_given_their_total(told: list[int], noise: Mechanism, total: int | Population) -> None:
+def test_learned_cells_are_given_their_total(told: list[int], noise: nc.Mechanism, total: int | nc.Population) -> None:
     """Without a stated prior: the law of the total times that of the cells given their sum."""
     largest = total if isinstance(total, int) else 14
     tables = np.array([one for one in product(range(largest + 1), repeat=3) if sum(one) <= largest])
-    logs = learned_cell_law(answered(told, noise, Tree.flat(3), total)).log_pmf(tables).sum(axis=1)
+    logs = learned_cell_law(answered(told, noise, nc.Tree.flat(3), total)).log_pmf(tables).sum(axis=1)
     sums = tables.sum(axis=1)
     logs -= np.log(np.bincount(sums, np.exp(logs)))[sums]
     if isinstance(total, int):
@@ -251,25 +239,25 @@ def test_draws_are_of_the_joint_law(seed: int) -> None:
 ONES = (Fraction(1),)
 APART = [
     EnumeratedTables(
-        Tree.flat(4),
+        nc.Tree.flat(4),
         (Division(ONES * 4),),
-        tuple(Told(1, cell, answer, DiscreteLaplace(scale)) for cell, answer in enumerate([5.0, -2.0, 2.0, 5.0])),
+        tuple(Told(1, cell, answer, nc.DiscreteLaplace(scale)) for cell, answer in enumerate([5.0, -2.0, 2.0, 5.0])),
         5,
     )
     for scale in (0.01, 0.02)
 ] + [
     EnumeratedTables(
-        Tree.of_keys({"site": ["a"], "cell": [0]}),
+        nc.Tree.of_keys({"site": ["a"], "cell": [0]}),
         (Division(ONES, is_multinomial=True),) * 2,
-        (Told(1, 0, -0.66, Gaussian(0.055)), Told(2, 0, 1.7046249414823933, Gaussian(0.01))),
+        (Told(1, 0, -0.66, nc.Gaussian(0.055)), Told(2, 0, 1.7046249414823933, nc.Gaussian(0.01))),
         (0, 30),
     ),
     EnumeratedTables(
-        Tree.flat(4),
+        nc.Tree.flat(4),
         (Division(ONES * 4),),
         (
-            Told(0, 0, 3.0, DiscreteLaplace(0.01)),
-            *(Told(1, cell, answer, DiscreteGaussian(0.01)) for cell, answer in enumerate([0.0, 3.0, 2.0, 3.0])),
+            Told(0, 0, 3.0, nc.DiscreteLaplace(0.01)),
+            *(Told(1, cell, answer, nc.DiscreteGaussian(0.01)) for cell, answer in enumerate([0.0, 3.0, 2.0, 3.0])),
         ),
         (0, 14),
     ),
@@ -282,7 +270,7 @@ def test_answers_that_contradict_each_other_have_their_laws(oracle: EnumeratedTa
     answers = {(told.level, told.position): told.answer for told in oracle.answers}
     laws = {(told.level, told.position): told.mechanism for told in oracle.answers}
     known = oracle.divisions[0].is_multinomial
-    prior = Splits([1.0] * oracle.tree.cells, is_multinomial=known)
+    prior = nc.Splits([1.0] * oracle.tree.cells, is_multinomial=known)
     total = oracle.total if isinstance(oracle.total, int) else None
     found = table_posterior(answers, laws, oracle.tree, total, prior)
     assert found.evidence == pytest.approx(float(oracle.evidence), rel=1e-10)

@@ -60,8 +60,5 @@ def test_reach_leaves_nothing_out(noise: Mechanism, *, suppressed: bool) -> None
 def test_exact_answers_are_one_count() -> None:
     """The count that was told, or all below a threshold."""
     told = LevelAnswers(0, np.arange(2), np.array([3.0, 2.0]), np.array([False, True]), Exact())
-    assert np.exp(told.log_likelihood(slice(None), np.arange(5)[None])).tolist() == [
-        [0, 0, 0, 1, 0],
-        [1, 1, 0, 0, 0],
-    ]
+    assert np.exp(told.log_likelihood(slice(None), np.arange(5)[None])).tolist() == [[0, 0, 0, 1, 0], [1, 1, 0, 0, 0]]
     assert [ends.tolist() for ends in told.reach()] == [[3, 0], [3, 1]]

@@ -76,20 +76,13 @@ FLOORED: list[tuple[Tree, list[float], Answered]] = [
     (
         Tree.flat(4),
         [2.02948, 8.03988, 6.26587, 0.88117],
-        {
-            (0, 0): [(347.0, Laplace(43.487))],
-            (1, 0): [(74.0, Laplace(7.685))],
-            (1, 3): [(-118.0, Gaussian(27.061))],
-        },
+        {(0, 0): [(347.0, Laplace(43.487))], (1, 0): [(74.0, Laplace(7.685))], (1, 3): [(-118.0, Gaussian(27.061))]},
     ),
     (
         Tree.binary(4),
         [16.5053, 0.352202, 0.284623, 8.09426],
         {
-            (1, 0): [
-                (20.0, DiscreteGaussian(Fraction(4507, 500))),
-                (10.0, DiscreteGaussian(Fraction(8079, 1000))),
-            ],
+            (1, 0): [(20.0, DiscreteGaussian(Fraction(4507, 500))), (10.0, DiscreteGaussian(Fraction(8079, 1000)))],
             (1, 1): [(689.0, DiscreteLaplace(Fraction(5984, 125)))],
         },
     ),

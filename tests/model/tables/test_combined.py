@@ -21,10 +21,7 @@ def grid(*sizes: int) -> np.ndarray:
 def with_margins(codes: np.ndarray, margins: list[tuple[str, ...]], *, has_other: bool = False) -> Levels:
     """A table and its margins."""
     names = NAMES[: codes.shape[1]]
-    return (
-        cell_level(codes, names, has_other=has_other),
-        *margin_levels(codes, names, margins, has_other=has_other),
-    )
+    return (cell_level(codes, names, has_other=has_other), *margin_levels(codes, names, margins, has_other=has_other))
 
 
 def with_ranges(cells: int) -> Levels:

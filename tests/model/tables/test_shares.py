@@ -99,10 +99,7 @@ def test_combined_rows_are_near_the_least_error_that_there_is() -> None:
         }
         ours, least = (
             math.sqrt(counts @ np.square(list(errors.values())))
-            for errors in (
-                margin_errors(sizes, margins, precisions),
-                residual_errors(sizes, margins, rho=0.5),
-            )
+            for errors in (margin_errors(sizes, margins, precisions), residual_errors(sizes, margins, rho=0.5))
         )
         ratios.append(ours / least)
     assert min(ratios) >= 1 - 1e-9

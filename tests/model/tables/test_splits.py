@@ -21,12 +21,11 @@ def test_rates_are_shares_of_the_parent() -> None:
 
 def test_levels_may_have_laws_of_their_own() -> None:
     """One Splits a level below the root, each a number a child or an array."""
-    first, second = level_splits([Splits.multinomial([1, 2]), Splits(3)], TREE)
-    assert first.is_multinomial
-    assert np.allclose(first.weights, [1 / 3, 2 / 3])
-    assert not second.is_multinomial
-    assert second.weights.tolist() == [3, 3, 3]
-    assert [one.is_multinomial for one in level_splits(Splits.multinomial(1), TREE)] == [True] * 2
+    (first, are_rates), (second, are_other_rates) = level_splits([Splits.multinomial([1, 2]), Splits(3)], TREE)
+    assert np.allclose(first, [1 / 3, 2 / 3])
+    assert second.tolist() == [3, 3, 3]
+    assert (are_rates, are_other_rates) == (True, False)
+    assert [are_rates for _, are_rates in level_splits(Splits.multinomial(1), TREE)] == [True] * 2
 
 
 @pytest.mark.parametrize("weight", [0, -1, np.inf, np.nan, [], [1, 0], [[1.0]], "much", None])

@@ -24,13 +24,7 @@ LAPLACE = [
 ]
 GAUSSIAN = [Fraction(1, 3), Fraction(1), Fraction(7, 3), Fraction(18), Fraction(150)]
 NOISES = [*map(DiscreteLaplace, LAPLACE), *map(DiscreteGaussian, GAUSSIAN)]
-DELTAS = [
-    Fraction(1, 2),
-    Fraction(1, 20),
-    Fraction(1, 10**6),
-    Fraction(1, 10**12),
-    Fraction(1, 10**40),
-]
+DELTAS = [Fraction(1, 2), Fraction(1, 20), Fraction(1, 10**6), Fraction(1, 10**12), Fraction(1, 10**40)]
 GROUPS = [1, 3, 1000]
 
 

@@ -3,10 +3,7 @@ import pytest
 
 from noisycount import Tree
 
-ROWS = {
-    "year": [1975, 1974, 1974, 1975],
-    "site": ["Fitchburg", "Seattle", "Dayton", "Seattle"],
-}
+ROWS = {"year": [1975, 1974, 1974, 1975], "site": ["Fitchburg", "Seattle", "Dayton", "Seattle"]}
 
 
 def test_flat_tree_has_a_root_and_the_cells() -> None:

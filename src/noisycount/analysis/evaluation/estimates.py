@@ -80,10 +80,7 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
     span = (table.first - reach, table.last + reach)
     believed = table if assumed is None else believed_table(assumed, noise, span)
     if errors.is_geometric:
-        span = (
-            float(min(table.first, believed.first)),
-            float(max(table.last, believed.last)),
-        )
+        span = (float(min(table.first, believed.first)), float(max(table.last, believed.last)))
     truth = sides_of(table, errors, span)
     belief = truth if assumed is None else sides_of(believed, errors, span)
     return Case(population.size, truth, belief, errors, reach, span)
@@ -288,10 +285,7 @@ class WholeEstimate:
         if errors.is_discrete:
             starts, stops = self._ranges
             mirrored = 2 * counts - self.values
-            for answers, differ in (
-                (self.values + 0 * counts, True),
-                (mirrored, mirrored != counts),
-            ):
+            for answers, differ in ((self.values + 0 * counts, True), (mirrored, mirrored != counts)):
                 within = (starts <= answers) & (answers < stops) & differ
                 chances += np.where(within, errors.between(answers - counts, np.ones(1)), 0.0)
         found: Reals = chances.sum(axis=1)

@@ -129,10 +129,7 @@ class SummedSides:
         beyond = counts - edges[:, None]
         is_below = beyond <= 0
         sums = []
-        for part, away in (
-            (np.where(is_below, terms, 0.0), -beyond),
-            (np.where(is_below, 0.0, terms), beyond - 1),
-        ):
+        for part, away in ((np.where(is_below, terms, 0.0), -beyond), (np.where(is_below, 0.0, terms), beyond - 1)):
             mass = part.sum(axis=1)
             moment = np.einsum("ij,ij->i", part, away)
             sums += [mass, np.divide(moment, mass, out=np.zeros_like(mass), where=mass > 0)]
@@ -216,10 +213,7 @@ class LaplaceCells:
     def covered(self) -> tuple[float, float]:
         """The answers whose means the cells tell: all where nothing lies beyond an end."""
         first, last = self.ends
-        return (
-            -math.inf if self.logit[0] == -math.inf else first,
-            math.inf if self.logit[-1] == math.inf else last,
-        )
+        return (-math.inf if self.logit[0] == -math.inf else first, math.inf if self.logit[-1] == math.inf else last)
 
     def means(self, answers: Reals) -> Reals:
         """The posterior mean for each answer, shape as given; the ends' for answers beyond them."""

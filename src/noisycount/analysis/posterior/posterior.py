@@ -208,10 +208,7 @@ def shown_counts(told: Posterior) -> Reals:
     prior, ends = population.law(), _reach(told)
     around = [min(population.records, max(0, end)) for end in ends]
     ranges = [
-        (
-            min(prior.quantile(_LEFT_OUT), around[0]),
-            max(prior.quantile(1 - _LEFT_OUT), around[1]),
-        ),
+        (min(prior.quantile(_LEFT_OUT), around[0]), max(prior.quantile(1 - _LEFT_OUT), around[1])),
         told.interval(1 - 2 * _LEFT_OUT),
     ]
     return np.unique(np.concatenate([np.linspace(*ends, _COUNTS).round() for ends in ranges]))
