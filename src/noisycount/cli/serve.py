@@ -53,22 +53,23 @@ def serve(host: str, port: int, configuration: Config, *, is_demo: bool, slots: 
     Replies about data sets leave at ticks, which [server] slot sets. Encryption is a proxy's task.
     """
     try:
-        from noisycount.service import server  # noqa: PLC0415  (loads all of it)
+        from noisycount.service.server import demonstration, listening  # noqa: PLC0415  (loads all of it)
+        from noisycount.service.server import serve as run
     except ImportError:
         raise NoisyCountError(_NEEDED) from None
     with ExitStack() as opened:
         key = None
         if is_demo:
-            shown = opened.enter_context(server.demonstration())
+            shown = opened.enter_context(demonstration())
             configuration, key = shown.configuration, shown.key
         elif not configuration.datasets:
             raise ConfigError(
                 "there is no data set to serve: describe one in noisycount.toml, which `noisycount"
                 " init` writes, or try --demo"
             )
-        place = opened.enter_context(server.listening(host, port))
+        place = opened.enter_context(listening(host, port))
         ready = partial(_tell, host, place.getsockname()[1], key)
-        server.serve(configuration, place, ready, slots=slots)
+        run(configuration, place, ready, slots=slots)
 
 
 def _tell(host: str, port: int, key: str | None) -> None:
