@@ -18,7 +18,7 @@ import uvicorn
 from noisycount.errors import NoisyCountError
 from noisycount.service import server
 from noisycount.service.middleware import LateRoutes
-from noisycount.service.server import demonstration, listening, serve
+from noisycount.service.server import demonstration, listening
 from noisycount.service.state import WorkQueue
 from tests.commands import Run
 
@@ -113,7 +113,7 @@ def test_a_signal_before_the_loop_runs_ends_it_in_order(
     with demonstration() as shown, listening("127.0.0.1", 0) as place:
         ready = told if moment == "ready" else (lambda: None)
         with pytest.raises(end) if end else nullcontext():
-            serve(shown.configuration, place, ready, slots=False)
+            server.run(shown.configuration, place, ready, slots=False)
     assert passed == [moment]
     assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
 
@@ -135,7 +135,7 @@ def test_nothing_more_is_begun_once_it_is_told_to_stop(monkeypatch: pytest.Monke
     monkeypatch.setattr(LateRoutes, "load", load)
     monkeypatch.setattr(server, "_open_all", lambda _: begun.append("records"))
     with demonstration() as shown, listening("127.0.0.1", 0) as place:
-        serve(shown.configuration, place, lambda: None, slots=False)
+        server.run(shown.configuration, place, lambda: None, slots=False)
     assert begun == ["routes"]
 
 

@@ -53,8 +53,7 @@ def serve(host: str, port: int, configuration: Config, *, is_demo: bool, slots: 
     Replies about data sets leave at ticks, which [server] slot sets. Encryption is a proxy's task.
     """
     try:
-        from noisycount.service.server import demonstration, listening  # noqa: PLC0415  (loads all of it)
-        from noisycount.service.server import serve as run
+        from noisycount.service.server import demonstration, listening, run  # noqa: PLC0415  (loads all of it)
     except ImportError:
         raise NoisyCountError(_NEEDED) from None
     with ExitStack() as opened:

@@ -199,7 +199,7 @@ def listening(host: str, port: int) -> socket.socket:
         raise NoisyCountError(f"--host {host!r} --port {port} cannot be used ({why}): name another") from None
 
 
-def serve(configuration: Config, place: socket.socket, ready: Callable[[], None], *, slots: bool) -> None:
+def run(configuration: Config, place: socket.socket, ready: Callable[[], None], *, slots: bool) -> None:
     """Serve until a signal ends it; what was begun by then is done."""
     state = ServiceState.open(configuration, slots=slots)
     try:
