@@ -426,7 +426,7 @@ def test_sources_pass_where_they_belong(tmp_path: Path) -> None:
         "catalog/sources.py": "from noisycount.engines.opening import found",
         "engines/opening.py": "def f():\n    from .duckdb.source import DuckDBSource",
         "engines/duckdb/source.py": "from noisycount.engines.duckdb import table",
-        "engines/memory.py": "from noisycount.engines.interface import Closing",
+        "engines/memory.py": "from noisycount.engines.interface import Closeable",
         "cli/main.py": f"from {PUBLIC[0]} import PublicTable",
     }
     assert strayed_sources(made_up(tmp_path, files)) == []

@@ -156,7 +156,7 @@ def output(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", words)
         patch.setattr(server, "listening", Told)
-        patch.setattr(server, "serve", lambda _, __, ready, **___: ready())
+        patch.setattr(server, "run", lambda _, __, ready, **___: ready())
         with pytest.raises(SystemExit):
             main()
     told = capsys.readouterr()

@@ -8,7 +8,7 @@ import pytest
 from starlette.routing import Route, Router
 
 from noisycount.service.app import application
-from noisycount.service.middleware import LateRoutes
+from noisycount.service.middleware import LazyRoutes
 from tests.service.callers import Caller, calling, configured, serving
 
 PATIENCE = 60.0  # seconds
@@ -100,7 +100,7 @@ def test_what_cannot_be_loaded_is_tried_again(tmp_path: Path) -> None:
 def test_a_request_of_a_wrong_method_waits_for_nothing() -> None:
     """Its path is known."""
     router = Router([Route("/here", lambda _: None, methods=["GET"])])
-    late = LateRoutes(router, lambda: None)
+    late = LazyRoutes(router, lambda: None)
     scope = {"type": "http", "method": "POST", "headers": [], "root_path": ""}
     assert not late.may_have({**scope, "path": "/here"})
     assert late.may_have({**scope, "path": "/there"})

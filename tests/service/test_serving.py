@@ -17,7 +17,7 @@ import uvicorn
 
 from noisycount.errors import NoisyCountError
 from noisycount.service import server
-from noisycount.service.middleware import LateRoutes
+from noisycount.service.middleware import LazyRoutes
 from noisycount.service.server import demonstration, listening
 from noisycount.service.state import WorkQueue
 from tests.commands import Run
@@ -126,13 +126,13 @@ def test_nothing_more_is_begun_once_it_is_told_to_stop(monkeypatch: pytest.Monke
         refuse(queue)
         told.set()
 
-    def load(_: LateRoutes) -> None:
+    def load(_: LazyRoutes) -> None:
         begun.append("routes")
         os.kill(os.getpid(), signal.SIGTERM)
         assert told.wait(PATIENCE)
 
     monkeypatch.setattr(WorkQueue, "refuse", refused)
-    monkeypatch.setattr(LateRoutes, "load", load)
+    monkeypatch.setattr(LazyRoutes, "load", load)
     monkeypatch.setattr(server, "_open_all", lambda _: begun.append("records"))
     with demonstration() as shown, listening("127.0.0.1", 0) as place:
         server.run(shown.configuration, place, lambda: None, slots=False)

@@ -20,7 +20,7 @@ from noisycount.catalog.folder import Certificates, Copies, make_private, write_
 from noisycount.engines.check import Check
 from noisycount.engines.interface import (
     CheckedSource,
-    Closing,
+    Closeable,
     require_known_columns,
     require_known_parts,
     require_readable,
@@ -122,7 +122,7 @@ _FEW = 8  # predicates; who asks for more has a scan of their own
 
 
 @dataclass(slots=True)
-class LazySource(Closing):
+class LazySource(Closeable):
     """Records of which all is known that a question needs; they are opened to be counted."""
 
     shown: str  # what messages call the records

@@ -219,9 +219,9 @@ def copies(source: str | None, configuration: Config, *, removes: bool, as_json:
     its owner alone, and later questions count that. SOURCE is a file or a data set of
     noisycount.toml; left out: the copies of all. The next question makes again what it needs.
     """
-    from noisycount.tasks.copies import Shelf
+    from noisycount.tasks.copies import CopyFolder
 
-    shelf = Shelf.of(source, configuration)
+    shelf = CopyFolder.of(source, configuration)
     removed = shelf.clear() if removes else None
     if as_json:
         print_json(shelf.to_dict(removed))

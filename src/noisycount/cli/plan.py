@@ -25,7 +25,7 @@ from noisycount.readers.options import (
     with_options,
 )
 from noisycount.tasks.plan import (
-    Paying,
+    AvailableBudget,
     Plan,
     plan_facts,
     plan_object,
@@ -192,7 +192,9 @@ def plan(  # noqa: PLR0913, PLR0917  (one argument an option)
         print_drawing(preview(told, line_width()))
 
 
-def _tell(design: "Design", confidence: float, plot: Path | None, paying: Paying | None, *, as_json: bool) -> None:
+def _tell(
+    design: "Design", confidence: float, plot: Path | None, paying: AvailableBudget | None, *, as_json: bool
+) -> None:
     from noisycount.tasks.plan import left_facts, left_object  # noqa: PLC0415  (the same)
     from noisycount.tasks.table.forecast import forecast, forecast_object, print_forecast  # noqa: PLC0415
 
@@ -239,16 +241,16 @@ def _plan(  # noqa: PLR0913, PLR0917  (one argument an option)
     raise _misused("give one goal: --within 20% with --guess 100, or --error 15, or --epsilon 0.1")
 
 
-def _paying(budget: Fraction | None, dataset: str | None, configuration: Config) -> Paying:
+def _paying(budget: Fraction | None, dataset: str | None, configuration: Config) -> AvailableBudget:
     """What pays: the budget that is given, or what is left of that of a data set."""
     if dataset is None:
-        return Paying() if budget is None else Paying(PureBudget(budget))
+        return AvailableBudget() if budget is None else AvailableBudget(PureBudget(budget))
     if budget is not None:
         raise _misused("give either --budget or --dataset, not both")
     from noisycount.tasks.ledger import spent_of  # noqa: PLC0415  (loads SQLAlchemy)
 
     asked = configuration.dataset(dataset)
-    return Paying(asked.budget, spent_of(dataset, configuration), told_name(asked.name))
+    return AvailableBudget(asked.budget, spent_of(dataset, configuration), told_name(asked.name))
 
 
 def _misused(message: str) -> click.UsageError:

@@ -16,7 +16,7 @@ from noisycount.query.predicate import Column, Predicate, columns
 from noisycount.query.schema import Kind, Schema
 
 
-class Closing(ABC):
+class Closeable(ABC):
     """What must be closed, and as a context manager closes itself."""
 
     __slots__ = ()
@@ -165,7 +165,7 @@ def _require_known(named: Iterable[Column], schema: Mapping[str, Kind], use: str
             )
 
 
-class TypedSource(Closing):
+class TypedSource(Closeable):
     """Records that hold values, and no texts that stand for values; see ``CheckedSource``."""
 
     __slots__ = ()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, ColumnCheck
-from noisycount.engines.interface import Closing, missing_units, require_known_columns, require_known_parts
+from noisycount.engines.interface import Closeable, missing_units, require_known_columns, require_known_parts
 from noisycount.engines.truth import Record, kept_groups, ordered, truth, unit_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -82,7 +82,7 @@ def _groups(
             yield (unit_of(number, record), tuple(part.key(record[part.column.name]) for part in parts))
 
 
-class MemorySource(Closing):
+class MemorySource(Closeable):
     """Records that are in memory already, counted one by one.
 
     `records`: one mapping of column names to values each; None, or no entry, is a missing value. `schema`: the kind of

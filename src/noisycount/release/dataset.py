@@ -43,7 +43,7 @@ class Dataset(Shown):
 
 
 @dataclass(slots=True, eq=False)
-class LateDataset(Shown):
+class LazyDataset(Shown):
     """A data set whose name is found at its first use, as all of it must be read for that."""
 
     finding: Callable[[], str] = field(repr=False)  # finds the data set

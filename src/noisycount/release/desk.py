@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check
-from noisycount.engines.interface import Closing, Source
+from noisycount.engines.interface import Closeable, Source
 from noisycount.errors import LedgerError, NoisyCountError, PurposeError, SourceError, without_traceback
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss, NeighbourRelation
@@ -20,7 +20,7 @@ from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Keys, Query
 from noisycount.query.schema import Kind
-from noisycount.release.dataset import Dataset, LateDataset, RemainingBudget
+from noisycount.release.dataset import Dataset, LazyDataset, RemainingBudget
 from noisycount.release.query_plan import Forms, QueryPlan, plan_of
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Published, Release, TableRelease
@@ -32,7 +32,7 @@ _PAID = "the debit stays, and to ask the same again costs nothing more"
 
 
 @frozen(repr=False)
-class Desk(Shown, Closing):
+class Desk(Shown, Closeable):
     """Where questions about one data set are asked; the only caller of `Source.count`.
 
     Made by ``nc.open_desk``; as a context manager it closes the records and the ledger.
@@ -64,13 +64,13 @@ class Desk(Shown, Closing):
 
     source: Source
     ledger: Ledger
-    dataset: Dataset | LateDataset
+    dataset: Dataset | LazyDataset
     slot: ReplyTick | None = None
     analyst: Analyst = Analyst()
     attach: Attach | None = None
 
     def __post_init__(self) -> None:
-        kinds = {"dataset": Dataset | LateDataset, "analyst": Analyst, "slot": ReplyTick | None}
+        kinds = {"dataset": Dataset | LazyDataset, "analyst": Analyst, "slot": ReplyTick | None}
         for name, kind in kinds.items():
             if not isinstance(getattr(self, name), kind):
                 shown = repr(getattr(self, name))[:80]

@@ -18,7 +18,7 @@ from noisycount.display.values import Shown
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.conformance.certificate import Certificate
 from noisycount.engines.forms import ColumnForm, FileForm
-from noisycount.engines.interface import CheckedSource, Closing
+from noisycount.engines.interface import CheckedSource, Closeable
 from noisycount.engines.opening import bench_of, files, frames, served
 from noisycount.engines.places import ServedTable, ServerPlace, files_of
 from noisycount.errors import SourceError
@@ -27,7 +27,7 @@ from noisycount.ledger.entries import Analyst, Entry, asked_of, asked_part
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind, Schema
-from noisycount.release.dataset import Dataset, LateDataset
+from noisycount.release.dataset import Dataset, LazyDataset
 from noisycount.release.desk import Attach, Desk
 from noisycount.release.query_plan import Forms, QueryPlan, plan_of, unreadable_as_missing
 from noisycount.release.reply_tick import ReplyTick
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @frozen(repr=False)
-class Records(Shown, Closing):
+class Records(Shown, Closeable):
     r"""Records that only a desk can count; made by ``Records.open``."""
 
     name: str  # what the ledger calls the data set
@@ -194,7 +194,7 @@ def desk_of_frame(
     known = catalog if stated.name else Catalog()
     unit = known.unit(stated.name or _SHOWN, stated.unit)
     source = frames().open(frame, unit=unit, columns=stated.columns)
-    named = LateDataset(
+    named = LazyDataset(
         lambda: _described(source, unit, stated, catalog, ledger), paying.budget, paying.size, paying.needs_purpose
     )
     return Desk(source, ledger, named)

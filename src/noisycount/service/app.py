@@ -15,7 +15,7 @@ from noisycount.service.auth import Auth
 from noisycount.service.document import members, responses
 from noisycount.service.errors import add_handlers
 from noisycount.service.log import Write, written
-from noisycount.service.middleware import BodyLimit, ConcurrencyLimit, LateRoutes, Loading, RequestLog
+from noisycount.service.middleware import BodyLimit, ConcurrencyLimit, LazyRoutes, Loading, RequestLog
 from noisycount.service.pages.layout import router as layout
 from noisycount.service.pages.layout import show_refusals_as_pages
 from noisycount.service.state import ServiceState
@@ -45,7 +45,7 @@ def application(state: ServiceState, write: Write = written) -> FastAPI:
     made.state.service, made.state.auth = state, Auth.of(state.configuration)
     for family in (health, layout):
         made.include_router(family)
-    made.state.late = LateRoutes(made.router, partial(_add_late, made))
+    made.state.late = LazyRoutes(made.router, partial(_add_late, made))
     service = state.configuration.service
     made.add_middleware(Loading, late=made.state.late)
     made.add_middleware(ConcurrencyLimit, most=service.concurrency)
@@ -56,7 +56,7 @@ def application(state: ServiceState, write: Write = written) -> FastAPI:
     return made
 
 
-def late_routers() -> tuple[APIRouter, ...]:
+def lazy_routers() -> tuple[APIRouter, ...]:
     """The routes that need laws, engines or the question language."""
     from noisycount.service import analysis, questions  # noqa: PLC0415 - loads all that
     from noisycount.service.pages import ask, explore, ledger  # noqa: PLC0415 - the same
@@ -66,7 +66,7 @@ def late_routers() -> tuple[APIRouter, ...]:
 
 def _add_late(made: FastAPI) -> None:
     """All routes, and the document of them."""
-    for family in late_routers():
+    for family in lazy_routers():
         made.include_router(family)
     made.openapi_url = "/openapi.json"
     made.setup()

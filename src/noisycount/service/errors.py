@@ -91,7 +91,7 @@ class DepthError(ServiceError):
     sentence = "JSON may be {} brackets deep: send what the document describes"
 
 
-class DoubledError(ServiceError):
+class RepeatedNameError(ServiceError):
     """A request that says twice what it may say once."""
 
     sentence = "a request may have one header {}, got several: send one"
@@ -173,7 +173,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {  # each class before its parents
     LargeError: Problem("large", 413, "Too large"),
     SlowError: Problem("slow", 408, "Too slow"),
     DepthError: Problem("deep", 400, "Too deep"),
-    DoubledError: Problem("doubled", 400, "Said twice"),
+    RepeatedNameError: Problem("doubled", 400, "Said twice"),
     PredicateError: Problem("question", 422, "Outside the question language"),
     BudgetError: Problem("budget", 403, "More than is left"),
     OverrunError: Problem("overrun", 504, "Not ready in time", again=True),

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noisycount.service.errors import BusyError, DepthError, DoubledError, LargeError, SlowError, problem_reply
+from noisycount.service.errors import BusyError, DepthError, LargeError, RepeatedNameError, SlowError, problem_reply
 from noisycount.service.log import Write, place_of, written
 
 
@@ -94,7 +94,7 @@ class BodyLimit:
         if scope["type"] == "http":
             try:
                 receive = await self._whole(scope, receive)
-            except (DoubledError, LargeError, SlowError, DepthError) as refusal:
+            except (RepeatedNameError, LargeError, SlowError, DepthError) as refusal:
                 await problem_reply(refusal)(scope, receive, send)
                 return
         await self.application(scope, receive, send)
@@ -104,7 +104,7 @@ class BodyLimit:
         names = Counter(name.decode("latin-1").lower() for name, _ in scope["headers"])
         for name, times in names.items():
             if times > 1 and name in SINGLE:
-                raise DoubledError(name.title())
+                raise RepeatedNameError(name.title())
         if scope["method"] in {"GET", "HEAD"}:
             return receive
         with move_on_after(self.patience):
@@ -176,7 +176,7 @@ class ConcurrencyLimit:
             self.present -= is_there
 
 
-class LateRoutes:
+class LazyRoutes:
     """The routes that are not there at once: `add` loads them and adds them to the `router`."""
 
     def __init__(self, router: Router, add: Callable[[], None]) -> None:
@@ -199,7 +199,7 @@ class LateRoutes:
 class Loading:
     """Lets a request wait until the routes are there that may take it."""
 
-    def __init__(self, application: ASGIApp, late: LateRoutes) -> None:
+    def __init__(self, application: ASGIApp, late: LazyRoutes) -> None:
         self.application, self.late = application, late
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

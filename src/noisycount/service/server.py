@@ -27,7 +27,7 @@ from noisycount.service.app import application
 from noisycount.service.errors import StoppingError
 from noisycount.service.keys import Keyring, Role
 from noisycount.service.log import Lines, faults_written, written
-from noisycount.service.middleware import LateRoutes
+from noisycount.service.middleware import LazyRoutes
 from noisycount.service.state import ServiceState
 
 # Seconds that the head of a request may take to arrive, from the connection or the last reply.
@@ -132,7 +132,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class _Server(uvicorn.Server):
     """A server that loads what questions need once it listens, and takes no more spends once it is told to stop."""
 
-    def __init__(self, config: uvicorn.Config, state: ServiceState, late: LateRoutes) -> None:
+    def __init__(self, config: uvicorn.Config, state: ServiceState, late: LazyRoutes) -> None:
         super().__init__(config)
         self.state, self.late = state, late
         self.signals: list[int] = []

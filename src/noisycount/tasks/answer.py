@@ -28,8 +28,8 @@ from noisycount.release.dataset import RemainingBudget, next_words
 from noisycount.release.query_plan import CountPlan, QueryPlan, table_plan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release, TablePlan, TableRelease
-from noisycount.tasks.opening import DatasetSession, Spent, session_of
-from noisycount.tasks.plan import Paying, planned
+from noisycount.tasks.opening import DatasetSession, SpendingLimits, session_of
+from noisycount.tasks.plan import AvailableBudget, planned
 from noisycount.tasks.question import impossible_hints
 from noisycount.validation import exact_text
 
@@ -231,7 +231,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     """The same of open records."""
     records, account = session.records, session.account
     plan = session.plan(query, analyst)
-    spent = Spent.of(account, analyst, session.ledger)
+    spent = SpendingLimits.of(account, analyst, session.ledger)
     is_free = session.is_free(analyst, records.requests(plan))
     is_affordable = is_free or spent.admits(plan.loss)
     is_charged = is_affordable and not is_free
@@ -333,13 +333,13 @@ def one_group_words(plan: TablePlan) -> str:
     return f", and for {math.ceil(100 * most)} % of {price} no error is larger than now"
 
 
-def _hints_after(spent: Spent, price: Loss) -> Iterator[str]:
+def _hints_after(spent: SpendingLimits, price: Loss) -> Iterator[str]:
     """What an answer with Gaussian noise would leave, before it is asked."""
     if price.epsilon is not None:
         return
     left = next_words(spent.with_more(price).remains.remaining)
     accounts = [(spent.dataset.budget, spent.of_dataset), (spent.analyst.budget, spent.of_analyst)]
-    payings = [Paying(budget, paid) for budget, paid in accounts if budget is not None]
+    payings = [AvailableBudget(budget, paid) for budget, paid in accounts if budget is not None]
     if any(paying.left_in_rho is not None for paying in payings):
         now = approximately(spent.remains.remaining)
         yield (

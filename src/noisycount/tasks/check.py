@@ -21,7 +21,7 @@ _HALF = 2
 
 
 @frozen
-class Former:
+class EarlierAccount:
     """Where answers about a file were paid for before a configuration described it."""
 
     account: str  # what the ledger calls it
@@ -39,7 +39,7 @@ class Inspection:
     is_said: bool  # whether anybody said whose rows these are
     is_changed: bool = False  # whether the columns are others than the ledger has written down
     folder: Path = field(default_factory=Path.cwd)  # that of the configuration that there is, or would be
-    former: Former | None = None  # where answers were paid for so far; None: nowhere else
+    former: EarlierAccount | None = None  # where answers were paid for so far; None: nowhere else
     answered_otherwise: int = 0  # how many answers are of the records as they were, or were read, before
 
     @property
@@ -109,7 +109,7 @@ class Inspection:
 
 def examined_place(
     dataset: DatasetConfig,
-    former: Former | None = None,
+    former: EarlierAccount | None = None,
     kept: Certificates = Certificates(),  # noqa: B008 - frozen
 ) -> Inspection:
     """The inspection of a file or a table, whatever a ledger has written down of it."""
@@ -118,7 +118,7 @@ def examined_place(
     return Inspection(dataset, check, is_configured=False, is_said=is_said, former=former)
 
 
-def former_of(dataset: DatasetConfig, configuration: Config) -> Former | None:
+def former_of(dataset: DatasetConfig, configuration: Config) -> EarlierAccount | None:
     """Where answers about a data set were paid for; None: nowhere in a file."""
     if configuration.ledger_file is None:
         return None
@@ -127,7 +127,7 @@ def former_of(dataset: DatasetConfig, configuration: Config) -> Former | None:
         if not catalog.knows(dataset.account):
             return None
         unit = catalog.unit(dataset.account, None) or ROW
-    return Former(dataset.account, configuration.ledger_url, unit)
+    return EarlierAccount(dataset.account, configuration.ledger_url, unit)
 
 
 def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = False) -> Inspection:
@@ -141,7 +141,7 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
         former = None
         if dataset.is_path and catalog.knows(dataset.account):
             url = configuration.ledger_url if configuration.path is None else None
-            former = Former(dataset.account, url, dataset.unit or ROW)
+            former = EarlierAccount(dataset.account, url, dataset.unit or ROW)
     kept = Certificates(configuration.data_folder)
     check, is_changed = _held_against(dataset, written, kept)
     found = Inspection(

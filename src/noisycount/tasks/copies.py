@@ -14,14 +14,14 @@ _SHOWN = 12  # characters of a name that tell files apart
 
 
 @frozen
-class Shelf:
+class CopyFolder:
     """Copies in one folder."""
 
     folder: Path | None
     copies: tuple[Copy, ...]
 
     @classmethod
-    def of(cls, source: str | None, configuration: Config) -> "Shelf":
+    def of(cls, source: str | None, configuration: Config) -> "CopyFolder":
         """The copies of a data set; of all where none is named."""
         chosen = None if source is None else configuration.dataset(source).account
         folder = configuration.data_folder

@@ -199,7 +199,7 @@ def session_of(dataset: DatasetConfig, configuration: Config, *, makes: bool = F
 
 
 @frozen
-class Spent:
+class SpendingLimits:
     """What a data set and an analyst have paid; the budgets of both must pay for more."""
 
     dataset: DatasetConfig  # under the name by which the ledger books its spending

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Paying:
+class AvailableBudget:
     """A budget, and what was spent of it, as the ledger adds it up."""
 
     budget: Budget = DEFAULT_BUDGET  # the whole budget
@@ -60,7 +60,7 @@ class Paying:
         return left if left < self.left else None
 
 
-def left_facts(plans: Sequence["TablePlan"], paying: Paying) -> list[tuple[str, str]]:
+def left_facts(plans: Sequence["TablePlan"], paying: AvailableBudget) -> list[tuple[str, str]]:
     """What one more answer may cost now, and after the table with each noise."""
     owner = paying.dataset or "the budget"
     now = f"{next_words(paying.left)} of {owner}"
@@ -70,7 +70,7 @@ def left_facts(plans: Sequence["TablePlan"], paying: Paying) -> list[tuple[str, 
     ]
 
 
-def left_object(plans: Sequence["TablePlan"], paying: Paying | None) -> dict[str, Any]:
+def left_object(plans: Sequence["TablePlan"], paying: AvailableBudget | None) -> dict[str, Any]:
     """The same as JSON; null where no data set is named, or where a table is not paid for."""
     if paying is None:
         return {"dataset": None, "left": None, "left_after": None}
@@ -78,7 +78,7 @@ def left_object(plans: Sequence["TablePlan"], paying: Paying | None) -> dict[str
     return {"dataset": paying.dataset, "left": exact_text(paying.left), "left_after": after}
 
 
-def _left_words(plan: "TablePlan", paying: Paying) -> str:
+def _left_words(plan: "TablePlan", paying: AvailableBudget) -> str:
     noise = f"{plan.levels[0].mechanism.name} noise"
     if paying.admits(plan.loss):
         return f"{noise}: up to {approximately(paying.left_after(plan.loss))}"
@@ -103,7 +103,7 @@ class Plan:
     within: float | None = None  # the same as a share of the guess, if it was given so
     guess: float | None = None  # the public guess of the count, in records; None where there is none
     guessed_from: str | None = None  # where the guess comes from, in words; None where it was given
-    paying: Paying = Paying()  # what pays for such answers
+    paying: AvailableBudget = AvailableBudget()  # what pays for such answers
 
     @property
     def noise(self) -> DiscreteLaplace:

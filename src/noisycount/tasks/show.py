@@ -28,7 +28,14 @@ from noisycount.tasks.ledger import (
     price_object,
     price_words,
 )
-from noisycount.tasks.opening import DatasetSession, Spent, as_configured, catalog_of, existing_ledger, records_of
+from noisycount.tasks.opening import (
+    DatasetSession,
+    SpendingLimits,
+    as_configured,
+    catalog_of,
+    existing_ledger,
+    records_of,
+)
 from noisycount.tasks.refine.stored import rows_member
 from noisycount.validation import exact_text
 
@@ -66,7 +73,7 @@ class View:
     def at(cls, session: DatasetSession, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
         """What an analyst may know of open records: nothing of what others asked."""
         records = session.records
-        left = Spent.of(session.account, analyst, session.ledger).remains
+        left = SpendingLimits.of(session.account, analyst, session.ledger).remains
         unit, columns = records.unit, records.forms
         return cls(session.dataset, unit, True, columns, left, usual=usual)  # noqa: FBT003
 

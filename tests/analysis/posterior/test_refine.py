@@ -15,7 +15,7 @@ from noisycount.analysis.posterior.refine import Estimate, posterior_values, ref
 from noisycount.frozen import frozen
 from noisycount.model.laws.factors import Factor
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.populations.binomial import Formulated
+from noisycount.model.populations.binomial import ClosedFormPopulation
 
 POPULATIONS = {
     "Binomial": nc.Binomial(100, 0.3),
@@ -304,7 +304,7 @@ def test_columns_about_very_large_counts_agree_with_single_answers(
 
 
 @frozen
-class Fair(Formulated):
+class Fair(ClosedFormPopulation):
     """Records of a rate of 1/2, as a population that the package does not know."""
 
     size: int = field()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.privacy.bounds import priced_delta
+from noisycount.analysis.privacy.bounds import pure_dp_delta
 from noisycount.analysis.privacy.list_risk import Groups
 
 EPSILON = 0.1
@@ -178,5 +178,5 @@ def test_answers_of_any_noises_have_a_worst_case() -> None:
         exact = math.fsum(max(0.0, one - math.exp(epsilon) * other) for one, other in said)
         low, high = risk.worst_case.bracket(epsilon)
         assert low <= exact * (1 + 1e-12) <= high * (1 + 1e-9)
-        assert risk.worst(epsilon) == high <= priced_delta(1.7, epsilon) * (1 + 1e-9)
+        assert risk.worst(epsilon) == high <= pure_dp_delta(1.7, epsilon) * (1 + 1e-9)
     assert risk.worst(1.7001) == 0

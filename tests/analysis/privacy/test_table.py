@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 import noisycount as nc
 from noisycount.analysis.privacy.bounds import Bounded
-from noisycount.analysis.privacy.disjoint_cells import Cell, CellMove, TableAnswers, told_most, worst_moves
+from noisycount.analysis.privacy.disjoint_cells import (
+    Cell,
+    CellMove,
+    TableAnswers,
+    delta_upper_given_total,
+    worst_moves,
+)
 from noisycount.model.noises.additive import SymmetricNoise
 from tests.oracles.databases import answered_delta, exact_table_delta
 
@@ -109,9 +115,9 @@ def test_the_rarest_two_cells_are_the_worst(mechanism: nc.Exact | SymmetricNoise
     cells = [Cell(rate, mechanism) for rate in (0.02, 0.05, 0.13, 0.3, 0.5)]
     moves = list(worst_moves(20, cells))
     assert [(one.first.rate, one.second.rate) for one in moves] == [(0.02, 0.05), (0.05, 0.02)]
-    worst = max(told_most(move, [0.1])[0] for move in moves)
+    worst = max(delta_upper_given_total(move, [0.1])[0] for move in moves)
     for first, second in permutations(cells, 2):
-        assert told_most(CellMove(20, first, second), [0.1])[0] <= worst * (1 + 1e-9)
+        assert delta_upper_given_total(CellMove(20, first, second), [0.1])[0] <= worst * (1 + 1e-9)
 
 
 def test_delta_falls_with_more_records_more_noise_and_a_larger_epsilon() -> None:

@@ -9,7 +9,7 @@ from scipy.stats import binom
 import noisycount as nc
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.populations.binomial import Formulated
+from noisycount.model.populations.binomial import ClosedFormPopulation
 from tests.model.populations.contract import PopulationCase, PopulationContract
 from tests.oracles.balls import ball
 from tests.oracles.pairs import exchangeable
@@ -17,7 +17,7 @@ from tests.oracles.posterior import Law, binomial_law
 
 
 @frozen
-class TwoRates(Formulated):
+class TwoRates(ClosedFormPopulation):
     """Records of one of two rates, nobody knows which: they depend on each other."""
 
     size: int = field()

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser
 from starlette.routing import Route
 
-from noisycount.service.app import late_routers
+from noisycount.service.app import lazy_routers
 from noisycount.service.pages.layout import router as layout
 from tests.browser import NARROW, WIDE, window
 from tests.serving import Service
@@ -23,7 +23,7 @@ GIVEN = {
 
 def paths() -> list[str]:
     """Give the address of every page that is to be read."""
-    known = sorted({path for family in (layout, *late_routers()) for path in routes(family.routes)})
+    known = sorted({path for family in (layout, *lazy_routers()) for path in routes(family.routes)})
     return [*(path for route in known for path in GIVEN.get(route, [route])), "/nowhere"]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.privacy.bounds import priced_delta
+from noisycount.analysis.privacy.bounds import pure_dp_delta
 from noisycount.display.numbers import at_most
 from noisycount.ledger.budget import Loss
 from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho
@@ -94,7 +94,7 @@ def test_answers_at_many_prices_have_a_worst_case(here: Path, run: Run) -> None:
     (here / "atoms.csv").write_text(ATOMS, encoding="utf-8")
     words = ("risk", "--ledger", "survey", "--least", "2", "--epsilon", "0.1", "--json")
     alone = run(*words).object
-    assert 0.1 < alone["worst_case"] <= priced_delta(1.0, 0.1) * (1 + 1e-9)
+    assert 0.1 < alone["worst_case"] <= pure_dp_delta(1.0, 0.1) * (1 + 1e-9)
     told = run(*words, "--atoms", "atoms.csv").object
     assert told["worst_case"] == alone["worst_case"]
     assert 0 < told["outsider"] < told["worst_case"]
@@ -240,7 +240,7 @@ def test_tables_among_the_answers_leave_what_was_paid(here: Path, run: Run) -> N
         "58:42; about the group of one known to be in them, at most 63:37"
     ) in shown
     assert told["replaced"] == {"epsilon": "0.5", "rho": "0.085", "delta": "0"}
-    group = min(priced_delta(0.5, 0.01), delta_of_rho(Fraction(85, 1000), Fraction(1, 100)))
+    group = min(pure_dp_delta(0.5, 0.01), delta_of_rho(Fraction(85, 1000), Fraction(1, 100)))
     assert told["worst_case_group"] == pytest.approx(group)
     assert group > told["worst_case"]
     assert "│ worst case, group │ also that the person is in │" in shown

@@ -168,7 +168,7 @@ def _chance(probability: float) -> str:
 
 
 @lru_cache(maxsize=256)
-def surely_expected(population: Population, mechanism: Mechanism) -> tuple[float, float]:
+def not_surprising_range(population: Population, mechanism: Mechanism) -> tuple[float, float]:
     """Two answers between which none has a small surprise; farther out one may or may not.
 
     P[Y >= y] >= P[K >= m]·P[Z >= y − m] for symmetric noise Z, with m the median of K, or y itself.
@@ -188,7 +188,7 @@ def is_expected(population: Population, answer: float, mechanism: Mechanism) -> 
     P[Y >= y] >= P[K >= m]·P[Y >= y | K = m] for every count m, as that tail rises in m; here m is
     one of a few quantiles of K. Below likewise.
     """
-    low, high = surely_expected(population, mechanism)
+    low, high = not_surprising_range(population, mechanism)
     return low <= answer <= high or all(
         _is_likely(*_counted(population, mechanism), answer, upper=upper) for upper in (False, True)
     )

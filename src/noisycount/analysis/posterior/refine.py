@@ -22,7 +22,7 @@ from noisycount.analysis.posterior.observed import (
     values_and_mechanism,
 )
 from noisycount.analysis.posterior.posterior import Posterior, posterior_of
-from noisycount.analysis.posterior.predictive import SURPRISING, surely_expected
+from noisycount.analysis.posterior.predictive import SURPRISING, not_surprising_range
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise, SymmetricNoise
@@ -150,7 +150,7 @@ def _warn(answers: Reals, population: Population, mechanism: Mechanism) -> None:
 
     Those that are too low come before all others, those that are too high after them.
     """
-    low, high = surely_expected(population, mechanism)
+    low, high = not_surprising_range(population, mechanism)
     given = np.sort(answers[(answers < low) | (answers > high)])
     if not given.size:
         return

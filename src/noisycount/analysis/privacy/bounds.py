@@ -134,7 +134,7 @@ def largest(curves: Iterable[Sequence[Bounded]]) -> list[Bounded]:
 ROUNDING_OF_RATIONAL = 1e-15  # of a rational as a float
 
 
-def priced_delta(price: float, epsilon: float) -> float:
+def pure_dp_delta(price: float, epsilon: float) -> float:
     """δ(ε) of whatever has the ε of differential privacy `price`: (e^price − e^ε)/(1 + e^price).
 
     Rounded up, as discrete Laplace noise has no less in the worst case.
@@ -143,7 +143,7 @@ def priced_delta(price: float, epsilon: float) -> float:
     answer that is right with odds e^price.
 
     Example:
-        >>> round(priced_delta(1.0, 0.0), 3), priced_delta(1.0, 1.0), priced_delta(1.0, 1e6)
+        >>> round(pure_dp_delta(1.0, 0.0), 3), pure_dp_delta(1.0, 1.0), pure_dp_delta(1.0, 1e6)
         (0.462, 0.0, 0.0)
     """
     if epsilon >= price:
@@ -151,7 +151,7 @@ def priced_delta(price: float, epsilon: float) -> float:
     return min(1.0, -math.expm1(epsilon - price) / (1 + math.exp(-price)) * (1 + ROUNDING_OF_RATIONAL))
 
 
-def whole_price(mechanisms: Sequence[Exact | SymmetricNoise]) -> float | None:
+def composed_epsilon(mechanisms: Sequence[Exact | SymmetricNoise]) -> float | None:
     """The ε of differential privacy of answers together, rounded up; None: one has none."""
     prices = [one.epsilon for one in mechanisms if isinstance(one, SymmetricNoise)]
     if len(prices) < len(mechanisms) or None in prices:
@@ -212,7 +212,7 @@ class MonotoneBounds:
 
     def _most(self, epsilon: float) -> float:
         """What the price leaves at most."""
-        return 1.0 if self.price is None else priced_delta(self.price, epsilon)
+        return 1.0 if self.price is None else pure_dp_delta(self.price, epsilon)
 
 
 def _monotone(bounds: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

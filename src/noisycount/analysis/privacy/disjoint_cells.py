@@ -221,7 +221,7 @@ class OneCount:
         return cls(Binomial(total, min(first, second) / (first + second)), second < first)
 
 
-def most_of_one_count(count: OneCount, answers: Sequence[Answer], epsilons: list[float]) -> list[float]:
+def delta_upper_one_count(count: OneCount, answers: Sequence[Answer], epsilons: list[float]) -> list[float]:
     """An upper bound of δ₊ of one count that has one or two answers, for each ε in rising order.
 
     The count itself tells more than two answers. From an answer with discrete Laplace noise one with Laplace noise of
@@ -237,7 +237,7 @@ def most_of_one_count(count: OneCount, answers: Sequence[Answer], epsilons: list
     return [min(one.upper, high) for one, high in zip(most, found, strict=True)]
 
 
-def least_of_one_count(count: OneCount, answers: Sequence[Answer], epsilons: list[float]) -> list[float]:
+def delta_lower_one_count(count: OneCount, answers: Sequence[Answer], epsilons: list[float]) -> list[float]:
     """A lower bound of the same: each answer alone tells less, and so do answers in bins."""
     least = [one.lower for one in _sticks(count, answers[0], tuple(epsilons))]
     if len(answers) == 1:
@@ -275,7 +275,7 @@ _RUNS = 256  # of totals: a curve of one answer takes 2 ms
 _RUNS_OF_TWO = 128  # of totals: a table of two answers takes 15 ms
 
 
-def told_most(move: CellMove, epsilons: list[float]) -> list[float]:
+def delta_upper_given_total(move: CellMove, epsilons: list[float]) -> list[float]:
     """An upper bound of δ₊ of a move whose total T is told, for each ε in rising order.
 
     δ₊ is Σ_t P[T = t]·δ_t(ε), where δ_t is that of one count of t records that is answered by both mechanisms; T is
@@ -284,17 +284,17 @@ def told_most(move: CellMove, epsilons: list[float]) -> list[float]:
     answers = one_count_answers(move)
     found = np.zeros(len(epsilons))
     for low, _, weight in runs_of_totals(move.size, move.rate, _number(answers)):
-        of_count = most_of_one_count(OneCount.of(move, low), answers, epsilons)
+        of_count = delta_upper_one_count(OneCount.of(move, low), answers, epsilons)
         found += min(1.0, weight * (1 + _ROUNDING)) * np.array(of_count)
     return [min(one, 1.0) for one in found.tolist()]
 
 
-def told_least(move: CellMove, epsilons: list[float]) -> list[float]:
+def delta_lower_given_total(move: CellMove, epsilons: list[float]) -> list[float]:
     """A lower bound of the same."""
     answers = one_count_answers(move)
     found = np.zeros(len(epsilons))
     for _, high, weight in runs_of_totals(move.size, move.rate, _number(answers)):
-        of_count = least_of_one_count(OneCount.of(move, high), answers, epsilons)
+        of_count = delta_lower_one_count(OneCount.of(move, high), answers, epsilons)
         found += weight * (1 - _ROUNDING) * np.array(of_count)
     return [float(one) for one in found]
 
@@ -319,7 +319,7 @@ _WIDEST_CELL = 2048  # counts of a cell: a table of 4 million probabilities take
 _DEVIATIONS = 20.0  # of a count that its table holds
 
 
-def seen_least(move: CellMove, epsilons: list[float]) -> list[float]:
+def delta_lower_binned(move: CellMove, epsilons: list[float]) -> list[float]:
     """A lower bound of δ₊ of a move, for each ε in rising order: whoever sees more learns more.
 
     The answers about both cells are put into bins; where these would be too many, it is the larger δ of the answer
@@ -327,11 +327,11 @@ def seen_least(move: CellMove, epsilons: list[float]) -> list[float]:
     """
     if move.rate >= 1:
         count = OneCount.of(move, move.size)
-        return least_of_one_count(count, one_count_answers(move), epsilons)
+        return delta_lower_one_count(count, one_count_answers(move), epsilons)
     return _of_both(move, epsilons) or _of_one_cell(move, epsilons)
 
 
-def counted_bounds(move: CellMove, epsilons: list[float]) -> list[tuple[float, float]]:
+def noiseless_delta_bounds(move: CellMove, epsilons: list[float]) -> list[tuple[float, float]]:
     """Below and above δ₊ of a move without noise, summed over both counts; (0, 1) of too many."""
     if move.rate >= 1 or not _is_short(move):
         return [(0.0, 1.0)] * len(epsilons)
@@ -419,10 +419,10 @@ def worst_moves(size: int, cells: Sequence[Cell]) -> Iterator[CellMove]:
 
 def _bounds(move: CellMove, epsilons: list[float]) -> list[tuple[float, float]]:
     """Below and above δ₊ of one move."""
-    most = told_most(move, epsilons)
+    most = delta_upper_given_total(move, epsilons)
     if not all(isinstance(cell.mechanism, Exact) for cell in (move.first, move.second)):
-        return list(zip(seen_least(move, epsilons), most, strict=True))
-    least, counted = told_least(move, epsilons), counted_bounds(move, epsilons)
+        return list(zip(delta_lower_binned(move, epsilons), most, strict=True))
+    least, counted = delta_lower_given_total(move, epsilons), noiseless_delta_bounds(move, epsilons)
     return [
         (max(low, counted_low), min(high, counted_high))
         for low, high, (counted_low, counted_high) in zip(least, most, counted, strict=True)

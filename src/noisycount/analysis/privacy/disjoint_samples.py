@@ -23,7 +23,7 @@ _DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
 
 
 @frozen
-class Surprises:
+class PosteriorShifts:
     """By how much the expected count of a part, given its answer, exceeds that without it."""
 
     masses: Reals  # the probabilities of bins of answers
@@ -41,7 +41,7 @@ class SampledPart:
     rate: float  # the probability that a record satisfies the question, strictly between 0 and 1
     mechanism: Exact | SymmetricNoise  # how the count is answered
 
-    def surprises(self) -> Surprises:
+    def surprises(self) -> PosteriorShifts:
         """The law of E[K | answer] − E[K], which grows with the answer."""
         counted = Binomial(self.size, self.rate)
         low, high = counts_within(counted, _DEPTH)
@@ -58,10 +58,10 @@ class SampledPart:
         kept = masses > 0
         means = (joint[kept] @ excess) / masses[kept]
         if table.edges is None or not isinstance(self.mechanism, SymmetricNoise):
-            return Surprises(masses[kept], means, means, means)
+            return PosteriorShifts(masses[kept], means, means, means)
         ends = self._at(table.edges, low, high)
         lows, highs = np.minimum(ends[:-1][kept], means), np.maximum(ends[1:][kept], means)
-        return Surprises(masses[kept], means, lows, highs)
+        return PosteriorShifts(masses[kept], means, lows, highs)
 
     def _at(self, answers: Reals, low: int, high: int) -> Reals:
         """The excess at single answers."""
@@ -88,7 +88,7 @@ _LOST = 1e-12  # of the probability of what is in no bin, and of the rounding of
 class Term:
     """A surprise times a number."""
 
-    surprises: Surprises
+    surprises: PosteriorShifts
     slope: float
 
     @property
@@ -311,7 +311,7 @@ class SecretParts:
         return plus, minus
 
     def _largest(
-        self, moves: Sequence[tuple[Pattern, Pattern]], surprises: list[Surprises], epsilon: float
+        self, moves: Sequence[tuple[Pattern, Pattern]], surprises: list[PosteriorShifts], epsilon: float
     ) -> tuple[float, float]:
         """Below and above the largest δ of some moves."""
         bounds = []

@@ -16,7 +16,7 @@ from noisycount.analysis.privacy.bounds import (
     largest,
 )
 from noisycount.analysis.privacy.pairs import Excess, Pair
-from noisycount.analysis.privacy.threshold import Passage, Search, ThresholdForecast, first_whole, root
+from noisycount.analysis.privacy.threshold import Search, SignChange, ThresholdForecast, first_whole, root
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import MeshPoints
 from noisycount.model.laws.gamma import Reals
@@ -43,7 +43,7 @@ EpsilonExcess = tuple[float, Excess]
 class Threshold:
     """Where the answers begin that a positive record makes likelier by more than e^ε."""
 
-    passage: Passage  # where the log-odds pass 0
+    passage: SignChange  # where the log-odds pass 0
     terms: Terms  # the terms of δ around it
 
 
@@ -109,7 +109,7 @@ class NoisyPair:
             "take a smaller one, whose δ is no smaller"
         )
 
-    def _passage(self, terms: Terms, search: Search) -> Passage:
+    def _passage(self, terms: Terms, search: Search) -> SignChange:
         """Where the log-odds of an answer pass 0."""
         if self.errors.is_discrete:
             return first_whole(terms.log_odds, search)
@@ -302,7 +302,7 @@ def _complement(pair: Pair, points: MeshPoints, epsilon: float, missed: Reals, c
     return Certified(found, error + (pair.precision + _FEW) * found)
 
 
-def _is_decided(passage: Passage) -> bool:
+def _is_decided(passage: SignChange) -> bool:
     """Whether the first integer is right, however log-odds are rounded."""
     return passage.log_odds < -_UNDECIDED and passage.at_next > _UNDECIDED
 

@@ -13,8 +13,8 @@ from noisycount.analysis.privacy.bounds import (
     Divergences,
     MonotoneBounds,
     checked_epsilons,
+    composed_epsilon,
     shaped,
-    whole_price,
 )
 from noisycount.analysis.privacy.composition import composed_answers, is_precise
 from noisycount.analysis.privacy.hockey_stick import OneAnswer
@@ -63,7 +63,7 @@ def _several_answers(
     mechanisms: tuple[Answering, ...], population: Population | Atoms | None, questions: tuple[Question, ...] | None
 ) -> Divergences:
     """The divergences of several answers."""
-    whole = whole_price(mechanisms)
+    whole = composed_epsilon(mechanisms)
     if isinstance(population, Atoms):
         workload = reduced_workload(population, questions or (), mechanisms)
         return MonotoneBounds(workload_answers(workload), whole)

@@ -36,7 +36,7 @@ class Search:
 
 
 @frozen
-class Passage:
+class SignChange:
     """Where growing log-odds pass 0.
 
     Attributes:
@@ -52,11 +52,11 @@ class Passage:
     at_next: float = math.nan  # of integers, what the log-odds are at the next answer
 
 
-_NEVER = Passage(math.inf, -math.inf, math.inf, math.inf)
-_ALWAYS = Passage(-math.inf, math.inf, -math.inf, -math.inf)
+_NEVER = SignChange(math.inf, -math.inf, math.inf, math.inf)
+_ALWAYS = SignChange(-math.inf, math.inf, -math.inf, -math.inf)
 
 
-def root(log_odds: Callable[[float], float], search: Search) -> Passage:
+def root(log_odds: Callable[[float], float], search: Search) -> SignChange:
     """Where log-odds pass 0: they are above −1e-12 there, or two answers are as near as floats.
 
     Inverse parabolas; each step stays inside the bracket that is known, or near the last place.
@@ -68,7 +68,7 @@ def root(log_odds: Callable[[float], float], search: Search) -> Passage:
     for _ in range(_MOST_STEPS):
         at_here = log_odds(here)
         if -CLOSE <= at_here <= 0:
-            return Passage(here, at_here, high, here, _slope(path[-1:], here, at_here))
+            return SignChange(here, at_here, high, here, _slope(path[-1:], here, at_here))
         if at_here > 0:
             high = min(high, here)
         elif here >= low:
@@ -78,7 +78,7 @@ def root(log_odds: Callable[[float], float], search: Search) -> Passage:
         if high <= search.lowest:
             return _ALWAYS
         if low > search.guess + search.margin or high < search.guess - search.margin:
-            return Passage(here, at_here, high, here)
+            return SignChange(here, at_here, high, here)
         if high - low <= 2 * max(math.ulp(low), math.ulp(high)) < math.inf:
             break
         path.append((at_here, here))
@@ -87,7 +87,7 @@ def root(log_odds: Callable[[float], float], search: Search) -> Passage:
         following = math.nan if is_slow else _just_below(path[-_PLACES:], search.slope)
         following = _inside(following, (low, high), here, max(step, 4 * math.ulp(here)))
         step, here = max(search.step, _GROWTH * abs(following - here)), following
-    return Passage(low, at_low, high, low)
+    return SignChange(low, at_low, high, low)
 
 
 def _inside(following: float, bracket: tuple[float, float], here: float, farthest: float) -> float:
@@ -130,7 +130,7 @@ def _slope(path: list[tuple[float, float]], here: float, at_here: float) -> floa
     return (at_here - path[0][0]) / (here - path[0][1])
 
 
-def first_whole(log_odds: Callable[[float], float], search: Search) -> Passage:
+def first_whole(log_odds: Callable[[float], float], search: Search) -> SignChange:
     """The first integer at which growing log-odds are not negative."""
     guess, limit = search.guess, search.limit
     start = float(math.ceil(min(guess, limit)))
@@ -146,13 +146,13 @@ def first_whole(log_odds: Callable[[float], float], search: Search) -> Passage:
         if (at_other >= 0) != (at_start >= 0):
             break
         if abs(other - guess) > search.margin:
-            return Passage(other, at_other, other, other)
+            return SignChange(other, at_other, other, other)
         start, at_start, distance = other, at_other, 2 * distance
     ends = (start, at_start), (other, at_other)
     (low, at_low), (high, at_high) = ends if side > 0 else ends[::-1]
     found = first_whole_of(log_odds, Bracket(low, high, at_low, at_high))
     passed = 0.5 if math.isnan(found.share) else 1 - found.share
-    return Passage(found.high, found.at_low, found.high, found.high - passed, at_next=found.at_high)
+    return SignChange(found.high, found.at_low, found.high, found.high - passed, at_next=found.at_high)
 
 
 def extrapolated(path: Sequence[tuple[float, float]], place: float) -> tuple[float, float]:
@@ -197,7 +197,7 @@ class ThresholdForecast:
     deviation: float  # the standard deviation of the count, in records
     path: tuple[Seen, ...] = ()  # the last thresholds that were found
 
-    def after(self, epsilon: float, excess: Excess, passage: Passage) -> "ThresholdForecast":
+    def after(self, epsilon: float, excess: Excess, passage: SignChange) -> "ThresholdForecast":
         """The forecast with one more threshold, if there is one."""
         if not math.isfinite(passage.place):
             return self

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.privacy.bounds import Between, Bounded, Divergences, whole_price
+from noisycount.analysis.privacy.bounds import Between, Bounded, Divergences, composed_epsilon
 from noisycount.analysis.privacy.composition import composed_answers, is_precise
 from noisycount.analysis.privacy.lattice import LOST, Kernel, Lattice, is_continuous, kernel, span
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
@@ -308,7 +308,7 @@ def workload_answers(workload: Workload) -> Divergences:
     other records are known, what the ε of all answers leaves.
     """
     is_one = len(workload.mechanisms) == 1
-    if is_one and workload.size == 1 and whole_price(workload.mechanisms[0]) is None:
+    if is_one and workload.size == 1 and composed_epsilon(workload.mechanisms[0]) is None:
         _require_precise(workload)
     if is_one and (is_precise(workload.mechanisms[0]) or not is_within_reach(workload)):
         population = Binomial(workload.size, workload.question_rate(0))

@@ -14,7 +14,7 @@ from noisycount.model.laws.gamma import Reals
 Complexes = NDArray[np.complex128]
 
 
-class Rests(NamedTuple):
+class LeaveOneOutSums(NamedTuple):
     """For each summand, Σ_k outside(k)·P[the other summands add up to k − j] at its counts j."""
 
     values: Reals  # shape (nodes, sets, summands, width)
@@ -226,12 +226,12 @@ class PositiveSum:
             return self.weights[:, :, 0]
         return _row_by_row(np.convolve, *(half._complete for half in self._halves))  # noqa: SLF001  (of this class)
 
-    def rests(self, outside: Reals) -> Rests:
+    def rests(self, outside: Reals) -> LeaveOneOutSums:
         """For each summand, Σ_k outside(k)·P[the other summands add up to k − j] at its places j.
 
         Shapes: outside (nodes, sets, places).
         """
-        return Rests(self._inside(outside), np.zeros(outside.shape[:2]))
+        return LeaveOneOutSums(self._inside(outside), np.zeros(outside.shape[:2]))
 
     def _inside(self, outside: Reals) -> Reals:
         """The same without its error, which is relative."""
@@ -302,7 +302,7 @@ class FastSum:
         law = self._groups.laws[:, :, 0] if self._upper is None else self._upper.law
         return np.where(law >= self.floor * law.max(axis=-1, keepdims=True), law, 0.0)
 
-    def rests(self, outside: Reals) -> Rests:
+    def rests(self, outside: Reals) -> LeaveOneOutSums:
         """For each summand, Σ_k outside(k)·P[the other summands add up to k − j] at its places j.
 
         Shapes: outside (nodes, sets, places).
@@ -311,7 +311,7 @@ class FastSum:
             return self._groups.rests(outside[:, :, None])
         above = self._upper.rests(outside)
         own = self._groups.rests(above.values)
-        return Rests(own.values, own.rounding + above.rounding)
+        return LeaveOneOutSums(own.values, own.rounding + above.rounding)
 
 
 @frozen(eq=False, slots=False)
@@ -380,7 +380,7 @@ class _Groups:
             laws[part[0], :, part[1]] = np.maximum(np.take_along_axis(sums, places, axis=-1), 0.0)
         return laws
 
-    def rests(self, outside: Reals) -> Rests:
+    def rests(self, outside: Reals) -> LeaveOneOutSums:
         """What stands outside each member, given what stands outside each group."""
         nodes, sets, count, members, width = self.weights.shape
         inside, squares = np.empty(self.weights.shape), np.zeros((nodes, sets))
@@ -397,7 +397,7 @@ class _Groups:
             inside[part[0], :, part[1]] = np.maximum(_unfolded(wide, width), 0.0)
         rounding = ERROR * math.log2(self.length) * np.sqrt(squares)
         values = inside.reshape(nodes, sets, count * members, width)[:, :, : self.summands]
-        return Rests(values, rounding)
+        return LeaveOneOutSums(values, rounding)
 
     def _squares(self, spectra: NDArray[np.complex128]) -> Reals:
         """The sums of the squares of what has these transforms, by Parseval's theorem."""

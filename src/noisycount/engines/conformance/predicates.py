@@ -51,8 +51,9 @@ def near(value: Any, draws: Draws) -> Any:  # noqa: ANN401 - of the kind of the 
             return stepped if isfinite(stepped) else value
         case str():
             return value[:-1] if step < 0 else value + draws.one_of(_PATTERN_PIECES)
-        case _:
-            return _beside(value, step)
+        case date():
+            value = _beside(value, step)
+    return value
 
 
 def _beside(value: date, step: int) -> date:

@@ -68,14 +68,14 @@ class _TableMaker:
         column = self.draws.one_of(self.columns)
         is_plain = self.draws.is_one_in(2)
         match column.kind:
-            case Kind.TEXT | Kind.BOOLEAN:
-                return Plain(column)
             case Kind.INTEGER | Kind.DATE if is_plain:
                 return Plain(column)
             case Kind.INTEGER | Kind.REAL:
                 return Edges(column, self.edges(column.kind))
-            case _:
+            case Kind.DATE | Kind.TIMESTAMP:
                 return Period(column, self.draws.one_of(list(Span)))
+            case _:
+                return Plain(column)
 
     def edges(self, kind: Kind) -> tuple[int | float, ...]:
         """Where ranges begin: few of values that occur, or many."""

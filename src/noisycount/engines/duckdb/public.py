@@ -23,7 +23,7 @@ from noisycount.engines.duckdb.files import PARQUET, TEXTS
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import TextFile
 from noisycount.engines.forms import FileForm, by_ending
-from noisycount.engines.interface import Closing
+from noisycount.engines.interface import Closeable
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
@@ -58,7 +58,7 @@ _CHECKS = {_CSV: TEXTS.check, _TSV: TEXTS.check, _PARQUET: PARQUET.check}
 
 
 @frozen
-class PublicTable(Closing):
+class PublicTable(Closeable):
     r"""A table that everybody may see; made by ``PublicTable.open``.
 
     Example:

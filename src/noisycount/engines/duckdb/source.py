@@ -35,7 +35,7 @@ from noisycount.engines.duckdb.files import (
 from noisycount.engines.duckdb.table import check_counts, made_view, read_all, row_within, type_reason
 from noisycount.engines.duckdb.typed_texts import with_values
 from noisycount.engines.forms import ColumnForm, FileForm
-from noisycount.engines.interface import Closing, require_known_columns, require_known_parts, require_readable
+from noisycount.engines.interface import Closeable, require_known_columns, require_known_parts, require_readable
 from noisycount.engines.places import LakePlace, files_of
 from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
@@ -70,7 +70,7 @@ def require_state(place: "Path | Lake", state: str, while_it: str) -> None:
 
 
 @frozen
-class DuckDBSource(Closing):
+class DuckDBSource(Closeable):
     r"""The records of one file; made by ``DuckDBSource.open``.
 
     A CSV file is read once, at opening: its first line names the columns, every line has as many cells, an empty cell

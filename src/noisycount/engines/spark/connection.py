@@ -48,7 +48,7 @@ class Api:
     cancel: Callable[[str], object]  # gives up all that is marked by a name, whichever thread asked it
 
 
-class Late(Exception):  # noqa: N818 - it is what happened
+class QueryTimeout(Exception):  # noqa: N818 - it is what happened
     """That some work took longer than it may."""
 
 
@@ -79,7 +79,7 @@ _CLASSES = {
     **dict.fromkeys(["UnknownHostException", "ConnectException", "ConnectionRefusedError"], Fault.DOWN),
     **dict.fromkeys(["RetriesExceeded", "Py4JNetworkError"], Fault.DOWN),
     "IllegalStateException": Fault.DOWN,  # of a driver that was stopped
-    Late.__name__: Fault.LATE,
+    QueryTimeout.__name__: Fault.LATE,
 }
 _STATUSES = {
     "UNAVAILABLE": Fault.DOWN,
@@ -90,7 +90,7 @@ _STATUSES = {
 _DEEPEST = 20  # causes of causes
 
 
-def fault_of(error: BaseException) -> Fault:
+def failure_reason(error: BaseException) -> Fault:
     """Which kind of failure an error is, by its classes and never by its text."""
     for told in (_conditions(error), _statuses(error), _classes(error)):
         found = next(filter(None, told), None)
@@ -237,7 +237,7 @@ class Session:
                 return work()
             except Exception:
                 if is_late.is_set():
-                    raise Late from None
+                    raise QueryTimeout from None
                 raise
             finally:
                 done.set()
@@ -311,7 +311,7 @@ def _without_errors(work: Callable[[], Result], shown: str, is_gone: Callable[[]
         except ImportError:
             refusal = f"needs a part of Spark that is missing: {extra_words('spark')}"
         except Exception as error:  # noqa: BLE001 - Spark, its bridges and servers raise anything
-            fault = fault_of(error)
+            fault = failure_reason(error)
             refusal = (Fault.DOWN if fault is Fault.OTHER and is_gone() else fault).value
     raise SourceError(f"{shown} {refusal}")
 

@@ -50,7 +50,7 @@ def _prior(population: SmoothPopulation) -> CountDistribution:
 _SUM_TOLERANCE = 1e-9  # beyond what logarithms of a million probabilities lose: a wrong formula
 
 
-class Formulated(Exchangeable):
+class ClosedFormPopulation(Exchangeable):
     """Records that can be exchanged, of which a new kind states its size and its law.
 
     Everything else comes from a table of that law: posteriors, privacy curves, evaluations, losses. A subclass is a
@@ -101,7 +101,7 @@ class Formulated(Exchangeable):
 
 
 @lru_cache(maxsize=2)  # that of a truth and that of an assumption: a large one takes 0.8 GB
-def _table(population: Formulated) -> Tabulated:
+def _table(population: ClosedFormPopulation) -> Tabulated:
     """The table of a formula, checked."""
     name, size = type(population).__name__, population.size
     if size > LARGEST_TABLE:

@@ -67,7 +67,7 @@ class Population(Shown, ABC):
     """The law of a count among a public number of records, to somebody outside.
 
     A population states all about itself, in one file. Records that can be exchanged need little more than their law of
-    the count: `Exchangeable` and `Formulated` derive the rest.
+    the count: `Exchangeable` and `ClosedFormPopulation` derive the rest.
     """
 
     __slots__ = ()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from noisycount.analysis.privacy.bounds import priced_delta
+from noisycount.analysis.privacy.bounds import pure_dp_delta
 from noisycount.analysis.privacy.list_risk import ListRisk, list_risk
 from noisycount.config.config import Config
 from noisycount.display.numbers import approximately, at_most, percent
@@ -88,7 +88,7 @@ def _delta(loss: Loss, epsilon: Fraction) -> float:
     """The smaller of what the ε and what the ρ imply, and the δ of hidden keys beside."""
     found = delta_of_rho(loss.rho, epsilon)
     if loss.epsilon is not None:
-        found = min(found, priced_delta(float_above(loss.epsilon), float_above(epsilon)))
+        found = min(found, pure_dp_delta(float_above(loss.epsilon), float_above(epsilon)))
     return min(1.0, found + float_above(loss.delta))
 
 
