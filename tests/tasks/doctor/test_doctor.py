@@ -13,7 +13,7 @@ from noisycount.engines.conformance.suite import examined, suite, suite_hash
 from noisycount.errors import SourceError
 from tests.commands import Refused, Run
 from tests.engines.conformance.benches import MemoryBench
-from tests.engines.conformance.mutants import IgnoresCase
+from tests.engines.conformance.mutants import MUTANTS
 from tests.postgresql import Server
 from tests.transcripts import said
 
@@ -22,6 +22,7 @@ EXAMINED = "noisycount.engines.conformance.suite.examined"
 CONFORMANCE = "noisycount.engines.conformance"
 KEPT = "ledger.db.data/certificates.json"
 Wrong = Callable[[], None]
+(IGNORES_CASE,) = (one for one in MUTANTS if one.__name__ == "IgnoresCase")
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +36,7 @@ def wrong(monkeypatch: pytest.MonkeyPatch) -> Wrong:
     """What makes every engine a wrong one."""
 
     def make() -> None:
-        monkeypatch.setattr("noisycount.release.records.bench_of", lambda _: MemoryBench(IgnoresCase))
+        monkeypatch.setattr("noisycount.release.records.bench_of", lambda _: MemoryBench(IGNORES_CASE))
 
     return make
 
