@@ -24,10 +24,6 @@ __all__ = [
     "unguarded",
 ]
 
-# No deadline: shared machines pause; speed is benchmarked. What decides whether a change lands is
-# the same for all changes; `make test` and `make audit` look at random.
-settings.register_profile("fast", deadline=None, max_examples=10)
-settings.register_profile("thorough", deadline=None, max_examples=100, derandomize=True)
 settings.load_profile("fast")
 
 gc.disable()  # what collecting makes stays: to look for garbage in it takes a fifth of its time

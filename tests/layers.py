@@ -18,6 +18,11 @@ from hypothesis import settings
 SEED = "NOISYCOUNT_SEED"
 """What a run draws at random follows from this number; without it, from the day."""
 
+# No deadline: shared machines pause; speed is benchmarked. What decides whether a change lands is
+# the same for all changes; `make test` and `make audit` look at random.
+settings.register_profile("fast", deadline=None, max_examples=10)
+settings.register_profile("thorough", deadline=None, max_examples=100, derandomize=True)
+
 
 def seed() -> str:
     """The seed of this run, the same in all its processes."""

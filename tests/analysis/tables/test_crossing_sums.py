@@ -57,11 +57,8 @@ def check_sum(found: Any, law: NDArray[np.float64], rounding: float) -> None:  #
         assert quantile == 0 or below[quantile - 1] < level + 1e-10
 
 
-@flat_sums
-@pytest.mark.few(6)
-@pytest.mark.parametrize("seed", range(300))
-def test_sums_in_random_trees_are_those_of_all_tables(seed: int) -> None:
-    """Evidence, all cells, all sums of all but one, and two random ones; far from what answers say too."""
+def check_tables(seed: int) -> None:
+    """Evidence, all cells, all sums of all but one, and two random ones."""
     case = random_tables(seed)
     told, random = posterior_of(case), np.random.default_rng(seed)
     assert abs(told.evidence - case.evidence) <= told.rounding + 1e-11 + 1e-14 * abs(case.evidence)
@@ -72,6 +69,14 @@ def test_sums_in_random_trees_are_those_of_all_tables(seed: int) -> None:
     for level in range(1, case.tree.depth):
         sums = np.bincount(case.tree.parents(level), told.level(level).mean)
         assert np.allclose(sums, told.level(level - 1).mean, rtol=0, atol=1e-9)
+
+
+@flat_sums
+@pytest.mark.few(6)
+@pytest.mark.parametrize("seed", range(300))
+def test_sums_in_random_trees_are_those_of_all_tables(seed: int) -> None:
+    """Also where the sums of the children are far from what the answers say of them."""
+    check_tables(seed)
 
 
 @flat_sums
