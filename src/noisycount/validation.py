@@ -22,11 +22,11 @@ _NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|
 _SHARE = re.compile(r"[±+]?\s*(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})\s*(%?)")
 
 
-def written(value: object) -> Fraction | None:
+def parse_rational(value: object) -> Fraction | None:
     """The rational that a value denotes; None where it denotes none that can be told at once.
 
     Example:
-        >>> written("1/3"), written(0.1), written("a tenth")
+        >>> parse_rational("1/3"), parse_rational(0.1), parse_rational("a tenth")
         (Fraction(1, 3), Fraction(1, 10), None)
     """
     if isinstance(value, bool):
@@ -40,11 +40,11 @@ def written(value: object) -> Fraction | None:
     return Fraction(text)
 
 
-def written_share(text: str) -> Fraction | None:
-    """The share that a text denotes, of whatever size; None where it denotes none.
+def parse_probability(text: str) -> Fraction | None:
+    """The probability or share that a text denotes, above 1 too; None where it denotes none.
 
     Example:
-        >>> written_share("±20 %"), written_share("0.2"), written_share("a fifth")
+        >>> parse_probability("±20 %"), parse_probability("0.2"), parse_probability("a fifth")
         (Fraction(1, 5), Fraction(1, 5), None)
     """
     match = _SHARE.fullmatch(text.strip())
@@ -102,7 +102,7 @@ def exact_epsilon(value: Exactly, name: str = "epsilon") -> Fraction:
         >>> exact_epsilon(0.1), exact_epsilon("1/3")
         (Fraction(1, 10), Fraction(1, 3))
     """
-    number = written(value)
+    number = parse_rational(value)
     if number is None or not is_in_range(number) or not _has_short_form(number):
         raise ValueError(f"{name} {_SHORT_FORM}, between 1e-9 and 1e6, got {_shown(value)}")
     return number
@@ -125,7 +125,7 @@ def exact_delta(value: Exactly, name: str = "delta", *, smallest: Fraction | int
         >>> exact_delta("1e-6")
         Fraction(1, 1000000)
     """
-    number = written(value)
+    number = parse_rational(value)
     if number is None or not smallest <= number < 1:
         low = f"{float(smallest):.4g}"
         raise ValueError(
@@ -142,7 +142,7 @@ def exact_share(value: Exactly, name: str = "delta") -> Fraction:
         >>> exact_share("1e-6")
         Fraction(1, 1000000)
     """
-    number = written(value)
+    number = parse_rational(value)
     if number is None or not _SMALLEST_DELTA <= number < 1 or not _has_short_form(number):
         raise ValueError(f"{name} {_SHORT_FORM}, from 1e-18 to below 1, got {_shown(value)}")
     return number
@@ -250,7 +250,7 @@ def rate_within(value: float | Fraction, name: str) -> float:
     """The value as a probability in [0, 1]."""
     if isinstance(value, Real) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
-    known = written_share(value) if isinstance(value, str) else None
+    known = parse_probability(value) if isinstance(value, str) else None
     remedy = "" if known is None else f": write {float(known):g}"
     raise ValueError(f"{name} must be a probability between 0 and 1, got {value!r}{remedy}")
 

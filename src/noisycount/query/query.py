@@ -24,8 +24,8 @@ from noisycount.validation import (
     exact_text,
     fraction_of_one,
     is_in_range,
-    written,
-    written_share,
+    parse_probability,
+    parse_rational,
 )
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def _sent_keys(values: Sequence[object]) -> Listed:
 
 
 def _sent_price(value: Exactly | None) -> str | None:
-    number = None if value is None or isinstance(value, str) else written(value)
+    number = None if value is None or isinstance(value, str) else parse_rational(value)
     return exact_text(number) if number is not None else value  # type: ignore[return-value]
 
 
@@ -218,7 +218,7 @@ def _sent_share(share: float | Fraction | None) -> str | None:
 
 def parse_confidence(text: str) -> float:
     """A confidence such as `95%` or `0.95`."""
-    share = float(written_share(text) or 0)
+    share = float(parse_probability(text) or 0)
     if 0 < share < 1:
         return share
     raise ValueError(f"must lie strictly between 0 and 1, such as 95%, got {text!r}")
@@ -226,7 +226,7 @@ def parse_confidence(text: str) -> float:
 
 def parse_within(text: str) -> float:
     """A relative half-width such as `20%`, `0.2` or `±20 %`."""
-    share = float(written_share(text) or 0)
+    share = float(parse_probability(text) or 0)
     if 0 < share <= 1:
         return share
     raise ValueError(f"must be above 0 and at most 100%, such as 20%, got {text!r}")
@@ -363,7 +363,7 @@ def _share(within: str | float | Fraction | None) -> Fraction:
     if isinstance(within, (int, float, Fraction)) and not isinstance(within, bool):
         share: Fraction | None = as_written(within, "within")
     else:
-        share = written_share(within) if isinstance(within, str) else None
+        share = parse_probability(within) if isinstance(within, str) else None
     if share is None or not 0 < share <= 1:
         raise ValueError(f"within must be above 0 and at most 100%, such as '20%' or 0.2, got {within!r}")
     return share

@@ -14,7 +14,7 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.catalogue import NOISES, NoiseClass
 from noisycount.model.sampling.scalar import check_range
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.validation import LARGEST_WHOLE, exact_delta, exact_epsilon, written_share
+from noisycount.validation import LARGEST_WHOLE, exact_delta, exact_epsilon, parse_probability
 
 if TYPE_CHECKING:
     from noisycount.readers.assumption import Rate
@@ -32,7 +32,7 @@ NOISE_KINDS: dict[str, NoiseClass] = {str(kind.name).lower().replace(" ", "-"): 
 
 def parse_share(text: str) -> float:
     """The share that a text stands for; nan for a text that is no share."""
-    found = written_share(text)
+    found = parse_probability(text)
     return math.nan if found is None else float(found)
 
 

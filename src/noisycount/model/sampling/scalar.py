@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 
-from noisycount.validation import Exactly, positive_number, written
+from noisycount.validation import Exactly, parse_rational, positive_number
 
 Entropy = Callable[[int], bytes]
 _BLOCK = 64  # bytes at once: a draw takes several integers, and each call of the system costs time
@@ -38,7 +38,7 @@ def price_as_written(value: Exactly, name: str) -> Fraction:
     """The positive rational that a price stands for, which may be a text or a decimal too."""
     if not isinstance(value, (str, Decimal)):
         return as_written(value, name)
-    number = written(value)
+    number = parse_rational(value)
     if number is None or number <= 0:
         raise ValueError(f"{name} must be positive and finite, got {value!r}")
     return number

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
-from noisycount.validation import exact_text, written
+from noisycount.validation import exact_text, parse_rational
 
 _LONGEST = 20
 _SIGNED = re.compile(r"(-?)(.+)")
@@ -39,7 +39,7 @@ class Quantity:
     def value(self, text: str) -> Fraction:
         """The value that a text denotes."""
         match = _SIGNED.fullmatch(text.strip().replace("−", "-"))
-        number = written(match[2]) if match and len(text) <= _LONGEST else None
+        number = parse_rational(match[2]) if match and len(text) <= _LONGEST else None
         if number is None or match is None:
             raise self._refusal(repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."))
         return self.checked(-number if match[1] else number)
