@@ -9,7 +9,7 @@ from noisycount.query.schema import Kind
 from noisycount.release.rehearsal import Rehearsal, rehearsed
 from noisycount.release.results import Release
 from noisycount.tasks.question import plan_in
-from noisycount.tasks.rehearsal import made_up_words, rehearsal_object, rehearsal_words
+from noisycount.tasks.rehearsal import made_up_words, rehearsal_json, rehearsal_words
 
 COLUMNS = {"age": Kind.INTEGER, "town": Kind.TEXT}
 
@@ -59,7 +59,7 @@ def test_price_must_be_in_epsilon() -> None:
 @pytest.mark.parametrize("told", [count(), table()], ids=["count", "table"])
 def test_nothing_is_said_of_the_data_set(told: Rehearsal) -> None:
     """Every rehearsal says that its records are made up, and what it charged: nothing."""
-    sent = rehearsal_object(told)
+    sent = rehearsal_json(told)
     assert "no record of the data set was read" in made_up_words(told)
     assert (sent["rehearsal"], sent["charged"], sent["note"]) == (True, "0", made_up_words(told))
     json.dumps(sent, allow_nan=False)
@@ -75,6 +75,6 @@ def test_words_tell_how_far_off() -> None:
 
 def test_rows_are_those_of_the_table() -> None:
     """Each row has its key, the made-up count and the answer."""
-    rows = rehearsal_object(table())["rows"]
+    rows = rehearsal_json(table())["rows"]
     assert [row["keys"]["town"] for row in rows] == ["Bern", "Biel"]
     assert all(row["made_up"] >= 0 for row in rows)

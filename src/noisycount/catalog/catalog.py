@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
@@ -218,7 +218,7 @@ class Catalog:
         if said is not None and unit != known:
             counted = "rows" if known is None else f"distinct {known!r}"
             raise ConfigError(
-                f"unit {said!r}: data set {told_name(name)!r} counts {counted} ever since its "
+                f"unit {said!r}: data set {redacted_name(name)!r} counts {counted} ever since its "
                 "first answer, as rows and persons never share a budget: leave the unit out"
             )
         return known

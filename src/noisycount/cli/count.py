@@ -44,7 +44,7 @@ from noisycount.readers.values import (
 )
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.answer import Answer, answer_to, preview_of
-from noisycount.tasks.answer_display import answer_object, count_facts
+from noisycount.tasks.answer_display import answer_json, count_facts
 from noisycount.tasks.opening import dataset_asked
 from noisycount.tasks.question import TableFiles, check_query
 
@@ -246,7 +246,7 @@ def _print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:
             written.extend(written_files(answer, files))
     finally:  # what was paid for is told, whatever became of the files
         if as_json:
-            print_json(answer_object(answer))
+            print_json(answer_json(answer))
         elif not answer.query.is_table:
             print_facts(count_facts(answer))
         else:

@@ -71,7 +71,7 @@ def check(  # noqa: PLR0913 - one argument an option
         dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
         inspection = examined(dataset, configuration, renews=renews)
     if as_json:
-        print_json(display.inspection_object(inspection))
+        print_json(display.inspection_json(inspection))
     else:
         print_text(display.FOR_OWNERS)
         print_facts(display.inspection_facts(inspection))
@@ -195,7 +195,7 @@ def show(source: str, table: str | None, configuration: Config, *, as_json: bool
 
     view = task.View.of(configuration.table_of(configuration.dataset(source), table), configuration)
     if as_json:
-        print_json(task.view_object(view, configuration))
+        print_json(task.view_json(view, configuration))
         return
     header, asked = task.entry_table(view)  # refused before anything is shown
     print_facts(task.view_facts(view, configuration))

@@ -13,7 +13,7 @@ from noisycount.tasks.demo import (
     QUESTION,
     SIZE,
     Demonstration,
-    demonstration_object,
+    demonstration_json,
     steps,
     write_survey,
 )
@@ -48,7 +48,7 @@ def demo(out: Path, survey: Path | None, *, as_json: bool) -> None:
         return
     shown = Demonstration.of(out)
     if as_json:
-        print_json(demonstration_object(shown))
+        print_json(demonstration_json(shown))
     else:
         _print(shown)
 

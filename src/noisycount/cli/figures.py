@@ -9,7 +9,7 @@ from noisycount.charts.chart import check_charts
 from noisycount.display.output import print_facts, print_json, print_table, progress, seen_from_here
 from noisycount.papers.catalogue import chosen
 from noisycount.readers.options import Parsed, all_read, json_option
-from noisycount.tasks.figures import FORMATS, computed, counted, figure_table, figures_object, save_figures
+from noisycount.tasks.figures import FORMATS, computed, counted, figure_table, figures_json, save_figures
 
 
 def _names(texts: Sequence[str]) -> list[str]:
@@ -72,7 +72,7 @@ def figures(keys: list[str], formats: list[str], out: Path, *, as_json: bool) ->
     with progress("drawing") as done:
         *files, page = save_figures(sections, out, formats, done)
     if as_json:
-        print_json(figures_object(sections, page, files))
+        print_json(figures_json(sections, page, files))
         return
     print_table(*figure_table(sections))
     written = f"{len(files) + 1} in {seen_from_here(out)}"

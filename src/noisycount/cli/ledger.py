@@ -15,7 +15,7 @@ from noisycount.ledger.chain import verification as checked
 from noisycount.ledger.entries import Head
 from noisycount.ledger.storage import RESTORE, Row
 from noisycount.readers.options import Parsed, config_option, json_option
-from noisycount.tasks.backup import at_copy, backed_up, backup_object, backup_words, restoring
+from noisycount.tasks.backup import at_copy, backed_up, backup_json, backup_words, restoring
 from noisycount.tasks.ledger import (
     absent_words,
     account_table,
@@ -23,10 +23,10 @@ from noisycount.tasks.ledger import (
     accounts_of_datasets,
     entry_table,
     intact_words,
-    ledger_object,
+    ledger_json,
     place_words,
-    rows_object,
-    verification_object,
+    rows_json,
+    verification_json,
 )
 from noisycount.tasks.opening import debits, existing_ledger, verification
 from noisycount.tasks.report.forms import FORMS, written_report
@@ -57,7 +57,7 @@ def show(configuration: Config, *, as_json: bool) -> None:
     """Show what was asked, and what is left of each budget."""
     entries = debits(configuration)
     if as_json:
-        print_json(ledger_object(configuration, entries))
+        print_json(ledger_json(configuration, entries))
         return
     header, rows = entry_table(entries)  # refused before anything is shown
     print_text(f"ledger: {place_words(configuration)}")
@@ -102,7 +102,7 @@ def verify(
         configuration = at_copy(configuration, place)
     found = verification(configuration, known_head)
     if as_json:
-        print_json(verification_object(configuration, found, known_head))
+        print_json(verification_json(configuration, found, known_head))
         context.exit(0 if found is None or found.broken is None else _BROKEN)
     if found is None:
         print_text(absent_words(configuration))
@@ -145,7 +145,7 @@ def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
 
 def _write_rows(rows: Sequence[Row], out: Path | None, *, as_json: bool) -> None:
     """Rows as they are, to a new file or to standard output."""
-    text = json_text(rows_object([dict(row) for row in rows]), indent=2) if as_json else "\n".join(map(json_text, rows))
+    text = json_text(rows_json([dict(row) for row in rows]), indent=2) if as_json else "\n".join(map(json_text, rows))
     if out is None:
         click.echo(text, nl=bool(text))
         return
@@ -221,7 +221,7 @@ def backup(folder: Path, configuration: Config, *, with_copies: bool, as_json: b
     """
     made = backed_up(configuration, folder, configuration.known_head, with_copies=with_copies)
     if as_json:
-        print_json(backup_object(made))
+        print_json(backup_json(made))
         return
     print_text(backup_words(made))
     print_text(intact_words(made.found, configuration.known_head))

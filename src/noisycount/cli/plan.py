@@ -11,7 +11,7 @@ import click
 
 from noisycount.config.config import DEFAULT_BUDGET, Config
 from noisycount.display.output import file_facts, line_width, print_drawing, print_facts, print_json, print_text, status
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import PureBudget
 from noisycount.query.query import MOST_CELLS, margin_names, parse_confidence, parse_within
 from noisycount.readers import values
@@ -28,7 +28,7 @@ from noisycount.tasks.plan import (
     AvailableBudget,
     Plan,
     plan_facts,
-    plan_object,
+    plan_json,
     planned,
     planned_epsilon,
     planned_error,
@@ -183,7 +183,7 @@ def plan(  # noqa: PLR0913, PLR0917  (one argument an option)
         with status("drawing"):
             save_plan_plot(told, plot)
     if as_json:
-        print_json(plan_object(told))
+        print_json(plan_json(told))
     else:
         print_facts([*plan_facts(told), *file_facts(plot)])
         print_text()
@@ -195,8 +195,8 @@ def plan(  # noqa: PLR0913, PLR0917  (one argument an option)
 def _tell(
     design: "Design", confidence: float, plot: Path | None, paying: AvailableBudget | None, *, as_json: bool
 ) -> None:
-    from noisycount.tasks.plan import left_facts, left_object  # noqa: PLC0415  (the same)
-    from noisycount.tasks.table.forecast import forecast, forecast_object, print_forecast  # noqa: PLC0415
+    from noisycount.tasks.plan import left_facts, left_json  # noqa: PLC0415  (the same)
+    from noisycount.tasks.table.forecast import forecast, forecast_json, print_forecast  # noqa: PLC0415
 
     told = forecast(design, confidence)
     if plot is not None:
@@ -204,7 +204,7 @@ def _tell(
 
         save_forecast_plot(told, plot)
     if as_json:
-        print_json({**forecast_object(told), **left_object(told.plans, paying)})
+        print_json({**forecast_json(told), **left_json(told.plans, paying)})
         return
     paid_by = [] if paying is None else left_facts(told.plans, paying)
     print_forecast(told)
@@ -250,7 +250,7 @@ def _paying(budget: Fraction | None, dataset: str | None, configuration: Config)
     from noisycount.tasks.ledger import spent_of  # noqa: PLC0415  (loads SQLAlchemy)
 
     asked = configuration.dataset(dataset)
-    return AvailableBudget(asked.budget, spent_of(dataset, configuration), told_name(asked.name))
+    return AvailableBudget(asked.budget, spent_of(dataset, configuration), redacted_name(asked.name))
 
 
 def _misused(message: str) -> click.UsageError:

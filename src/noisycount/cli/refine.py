@@ -33,7 +33,7 @@ from noisycount.readers.options import (
     typed,
     with_options,
 )
-from noisycount.tasks.refine.estimate import Refinement, check_whole, refinement_facts, refinement_object
+from noisycount.tasks.refine.estimate import Refinement, check_whole, refinement_facts, refinement_json
 from noisycount.tasks.refine.query import RefineQuery
 
 if TYPE_CHECKING:
@@ -358,7 +358,7 @@ def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -
         with status("drawing"):
             save_plot(refinement, plot)
     if as_json:
-        print_json(refinement_object(refinement))
+        print_json(refinement_json(refinement))
     else:
         print_facts([*refinement_facts(refinement), *file_facts(plot)])
 
@@ -369,6 +369,6 @@ def _refine_column(asked: "AnswersFile", laws: "RowLaws", law: AdditiveNoise, le
     with progress("refining") as done:
         written = column.refined_column(asked, laws, law, level, done)
     if as_json:
-        print_json(column.column_object(written))
+        print_json(column.column_json(written))
     else:
         print_text(column.column_text(written))

@@ -30,7 +30,7 @@ from noisycount.tasks.risk.risk import (
     risk_facts,
     risk_header,
     risk_rows,
-    risks_object,
+    risks_json,
     shared_meanings,
 )
 
@@ -129,7 +129,7 @@ def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
         with progress("drawing") as done:
             save_risk_plot(risks, plot, done)
     if as_json:
-        print_json({**risks_object(risks), "key": key})
+        print_json({**risks_json(risks), "key": key})
     else:
         _print(risks, source, plot)
 

@@ -214,16 +214,16 @@ _PLACE = re.compile(r"[/\\~]|[A-Za-z]:[/\\]|[A-Za-z][A-Za-z0-9+.]*://")
 _OPTIONS = re.compile(r"\?[^#]*")
 
 
-def told_name(name: object) -> str:
+def redacted_name(name: object) -> str:
     r"""A name of a data set or a file that tells no folder, no server and no content.
 
     A path or an address is told by its last part; of a frame that an older ledger calls by its
     content, only that it is one. Every other name was given to be told.
 
     Example:
-        >>> told_name("/home/ana/survey.duckdb#visits"), told_name("survey 2025/26")
+        >>> redacted_name("/home/ana/survey.duckdb#visits"), redacted_name("survey 2025/26")
         ('survey.duckdb#visits', 'survey 2025/26')
-        >>> told_name("postgresql://db:5433/clinic?host=/run/db#visits"), told_name("C:\\a\\b.csv")
+        >>> redacted_name("postgresql://db:5433/clinic?host=/run/db#visits"), redacted_name("C:\\a\\b.csv")
         ('clinic#visits', 'b.csv')
     """
     text = str(name)
@@ -235,16 +235,16 @@ def told_name(name: object) -> str:
     return re.split(r"[/\\]", place.rstrip("/\\"))[-1].lstrip("#") or "records"
 
 
-def told_names(names: Iterable[str]) -> dict[str, str]:
+def redacted_names(names: Iterable[str]) -> dict[str, str]:
     """The same of several, none of them told like another.
 
     Example:
-        >>> told_names(["/a/survey.csv", "/b/survey.csv", "stay"])["/b/survey.csv"]
+        >>> redacted_names(["/a/survey.csv", "/b/survey.csv", "stay"])["/b/survey.csv"]
         'survey.csv (2)'
     """
     told: dict[str, str] = {}
     for name in names:
-        short = told_name(name)
-        number = sum(told_name(other) == short for other in told if other != name) + 1
+        short = redacted_name(name)
+        number = sum(redacted_name(other) == short for other in told if other != name) + 1
         told[name] = short if number == 1 else f"{short} ({number})"
     return told

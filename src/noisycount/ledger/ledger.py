@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from sqlalchemy import ColumnElement, Connection, Engine, func, select
 
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.display.values import Shown
 from noisycount.errors import BudgetError, LedgerError, ReuseError
 from noisycount.frozen import frozen
@@ -363,7 +363,7 @@ def totals(state: LedgerState, request: Request, budget: Budget, analyst: Analys
     price = request.price
     spent, own = state.paid_for(request.dataset), state.paid_by(analyst.name)
     if not budget.admits(spent + price):
-        raise BudgetError(_excess(price, budget, spent, repr(told_name(request.dataset))))
+        raise BudgetError(_excess(price, budget, spent, repr(redacted_name(request.dataset))))
     if analyst.budget is not None and not analyst.budget.admits(own + price):
         raise BudgetError(_excess(price, analyst.budget, own, f"analyst {analyst.name!r}"))
     return spent + price, own + price

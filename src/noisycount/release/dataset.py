@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from noisycount.display.numbers import approximately, rounded_down
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, budget_of
@@ -33,7 +33,7 @@ class Dataset(Shown):
     @property
     def told(self) -> str:
         """What it is called to whoever reads an answer."""
-        return told_name(self.name)
+        return redacted_name(self.name)
 
     def __post_init__(self) -> None:
         check_text("name", self.name)
@@ -62,7 +62,7 @@ class LazyDataset(Shown):
     @property
     def told(self) -> str:
         """What it is called to whoever reads an answer."""
-        return told_name(self.name)
+        return redacted_name(self.name)
 
 
 @frozen

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.engines.interface import Source
 from noisycount.errors import PredicateError, SourceError
 from noisycount.frozen import frozen
@@ -146,7 +146,7 @@ class QueryPlan(ABC):
         told = {
             "remaining": remains.remaining,
             "remains": remains,
-            "dataset": told_name(entry.request.dataset),
+            "dataset": redacted_name(entry.request.dataset),
             "key": entry.key,
             "unit": source.unit,
             "confidence": confidence,

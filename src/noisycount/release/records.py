@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord, DatasetSettings
 from noisycount.catalog.folder import Certificates
 from noisycount.catalog.sources import Contents, FileSource, LazySource, ServerSource, require_described
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.conformance.certificate import Certificate
@@ -64,7 +64,7 @@ class Records(Shown, Closeable):
             path = Path(place).absolute()
             content = Contents(catalog.folder).of(files_of(path))
             name = catalog.name_of(stated, content.digest)
-            former, shown = catalog.written.get(name), repr(told_name(path))
+            former, shown = catalog.written.get(name), repr(redacted_name(path))
             source = FileSource(shown, stated, former, path, name, content, catalog.folder)
         unit = catalog.unit(name, stated.unit)
         return cls(name, source.describe(unit, catalog.known(name, stated)))
@@ -224,7 +224,7 @@ def _described(
         return name
     if former is None and not stated.name:  # another process took the number
         return _described(source, unit, stated, Catalog.of(ledger, catalog.folder), ledger)
-    raise SourceError(f"{told_name(name)!r} was written down otherwise meanwhile: open it again")
+    raise SourceError(f"{redacted_name(name)!r} was written down otherwise meanwhile: open it again")
 
 
 def _free_name(catalog: Catalog) -> str:

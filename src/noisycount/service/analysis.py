@@ -95,9 +95,9 @@ class Refining(BaseModel):
 @router.post("/v1/refine", responses=responses(*REFINEMENT, also=[504]))
 def refine(asked: Refining, _: Asking, state: State) -> dict[str, Any]:
     """The estimate of a count from noisy answers and a public rate; no record is read."""
-    from noisycount.tasks.refine.estimate import refinement_object  # noqa: PLC0415 - loads the laws
+    from noisycount.tasks.refine.estimate import refinement_json  # noqa: PLC0415 - loads the laws
 
-    return state.computed(lambda: refinement_object(asked.refinement()))
+    return state.computed(lambda: refinement_json(asked.refinement()))
 
 
 _LARGEST = 10**9  # records: what one request may make a server compute
@@ -146,6 +146,6 @@ class Revealing(BaseModel):
 @router.post("/v1/risk", responses=responses(*RISKS, also=[504]))
 def risk(asked: Revealing, _: Asking, state: State) -> dict[str, Any]:
     """What an answer reveals to those who know more or less; no record is read."""
-    from noisycount.tasks.risk.risk import risks_object  # noqa: PLC0415 - loads the laws
+    from noisycount.tasks.risk.risk import risks_json  # noqa: PLC0415 - loads the laws
 
-    return state.computed(lambda: risks_object(asked.risks()))
+    return state.computed(lambda: risks_json(asked.risks()))

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Header, Path, Response
 from fastapi import Query as Parameter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.errors import NoisyCountError, ReuseError
 from noisycount.frozen import frozen
 from noisycount.ledger.replies import Reply
@@ -26,10 +26,10 @@ from noisycount.service.keys import User
 from noisycount.service.middleware import JsonRoute
 from noisycount.service.state import Dataset, ServiceState, State
 from noisycount.tasks.answer import Answer, answer_at, preview_at
-from noisycount.tasks.answer_display import answer_object
+from noisycount.tasks.answer_display import answer_json
 from noisycount.tasks.question import check_query
-from noisycount.tasks.rehearsal import rehearsal_object, rehearsal_of
-from noisycount.tasks.show import View, budget_words, entry_object, offer_object
+from noisycount.tasks.rehearsal import rehearsal_json, rehearsal_of
+from noisycount.tasks.show import View, budget_words, entry_json, offer_json
 from noisycount.validation import exact_epsilon
 
 _EXAMPLES: list[JsonValue] = [
@@ -162,7 +162,7 @@ class Spend:
 
     def _draft(self, answered: Answer) -> Reply:
         """The reply that tells of an answer."""
-        made = answer_object(answered)
+        made = answer_json(answered)
         told = {**made, "key": self.name}
         del told["ledger"]  # where it lies is none of a user's business
         if made["key"] != self.name and owner_of_name(made["key"]) == self.user.name:
@@ -183,7 +183,7 @@ def found(name: str, user: User, state: ServiceState) -> bytes:
         if entry is None:
             raise UnknownReleaseError
         asker, dataset = entry.analyst, state.name_of(entry.request.dataset)
-        told: dict[str, Any] = {"dataset": told_name(dataset), **entry_object(entry)}
+        told: dict[str, Any] = {"dataset": redacted_name(dataset), **entry_json(entry)}
         content = json.dumps(told, ensure_ascii=False).encode()
     if not user.is_owner and not (asker == user.name and user.may_see(dataset)):
         raise UnknownReleaseError
@@ -212,7 +212,7 @@ def dataset(
 
     def told() -> dict[str, Any]:
         view = View.at(state.counter(user, name), state.analyst(user), price)
-        return {**offer_object(view), "budget_words": budget_words(view)}
+        return {**offer_json(view), "budget_words": budget_words(view)}
 
     return state.reply(told)
 
@@ -224,7 +224,7 @@ def plan(name: Dataset, question: Question, user: Asking, state: State) -> dict[
     def told() -> dict[str, Any]:
         counter, analyst = state.counter(user, name), state.analyst(user)
         preview = preview_at(counter, question.query(), analyst)
-        return {**answer_object(preview), "affordable_answers": preview.affordable_answers}
+        return {**answer_json(preview), "affordable_answers": preview.affordable_answers}
 
     return state.reply(told)
 
@@ -232,7 +232,7 @@ def plan(name: Dataset, question: Question, user: Asking, state: State) -> dict[
 @router.post("/v1/datasets/{name}/rehearsal", tags=["questions"], responses=responses(*REHEARSAL, also=[504]))
 def rehearsal(name: Dataset, question: Question, user: Asking, state: State) -> dict[str, Any]:
     """The same question on made-up records of the same columns; free."""
-    return state.reply(lambda: rehearsal_object(rehearsal_of(state.counter(user, name), question.query())))
+    return state.reply(lambda: rehearsal_json(rehearsal_of(state.counter(user, name), question.query())))
 
 
 _Name = Annotated[

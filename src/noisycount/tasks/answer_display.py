@@ -6,7 +6,7 @@ from typing import Any
 
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
 from noisycount.display.output import Facts
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
 from noisycount.ledger.entries import ANALYST, Analyst
@@ -59,7 +59,7 @@ def account(analyst: Analyst) -> str:
 
 def ledger_words(answer: Answer) -> str:
     """Where an answer is kept."""
-    return told_name(answer.ledger) if answer.ledger else "on a server"
+    return redacted_name(answer.ledger) if answer.ledger else "on a server"
 
 
 def _price(answer: Answer) -> str:
@@ -95,7 +95,7 @@ def _bound(answer: Answer) -> str:
 def counted(dataset: str, unit: str | None) -> str:
     """Whose records are counted, by what."""
     by = f"distinct values of {unit}" if unit else "rows"
-    return f"{told_name(dataset)}, counting {by}"
+    return f"{redacted_name(dataset)}, counting {by}"
 
 
 def left(largest: Fraction, budget: Budget, analyst: Analyst = Analyst()) -> str:  # noqa: B008 - frozen
@@ -107,7 +107,7 @@ def left(largest: Fraction, budget: Budget, analyst: Analyst = Analyst()) -> str
     return f"{next_words(largest)} (budget {budgets})"
 
 
-def answer_object(answer: Answer) -> dict[str, Any]:
+def answer_json(answer: Answer) -> dict[str, Any]:
     """An answer, or what it would cost and give; budgets and scales are exact texts.
 
     The count lies from `low` to `high` with the confidence, as it lies within ±error of the answer,
@@ -121,7 +121,7 @@ def answer_object(answer: Answer) -> dict[str, Any]:
         **({"dry_run": True} if is_preview else {}),
         **_counts(answer),
         "confidence": answer.confidence,
-        "dataset": told_name(_dataset(answer)),
+        "dataset": redacted_name(_dataset(answer)),
         **({"by": list(release.labels.names)} if isinstance(release, TableRelease) else {}),
         "where": plan.where,
         "meaning": plan.meaning,
@@ -162,8 +162,8 @@ def _table_price(answer: Answer) -> dict[str, Any]:
     counts = None if answer.release is None else len(answer.table)
     return {
         "mechanism": plan.levels[0].mechanism.name,
-        "price": loss_object(plan.loss),
-        "levels": level_objects(shown_levels(plan, confidence, counts)),
+        "price": loss_json(plan.loss),
+        "levels": levels_json(shown_levels(plan, confidence, counts)),
         "groups_per_unit": plan.groups,
         "threshold": plan.threshold,
         "surely_shown": plan.surely_shown(confidence),
@@ -174,12 +174,12 @@ def _paid(loss: Loss | Fraction, *, is_table: bool) -> Any:  # noqa: ANN401 - an
     """A charge: that of a count is told in ε alone."""
     if isinstance(loss, Fraction):
         return exact_text(loss)
-    return loss_object(loss) if is_table else exact_text(loss.epsilon or Fraction(0))
+    return loss_json(loss) if is_table else exact_text(loss.epsilon or Fraction(0))
 
 
 def _kept(answer: Answer, key: str) -> dict[str, Any]:
     """Where the answer is kept, and of a count a stored one with less noise."""
-    kept = {"key": key, "ledger": None if answer.ledger is None else told_name(answer.ledger)}
+    kept = {"key": key, "ledger": None if answer.ledger is None else redacted_name(answer.ledger)}
     if answer.query.is_table:
         return kept
     better = answer.better and {
@@ -213,7 +213,7 @@ def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
         yield told
 
 
-def loss_object(loss: Loss) -> dict[str, str | None]:
+def loss_json(loss: Loss) -> dict[str, str | None]:
     """A price in all its currencies; ε is null where there is none."""
     return {
         "epsilon": None if loss.epsilon is None else exact_text(loss.epsilon),
@@ -255,7 +255,7 @@ def shown_levels(plan: TablePlan, confidence: float, counts: int | None = None) 
     ]
 
 
-def level_objects(levels: Sequence[ShownLevel]) -> list[dict[str, Any]]:
+def levels_json(levels: Sequence[ShownLevel]) -> list[dict[str, Any]]:
     """What each level costs and how far off it is."""
     return [
         {

@@ -183,7 +183,7 @@ def restoring(backup: Backup) -> list[str]:
     return lines
 
 
-def backup_object(backup: Backup) -> dict[str, Any]:
+def backup_json(backup: Backup) -> dict[str, Any]:
     """The same for machines."""
     return {
         "ledger": str(backup.ledger),

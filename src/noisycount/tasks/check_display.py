@@ -245,7 +245,7 @@ def _shown(cell: str) -> str:
     return repr(cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}…")
 
 
-def inspection_object(inspection: Inspection) -> dict[str, Any]:
+def inspection_json(inspection: Inspection) -> dict[str, Any]:
     """What is in the records of a data set; `mend` is what to write into noisycount.toml."""
     dataset, check = inspection.dataset, inspection.check
     form = check.form

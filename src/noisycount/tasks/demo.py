@@ -17,9 +17,9 @@ from noisycount.ledger.budget import PureBudget
 from noisycount.query.query import Query
 from noisycount.release.results import Release
 from noisycount.tasks.answer import Answer, answer_to
-from noisycount.tasks.answer_display import answer_object
-from noisycount.tasks.plan import Plan, plan_object, planned
-from noisycount.tasks.refine.estimate import Refinement, refined, refinement_object
+from noisycount.tasks.answer_display import answer_json
+from noisycount.tasks.plan import Plan, plan_json, planned
+from noisycount.tasks.refine.estimate import Refinement, refined, refinement_json
 from noisycount.validation import exact_text
 
 
@@ -142,11 +142,11 @@ def _answered(shown: Demonstration) -> Iterator[Step]:
     )
 
 
-def demonstration_object(shown: Demonstration) -> dict[str, Any]:
+def demonstration_json(shown: Demonstration) -> dict[str, Any]:
     """The objects of its plan, its count and its estimate, and its pictures."""
     return {
-        "plan": plan_object(shown.plan),
-        "count": answer_object(shown.answer),
-        "refinement": refinement_object(shown.refinement),
+        "plan": plan_json(shown.plan),
+        "count": answer_json(shown.answer),
+        "refinement": refinement_json(shown.refinement),
         "pictures": [str(file) for file in shown.pictures],
     }

@@ -84,7 +84,7 @@ def _counts(claims: Sequence[Claim]) -> list[str]:
     return [str(counts[verdict] or "") for verdict in _HEADS]
 
 
-def figures_object(sections: Sequence[Section], page: Path, files: Sequence[Path]) -> dict[str, Any]:
+def figures_json(sections: Sequence[Section], page: Path, files: Sequence[Path]) -> dict[str, Any]:
     """The figures of each paper with their data and claims, its other claims, and the files."""
     return {
         "page": str(page),

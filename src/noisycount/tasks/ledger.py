@@ -8,7 +8,7 @@ from typing import Any
 from noisycount.config.config import DEFAULT_BUDGET, Config
 from noisycount.display.numbers import signed
 from noisycount.display.output import Table, seen_from_here
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.errors import LedgerError, NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
@@ -100,7 +100,7 @@ def asked_words(entry: Entry) -> str:
     )
 
 
-def asked_object(entry: Entry) -> dict[str, Any]:
+def asked_json(entry: Entry) -> dict[str, Any]:
     """The predicate, and of a table all but its keys, as JSON."""
     asked_words(entry)
     question = asked_of(entry)
@@ -237,19 +237,19 @@ def answer_words(entry: Entry) -> str:
 Object = dict[str, Any]
 
 
-def ledger_object(configuration: Config, entries: Sequence[Entry]) -> Object:
+def ledger_json(configuration: Config, entries: Sequence[Entry]) -> Object:
     """Every debit, and what each data set and analyst may still spend."""
     datasets = accounts_of_datasets(configuration, entries)
     analysts = accounts_of_analysts(configuration, entries)
     return {
         "ledger": _place(configuration),
-        "datasets": account_objects("dataset", datasets),
-        "analysts": account_objects("analyst", analysts),
-        "entries": _entry_objects(entries),
+        "datasets": accounts_json("dataset", datasets),
+        "analysts": accounts_json("analyst", analysts),
+        "entries": _entries_json(entries),
     }
 
 
-def verification_object(configuration: Config, found: Verification | None, known_head: Head | None) -> Object:
+def verification_json(configuration: Config, found: Verification | None, known_head: Head | None) -> Object:
     """Whether every row is as it was written, as far as a head that was written down tells."""
     if found is None:
         names = ("intact", "compared", "head", "broken", "why", "older_replies")
@@ -265,7 +265,7 @@ def verification_object(configuration: Config, found: Verification | None, known
     }
 
 
-def rows_object(rows: Sequence[Object]) -> Object:
+def rows_json(rows: Sequence[Object]) -> Object:
     """Every row of a ledger, and its head."""
     head = Head(rows[-1]["number"], rows[-1]["hash"]) if rows else Head()
     return {"head": str(head), "rows": list(rows)}
@@ -276,39 +276,39 @@ def _place(configuration: Config) -> str | None:
     return None if place is None else str(place)
 
 
-def account_objects(kind: str, accounts: Sequence[Account]) -> list[Object]:
+def accounts_json(kind: str, accounts: Sequence[Account]) -> list[Object]:
     """What each data set or analyst may spend; `remaining` is what one more answer may cost."""
     return [
         {
             kind: account.name,
             "budget": None if account.budget is None else account.budget.written,
-            **_spent_object(account.spent),
+            **_spent_json(account.spent),
             "remaining": None if account.left is None else exact_text(account.left),
         }
         for account in accounts
     ]
 
 
-def _entry_objects(entries: Sequence[Entry]) -> list[Object]:
+def _entries_json(entries: Sequence[Entry]) -> list[Object]:
     return [
         {
             "made": entry.made.isoformat(),
             "key": entry.key,
             "dataset": entry.request.dataset,
             "question": _question(entry),
-            **price_object(entry),
-            **_spent_object(entry.spent),
+            **price_json(entry),
+            **_spent_json(entry.spent),
             "analyst": entry.analyst,
             "analyst_spent": optional_text(entry.analyst_spent.epsilon),
             "purpose": entry.purpose,
-            "repeats": repeat_objects(entry),
-            **answer_object(entry),
+            "repeats": repeats_json(entry),
+            **entry_answer_json(entry),
         }
         for entry in entries
     ]
 
 
-def repeat_objects(entry: Entry) -> list[Object]:
+def repeats_json(entry: Entry) -> list[Object]:
     """Who else asked for the same answer later, free of charge."""
     return [{"analyst": each.analyst, "made": each.made.isoformat(), "purpose": each.purpose} for each in entry.repeats]
 
@@ -319,7 +319,7 @@ def _question(entry: Entry) -> str:
     return json.dumps(told, sort_keys=True) if told else entry.request.question
 
 
-def price_object(entry: Entry) -> Object:
+def price_json(entry: Entry) -> Object:
     """What an entry cost; ρ and δ where they were charged, and no ε then where there is none."""
     request = entry.request
     told: Object = {"epsilon": optional_text(request.epsilon)}
@@ -330,7 +330,7 @@ def price_object(entry: Entry) -> Object:
     return told
 
 
-def answer_object(entry: Entry) -> Object:
+def entry_answer_json(entry: Entry) -> Object:
     """A count, or the counts of each level of a table with the keys that it shows."""
     if not isinstance(entry.answer, TableAnswer):
         return {"answer": entry.answer}
@@ -339,7 +339,7 @@ def answer_object(entry: Entry) -> Object:
     return {"answer": counts, **keys}
 
 
-def _spent_object(spent: Loss) -> Object:
+def _spent_json(spent: Loss) -> Object:
     """What was spent in all; δ where there was any."""
     told: Object = {"spent": optional_text(spent.epsilon), "spent_rho": exact_text(spent.rho)}
     if spent.delta:
@@ -388,7 +388,7 @@ def answered_words(entry: Entry) -> str:
     answered = "nothing" if entry.answer is None else answer_words(entry)
     return (
         f"{answered} was answered on {entry.made:%Y-%m-%d} and is paid for: {asked_words(entry)} "
-        f"in {told_name(entry.request.dataset)}"
+        f"in {redacted_name(entry.request.dataset)}"
     )
 
 

@@ -70,7 +70,7 @@ def left_facts(plans: Sequence["TablePlan"], paying: AvailableBudget) -> list[tu
     ]
 
 
-def left_object(plans: Sequence["TablePlan"], paying: AvailableBudget | None) -> dict[str, Any]:
+def left_json(plans: Sequence["TablePlan"], paying: AvailableBudget | None) -> dict[str, Any]:
     """The same as JSON; null where no data set is named, or where a table is not paid for."""
     if paying is None:
         return {"dataset": None, "left": None, "left_after": None}
@@ -187,7 +187,7 @@ def _plan(  # noqa: PLR0913, PLR0917  (a goal and its words)
     )
 
 
-def plan_object(plan: Plan) -> dict[str, Any]:
+def plan_json(plan: Plan) -> dict[str, Any]:
     """A plan; `formula` is ε by eq. (10), `epsilon` the exact one to use."""
     possible = [plan.centre + error for error in plan.possible_errors]
     return {

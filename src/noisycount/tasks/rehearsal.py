@@ -7,7 +7,7 @@ from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.query.query import Query
 from noisycount.release.rehearsal import Rehearsal, rehearsed
 from noisycount.release.results import Release, TableRelease
-from noisycount.tasks.answer_display import level_objects, loss_object, shown_levels
+from noisycount.tasks.answer_display import levels_json, loss_json, shown_levels
 from noisycount.tasks.opening import DatasetSession
 from noisycount.validation import exact_text
 
@@ -37,7 +37,7 @@ def rehearsal_words(rehearsal: Rehearsal) -> str:
     )
 
 
-def rehearsal_object(rehearsal: Rehearsal) -> dict[str, Any]:
+def rehearsal_json(rehearsal: Rehearsal) -> dict[str, Any]:
     """A rehearsal; `made_up` is a count of made-up records, `answer` the same with noise."""
     return {
         "rehearsal": True,
@@ -68,8 +68,8 @@ def _told(rehearsal: Rehearsal) -> dict[str, Any]:
         "by": list(release.labels.names),
         "rows": list(_rows(release, counts)),
         "confidence": release.confidence,
-        "price": loss_object(release.price),
-        "levels": level_objects(levels),
+        "price": loss_json(release.price),
+        "levels": levels_json(levels),
     }
 
 

@@ -19,13 +19,13 @@ from noisycount.tasks.answer_display import left
 from noisycount.tasks.check_display import value_words
 from noisycount.tasks.ledger import (
     SHORTEST_KEY,
-    answer_object,
     answer_words,
-    asked_object,
+    asked_json,
     asked_words,
+    entry_answer_json,
     place_words,
+    price_json,
     price_name,
-    price_object,
     price_words,
 )
 from noisycount.tasks.opening import (
@@ -163,7 +163,7 @@ def _answer(entry: Entry) -> str:
     return f"{signed(count.answer)} {plus_minus(count.error(CONFIDENCE))}"
 
 
-def offer_object(view: View) -> dict[str, Any]:
+def offer_json(view: View) -> dict[str, Any]:
     """What anybody who may ask may know; budgets are exact texts."""
     dataset = view.dataset
     return {
@@ -178,26 +178,26 @@ def offer_object(view: View) -> dict[str, Any]:
     }
 
 
-def view_object(view: View, configuration: Config) -> dict[str, Any]:
+def view_json(view: View, configuration: Config) -> dict[str, Any]:
     """A data set; budgets are exact texts."""
     dataset, ledger = view.dataset, configuration.ledger_file
     return {
         "dataset": dataset.name,
         "source": str(dataset.source),
-        **offer_object(view),
+        **offer_json(view),
         "why": dataset.why,
         "ledger": None if ledger is None else str(ledger),
-        "asked": [entry_object(entry) for entry in view.entries],
+        "asked": [entry_json(entry) for entry in view.entries],
     }
 
 
-def entry_object(entry: Entry) -> dict[str, Any]:
+def entry_json(entry: Entry) -> dict[str, Any]:
     """What was asked once, and answered."""
     return {
         "made": entry.made.isoformat(),
-        **asked_object(entry),
-        **price_object(entry),
-        **answer_object(entry),
+        **asked_json(entry),
+        **price_json(entry),
+        **entry_answer_json(entry),
         **rows_member(entry),
         "analyst": entry.analyst,
         "key": entry.key,

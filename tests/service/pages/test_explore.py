@@ -12,7 +12,7 @@ from noisycount.release.reply_tick import ReplyTick
 from noisycount.service.app import application
 from noisycount.service.pages.explore import boxes, fragment, moved
 from noisycount.tasks.explore.quantity import QUANTITIES
-from noisycount.tasks.explore.sliders import Sliders, view_object
+from noisycount.tasks.explore.sliders import Sliders, chart_json
 from noisycount.tasks.explore.views import VIEWS, view
 from tests.layers import examples
 from tests.service.callers import Caller, calling, configured, serving
@@ -113,7 +113,7 @@ def test_fragment_is_the_piece_of_the_page(caller: Caller) -> None:
 def test_numbers_come_as_json(caller: Caller) -> None:
     """The table's numbers are there for programs, all digits of them."""
     reply = caller.get(f"/explore/data?chart=utility&{START.query}")
-    assert reply.json() == json.loads(json.dumps(view_object("utility", START, view("utility", START))))
+    assert reply.json() == json.loads(json.dumps(chart_json("utility", START, view("utility", START))))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.known import Known
 from noisycount.model.subsampling import Subsample
 from noisycount.tasks.explore.charts import FLOOR
-from noisycount.tasks.explore.sliders import Sliders, view_object
+from noisycount.tasks.explore.sliders import Sliders, chart_json
 from noisycount.tasks.explore.views import VIEWS, view
 from tests.layers import examples
 from tests.tasks.explore.strategies import sliders
@@ -165,7 +165,7 @@ def test_table_and_wire_hold_every_number(name: str) -> None:
     """What is drawn is also in the table and in the JSON, with units."""
     shown = view(name, START)
     drawn = {point for line in shown.lines for point in zip(line.xs, line.ys, strict=True)}
-    said = view_object(name, START, shown)
+    said = chart_json(name, START, shown)
     assert drawn == {point for line in said["lines"] for point in zip(line["x"], line["y"], strict=True)}
     numbers = {cell for row in shown.rows() for cell in row if not isinstance(cell, str)}
     assert {number for point in drawn for number in point} == numbers

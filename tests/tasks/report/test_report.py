@@ -22,7 +22,7 @@ from noisycount.ledger.ledger import Ledger
 from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.model.half_width import error_within
 from noisycount.tasks.report.forms import FORMS, as_inline, as_text, written_report
-from noisycount.tasks.report.registry import registry_objects
+from noisycount.tasks.report.registry import registry_json
 from noisycount.tasks.report.report import Noise, Report, report_of
 from noisycount.tasks.report.words import dataset_facts, release_cells
 from tests.commands import Refused, Run
@@ -494,7 +494,7 @@ def test_a_registry_entry_was_published_first_with_its_first_release(tmp_path: P
     first, last = told.datasets[0].releases
     later = replace(last, entry=replace(last.entry, made=first.entry.made + timedelta(days=40)))
     dataset = replace(told.datasets[0], releases=(first, later))
-    (entry,) = registry_objects(replace(told, datasets=(dataset,)))
+    (entry,) = registry_json(replace(told, datasets=(dataset,)))
     product, model = entry["deployment"]["product"], entry["deployment"]["model"]
     days = [f"{each.entry.made:%Y-%m-%d}" for each in (first, later)]
     assert product["publication_date"] == days[0]

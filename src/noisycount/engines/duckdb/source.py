@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.engines import places
 from noisycount.engines.check import Check, ColumnCheck, typed_check
 from noisycount.engines.duckdb.connection import (
@@ -59,14 +59,14 @@ def state_of(place: "Path | Lake") -> str:
     except SourceError:
         states = []
     if not states:
-        raise SourceError(f"{told_name(place)!r} cannot be read any more: open it again")
+        raise SourceError(f"{redacted_name(place)!r} cannot be read any more: open it again")
     return " ".join(states)
 
 
 def require_state(place: "Path | Lake", state: str, while_it: str) -> None:
     """The refusal of a file that is not in its state any more."""
     if state_of(place) != state:
-        raise SourceError(f"{told_name(place)!r} changed while it {while_it}: open it again")
+        raise SourceError(f"{redacted_name(place)!r} changed while it {while_it}: open it again")
 
 
 @frozen

@@ -17,7 +17,7 @@ from noisycount.service.auth import Looking
 from noisycount.service.keys import User
 from noisycount.service.pages.layout import PAGE_HEADERS, page, piece, redirect
 from noisycount.tasks.explore.quantity import QUANTITIES, Quantity
-from noisycount.tasks.explore.sliders import Sliders, view_object
+from noisycount.tasks.explore.sliders import Sliders, chart_json
 from noisycount.tasks.explore.views import VIEWS, view
 from noisycount.validation import exact_text
 
@@ -139,7 +139,7 @@ def explore_fragment(request: Request, user: Looking) -> Response:  # noqa: ARG0
 def explore_data(request: Request, user: Looking) -> dict[str, Any]:  # noqa: ARG001  (somebody known)
     """The numbers of one chart as JSON."""
     name, sliders = _asked(request)
-    return view_object(name, sliders, remembered_view(name, sliders))
+    return chart_json(name, sliders, remembered_view(name, sliders))
 
 
 def _asked(request: Request) -> tuple[str, Sliders]:

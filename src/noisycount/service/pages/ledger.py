@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Request, Response
 from markupsafe import Markup
 
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
@@ -22,7 +22,7 @@ from noisycount.service.keys import User
 from noisycount.service.pages.layout import download, page
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.ledger import Account
-from noisycount.tasks.report.forms import MEDIA, release_object, releases_sheet, report_fragment, written_report
+from noisycount.tasks.report.forms import MEDIA, release_json, releases_sheet, report_fragment, written_report
 from noisycount.tasks.report.report import ReportedRelease, releases_of, report_on
 from noisycount.tasks.report.words import HEADER, TITLE, account_cells, notice_kind, release_cells, verified_words
 
@@ -60,7 +60,7 @@ class Filters:
         """What is wanted of what may be seen."""
         datasets = visible
         if self.dataset:
-            chosen = frozenset(name for name in known if told_name(name) == self.dataset)
+            chosen = frozenset(name for name in known if redacted_name(name) == self.dataset)
             datasets = chosen if visible is None else chosen & visible
         return Selection(
             datasets=datasets,
@@ -151,11 +151,11 @@ def _datasets(state: ServiceState, found: Selected, names: tuple[str, ...]) -> I
     budgets = {each.account: each.budget for each in state.configuration.datasets.values()}
     for name in names:
         spent = found.datasets.get(name, Loss())
-        yield Account(told_name(name), budgets.get(name), spent)
+        yield Account(redacted_name(name), budgets.get(name), spent)
 
 
 def _told(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(told_name, names)))
+    return tuple(dict.fromkeys(map(redacted_name, names)))
 
 
 def _analysts(state: ServiceState, found: Selected) -> Iterator[Account]:
@@ -173,7 +173,7 @@ def _own(state: ServiceState, user: User) -> Account:
 
 def _row(released: ReportedRelease) -> tuple[str, ...]:
     made, *rest = release_cells(released)
-    return made, told_name(released.entry.request.dataset), *rest
+    return made, redacted_name(released.entry.request.dataset), *rest
 
 
 router = APIRouter(include_in_schema=False)
@@ -219,7 +219,7 @@ def export(request: Request, user: Asking, state: State, form: Literal["csv", "j
     name = f"noisycount-ledger-{datetime.now(UTC):%Y-%m-%d}.{form}"
     if form == "csv":
         return download(releases_sheet(releases), "text/csv", name)
-    told = [{"dataset": told_name(each.entry.request.dataset), **release_object(each)} for each in releases]
+    told = [{"dataset": redacted_name(each.entry.request.dataset), **release_json(each)} for each in releases]
     return download(dumps(told, indent=2, ensure_ascii=False), "application/json", name)
 
 

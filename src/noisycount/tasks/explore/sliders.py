@@ -171,7 +171,7 @@ def _curve(mechanism: Mechanism, population: Population | None) -> PrivacyCurve:
     return privacy_curve(mechanism, population)
 
 
-def view_object(name: str, sliders: Sliders, shown: ChartView) -> dict[str, Any]:
+def chart_json(name: str, sliders: Sliders, shown: ChartView) -> dict[str, Any]:
     """A chart: what was asked, what it means, and all of its numbers."""
     plot = shown.plot
     return {

@@ -219,7 +219,7 @@ def column_text(column: RefinedColumn) -> str:
     )
 
 
-def column_object(column: RefinedColumn) -> dict[str, Any]:
+def column_json(column: RefinedColumn) -> dict[str, Any]:
     """What became of a table of answers."""
     return {
         "rows": column.rows,

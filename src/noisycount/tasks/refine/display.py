@@ -33,7 +33,7 @@ def told_sensitivity(refined: RefinedTable) -> Sensitivity | None:
     return found if found.moves else None
 
 
-def prior_object(refined: RefinedTable) -> object:
+def prior_json(refined: RefinedTable) -> object:
     """The prior as JSON; null where each count was as likely."""
     return None if refined.told is None else refined.told.prior.to_dict()
 

@@ -223,7 +223,7 @@ def _exact(answer: float) -> str:
 _NOISE = ("epsilon", "mechanism", "scale")
 
 
-def refinement_object(refinement: Refinement) -> dict[str, Any]:
+def refinement_json(refinement: Refinement) -> dict[str, Any]:
     """A Bayes estimate beside the raw answers and their average, in records."""
     told, noise = refinement.told, refinement.noise
     return {

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from noisycount.display.numbers import signed
-from noisycount.display.texts import ALL_KEYS, told_name
+from noisycount.display.texts import ALL_KEYS, redacted_name
 from noisycount.engines.duckdb.public import NoisyMeasurement, measured_places, measurements
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
@@ -48,7 +48,7 @@ def census_table(asked: RefineQuery, path: Path) -> PublishedTable:
     cells = _chosen(asked.query, found)
     names = cells.names or (cells.measured.query,)
     queries = [cells, *(each for each in found if _is_sum(each, cells))]
-    return _table(queries, names, f"{cells.measured.query} of {geocode} in {told_name(path)}")
+    return _table(queries, names, f"{cells.measured.query} of {geocode} in {redacted_name(path)}")
 
 
 def _geocode(asked: RefineQuery, path: Path) -> str:
@@ -247,7 +247,7 @@ def wikimedia_table(asked: RefineQuery, path: Path) -> PublishedTable:
     levels, notes = published_pages(asked, [row[1] for row in rows], np.array(answers))
     texts = [[str(cell or "") for cell in columns[name]] for name in _KEYS]
     return PublishedTable(
-        subject=f"page views in {told_name(path)}",
+        subject=f"page views in {redacted_name(path)}",
         names=_KEYS,
         keys=list(zip(*texts, strict=True)),
         answers=np.array(answers, dtype=np.float64),

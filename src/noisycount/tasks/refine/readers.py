@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from noisycount.config.config import Config
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.engines.duckdb.public import PublicTable, has_measurements
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
@@ -113,7 +113,7 @@ def _table(told: dict[str, Any], path: Path) -> PublishedTable:
     is_sum = not is_hidden and told["groups_per_unit"] == 1
     answers = [int(row["answer"]) for row in rows]
     table = PublishedTable(
-        subject=f"{told['where'] or 'all records'} in {told['dataset']}: {told_name(path)}",
+        subject=f"{told['where'] or 'all records'} in {told['dataset']}: {redacted_name(path)}",
         names=names,
         keys=grouped.keys,
         answers=np.array(answers, dtype=np.float64),
@@ -145,7 +145,7 @@ def rows_table(asked: RefineQuery, table: PublicTable) -> PublishedTable:
     for level, noise in zip(levels, noises, strict=True):
         _check_whole(table, column, answers, level, noise)
     published = PublishedTable(
-        subject=told_name(table.path),
+        subject=redacted_name(table.path),
         names=tuple(names),
         keys=grouped.keys,
         answers=answers,

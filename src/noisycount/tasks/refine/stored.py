@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from noisycount.config.config import Config
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, TableAnswer, asked_of, asks_for_table
@@ -40,7 +40,7 @@ def stored_entry(key: str, source: str | None, configuration: Config) -> Entry:
     entry = entry_under_key(key, configuration, "--key")
     if source is not None and configuration.dataset(source).account != entry.request.dataset:
         raise NoisyCountError(
-            f"--key {key!r}: that is an answer about {told_name(entry.request.dataset)}: leave {source!r} out"
+            f"--key {key!r}: that is an answer about {redacted_name(entry.request.dataset)}: leave {source!r} out"
         )
     return entry
 
@@ -215,7 +215,7 @@ def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str)
     is_sum = not is_hidden and (question["unit"] is None or asked.get("groups_per_unit") == 1)
     answers = np.concatenate(answer.levels)
     table = PublishedTable(
-        subject=f"{words} in {told_name(entry.request.dataset)}",
+        subject=f"{words} in {redacted_name(entry.request.dataset)}",
         names=cells.labels.names,
         keys=[texts for level in counted for texts in cells.labels.all_texts(level)],
         answers=answers.astype(np.float64),

@@ -13,7 +13,7 @@ from noisycount.display.output import check_regular, draft, json_text, print_jso
 from noisycount.display.values import plain
 from noisycount.engines.duckdb.public import Column, PublicColumns, table_format
 from noisycount.errors import NoisyCountError, SourceError
-from noisycount.tasks.refine.display import print_refined, prior_object, told_sensitivity
+from noisycount.tasks.refine.display import print_refined, prior_json, told_sensitivity
 from noisycount.tasks.refine.query import RefineQuery
 from noisycount.tasks.refine.readers import OpenedTable, opened_table
 from noisycount.tasks.refine.refined import RefinedTable, refined_table
@@ -27,7 +27,7 @@ def added_names(*, has_shares: bool, has_ranks: bool) -> list[str]:
     return names
 
 
-def refined_object(refined: RefinedTable, total: int | None) -> dict[str, Any]:
+def refined_json(refined: RefinedTable, total: int | None) -> dict[str, Any]:
     """A refined table; a number that is not known is null."""
     table = refined.published
     levels = [""] * len(table.answers)
@@ -55,7 +55,7 @@ def refined_object(refined: RefinedTable, total: int | None) -> dict[str, Any]:
         ],
         "level": refined.level,
         "total": total,
-        "prior": prior_object(refined),
+        "prior": prior_json(refined),
         "sensitivity": plain(told_sensitivity(refined)),
         "warning": None if refined.told is None else refined.told.warning,
         "evidence": None if refined.told is None else plain(refined.told.evidence),
@@ -115,7 +115,7 @@ def save_refined(asked: RefineQuery, opened: OpenedTable, refined: RefinedTable,
     """The file of a refined table, of the kind that its ending names."""
     added = refined.estimates
     if out.suffix.lower() == _JSON:
-        text = json_text(refined_object(refined, asked.total), indent=2)
+        text = json_text(refined_json(refined, asked.total), indent=2)
         with draft(out) as part:
             part.write_text(f"{text}\n", encoding="utf-8")
     elif opened.rows is not None:
@@ -146,6 +146,6 @@ def ask_table(asked: RefineQuery, configuration: Config, *, as_json: bool) -> No
         with status("drawing"):
             save_plot(refined, asked.plot)
     if as_json:
-        print_json(refined_object(refined, asked.total))
+        print_json(refined_json(refined, asked.total))
     else:
         print_refined(refined, asked.total, asked.out, asked.plot)

@@ -12,20 +12,20 @@ from typing import Any
 
 from noisycount.config.config import Config
 from noisycount.display.numbers import plus_minus, rounded_up, signed
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import Loss
 from noisycount.model.tables.levels import OTHER
 from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import (
-    account_objects,
-    answer_object,
+    accounts_json,
     answer_words,
-    price_object,
-    repeat_objects,
-    verification_object,
+    entry_answer_json,
+    price_json,
+    repeats_json,
+    verification_json,
 )
 from noisycount.tasks.refine.stored import StoredRows, rows_member
-from noisycount.tasks.report.registry import registry_objects
+from noisycount.tasks.report.registry import registry_json
 from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Report, ReportedRelease, priced_for
 from noisycount.tasks.report.words import (
     ANALYSTS,
@@ -217,7 +217,7 @@ def releases_sheet(releases: Iterable[ReportedRelease]) -> str:
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((_OF_DATASET[0], *_HEADER))
-    writer.writerows((as_text(told_name(each.entry.request.dataset)), *_row(each)) for each in releases)
+    writer.writerows((as_text(redacted_name(each.entry.request.dataset)), *_row(each)) for each in releases)
     return text.getvalue()
 
 
@@ -260,22 +260,22 @@ def _row(released: ReportedRelease) -> list[object]:
 Object = dict[str, Any]
 
 
-def report_object(report: Report, configuration: Config) -> Object:
+def report_json(report: Report, configuration: Config) -> Object:
     """All of a report; prices, sums and scales are exact decimals or fractions, as text."""
     place = configuration.ledger_file
     return {
         "made": report.made.isoformat(timespec="seconds"),
         "noisycount": version("noisycount"),
-        **verification_object(configuration, report.found, report.known_head),
-        "ledger": None if place is None else told_name(place),
+        **verification_json(configuration, report.found, report.known_head),
+        "ledger": None if place is None else redacted_name(place),
         "rows": report.found.head.number,
         "confidence": CONFIDENCE,
-        "datasets": [_dataset_object(each) for each in report.datasets],
-        "analysts": account_objects("analyst", report.analysts),
+        "datasets": [_dataset_json(each) for each in report.datasets],
+        "analysts": accounts_json("analyst", report.analysts),
     }
 
 
-def _dataset_object(dataset: DatasetReport) -> Object:
+def _dataset_json(dataset: DatasetReport) -> Object:
     budget = dataset.account.budget
     return {
         "dataset": dataset.account.name,
@@ -285,16 +285,16 @@ def _dataset_object(dataset: DatasetReport) -> Object:
         "version": dataset.version,
         "budget": None if budget is None else budget.written,
         "why": dataset.why,
-        "spent": _loss_object(dataset.account.spent),
-        "spent_replaced": _loss_object(dataset.replaced),
+        "spent": _loss_json(dataset.account.spent),
+        "spent_replaced": _loss_json(dataset.replaced),
         "odds": dataset.odds,
         "remaining": exact_text(dataset.left),
-        "failed": {"number": len(dataset.failures), "spent": _loss_object(dataset.lost)},
-        "releases": [release_object(each) for each in dataset.releases],
+        "failed": {"number": len(dataset.failures), "spent": _loss_json(dataset.lost)},
+        "releases": [release_json(each) for each in dataset.releases],
     }
 
 
-def release_object(released: ReportedRelease) -> Object:
+def release_json(released: ReportedRelease) -> Object:
     """A release; prices and scales are exact."""
     entry = released.entry
     return {
@@ -303,12 +303,12 @@ def release_object(released: ReportedRelease) -> Object:
         "analyst": entry.analyst,
         "question": released.question,
         "purpose": entry.purpose,
-        "repeats": repeat_objects(entry),
+        "repeats": repeats_json(entry),
         "version": released.version,
-        **price_object(entry),
+        **price_json(entry),
         "neighbours": priced_for(released.priced),
         "failed": released.failed,
-        **answer_object(entry),
+        **entry_answer_json(entry),
         **rows_member(entry),
         "noise": [
             {"mechanism": noise.name, "scale": exact_text(noise.scale), "error": noise.error}
@@ -317,7 +317,7 @@ def release_object(released: ReportedRelease) -> Object:
     }
 
 
-def _loss_object(loss: Loss) -> Object:
+def _loss_json(loss: Loss) -> Object:
     return {"epsilon": optional_text(loss.epsilon), "rho": exact_text(loss.rho), "delta": exact_text(loss.delta)}
 
 
@@ -329,8 +329,8 @@ _WRITERS: dict[str, Callable[[Report, Config], str]] = {
     "html": report_page,
     "csv": lambda report, _: report_sheet(report),
     "md": report_markdown,
-    "json": lambda report, configuration: _json(report_object(report, configuration)),
-    "registry": lambda report, _: _json(registry_objects(report)),
+    "json": lambda report, configuration: _json(report_json(report, configuration)),
+    "registry": lambda report, _: _json(registry_json(report)),
 }
 
 FORMS = tuple(_WRITERS)  # their names

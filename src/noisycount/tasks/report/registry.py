@@ -29,7 +29,7 @@ _MECHANISMS = (
 )
 
 
-def registry_objects(report: Report) -> list[Object]:
+def registry_json(report: Report) -> list[Object]:
     """An entry for each data set that has answers; what only its owner knows is null.
 
     The names are those of the registry's own entries and schema, which `docs/report.md` names.

@@ -9,7 +9,7 @@ from typing import Any
 
 from noisycount.catalog.catalog import DatasetRecord
 from noisycount.config.config import Config, DatasetConfig
-from noisycount.display.texts import told_names
+from noisycount.display.texts import redacted_names
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import require_no_row
@@ -314,7 +314,7 @@ def _datasets(
         )
         for account in accounts_of_datasets(configuration, entries)
     ]
-    told = told_names(each.account.name for each in found)
+    told = redacted_names(each.account.name for each in found)
     return [replace(each, account=replace(each.account, name=told[each.account.name])) for each in found]
 
 

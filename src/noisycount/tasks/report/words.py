@@ -2,7 +2,7 @@
 
 from noisycount.config.config import Config
 from noisycount.display.numbers import percent, plus_minus, rounded_up
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.chain import Verification
 from noisycount.ledger.entries import Head, TableAnswer
@@ -123,7 +123,7 @@ def report_facts(report: Report, configuration: Config) -> Facts:
 def _ledger_words(configuration: Config) -> str:
     """The file of the ledger, without its folder."""
     place = configuration.ledger_file
-    return "on a server" if place is None else told_name(place)
+    return "on a server" if place is None else redacted_name(place)
 
 
 def dataset_facts(dataset: DatasetReport) -> Facts:

@@ -13,7 +13,7 @@ from noisycount.analysis.privacy.list_risk import ListRisk, list_risk
 from noisycount.config.config import Config
 from noisycount.display.numbers import approximately, at_most, percent
 from noisycount.display.output import print_facts, print_json, print_table
-from noisycount.display.texts import told_name
+from noisycount.display.texts import redacted_name
 from noisycount.engines.duckdb.public import PublicTable
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
@@ -24,7 +24,7 @@ from noisycount.model.atoms import Atoms
 from noisycount.model.concentrated import delta_of_rho
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.readers.assumption import check_columns, check_rows
-from noisycount.tasks.answer_display import loss_object
+from noisycount.tasks.answer_display import loss_json
 from noisycount.tasks.ledger import asked_words, number_of
 from noisycount.tasks.opening import debits
 from noisycount.tasks.report.report import Priced
@@ -136,7 +136,7 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
     counts = [entry for entry in entries if _is_count(entry)]
     questions = tuple(dict.fromkeys(asked_words(entry) for entry in counts))
     return AnswersSoFar(
-        told_name(dataset.name),
+        redacted_name(dataset.name),
         dataset.size,
         questions,
         tuple(questions.index(asked_words(entry)) for entry in counts),
@@ -354,7 +354,7 @@ def _list_words(asked: AnswersSoFar) -> str:
     return f"{counts} and {tables}" if number else tables
 
 
-def list_object(risks: ListRisks) -> dict[str, Any]:
+def list_json(risks: ListRisks) -> dict[str, Any]:
     """δ of the list so far; that of the outsider is null where it is not told."""
     asked, outsider, partly = risks.asked, risks.outsider, risks.partly
     epsilon, delta = asked.paid.told
@@ -368,9 +368,9 @@ def list_object(risks: ListRisks) -> dict[str, Any]:
             for place, price in zip(asked.places, asked.prices, strict=True)
         ],
         "tables": len(asked.tables),
-        "asked_tables": [{"question": table.words, "price": loss_object(table.price)} for table in asked.tables],
-        "paid": loss_object(asked.paid.loss),
-        "replaced": loss_object(asked.paid.replaced),
+        "asked_tables": [{"question": table.words, "price": loss_json(table.price)} for table in asked.tables],
+        "paid": loss_json(asked.paid.loss),
+        "replaced": loss_json(asked.paid.replaced),
         "promised": {"epsilon": float(epsilon), "delta": float(delta), "odds": asked.paid.odds},
         "worst_case": risks.worst,
         "worst_case_group": asked.paid.delta_replaced(risks.epsilon),
@@ -390,7 +390,7 @@ def list_object(risks: ListRisks) -> dict[str, Any]:
 def tell_list(risks: ListRisks, *, as_json: bool) -> None:
     """For people, or as JSON."""
     if as_json:
-        print_json(list_object(risks))
+        print_json(list_json(risks))
         return
     print_facts(list_facts(risks))
     print_table(list_header(), list_rows(risks))

@@ -410,7 +410,7 @@ def _percent_at_most(chance: float) -> str:
     return f"{told.quantize(Decimal('0.01'), ROUND_CEILING)} %"
 
 
-def risks_object(risks: Risks) -> dict[str, Any]:
+def risks_json(risks: Risks) -> dict[str, Any]:
     """What an answer reveals to each adversary; an ε that no answer has is null."""
     setting = risks.setting
     size = setting.assumed.population.records

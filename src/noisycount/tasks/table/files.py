@@ -14,7 +14,7 @@ from noisycount.errors import ConfigError, NoisyCountError, extra_words
 from noisycount.query.query import MOST_CELLS, Item, Listed, Query, Word
 from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
-from noisycount.tasks.answer_display import answer_object
+from noisycount.tasks.answer_display import answer_json
 from noisycount.tasks.question import TableFiles, known_keys
 from noisycount.validation import exact_text
 
@@ -111,7 +111,7 @@ def save_rows(answer: Answer, out: Path) -> None:
     ending = out.suffix.lower()
     if ending == ".json":
         with writing(out):
-            out.write_text(f"{json_text(answer_object(answer), indent=2)}\n", encoding="utf-8")
+            out.write_text(f"{json_text(answer_json(answer), indent=2)}\n", encoding="utf-8")
     elif ending == ".arrow":
         with writing(out):
             _save_arrow(out, _columns(answer.table))

@@ -16,7 +16,7 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.query_plan import plan_of
 from noisycount.release.results import TablePlan
-from noisycount.tasks.answer_display import ShownLevel, level_objects, loss_object, shown_levels
+from noisycount.tasks.answer_display import ShownLevel, levels_json, loss_json, shown_levels
 from noisycount.tasks.table.display import level_rows, noise_words
 from noisycount.validation import exact_text
 
@@ -147,7 +147,7 @@ def shape_words(design: Design) -> str:
     return f"{keys}: {design.counts:,} cells{hidden}; a unit is in {most:,} of them at most{replaced}"
 
 
-def forecast_object(told: TableForecast) -> dict[str, Any]:
+def forecast_json(told: TableForecast) -> dict[str, Any]:
     """A forecast; prices, shares and scales are exact decimals or fractions, as text."""
     design = told.design
     return {
@@ -166,8 +166,8 @@ def forecast_object(told: TableForecast) -> dict[str, Any]:
         "plans": [
             {
                 "mechanism": plan.levels[0].mechanism.name,
-                "price": loss_object(plan.loss),
-                "levels": level_objects(told.levels(plan)),
+                "price": loss_json(plan.loss),
+                "levels": levels_json(told.levels(plan)),
                 "threshold": plan.threshold,
                 "surely_shown": plan.surely_shown(told.confidence),
                 "odds": plan.odds("person"),
