@@ -128,7 +128,7 @@ def bernoulli_exp(numerator: int, denominator: int, integers: RandomIntegers) ->
     return trial % 2 == 1
 
 
-def _exponential_steps(scale: Fraction, integers: RandomIntegers) -> int:
+def exponential_steps(scale: Fraction, integers: RandomIntegers) -> int:
     """A geometric number: P[G >= g] = e^(−g/scale) for g = 0, 1, 2 and so on."""
     units = scale.numerator
     offset = integers.below(units)
@@ -146,7 +146,7 @@ def discrete_laplace(scale: Fraction, integers: RandomIntegers) -> int:
     Source: Canonne, Kamath, Steinke (2020), Algorithm 2.
     """
     while True:
-        magnitude = _exponential_steps(scale, integers)
+        magnitude = exponential_steps(scale, integers)
         negative = integers.bits(1)
         if magnitude or not negative:
             return -magnitude if negative else magnitude
@@ -175,6 +175,6 @@ def rounded_laplace(scale: Fraction, integers: RandomIntegers) -> int:
     P[|Z| >= j] = e^(−(j − 1/2)/scale) for j >= 1: a Bernoulli variable, then a geometric one.
     """
     if bernoulli_exp(scale.denominator, 2 * scale.numerator, integers):
-        magnitude = 1 + _exponential_steps(scale, integers)
+        magnitude = 1 + exponential_steps(scale, integers)
         return -magnitude if integers.bits(1) else magnitude
     return 0

@@ -123,11 +123,16 @@ def _wholes(size: int, entropy: Entropy) -> Words:
     return wholes
 
 
-def _laplace(scale: Fraction, size: int, entropy: Entropy) -> Draws:
-    """At most `size` draws: the tries that were not a negative zero."""
+def exponential_steps_array(scale: Fraction, size: int, entropy: Entropy) -> Draws:
+    """`size` geometric numbers: P[G >= g] = e^(−g/scale), as `scalar.exponential_steps`."""
     units = np.uint64(scale.numerator)
     steps = _offsets(scale.numerator, size, entropy) + units * _wholes(size, entropy)
-    magnitudes = (steps // np.uint64(scale.denominator)).astype(np.int64)
+    return (steps // np.uint64(scale.denominator)).astype(np.int64)
+
+
+def _laplace(scale: Fraction, size: int, entropy: Entropy) -> Draws:
+    """At most `size` draws: the tries that were not a negative zero."""
+    magnitudes = exponential_steps_array(scale, size, entropy)
     random_bits = np.frombuffer(entropy((size + 7) // 8), dtype=np.uint8)
     negative = np.unpackbits(random_bits, count=size).astype(np.bool_)
     np.negative(magnitudes, out=magnitudes, where=negative)

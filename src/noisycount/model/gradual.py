@@ -1,0 +1,84 @@
+"""Answers to one question that grow finer: all of them together cost what the finest costs.
+
+With scales b₁ > b₂, aᵢ = e^(−1/bᵢ) and discrete Laplace errors: if the fine error is D₂ ~ DLap(a₂), and Z is 0 with
+probability p₀ and else DLap(a₁), then D₂ + Z ~ DLap(a₁). So a coarse answer is the fine one and more noise, and one
+that is out can be followed by a fine one from its conditional law. `docs/accuracy-first.md` has the proofs.
+"""
+
+import math
+import os
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.model.sampling.scalar import LARGEST_TERM, Entropy, RandomIntegers, exponential_steps
+from noisycount.model.sampling.vectors import exponential_steps_array
+
+
+def equal_probability(coarse: Fraction, fine: Fraction) -> float:
+    """The probability p₀ that the answers of two scales are one: (a₂/a₁)·((1 − a₁)/(1 − a₂))².
+
+    Example:
+        >>> round(equal_probability(Fraction(10), Fraction(5)), 4)
+        0.2494
+    """
+    _check_order(coarse, fine)
+    low, high = float(1 / coarse), float(1 / fine)
+    return math.exp(-float(1 / fine - 1 / coarse)) * (math.expm1(-low) / math.expm1(-high)) ** 2
+
+
+def finer_error(coarse_error: int, coarse: Fraction, fine: Fraction, integers: RandomIntegers) -> int:
+    """One draw of the fine error, given the error of the coarse answer that is out: exact, integers only.
+
+    With G_q a geometric number, P[G_q >= g] = q^g, s = a₂/a₁ and r = a₁·a₂: L = G_s − G_r on the side of the coarse
+    error, unless that exceeds |coarse error| + G_{a₁²}; then the coarse error itself.
+
+    Args:
+        coarse_error: Of the answer that is out: answer less count.
+        coarse: The scale of its noise.
+        fine: The scale of the answer to draw, less than that.
+        integers: Whence the draw comes.
+
+    Raises:
+        ValueError: If the scale of the fine answer is not the smaller one.
+
+    Example:
+        >>> finer_error(12, Fraction(10), Fraction(1, 100), RandomIntegers())  # noise that narrow is 0
+        0
+    """
+    ahead, back, slack = _scales(coarse, fine)
+    size = abs(coarse_error)
+    error = exponential_steps(ahead, integers) - exponential_steps(back, integers)
+    if error > size + exponential_steps(slack, integers):
+        error = size
+    return -error if coarse_error < 0 else error
+
+
+def finer_errors(
+    coarse_errors: NDArray[np.int64], coarse: Fraction, fine: Fraction, entropy: Entropy = os.urandom
+) -> NDArray[np.int64]:
+    """As `finer_error`, of many answers at once, each by itself: the same law, shape and order."""
+    scales = _scales(coarse, fine)
+    errors = np.asarray(coarse_errors, np.int64)
+    if max(max(scale.numerator, scale.denominator) for scale in scales) > LARGEST_TERM:
+        integers = RandomIntegers(entropy)
+        one_by_one = [finer_error(error, coarse, fine, integers) for error in errors.ravel().tolist()]
+        return np.array(one_by_one, np.int64).reshape(errors.shape)
+    ahead, back, slack = (
+        exponential_steps_array(scale, errors.size, entropy).reshape(errors.shape) for scale in scales
+    )
+    sizes, placed = np.abs(errors), ahead - back
+    placed = np.where(placed - sizes > slack, sizes, placed)
+    return np.where(errors < 0, -placed, placed)
+
+
+def _scales(coarse: Fraction, fine: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+    """Those of the geometric numbers of ratios s, r and a₁²."""
+    _check_order(coarse, fine)
+    return 1 / (1 / fine - 1 / coarse), 1 / (1 / fine + 1 / coarse), coarse / 2
+
+
+def _check_order(coarse: Fraction, fine: Fraction) -> None:
+    if not 0 < fine < coarse:
+        raise ValueError(f"the scale of the fine answer must be positive and less than {coarse}, got {fine}")
