@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from noisycount.validation import exact_delta, exact_epsilon, exact_text, exact_value, largest_epsilon, rational
+from noisycount.validation import exact_delta, exact_epsilon, exact_rational, exact_text, exact_value, largest_epsilon
 
 SMALLEST, LARGEST = Fraction(1, 10**9), Fraction(10**6)
 decimals = st.integers(10**9, 10**24).map(lambda units: Fraction(units, 10**18))
@@ -106,7 +106,9 @@ def parts(value: Fraction) -> set[type]:
     return {type(value.numerator), type(value.denominator)}
 
 
-@pytest.mark.parametrize("exact", [exact_epsilon, exact_delta, rational, lambda value: exact_epsilon(value, "budget")])
+@pytest.mark.parametrize(
+    "exact", [exact_epsilon, exact_delta, exact_rational, lambda value: exact_epsilon(value, "budget")]
+)
 def test_integers_of_numpy_become_pythons_own(exact: Callable[[Fraction], Fraction]) -> None:
     """Those of NumPy overflow when fractions are added up."""
     assert parts(OF_NUMPY) == {np.int64}, "nothing is tested"
@@ -127,7 +129,7 @@ def test_a_number_of_numpy_is_exact() -> None:
 def test_what_is_no_rational_is_refused(value: object) -> None:
     """Also where a text or a decimal would be one elsewhere."""
     with pytest.raises(ValueError, match=r"\Aprice must be an exact rational, got [^\n]+\Z"):
-        rational(value, "price")  # type: ignore[arg-type]
+        exact_rational(value, "price")  # type: ignore[arg-type]
 
 
 @given(st.fractions(-1, LARGEST) | epsilons.filter(lambda value: value <= LARGEST))

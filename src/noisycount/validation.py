@@ -11,7 +11,7 @@ from inspect import isabstract
 from numbers import Integral, Rational, Real
 from pathlib import Path
 
-Exactly = str | int | float | Decimal | Fraction
+RationalLike = str | int | float | Decimal | Fraction
 """What denotes a rational: a text, an exact number, or a float, as the decimal that it shows."""
 
 _LONGEST_TEXT = 40
@@ -92,7 +92,7 @@ _SHORT_FORM = (
 _EXACT_TEXT = re.compile(r"-?[0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?")
 
 
-def exact_epsilon(value: Exactly, name: str = "epsilon") -> Fraction:
+def exact_epsilon(value: RationalLike, name: str = "epsilon") -> Fraction:
     """The exact positive rational that a value or its text denotes.
 
     The denominator divides 10^18 or is at most 1000, so a sum of any number of such values has a
@@ -118,7 +118,7 @@ def is_in_range(epsilon: float | Fraction) -> bool:
     return _SMALLEST <= epsilon <= _LARGEST
 
 
-def exact_delta(value: Exactly, name: str = "delta", *, smallest: Fraction | int = _SMALLEST_DELTA) -> Fraction:
+def exact_delta(value: RationalLike, name: str = "delta", *, smallest: Fraction | int = _SMALLEST_DELTA) -> Fraction:
     """The exact probability that a δ or its text denotes.
 
     Example:
@@ -135,11 +135,11 @@ def exact_delta(value: Exactly, name: str = "delta", *, smallest: Fraction | int
     return number
 
 
-def exact_share(value: Exactly, name: str = "delta") -> Fraction:
+def exact_answer_delta(value: RationalLike, name: str = "delta") -> Fraction:
     """The exact probability that the δ of one answer denotes, of which any number adds up shortly.
 
     Example:
-        >>> exact_share("1e-6")
+        >>> exact_answer_delta("1e-6")
         Fraction(1, 1000000)
     """
     number = parse_rational(value)
@@ -159,13 +159,13 @@ def largest_epsilon(limit: Fraction) -> Fraction:
     return price if price >= _SMALLEST else Fraction(0)
 
 
-def rational(value: Rational, name: str = "value") -> Fraction:
+def exact_rational(value: Rational, name: str = "value") -> Fraction:
     """A rational as a fraction of Python's own integers, which grow without end.
 
     Fractions may be made of the integers of NumPy, which overflow when they are added up.
 
     Example:
-        >>> rational(3)
+        >>> exact_rational(3)
         Fraction(3, 1)
     """
     if isinstance(value, bool) or not isinstance(value, Rational):
@@ -246,7 +246,7 @@ def positive_number(value: float | Fraction, name: str) -> float:
     raise ValueError(f"{name} must be positive and finite, got {value!r}")
 
 
-def rate_within(value: float | Fraction, name: str) -> float:
+def closed_probability(value: float | Fraction, name: str) -> float:
     """The value as a probability in [0, 1]."""
     if isinstance(value, Real) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
@@ -255,7 +255,7 @@ def rate_within(value: float | Fraction, name: str) -> float:
     raise ValueError(f"{name} must be a probability between 0 and 1, got {value!r}{remedy}")
 
 
-def fraction_of_one(value: float | Fraction, name: str) -> float:
+def open_probability(value: float | Fraction, name: str) -> float:
     """The value as a number strictly between 0 and 1."""
     number = _number(value)
     if 0 < number < 1:
@@ -271,7 +271,7 @@ def whole_number(value: float, name: str, smallest: int = 0) -> int:
     raise ValueError(f"{name} must be a whole number from {smallest} to 2**53, got {value!r}")
 
 
-def instance_of(value: object, kind: type, name: str) -> None:
+def require_instance(value: object, kind: type, name: str) -> None:
     """Refuse, with a ValueError, a value that is not of that public kind."""
     if not isinstance(value, kind):
         wanted = kind.__name__ if kind.__name__.endswith("s") else f"a {kind.__name__}"
@@ -298,7 +298,7 @@ def _as_float(value: Real) -> float:
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
 
-def state_at(path: Path) -> os.stat_result | None:
+def stat_or_none(path: Path) -> os.stat_result | None:
     """What is known of the file or folder at a path; None: there is none, nor where links lead.
 
     `Path.exists` tells so, from Python 3.14 on, of what an account may not look for as well.

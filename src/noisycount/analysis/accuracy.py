@@ -12,7 +12,7 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise, log_one_minus_exp
 from noisycount.model.noises.laplace import Laplace, LaplaceKernel
 from noisycount.model.searches import bracketed_by_factors, root
-from noisycount.validation import fraction_of_one, positive_number, real_number, whole_number
+from noisycount.validation import open_probability, positive_number, real_number, whole_number
 
 _NO_LOSS = 1e-290  # below, 1 − (1 − b)^k is k·b to the last digit, and b/k may underflow
 
@@ -106,7 +106,7 @@ def chan_bound(scales: Sequence[float], beta: float) -> float:
     sizes = [positive_number(scale, "each of scales") for scale in scales]
     if not sizes:
         raise ValueError(f"scales must hold at least one scale, got {scales!r}")
-    log_odds = math.log(2) - math.log(fraction_of_one(beta, "beta"))
+    log_odds = math.log(2) - math.log(open_probability(beta, "beta"))
     width = max(math.hypot(*sizes), max(sizes) * math.sqrt(log_odds))
     return width * math.sqrt(8 * log_odds)
 
@@ -122,7 +122,7 @@ def added_noise(noise: Mechanism) -> SymmetricNoise:
 
 def log_beta_of_one(beta: float, answers: int) -> float:
     """The logarithm of the b with 1 − (1 − b)^k = beta."""
-    whole = fraction_of_one(beta, "beta")
+    whole = open_probability(beta, "beta")
     if answers == 1 or whole < _NO_LOSS:
         return math.log(whole) - math.log(answers)
     return log_one_minus_exp(math.log1p(-whole) / answers)

@@ -12,7 +12,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TIE, CountDistribution
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.searches import bracketed_by_factors, root
-from noisycount.validation import fraction_of_one, not_nan
+from noisycount.validation import not_nan, open_probability
 
 _DEPTH = 45.0  # nats: what lies farther below the top of a law is beyond a double
 _WIDEST = 1 << 21  # counts of a law, of which every one is summed
@@ -61,7 +61,7 @@ class Ratio(Shown):
         Raises:
             ValueError: If the level is not in (0, 1).
         """
-        goal = fraction_of_one(level, "level") * (1 - TIE)
+        goal = open_probability(level, "level") * (1 - TIE)
         if self.cdf(math.inf) < goal:
             return math.inf
         if self.cdf(0.0) >= goal:

@@ -19,7 +19,7 @@ from noisycount.model.half_width import readable_epsilon_within
 from noisycount.model.noises.laplace import Laplace, LaplaceKernel
 from noisycount.model.sampling.scalar import as_written, price_as_written
 from noisycount.model.searches import bracketed, first_whole
-from noisycount.validation import LARGEST_WHOLE, Exactly, fraction_of_one, positive_number, whole_number
+from noisycount.validation import LARGEST_WHOLE, RationalLike, open_probability, positive_number, whole_number
 
 Reals = NDArray[np.float64]
 Values = float | Sequence[float] | Reals
@@ -198,7 +198,7 @@ def iso_epsilon_curves(count: float, epsilons: Values, confidences: Values) -> R
 
 def _surprisal_over(confidence: Values, **divisors: Values) -> float | Reals:
     """−ln(1 − confidence), divided by the others."""
-    surprisal: Reals = -np.log1p(-_each(confidence, "confidence", fraction_of_one))
+    surprisal: Reals = -np.log1p(-_each(confidence, "confidence", open_probability))
     return _plain(_product(divisors, surprisal, -1))
 
 
@@ -256,7 +256,9 @@ def readable_epsilon(count: float, within: float, confidence: float) -> Fraction
     return readable_epsilon_within(as_written(within, "within") * as_written(count, "count"), confidence)
 
 
-def epsilon_of_group(epsilon: Exactly, answers: int, *, disjoint: bool = False, replaced: bool = False) -> Fraction:
+def epsilon_of_group(
+    epsilon: RationalLike, answers: int, *, disjoint: bool = False, replaced: bool = False
+) -> Fraction:
     """What several answers at one ε cost together.
 
     It is answers·ε. Of answers about disjoint parts, one record that is added or removed moves one
@@ -289,7 +291,7 @@ def epsilon_of_group(epsilon: Exactly, answers: int, *, disjoint: bool = False, 
 
 
 def affordable_answers(
-    budget: Exactly, alpha: float, beta: float, noise: type[LaplaceKernel] = Laplace, *, together: bool = False
+    budget: RationalLike, alpha: float, beta: float, noise: type[LaplaceKernel] = Laplace, *, together: bool = False
 ) -> int:
     """How many answers of an accuracy a budget pays.
 

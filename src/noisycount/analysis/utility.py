@@ -9,7 +9,7 @@ from noisycount.model.noises.catalogue import NoiseClass, noise_class
 from noisycount.model.populations.population import Population
 from noisycount.model.searches import Bracket, root
 from noisycount.model.subsampling import Subsample
-from noisycount.validation import instance_of, positive_number, whole_number
+from noisycount.validation import positive_number, require_instance, whole_number
 
 
 def utility_loss(mechanism: Mechanism, population: Population) -> float:
@@ -41,7 +41,7 @@ def utility_loss(mechanism: Mechanism, population: Population) -> float:
         >>> round(nc.utility_loss(nc.Subsample(100), nc.Binomial(1000, 0.1)), 9)
         0.00081
     """
-    instance_of(population, Population, "population")
+    require_instance(population, Population, "population")
     size = asked = whole_number(population.size, "the size of the population", smallest=1)
     if isinstance(mechanism, Subsample):
         if mechanism.sample_size > size:

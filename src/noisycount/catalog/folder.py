@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from noisycount.engines.conformance.certificate import Certificate, Identity
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.validation import state_at
+from noisycount.validation import stat_or_none
 
 
 def make_private(folder: Path) -> None:
@@ -80,7 +80,7 @@ class Certificates:
     def withdraw(self, identity: Identity) -> None:
         """Forget those of an engine."""
         try:
-            if self.file is None or state_at(self.file) is None:
+            if self.file is None or stat_or_none(self.file) is None:
                 return
         except OSError:
             raise self._refusal("cannot be read") from None
@@ -145,7 +145,7 @@ class Copies:
         """The copies that lie there."""
         names = {_stem(dataset): dataset for dataset in datasets}
         try:
-            is_there = state_at(self.folder) is not None
+            is_there = stat_or_none(self.folder) is not None
             for path in sorted(self.folder.iterdir()) if is_there else ():
                 if match := _NAME.fullmatch(path.name):
                     state = path.stat()

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 
 from noisycount.display.texts import printable, writable
 from noisycount.errors import NoisyCountError
-from noisycount.validation import state_at
+from noisycount.validation import stat_or_none
 
 _WORD = re.compile(r"\S+\s*")
 _NUMBER = re.compile(r"[^\w\s]*\d.*", re.DOTALL)
@@ -275,7 +275,7 @@ def new_file(path: Path, option: str) -> Iterator[TextIO]:
 
 def check_regular(file: Path) -> None:
     """The refusal of what is there and neither a file nor a folder: a pipe would wait for ever."""
-    state = state_at(file)
+    state = stat_or_none(file)
     if state is not None and not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
         raise NoisyCountError(f"{str(file)!r} is no regular file: name another file")
 

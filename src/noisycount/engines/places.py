@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, unquote
 
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.validation import state_at
+from noisycount.validation import stat_or_none
 
 # How an address of a table is written.
 EXAMPLE = "postgresql+psycopg://user@host/database#schema.table"
@@ -167,7 +167,7 @@ def is_several(place: Path) -> bool:
     """
     try:
         is_pattern = re.search(r"[*?\[]", str(place)) is not None
-        return place.is_dir() or (is_pattern and state_at(place) is None)
+        return place.is_dir() or (is_pattern and stat_or_none(place) is None)
     except (OSError, ValueError):
         return False
 

@@ -16,13 +16,13 @@ from urllib.parse import quote, unquote
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError
 
-from noisycount.errors import LedgerError, extra_words
+from noisycount.errors import LedgerError, extra_install_hint
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import answer_columns, chained, damaged, debit_columns, entry_of
 from noisycount.ledger.entries import ANALYST, Head
 from noisycount.ledger.storage import LEDGER, RESTORE, begin, configure_sqlite, follow_file, is_made, make, refusals
-from noisycount.validation import exact_text, exact_value, optional_text, state_at
+from noisycount.validation import exact_text, exact_value, optional_text, stat_or_none
 
 _WAIT = "30"
 _SECONDS = r"[0-9]{1,6}(\.[0-9]{1,3})?"
@@ -121,7 +121,7 @@ class LedgerAddress:
                 hide_parameters=True,
             )
         except ImportError:
-            raise LedgerError(f"{self.place} needs the package psycopg; {extra_words('postgres')}") from None
+            raise LedgerError(f"{self.place} needs the package psycopg; {extra_install_hint('postgres')}") from None
         event.listen(engine, "begin", begin)
         milliseconds = round(float(self.wait) * 1000)
         return engine.execution_options(
@@ -223,7 +223,7 @@ def make_file(address: LedgerAddress, file: Path, *, create: bool, known_head: H
 
 def _is_there(address: LedgerAddress, file: Path) -> bool:
     """Whether there is a file, which is not empty, or only the folder for one."""
-    folder, state = state_at(file.parent), state_at(file)
+    folder, state = stat_or_none(file.parent), stat_or_none(file)
     if folder is None or not stat.S_ISDIR(folder.st_mode):
         raise LedgerError(f"ledger folder {str(file.parent)!r} does not exist; make it first")
     if state is not None and stat.S_ISREG(state.st_mode) and state.st_size == 0:

@@ -11,14 +11,14 @@ from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.concentrated import rho_within
 from noisycount.validation import (
-    Exactly,
+    RationalLike,
     exact_delta,
     exact_epsilon,
+    exact_rational,
     exact_text,
     exact_value,
     largest_epsilon,
     optional_value,
-    rational,
 )
 
 
@@ -76,20 +76,20 @@ class Loss(Shown):
 
     def __post_init__(self) -> None:
         if self.epsilon is not None:
-            object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon"))
-        object.__setattr__(self, "rho", rational(self.rho, "rho"))
-        object.__setattr__(self, "delta", rational(self.delta, "delta"))
+            object.__setattr__(self, "epsilon", exact_rational(self.epsilon, "epsilon"))
+        object.__setattr__(self, "rho", exact_rational(self.rho, "rho"))
+        object.__setattr__(self, "delta", exact_rational(self.delta, "delta"))
 
     @classmethod
     def of(cls, epsilon: Fraction, delta: Fraction = _NONE) -> Self:
         """The loss of one answer that is (ε, δ)-differentially private."""
-        exact = rational(epsilon, "epsilon")
-        return cls._of_exact(exact, exact * exact / 2, rational(delta, "delta"))
+        exact = exact_rational(epsilon, "epsilon")
+        return cls._of_exact(exact, exact * exact / 2, exact_rational(delta, "delta"))
 
     @classmethod
     def concentrated(cls, rho: Fraction, delta: Fraction = _NONE) -> Self:
         """The loss of one answer that is δ-approximately ρ-zCDP, and has no ε."""
-        return cls._of_exact(None, rational(rho, "rho"), rational(delta, "delta"))
+        return cls._of_exact(None, exact_rational(rho, "rho"), exact_rational(delta, "delta"))
 
     @classmethod
     def read(cls, epsilon: str | None, rho: str, delta: str | None = None) -> Self:
@@ -284,7 +284,7 @@ class ConcentratedBudget(Budget):
         return Fraction(0) if spent.delta else price_within(self.rho - spent.rho)
 
 
-def budget_of(value: Exactly | Budget) -> Budget:
+def budget_of(value: RationalLike | Budget) -> Budget:
     """A budget; an exact number or its text is one in ε.
 
     Example:
@@ -410,7 +410,7 @@ class ApproximateBudget(Budget):
 
 
 PARTS = ("epsilon", "delta", "for_keys", "rho")
-Written = Exactly | Budget | Mapping[str, Exactly]
+Written = RationalLike | Budget | Mapping[str, RationalLike]
 _FORM = '"2", or { epsilon = "2", delta = "1e-6" }, or { rho = "0.1" }'
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeGuard
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, budget_of
-from noisycount.validation import exact_epsilon, exact_share, exact_text, optional_text
+from noisycount.validation import exact_answer_delta, exact_epsilon, exact_text, optional_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -202,7 +202,7 @@ class Request(Shown):
     # is in ρ
     epsilon: Fraction | None
     rho: Fraction | None = None  # the price of Gaussian noise, in the range of `exact_epsilon`; None: it is in ε
-    # the probability with which the answer may cost more; whatever `exact_share` takes, or 0
+    # the probability with which the answer may cost more; whatever `exact_answer_delta` takes, or 0
     delta: Fraction = Fraction(0)
     _digest: str = field(default="", init=False, repr=False, compare=False)
 
@@ -215,7 +215,7 @@ class Request(Shown):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, exact_epsilon(value, name))
         if self.delta != 0:
-            object.__setattr__(self, "delta", exact_share(self.delta, "delta"))
+            object.__setattr__(self, "delta", exact_answer_delta(self.delta, "delta"))
 
     def forms(self, formers: "Sequence[Request]") -> "Sequence[Request]":
         """All forms in which a ledger may hold it; of several that were made the first counts."""

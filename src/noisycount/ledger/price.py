@@ -12,7 +12,7 @@ from noisycount.model.concentrated import epsilon_of_rho, l1_sensitivity, rho_wi
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.validation import Exactly, exact_delta, exact_epsilon
+from noisycount.validation import RationalLike, exact_delta, exact_epsilon
 
 USUAL_DELTA = Fraction(1, 10**6)  # the δ at which ρ is told in ε where nobody named one
 _Told = tuple[float | Fraction, Fraction]
@@ -98,7 +98,13 @@ class TablePrice:
 
     @classmethod
     def of(
-        cls, noise: object, epsilon: Exactly | None, rho: Exactly | None, delta: Exactly | None, *, is_hidden: bool
+        cls,
+        noise: object,
+        epsilon: RationalLike | None,
+        rho: RationalLike | None,
+        delta: RationalLike | None,
+        *,
+        is_hidden: bool,
     ) -> "TablePrice":
         """The price of a table.
 
@@ -116,7 +122,7 @@ class TablePrice:
 
     @classmethod
     def _laplace(
-        cls, epsilon: Exactly | None, rho: Exactly | None, delta: Fraction | None, *, is_hidden: bool
+        cls, epsilon: RationalLike | None, rho: RationalLike | None, delta: Fraction | None, *, is_hidden: bool
     ) -> "TablePrice":
         if rho is not None or epsilon is None:
             remedy = "give it" if rho is None else "give it, and leave rho out"
@@ -128,7 +134,7 @@ class TablePrice:
 
     @classmethod
     def _gaussian(
-        cls, epsilon: Exactly | None, rho: Exactly | None, delta: Fraction | None, *, is_hidden: bool
+        cls, epsilon: RationalLike | None, rho: RationalLike | None, delta: Fraction | None, *, is_hidden: bool
     ) -> "TablePrice":
         if (epsilon is None) == (rho is None):
             raise ValueError("rho is the price of Gaussian noise, such as '0.1': give it, or epsilon with delta")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.validation import rate_within, whole_number
+from noisycount.validation import closed_probability, whole_number
 
 Question = frozenset[int]  # the numbers of the atoms whose records satisfy a predicate
 _SUM_TOLERANCE = 1e-9  # what rounding to ten digits leaves of a sum; beyond it is a mistake
@@ -201,7 +201,7 @@ def _atom(number: object, last: int) -> int:
 
 def _predicates(rates: Sequence[float]) -> list[float]:
     """The rates of predicates, each a probability."""
-    shares = [rate_within(rate, "rates") for rate in _numbers(rates)]
+    shares = [closed_probability(rate, "rates") for rate in _numbers(rates)]
     if not shares:
         raise ValueError("rates must hold that of one predicate at least, got none")
     return shares
@@ -209,7 +209,7 @@ def _predicates(rates: Sequence[float]) -> list[float]:
 
 def _checked_rates(rates: ArrayLike) -> tuple[float, ...]:
     """The rates of all atoms, which add up to 1."""
-    shares = [rate_within(rate, "rates") for rate in _numbers(rates)]
+    shares = [closed_probability(rate, "rates") for rate in _numbers(rates)]
     total = math.fsum(shares)
     if not abs(total - 1) <= _SUM_TOLERANCE:
         raise ValueError(

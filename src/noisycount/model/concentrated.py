@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import exp, inf, nextafter
 
-from noisycount.validation import fraction_of_one, positive_number
+from noisycount.validation import open_probability, positive_number
 
 
 def l1_sensitivity(counts: int, of_a_record: int, *, replaced: bool) -> int:
@@ -118,7 +118,7 @@ def _exact_positive(value: float | Fraction, name: str) -> Decimal:
 
 
 def _exact_share(value: float | Fraction) -> Decimal:
-    fraction_of_one(value, "delta")
+    open_probability(value, "delta")
     return _decimal(value)
 
 

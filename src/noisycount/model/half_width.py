@@ -7,7 +7,7 @@ from fractions import Fraction
 from noisycount.model.noises.additive import DiscreteNoise, log_one_minus_exp
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import as_written
-from noisycount.validation import fraction_of_one, positive_number, whole_number
+from noisycount.validation import open_probability, positive_number, whole_number
 
 _READABLE = Context(prec=2, rounding=ROUND_CEILING)  # up, so that the promise is kept
 
@@ -70,5 +70,5 @@ def error_within(noise: DiscreteNoise, confidence: float, queries: int = 1) -> i
 
 def _log_beta_of_one(confidence: float, queries: int) -> float:
     """The logarithm of the b with (1 − b)^k = confidence."""
-    inside = math.log(fraction_of_one(confidence, "confidence"))
+    inside = math.log(open_probability(confidence, "confidence"))
     return log_one_minus_exp(inside / whole_number(queries, "queries", smallest=1))

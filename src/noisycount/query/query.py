@@ -18,12 +18,12 @@ from noisycount.model.sampling.scalar import as_written
 from noisycount.query.predicate import written_name
 from noisycount.query.schema import Kind
 from noisycount.validation import (
-    Exactly,
+    RationalLike,
     exact_delta,
     exact_epsilon,
     exact_text,
-    fraction_of_one,
     is_in_range,
+    open_probability,
     parse_probability,
     parse_rational,
 )
@@ -102,9 +102,9 @@ class Query:
     groups_per_unit: int | None = None
     cumulative: bool = False
     noise: type[DiscreteNoise] | None = None  # the class of the noise; None: that of the currency of the price
-    epsilon: Exactly | None = None  # the price in units of privacy loss
-    rho: Exactly | None = None  # the price under Gaussian noise
-    delta: Exactly | None = None  # for hidden keys, or with ε under Gaussian noise
+    epsilon: RationalLike | None = None  # the price in units of privacy loss
+    rho: RationalLike | None = None  # the price under Gaussian noise
+    delta: RationalLike | None = None  # for hidden keys, or with ε under Gaussian noise
     # in place of a price: how near an answer should be, as a share of the guess,
     within: str | float | Fraction | None = None
     error: float | Fraction | None = None  # or in units
@@ -207,7 +207,7 @@ def _sent_keys(values: Sequence[object]) -> Listed:
     return [Word(None if text is None else str(text), is_quoted=True) for text in texts]
 
 
-def _sent_price(value: Exactly | None) -> str | None:
+def _sent_price(value: RationalLike | None) -> str | None:
     number = None if value is None or isinstance(value, str) else parse_rational(value)
     return exact_text(number) if number is not None else value  # type: ignore[return-value]
 
@@ -329,7 +329,7 @@ def _unquoted(name: str) -> str:
 
 def count_price(query: Query) -> Fraction:
     """The ε of one count: given, or that of its goal as `noisycount plan` computes it."""
-    fraction_of_one(query.confidence, "confidence")
+    open_probability(query.confidence, "confidence")
     goals = {"epsilon": query.epsilon, "within": query.within, "error": query.error}
     given = [name for name, value in goals.items() if value is not None]
     if len(given) != 1:

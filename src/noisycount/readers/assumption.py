@@ -14,7 +14,7 @@ from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata import Strata
 from noisycount.query.schema import close_names
-from noisycount.validation import rate_within
+from noisycount.validation import closed_probability
 
 if TYPE_CHECKING:
     from noisycount.engines.duckdb.public import PublicTable
@@ -33,7 +33,7 @@ class Rate:
     deviation: float = 0.0  # its standard deviation; 0 where the chance is known
 
     def __post_init__(self) -> None:
-        rate_within(self.mean, "rate")
+        closed_probability(self.mean, "rate")
         if self.deviation and self.mean in {0, 1}:
             raise ValueError(f"a rate of {percent(self.mean)} is certain, got ±{self.deviation!r}: leave ± out")
         self.population(1)

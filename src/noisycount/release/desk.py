@@ -24,7 +24,7 @@ from noisycount.release.dataset import Dataset, LazyDataset, RemainingBudget
 from noisycount.release.query_plan import Forms, QueryPlan, plan_of
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Published, Release, TableRelease
-from noisycount.validation import Exactly
+from noisycount.validation import RationalLike
 
 # Gives what is written with a release, which is of the class that was asked for.
 Attach: TypeAlias = Callable[[Any], AttachedWrite]
@@ -107,7 +107,7 @@ class Desk(Shown, Closeable):
     def release(  # noqa: PLR0913 - each stands for a whole goal
         self,
         where: str,
-        epsilon: Exactly | None = None,
+        epsilon: RationalLike | None = None,
         *,
         within: str | float | Fraction | None = None,
         error: float | Fraction | None = None,
@@ -152,10 +152,10 @@ class Desk(Shown, Closeable):
     def release_many(  # noqa: PLR0913 - each says something of its own
         self,
         wheres: Sequence[str],
-        epsilon: Exactly | None = None,
+        epsilon: RationalLike | None = None,
         *,
-        rho: Exactly | None = None,
-        delta: Exactly | None = None,
+        rho: RationalLike | None = None,
+        delta: RationalLike | None = None,
         noise: type[DiscreteNoise] = DiscreteLaplace,
         confidence: float = 0.95,
         key: str | None = None,
@@ -193,11 +193,11 @@ class Desk(Shown, Closeable):
         by: str | Sequence[str],
         keys: Keys | None = None,
         where: str | None = None,
-        epsilon: Exactly | None = None,
-        delta: Exactly | None = None,
+        epsilon: RationalLike | None = None,
+        delta: RationalLike | None = None,
         margins: str | Sequence[str | Sequence[str]] = (),
         *,
-        rho: Exactly | None = None,
+        rho: RationalLike | None = None,
         noise: type[DiscreteNoise] = DiscreteLaplace,
         other: bool = False,
         groups_per_unit: int | None = None,

@@ -43,7 +43,7 @@ from noisycount.query.table import (
 )
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.results import LevelPlan, Published, Release, TablePlan, TableRelease
-from noisycount.validation import exact_text, fraction_of_one
+from noisycount.validation import exact_text, open_probability
 
 MOST_QUESTIONS = 1000
 
@@ -375,7 +375,7 @@ def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_re
 
 def _list_plan(query: Query, schema: Mapping[str, Kind], *, is_replacement: bool) -> ListPlan:
     """Several questions, each in its normal form, with their noise."""
-    fraction_of_one(query.confidence, "confidence")
+    open_probability(query.confidence, "confidence")
     wheres = query.wheres
     if isinstance(wheres, str) or not 1 <= len(wheres) <= MOST_QUESTIONS:
         count = 0 if isinstance(wheres, str) else len(wheres)
@@ -391,7 +391,7 @@ def _list_plan(query: Query, schema: Mapping[str, Kind], *, is_replacement: bool
 
 def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> _GroupedPlan:
     """A table by keys, with its noise."""
-    fraction_of_one(query.confidence, "confidence")
+    open_probability(query.confidence, "confidence")
     parts = parts_of(query.by or (), schema, unit)
     needs_keys = query.keys is None and any(part.implied is None for part in parts)
     is_hidden = needs_keys and query.delta is not None

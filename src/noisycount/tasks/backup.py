@@ -23,7 +23,7 @@ from noisycount.ledger.chain import Verification
 from noisycount.ledger.entries import Head
 from noisycount.tasks.ledger import number_of
 from noisycount.tasks.opening import existing_ledger, verification
-from noisycount.validation import state_at
+from noisycount.validation import stat_or_none
 
 _MADE_AGAIN = {"access.lock", "contents.json"}  # by whoever needs them
 _OWNER_ALONE = 0o600
@@ -128,7 +128,7 @@ def _copy_ledger(configuration: Config, ledger: Path, copy: Path) -> None:
 
 def _copy_data(folder: Path | None, draft: Path, *, with_copies: bool) -> tuple[str, ...]:
     """The names of the files beside a ledger that were copied: keys and certificates."""
-    if folder is None or state_at(folder) is None:
+    if folder is None or stat_or_none(folder) is None:
         return ()
     copies = {copy.path for copy in Copies(folder).all()}
     kept = [

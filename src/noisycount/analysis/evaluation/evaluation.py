@@ -36,7 +36,7 @@ from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.searches import bracketed, root
 from noisycount.model.subsampling import DrawnPositives, Subsample
-from noisycount.validation import instance_of, positive_number, whole_number
+from noisycount.validation import positive_number, require_instance, whole_number
 
 _ENTRIES = 20_000_000  # pairs, whose tables take some hundred megabytes
 _EQUAL = 1e-11  # what rounding moves a posterior mean, in mean absolute deviations, and more
@@ -214,10 +214,10 @@ def averages(population: Population, mechanism: Mechanism, by: Estimated, assume
 
 def _check_populations(population: Population, assumed: Population | None) -> None:
     """Refuse what is no population, and two of different sizes."""
-    instance_of(population, Population, "population")
+    require_instance(population, Population, "population")
     if assumed is None:
         return
-    instance_of(assumed, Population, "assumed")
+    require_instance(assumed, Population, "assumed")
     if assumed.size != population.size:
         raise ValueError(f"assumed must be about the {population.size} records of the population, got {assumed.size}")
 
@@ -359,7 +359,7 @@ def break_even_rates(
     """
     if by not in ("mean", "median", "mode"):
         raise ValueError(f'by must be "mean", "median" or "mode", got {by!r}')
-    instance_of(population, Population, "population")
+    require_instance(population, Population, "population")
     size = whole_number(population.size, "the size of the population", smallest=1)
     assumed = _assumed(size, deviation)
     goal = mean_absolute_error(population, mechanism, "answer")

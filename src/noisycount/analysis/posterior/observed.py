@@ -17,7 +17,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.subsampling import Subsample
-from noisycount.validation import instance_of
+from noisycount.validation import require_instance
 
 
 class Contained(Protocol):
@@ -145,7 +145,7 @@ def observed(
 
 def checked_mechanism(mechanism: object) -> None:
     """Refuse what has no likelihood that a posterior can be made from."""
-    instance_of(mechanism, Mechanism, "mechanism")
+    require_instance(mechanism, Mechanism, "mechanism")
     if not isinstance(mechanism, Exact | SymmetricNoise | Subsample):
         raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
             f"mechanism must be one of noisycount's mechanisms, got {mechanism!r}, derived from "

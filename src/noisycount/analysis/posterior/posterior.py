@@ -23,7 +23,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
-from noisycount.validation import fraction_of_one, instance_of
+from noisycount.validation import open_probability, require_instance
 
 LEVEL = 0.95  # of the interval that is shown
 _NEXT_TO_ONE = 1 - 2.0**-53
@@ -31,7 +31,7 @@ _NEXT_TO_ONE = 1 - 2.0**-53
 
 def tail_levels(level: float) -> tuple[float, float]:
     """The levels of the ends of an equal-tailed interval, both in (0, 1)."""
-    tail = (1 - fraction_of_one(level, "level")) / 2
+    tail = (1 - open_probability(level, "level")) / 2
     return tail, min(1 - tail, _NEXT_TO_ONE)
 
 
@@ -193,7 +193,7 @@ def posterior_of(
     answer: Answers, population: Population, mechanism: Mechanism | Sequence[Mechanism] | None = None
 ) -> Posterior:
     """The same as `posterior` without a warning, for whoever warns in words of their own."""
-    instance_of(population, Population, "population")
+    require_instance(population, Population, "population")
     told = observed(answer, mechanism)
     return Posterior(law_given(population, told), population, told)
 

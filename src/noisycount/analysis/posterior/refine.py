@@ -28,7 +28,7 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise, SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.searches import first_true
-from noisycount.validation import instance_of
+from noisycount.validation import require_instance
 
 _LEFT_OUT = 1e-16  # of the law of the count, on each side
 _WIDEST = 20_000  # counts; beyond, one answer after the other is as fast
@@ -133,7 +133,7 @@ def refine(
     """
     if by not in get_args(Estimate):
         raise ValueError(f'by must be "mean", "median" or "mode", got {by!r}')
-    instance_of(population, Population, "population")
+    require_instance(population, Population, "population")
     values, law = values_and_mechanism(answers, mechanism)
     checked_mechanism(law)
     column = column_in(values)

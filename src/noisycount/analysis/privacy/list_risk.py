@@ -17,7 +17,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.binomial import Binomial
-from noisycount.validation import instance_of, positive_number, real_number
+from noisycount.validation import positive_number, real_number, require_instance
 
 _DEPTH = 34.0  # nepers: a number of records farther off has a probability below 1e-14
 Pattern = tuple[int, ...]
@@ -105,7 +105,7 @@ def list_risk(
         >>> risk.delta(0.1) == risk.worst(0.1)
         True
     """
-    instance_of(population, Atoms, "population")
+    require_instance(population, Atoms, "population")
     number = positive_number(real_number(least, "least"), "least")
     asked = population.questions if questions is None else population.checked(questions)
     curve = privacy_curve(list(mechanisms), None)

@@ -26,7 +26,7 @@ from noisycount.model.populations.population import (
     Sample,
 )
 from noisycount.model.subsampling import DrawnPositives, Subsample
-from noisycount.validation import instance_of
+from noisycount.validation import require_instance
 
 _DEEPEST = 700.0  # nepers below its mode at which a table ends: e^−700 is next to the least double
 _FARTHEST = 40.0  # standard deviations: beyond, a hypergeometric law is below e^−700
@@ -344,7 +344,7 @@ def neighbour_pairs(mechanism: Mechanism, population: Population | None) -> list
     sample_size = _sample_size(mechanism, population)
     if population is None:
         return [known_count_pair()]
-    instance_of(population, Population, "population")
+    require_instance(population, Population, "population")
     pairs = [_pair(one, population.size, sample_size) for one in population.worst_neighbours()]
     return list(dict.fromkeys(pairs))
 

@@ -19,7 +19,7 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.searches import Bracket, bracketed_by_factors, first_whole, root
-from noisycount.validation import fraction_of_one, positive_number, real_number, whole_number
+from noisycount.validation import open_probability, positive_number, real_number, whole_number
 
 Function = Callable[[float], float]
 _SMALLEST, _LARGEST = 2.0**-50, 2.0**50  # records: all noises have scales so small and so large
@@ -206,7 +206,7 @@ def belief_bounds(epsilon: float | Fraction, prior: float = 0.5) -> tuple[float,
         >>> round(low, 4), round(high, 4)
         (0.4626, 0.5374)
     """
-    before = fraction_of_one(prior, "prior")
+    before = open_probability(prior, "prior")
     shrink = math.exp(-positive_number(epsilon, "epsilon"))
     low = before * shrink / (before * shrink + (1 - before))
     return low, before / (before + (1 - before) * shrink)
@@ -266,7 +266,7 @@ def amplified_directions(size: int, sample_size: int, rate: float, epsilon: Arra
     drawn = whole_number(sample_size, "sample_size", smallest=1)
     if drawn > records:
         raise ValueError(f"sample_size must be at most the {records} records there are, got {sample_size!r}")
-    share = fraction_of_one(rate, "rate")
+    share = open_probability(rate, "rate")
     asked = np.asarray(epsilon, dtype=np.float64)
     if not ((asked >= 0) & (asked <= _LARGEST_EPSILON)).all():
         raise ValueError(f"epsilon must be from 0 to {_LARGEST_EPSILON:g}, got {epsilon!r}")

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from noisycount.frozen import frozen
 from noisycount.model.laws.factors import IMPOSSIBLE, LOG_TIE, Factor, Product
 from noisycount.model.laws.gamma import Reals
-from noisycount.validation import fraction_of_one, not_nan
+from noisycount.validation import not_nan, open_probability
 
 
 @frozen(eq=False)
@@ -191,7 +191,7 @@ class TableLaw(CountDistribution):
     def quantile(self, level: float) -> int:
         """The smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
         below = np.cumsum(self._weights)
-        goal = fraction_of_one(level, "level") * below[-1] * (1 - TIE)
+        goal = open_probability(level, "level") * below[-1] * (1 - TIE)
         return self.first + int(np.searchsorted(below, goal))
 
     def log_probability(self, low: float, high: float) -> float:

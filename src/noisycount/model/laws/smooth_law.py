@@ -14,7 +14,7 @@ from noisycount.model.laws.count_law import TIE, CountDistribution, MeshPoints
 from noisycount.model.laws.factors import IMPOSSIBLE, Factor, Product, mode_and_turns
 from noisycount.model.laws.gamma import Expansion, Reals
 from noisycount.model.searches import Bracket, first_whole
-from noisycount.validation import fraction_of_one, not_nan
+from noisycount.validation import not_nan, open_probability
 
 # Points of a rule: it sums a polynomial of degree 47 exactly, and e^(−s·k) over k < L to the last digits of a double
 # where s·L <= 8.
@@ -308,7 +308,7 @@ class SmoothLaw(CountDistribution):
 
     def quantile(self, level: float) -> int:
         """The smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
-        goal = fraction_of_one(level, "level") * self.blocks.mass * (1 - TIE)
+        goal = open_probability(level, "level") * self.blocks.mass * (1 - TIE)
         below = np.cumsum(self.blocks.weights.sum(axis=1))
         block = min(int(np.searchsorted(below, goal)), below.size - 1)
         before = float(below[block - 1]) if block else 0.0

@@ -21,7 +21,7 @@ from noisycount.model.noises.sum_transforms import Summand
 from noisycount.model.sampling.scalar import discrete_laplace, price_as_written, rounded_laplace
 from noisycount.model.sampling.vectors import discrete_laplace_array
 from noisycount.model.searches import bracketed, first_whole
-from noisycount.validation import Exactly
+from noisycount.validation import RationalLike
 
 _STEEPEST = 1e280  # noise that narrow changes no integer
 
@@ -179,7 +179,7 @@ class Laplace(ContinuousNoise, LaplaceKernel):
     scales: ClassVar[tuple[float, float]] = (2.0**-510, 2.0**510)
 
     @classmethod
-    def for_epsilon(cls, epsilon: Exactly, sensitivity: Exactly = 1) -> Self:
+    def for_epsilon(cls, epsilon: RationalLike, sensitivity: RationalLike = 1) -> Self:
         """The noise that makes a query of that sensitivity ε-differentially private."""
         moved, price = (price_as_written(sensitivity, "sensitivity"), price_as_written(epsilon, "epsilon"))
         return cls(float(moved) / float(price))
@@ -275,7 +275,7 @@ class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
     sampler: ClassVar[Sampler] = Sampler(discrete_laplace, discrete_laplace_array)
 
     @classmethod
-    def for_epsilon(cls, epsilon: Exactly, sensitivity: Exactly = 1) -> Self:
+    def for_epsilon(cls, epsilon: RationalLike, sensitivity: RationalLike = 1) -> Self:
         """The noise that makes a query of that sensitivity ε-differentially private."""
         return cls(price_as_written(sensitivity, "sensitivity") / price_as_written(epsilon, "epsilon"))
 

@@ -23,7 +23,7 @@ from noisycount.model.laws.gamma import FLAT, Expansion, Reals, binomial_expansi
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.populations.population import Exchangeable, Informed, Moments, Sample, known_records
 from noisycount.model.populations.tabulated import LARGEST_TABLE, Tabulated
-from noisycount.validation import positive_number, rate_within, whole_number
+from noisycount.validation import closed_probability, positive_number, whole_number
 
 
 class SmoothPopulation(BaseFactor, Exchangeable):
@@ -144,7 +144,7 @@ class Binomial(SmoothPopulation):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number(self.size, "size"))
-        object.__setattr__(self, "rate", rate_within(self.rate, "rate"))
+        object.__setattr__(self, "rate", closed_probability(self.rate, "rate"))
 
     def given(self, known: int, positives: int) -> Informed:
         """What somebody knows who holds some records: the others stay as they are."""
@@ -246,7 +246,7 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
             >>> population.alpha, population.beta
             (1.5, 1.5)
         """
-        mean, spread = rate_within(rate, "rate"), positive_number(deviation, "deviation")
+        mean, spread = closed_probability(rate, "rate"), positive_number(deviation, "deviation")
         seen = mean * (1 - mean) / spread / spread - 1
         if not 0 < seen < math.inf:
             raise ValueError(

@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 
-from noisycount.validation import Exactly, parse_rational, positive_number
+from noisycount.validation import RationalLike, parse_rational, positive_number
 
 Entropy = Callable[[int], bytes]
 _BLOCK = 64  # bytes at once: a draw takes several integers, and each call of the system costs time
@@ -34,7 +34,7 @@ def as_written(value: float | Fraction, name: str) -> Fraction:
     return Fraction(int(value)) if isinstance(value, Integral) else Fraction(str(number))
 
 
-def price_as_written(value: Exactly, name: str) -> Fraction:
+def price_as_written(value: RationalLike, name: str) -> Fraction:
     """The positive rational that a price stands for, which may be a text or a decimal too."""
     if not isinstance(value, (str, Decimal)):
         return as_written(value, name)

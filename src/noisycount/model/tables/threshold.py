@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.searches import first_true
-from noisycount.validation import fraction_of_one, whole_number
+from noisycount.validation import open_probability, whole_number
 
 _TAIL_ERROR = 1e-10  # relative, well above that of the tails of noise: δ is rounded up by it
 _SMALLEST_DELTA = Fraction(1, 10**300)  # below, tails lose their digits
@@ -69,7 +69,7 @@ def surely_shown(noise: AdditiveNoise, threshold: int, confidence: float) -> int
         156
     """
     _check(noise, 1)
-    log_confidence = math.log(fraction_of_one(confidence, "confidence"))
+    log_confidence = math.log(open_probability(confidence, "confidence"))
 
     def appears(count: int) -> bool:
         return noise.log_exceedance(threshold - count) >= log_confidence
