@@ -12,12 +12,12 @@ __all__ = [
     "PurposeError",
     "ReuseError",
     "SourceError",
-    "extra_install_hint",
+    "install_hint",
     "without_traceback",
 ]
 
 
-def extra_install_hint(extra: str) -> str:
+def install_hint(extra: str) -> str:
     """How to get what an extra of the package brings; its name is nobody's in a registry."""
     return (
         f"install noisycount's extra {extra}: pip install '.[{extra}]' in the folder of its "

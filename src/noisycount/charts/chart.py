@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from noisycount.errors import NoisyCountError, extra_install_hint
+from noisycount.errors import NoisyCountError, install_hint
 
 if TYPE_CHECKING:
     import altair as alt
@@ -15,7 +15,7 @@ def check_charts() -> None:
         import vl_convert  # noqa: F401, PLC0415  (the same)
     except ImportError:
         raise NoisyCountError(
-            f"charts need the packages altair and vl-convert-python: {extra_install_hint('charts')}"
+            f"charts need the packages altair and vl-convert-python: {install_hint('charts')}"
         ) from None
 
 

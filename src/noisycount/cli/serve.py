@@ -15,7 +15,7 @@ from noisycount.config.config import Config
 from noisycount.config.toml_table import suggestion
 from noisycount.display.numbers import signed
 from noisycount.display.output import print_facts, print_json, print_table, print_text
-from noisycount.errors import ConfigError, NoisyCountError, extra_install_hint
+from noisycount.errors import ConfigError, NoisyCountError, install_hint
 from noisycount.readers.options import (
     Parsed,
     analyst_names,
@@ -27,7 +27,7 @@ from noisycount.readers.options import (
 )
 from noisycount.service.keys import IssuedKey, Keyring, Role, State, check_analyst, granted
 
-_NEEDED = f"the service needs more packages: {extra_install_hint('server')}"
+_NEEDED = f"the service needs more packages: {install_hint('server')}"
 
 
 @click.command(name="serve", epilog="\b\nExample:\n  noisycount serve --demo\n  noisycount serve --port 8080")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from noisycount.engines.conformance.certificate import Bench, Certificate, require_certified
 from noisycount.engines.interface import CheckedSource
 from noisycount.engines.places import LakePlace, ServerPlace
-from noisycount.errors import SourceError, extra_install_hint
+from noisycount.errors import SourceError, install_hint
 
 if TYPE_CHECKING:
     from noisycount.engines.duckdb.frames import FrameSource
@@ -85,6 +85,6 @@ def _server_engine(place: ServerPlace) -> "type[SqlSource | SparkSource]":
         from noisycount.engines.spark.source import SparkSource  # noqa: PLC0415 - on first use
     except ImportError:
         raise SourceError(
-            f"{place.shown!r} is counted by Spark, of which a part is missing: {extra_install_hint('spark')}"
+            f"{place.shown!r} is counted by Spark, of which a part is missing: {install_hint('spark')}"
         ) from None
     return SparkSource

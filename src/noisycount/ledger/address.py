@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError
 
-from noisycount.errors import LedgerError, extra_install_hint
+from noisycount.errors import LedgerError, install_hint
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import answer_columns, chained, damaged, debit_columns, entry_of
@@ -121,7 +121,7 @@ class LedgerAddress:
                 hide_parameters=True,
             )
         except ImportError:
-            raise LedgerError(f"{self.place} needs the package psycopg; {extra_install_hint('postgres')}") from None
+            raise LedgerError(f"{self.place} needs the package psycopg; {install_hint('postgres')}") from None
         event.listen(engine, "begin", begin)
         milliseconds = round(float(self.wait) * 1000)
         return engine.execution_options(

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.engines.duckdb.connection import Connection, without_engine_errors
-from noisycount.errors import SourceError, extra_install_hint
+from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 
 _TEXT = "u"
@@ -379,7 +379,7 @@ def _read(name: str, series: Any) -> object:
     except ImportError:
         raise SourceError(
             f"column {name!r} of the frame has the type {series.dtype}, which only pyarrow reads: "
-            f"{extra_install_hint('frames')}; or give the column another type"
+            f"{install_hint('frames')}; or give the column another type"
         ) from None
     try:
         return arrow.array(series, from_pandas=True)

