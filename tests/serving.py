@@ -12,7 +12,7 @@ from textwrap import dedent
 import uvicorn
 
 from noisycount.config.config import Config
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.service.app import application
 from noisycount.service.keys import Keyring, Role, User
 from noisycount.service.state import ServiceState
@@ -34,7 +34,7 @@ def configured(folder: Path, text: str) -> Config:
     """Give the configuration that a text says, in a folder of its own; tests may ask often."""
     path = folder / "noisycount.toml"
     path.write_text(f"{dedent(text)}\n{OFTEN}", encoding="utf-8")
-    return load(path)
+    return load_config(path)
 
 
 @contextmanager

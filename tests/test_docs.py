@@ -15,7 +15,7 @@ import pytest
 
 from noisycount import DiscreteGaussian, DiscreteLaplace
 from noisycount.cli.main import COMMANDS, noisycount
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.ledger.budget import Loss, budget_from
 from noisycount.model.half_width import error_within
 from noisycount.model.tables.combined import prefix_errors
@@ -72,7 +72,7 @@ def test_every_configuration_is_one(page: Path, tmp_path: Path) -> None:
         tomllib.loads(block.text)
         if block.name == "noisycount.toml":
             (tmp_path / block.name).write_text(block.text, encoding="utf-8")
-            load(tmp_path / block.name)
+            load_config(tmp_path / block.name)
     for block in blocks_of(page, "json"):
         if block.name:
             json.loads(block.text)

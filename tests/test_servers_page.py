@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from noisycount.config.config import Config
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from tests.postgresql import Server
 from tests.transcripts import blocks, output, pieces, transcripts
 
@@ -83,7 +83,7 @@ def loaded(folder: Path, block: str) -> Config:
     """The configuration that a block is."""
     path = folder / "noisycount.toml"
     path.write_text(block, encoding="utf-8")
-    return load(path)
+    return load_config(path)
 
 
 def test_every_address_of_the_page_is_one(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.config.service import ServiceConfig
 from tests.service.process import Service
 
@@ -25,7 +25,7 @@ def block(language: str) -> str:
 def test_the_configuration_is_one_and_says_what_holds_without_it(tmp_path: Path) -> None:
     """All that is said of the service is as usual."""
     (tmp_path / "noisycount.toml").write_text(block("toml"), encoding="utf-8")
-    assert load(tmp_path / "noisycount.toml").service == ServiceConfig()
+    assert load_config(tmp_path / "noisycount.toml").service == ServiceConfig()
     said = set(tomllib.loads(block("toml"))["server"])
     assert said == set(ServiceConfig.__dataclass_fields__) - {"oidc"}
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.service.keys import Keyring
 from tests.cli.test_cli import completed
 from tests.commands import Refused, Run, configure
@@ -150,4 +150,4 @@ def test_a_ledger_on_a_server_has_its_keys_beside_the_configuration(run: Run, he
     configure(here, ledger="postgresql+psycopg://nobody@localhost/nowhere")
     assert run(*ADD).status == 0
     assert (here / "noisycount.data/access.json").is_file()
-    assert Keyring.of(load(here / "noisycount.toml")).issued()[0].name == "ana"
+    assert Keyring.of(load_config(here / "noisycount.toml")).issued()[0].name == "ana"

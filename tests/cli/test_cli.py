@@ -16,7 +16,7 @@ from click.shell_completion import ShellComplete
 
 from noisycount import cli
 from noisycount.cli.main import COMMANDS, STATUSES, main, noisycount
-from noisycount.config.file import TEMPLATE, load
+from noisycount.config.file import TEMPLATE, load_config
 from noisycount.ledger.budget import PureBudget
 from tests.commands import Refused, Run, configure
 
@@ -357,7 +357,7 @@ def test_a_configuration_to_start_from(run: Run, here: Path) -> None:
     assert (told.status, told.errors) == (0, "")
     assert told.output.startswith("wrote noisycount.toml\n")
     assert (here / "noisycount.toml").read_text(encoding="utf-8") == TEMPLATE
-    assert load(here / "noisycount.toml").datasets["survey"].budget == PureBudget(Fraction(2))
+    assert load_config(here / "noisycount.toml").datasets["survey"].budget == PureBudget(Fraction(2))
 
 
 def test_init_takes_a_folder(run: Run, here: Path) -> None:

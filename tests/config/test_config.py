@@ -3,6 +3,7 @@ import re
 import tomllib
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,9 +11,9 @@ import pytest
 
 from noisycount.config import file as config_file
 from noisycount.config.config import DEFAULT_BUDGET, Config, DatasetConfig
-from noisycount.config.file import DATASET_KEYS, FILE_NAME, TEMPLATE, find, load, without_file
+from noisycount.config.file import DATASET_KEYS, FILE_NAME, TEMPLATE, default_config, find_config, load_config
 from noisycount.config.places import SERVER_KEYS
-from noisycount.config.service import SERVICE_KEYS
+from noisycount.config.service import ServiceConfig
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.errors import ConfigError
 from noisycount.ledger.budget import PureBudget
@@ -32,7 +33,7 @@ def refusal(folder: Path, text: str) -> str:
     """The message that refuses a configuration, after the name of its file."""
     path = write(folder, text)
     with pytest.raises(ConfigError) as caught:
-        load(path)
+        load_config(path)
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(str(path))
@@ -45,7 +46,7 @@ def configured(tmp_path: Path) -> Config:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "survey.csv").write_text("age\n3\n")
     (tmp_path / "other.csv").write_text("age\n4\n")
-    return load(write(tmp_path, SURVEY + 'budget = "1/3"\n'))
+    return load_config(write(tmp_path, SURVEY + 'budget = "1/3"\n'))
 
 
 def test_every_key_is_read(tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         'budget = "0.3"\naccount = "old"\nencoding = "cp1252"\ndelimiter = "\\t"\nskip = 0\n'
         'kinds = { age = "integer", born = { kind = "date", missing = ["k.A."] } }\n'
     )
-    loaded = load(write(tmp_path, text))
+    loaded = load_config(write(tmp_path, text))
     assert loaded.path == tmp_path / FILE_NAME
     assert loaded.datasets == {
         "survey": DatasetConfig(
@@ -75,7 +76,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 
 def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     """Only the source is needed: every row is a unit, and ε = 2 may be spent."""
-    dataset = load(write(tmp_path, SURVEY)).datasets["survey"]
+    dataset = load_config(write(tmp_path, SURVEY)).datasets["survey"]
     assert dataset == DatasetConfig("survey", tmp_path / "data" / "survey.csv", unit="row")
     assert dataset.budget == PureBudget(Fraction(2))
     assert (dataset.size, dataset.columns, dataset.table) == (None, None, None)
@@ -84,20 +85,20 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
 
 def test_rows_are_a_unit_that_is_named(tmp_path: Path) -> None:
     """`unit = "row"` says what no unit says."""
-    stated, untold = (load(write(tmp_path, SURVEY + line)) for line in ('unit = "row"', ""))
+    stated, untold = (load_config(write(tmp_path, SURVEY + line)) for line in ('unit = "row"', ""))
     assert stated.datasets == untold.datasets
 
 
 def test_whole_budget_needs_no_quotes(tmp_path: Path) -> None:
     """A whole number is exact as TOML writes it."""
-    assert load(write(tmp_path, SURVEY + "budget = 3")).datasets["survey"].budget == PureBudget(Fraction(3))
+    assert load_config(write(tmp_path, SURVEY + "budget = 3")).datasets["survey"].budget == PureBudget(Fraction(3))
 
 
 def test_byte_order_mark_is_accepted(tmp_path: Path) -> None:
     """A file saved by an editor that puts a mark in front loads all the same."""
     path = tmp_path / FILE_NAME
     path.write_bytes(b"\xef\xbb\xbf" + SURVEY.encode())
-    assert list(load(path).datasets) == ["survey"]
+    assert list(load_config(path).datasets) == ["survey"]
 
 
 def test_data_sets_cannot_be_changed(configured: Config) -> None:
@@ -174,18 +175,18 @@ def test_mistake_is_named_in_one_line(tmp_path: Path, text: str, message: str) -
 def test_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     """A missing file, a folder and a file of another encoding are told apart."""
     with pytest.raises(ConfigError, match=r"cannot be read \(No such file.*`noisycount init`"):
-        load(tmp_path / "none.toml")
+        load_config(tmp_path / "none.toml")
     with pytest.raises(ConfigError, match=r"cannot be read \("):
-        load(tmp_path)
+        load_config(tmp_path)
     (tmp_path / "latin.toml").write_bytes(b"# \xe9")
     with pytest.raises(ConfigError, match="not UTF-8 text"):
-        load(tmp_path / "latin.toml")
+        load_config(tmp_path / "latin.toml")
 
 
 def test_relative_ledger_lies_beside_the_configuration(tmp_path: Path) -> None:
     """The ledger does not move with the folder that a command is run in."""
     for text in (SURVEY, "", "[ledger]", '[ledger]\nurl = "sqlite:///ledger.db"'):
-        loaded = load(write(tmp_path, text))
+        loaded = load_config(write(tmp_path, text))
         assert loaded.ledger_url == f"sqlite:///{tmp_path}/ledger.db"
         assert loaded.ledger_file == tmp_path / "ledger.db"
 
@@ -193,12 +194,12 @@ def test_relative_ledger_lies_beside_the_configuration(tmp_path: Path) -> None:
 def test_absolute_ledger_stays(tmp_path: Path) -> None:
     """An absolute SQLite file, with options, and a server keep their addresses."""
     for url in ("sqlite:////var/ledger.db?timeout=5", "postgresql+psycopg://user@host/name"):
-        assert load(write(tmp_path, f'[ledger]\nurl = "{url}"')).ledger_url == url
+        assert load_config(write(tmp_path, f'[ledger]\nurl = "{url}"')).ledger_url == url
 
 
 def test_ledger_on_a_server_has_no_file(tmp_path: Path) -> None:
     """Only SQLite keeps the ledger in a file."""
-    loaded = load(write(tmp_path, '[ledger]\nurl = "postgresql://host/name"'))
+    loaded = load_config(write(tmp_path, '[ledger]\nurl = "postgresql://host/name"'))
     assert loaded.ledger_file is None
     loaded.make_ledger_folder()
 
@@ -218,10 +219,10 @@ def test_configuration_is_found_in_the_nearest_folder(tmp_path: Path) -> None:
     deep = tmp_path / "a" / "b"
     deep.mkdir(parents=True)
     outer = write(tmp_path, "")
-    assert find(deep) == outer
+    assert find_config(deep) == outer
     inner = write(tmp_path / "a", "")
-    assert find(deep) == inner
-    assert find(tmp_path) == outer
+    assert find_config(deep) == inner
+    assert find_config(tmp_path) == outer
 
 
 @pytest.mark.parametrize(
@@ -237,7 +238,7 @@ def test_what_is_no_file_of_that_name_is_not_passed_over(tmp_path: Path, make: C
     make(inner / FILE_NAME)
     for start in (inner, inner / "deep"):
         with pytest.raises(ConfigError, match=r"inner/noisycount\.toml is no file, [^\n]+\Z"):
-            find(start)
+            find_config(start)
 
 
 def test_a_link_to_a_configuration_is_followed(tmp_path: Path) -> None:
@@ -246,13 +247,13 @@ def test_a_link_to_a_configuration_is_followed(tmp_path: Path) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()
     (inner / FILE_NAME).symlink_to(outer)
-    assert find(inner) == inner / FILE_NAME
+    assert find_config(inner) == inner / FILE_NAME
 
 
 def test_no_configuration_is_found_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No such file in any folder above is None."""
     monkeypatch.setattr(config_file, "FILE_NAME", f"{tmp_path.name}.toml")
-    assert find(tmp_path) is None
+    assert find_config(tmp_path) is None
 
 
 def test_name_means_its_data_set(configured: Config) -> None:
@@ -281,7 +282,7 @@ def test_other_file_is_its_own_data_set(configured: Config, tmp_path: Path, monk
 def test_missing_file_of_one_data_set_leaves_the_others(tmp_path: Path) -> None:
     """A configured file that is gone does not keep another file from being counted."""
     (tmp_path / "other.csv").write_text("age\n4\n")
-    loaded = load(write(tmp_path, SURVEY))
+    loaded = load_config(write(tmp_path, SURVEY))
     assert loaded.dataset(str(tmp_path / "other.csv")).name == str(tmp_path / "other.csv")
 
 
@@ -306,7 +307,7 @@ def test_without_file_the_user_has_a_ledger(tmp_path: Path, monkeypatch: pytest.
     """No configuration: no data sets, and a ledger in the user's own folder, made on demand."""
     folder = tmp_path / "home" / "settings"
     monkeypatch.setattr("click.get_app_dir", lambda name: str(folder / name))
-    default = without_file()
+    default = default_config()
     assert (default.path, dict(default.datasets)) == (None, {})
     assert default.ledger_file == folder / "noisycount" / "ledger.db"
     assert not folder.exists()
@@ -317,7 +318,7 @@ def test_without_file_the_user_has_a_ledger(tmp_path: Path, monkeypatch: pytest.
 
 def test_configured_folder_is_never_made(tmp_path: Path) -> None:
     """A ledger's folder that is missing may be a disk not mounted: no new ledger replaces it."""
-    loaded = load(write(tmp_path, '[ledger]\nurl = "sqlite:///disk/ledger.db"'))
+    loaded = load_config(write(tmp_path, '[ledger]\nurl = "sqlite:///disk/ledger.db"'))
     loaded.make_ledger_folder()
     assert not (tmp_path / "disk").exists()
 
@@ -332,7 +333,7 @@ def test_ledger_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 def test_template_loads_as_it_stands(tmp_path: Path) -> None:
     """What `noisycount init` writes is a configuration."""
-    loaded = load(write(tmp_path, TEMPLATE))
+    loaded = load_config(write(tmp_path, TEMPLATE))
     assert loaded.datasets["survey"].unit == "person"
     assert loaded.ledger_file == tmp_path / "ledger.db"
 
@@ -340,13 +341,13 @@ def test_template_loads_as_it_stands(tmp_path: Path) -> None:
 def test_template_mentions_every_key(tmp_path: Path) -> None:
     """With its commented settings switched on, the template uses every key there is."""
     text = re.sub(r"^# (?=[\w.]+ = |\[datasets|\[server)", "", TEMPLATE, flags=re.MULTILINE)
-    load(write(tmp_path, text))
+    load_config(write(tmp_path, text))
     written = tomllib.loads(text)
     survey, visits = (set(written["datasets"][name]) for name in ("survey", "visits"))
     assert survey | visits == set(DATASET_KEYS)
     assert visits == {"source", *SERVER_KEYS}
     assert set(written["ledger"]) == {"url", "head"}
-    assert set(written["server"]) == set(SERVICE_KEYS)
+    assert set(written["server"]) == {part.name for part in fields(ServiceConfig)}
 
 
 @pytest.mark.parametrize("link", ["loop", "loop/survey.csv"])
@@ -369,7 +370,7 @@ def test_configuration_that_leads_to_itself_is_refused(tmp_path: Path) -> None:
     """It is named as a file that cannot be read."""
     (tmp_path / "loop.toml").symlink_to("loop.toml")
     with pytest.raises(ConfigError, match=r"loop\.toml cannot be read \(Too many"):
-        load(tmp_path / "loop.toml")
+        load_config(tmp_path / "loop.toml")
 
 
 def test_ledger_in_a_folder_that_is_not_utf8_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,10 +380,10 @@ def test_ledger_in_a_folder_that_is_not_utf8_is_refused(tmp_path: Path, monkeypa
         folder.mkdir()
         write(folder, SURVEY)
         with pytest.raises(ConfigError, match="has a path that is not UTF-8: rename its folder"):
-            load(folder / FILE_NAME)
+            load_config(folder / FILE_NAME)
     monkeypatch.setattr("click.get_app_dir", lambda _: str(folder))
     with pytest.raises(ConfigError, match=r"bad.udcff/ledger\.db' has a path that is not UTF-8"):
-        without_file()
+        default_config()
 
 
 @pytest.fixture
@@ -400,7 +401,7 @@ def test_folders_and_patterns_are_data_sets(visits: Path, place: str, monkeypatc
     """By whatever path or pattern their very files are named, they are the configured data set."""
     (visits.parent / "link").symlink_to(visits)
     monkeypatch.chdir(visits.parent)
-    loaded = load(write(visits.parent, '[datasets.all]\nsource = "visits"'))
+    loaded = load_config(write(visits.parent, '[datasets.all]\nsource = "visits"'))
     assert loaded.dataset(place) is loaded.datasets["all"]
     named = Config(None, "", {}).dataset(place)
     assert (named.name, named.source) == (str(Path(place).resolve()), Path(place).resolve())
@@ -413,7 +414,7 @@ def test_a_part_of_a_data_set_has_no_budget_of_its_own(
     """Some files of a folder that is configured, beside others too, are paid for by its budget."""
     (visits.parent / "other.parquet").write_text("other")
     monkeypatch.chdir(visits.parent)
-    loaded = load(write(visits.parent, '[datasets.all]\nsource = "visits"'))
+    loaded = load_config(write(visits.parent, '[datasets.all]\nsource = "visits"'))
     with pytest.raises(ConfigError, match=r"has files of data set 'all', .*: name all"):
         loaded.dataset(place)
     text = f'[datasets.all]\nsource = "visits"\n[datasets.part]\nsource = "{place}"'
@@ -442,7 +443,7 @@ def test_one_set_of_records_has_one_budget(configured: Config, tmp_path: Path, f
 def test_tables_of_one_file_are_data_sets_of_their_own(tmp_path: Path) -> None:
     """A DuckDB file may hold the records of different persons."""
     text = "".join(f"[datasets.{name}]\nsource = 'a.db'\ntable = '{name}'\n" for name in "ab")
-    assert list(load(write(tmp_path, text)).datasets) == ["a", "b"]
+    assert list(load_config(write(tmp_path, text)).datasets) == ["a", "b"]
 
 
 def test_data_set_refuses_what_no_file_says(tmp_path: Path) -> None:

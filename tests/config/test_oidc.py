@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config.file import load
-from noisycount.config.service import OidcConfig, is_safe_address
+from noisycount.config.file import load_config
+from noisycount.config.service import OidcConfig, is_safe_url
 from noisycount.errors import ConfigError
 
 TEXT = """
@@ -20,7 +20,7 @@ def loaded(folder: Path, text: str) -> OidcConfig:
     """What a configuration says of OpenID Connect."""
     path = folder / "noisycount.toml"
     path.write_text(text)
-    found = load(path).service.oidc
+    found = load_config(path).service.oidc
     assert found is not None
     return found
 
@@ -80,4 +80,4 @@ def test_what_would_let_others_in_is_refused(tmp_path: Path, old: str, new: str,
 )
 def test_safe_addresses_are_told(address: str, *, is_safe: bool) -> None:
     """TLS, or no way to go at all."""
-    assert is_safe_address(address) is is_safe
+    assert is_safe_url(address) is is_safe

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.config.config import Config, DatasetConfig
-from noisycount.config.file import FILE_NAME, load
+from noisycount.config.file import FILE_NAME, load_config
 from noisycount.engines.places import SECONDS, ServedTable, ServerPlace
 from noisycount.errors import ConfigError
 
@@ -18,7 +18,7 @@ def loaded(folder: Path, text: str) -> Config:
     """The configuration that a text is."""
     path = folder / FILE_NAME
     path.write_text(text, encoding="utf-8")
-    return load(path)
+    return load_config(path)
 
 
 def refusal(folder: Path, text: str) -> str:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config.file import TEMPLATE, load
+from noisycount.config.file import TEMPLATE, load_config
 from noisycount.config.service import ServiceConfig
 from noisycount.errors import ConfigError
 
@@ -14,7 +14,7 @@ def said(folder: Path, text: str) -> ServiceConfig:
     """Give what a configuration says of the service."""
     path = folder / "noisycount.toml"
     path.write_text(text, encoding="utf-8")
-    return load(path).service
+    return load_config(path).service
 
 
 def test_what_is_left_out_is_as_usual(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.config.config import Config
-from noisycount.config.file import TEMPLATE, load
+from noisycount.config.file import TEMPLATE, load_config
 from noisycount.config.service import ALGORITHMS, ServiceConfig
 from noisycount.engines.forms import ColumnForm, date_pattern
 from noisycount.errors import ConfigError
@@ -60,7 +60,7 @@ def loaded(folder: Path, content: str) -> Config:
     """The configuration that a text says."""
     path = folder / "noisycount.toml"
     path.write_text(content, encoding="utf-8")
-    return load(path)
+    return load_config(path)
 
 
 def refusal(folder: Path, content: str) -> str:

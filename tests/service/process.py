@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.data import survey_path
 from noisycount.service.keys import Keyring, Role
 
@@ -69,7 +69,7 @@ class Service:
 
     def keys(self, names: list[str]) -> dict[str, str]:
         """A key for each of some analysts."""
-        ring = Keyring.of(load(self.folder / "noisycount.toml"))
+        ring = Keyring.of(load_config(self.folder / "noisycount.toml"))
         return {name: ring.issue(name, Role.ANALYST, [DATASET])[0].text for name in names}
 
     def start(self) -> float:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.errors import ConfigError
 from noisycount.service.keys import User
 from noisycount.service.state import ServiceState
@@ -39,7 +39,7 @@ def test_what_is_left_is_left_to_the_asker(tmp_path: Path) -> None:
     )
     configured(tmp_path)
     (tmp_path / "noisycount.toml").write_text(text, encoding="utf-8")
-    with serving(load(tmp_path / "noisycount.toml")) as state:
+    with serving(load_config(tmp_path / "noisycount.toml")) as state:
         caller = calling(state)
         told = caller.get("/v1/datasets/stay").json()
         assert (told["remaining"], told["budget"]) == ("0.5", "0.5")
@@ -349,7 +349,7 @@ def test_the_setting_is_a_truth(tmp_path: Path) -> None:
     path = tmp_path / "noisycount.toml"
     for text, wanted in (("", False), ("purpose = true", True), ("purpose = false", False)):
         path.write_text(f"[server]\n{text}\n", encoding="utf-8")
-        assert load(path).service.purpose is wanted
+        assert load_config(path).service.purpose is wanted
     path.write_text('[server]\npurpose = "yes"\n', encoding="utf-8")
     with pytest.raises(ConfigError, match="must be true or false"):
-        load(path)
+        load_config(path)

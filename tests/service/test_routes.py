@@ -10,7 +10,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.service.app import application
 from noisycount.service.auth import Auth
 from noisycount.service.keys import Key, Keyring, Role
@@ -128,7 +128,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
             table = engine.sql("SELECT range AS person, 2000 AS year FROM range(50)")
             table.project(f"*, person AS {column}").write_parquet(f"{folder / name}.parquet")
     (folder / "noisycount.toml").write_text(DATASETS)
-    configuration = load(folder / "noisycount.toml")
+    configuration = load_config(folder / "noisycount.toml")
     ring = Keyring.of(configuration)
     keys = {
         "ana": ring.issue("ana", Role.ANALYST, ["survey"])[0],

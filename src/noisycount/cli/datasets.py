@@ -9,8 +9,8 @@ import click
 
 from noisycount.cli.main import STATUSES
 from noisycount.config.config import Config, DatasetConfig
-from noisycount.config.file import FILE_NAME, TEMPLATE, find, load, without_file
-from noisycount.config.places import NAME, Source, name_of, table_at
+from noisycount.config.file import FILE_NAME, TEMPLATE, default_config, find_config, load_config
+from noisycount.config.places import PLAIN_NAME, Source, name_for, served_table_at
 from noisycount.display.output import (
     output_encoding,
     print_drawing,
@@ -90,7 +90,7 @@ def check(  # noqa: PLR0913 - one argument an option
 
 def _parse_name(text: str) -> str:
     """A name that can be typed as it stands."""
-    if NAME.fullmatch(text):
+    if PLAIN_NAME.fullmatch(text):
         return text
     raise ValueError(f"must be letters, digits, - and _, got {text!r}")
 
@@ -110,7 +110,7 @@ def init(place: str, unit: str | None, name: str | None, table: str | None) -> N
     """
     folder = Path(place)
     if is_server(place):
-        _describe(place, table_at(place), unit, name, table)
+        _describe(place, served_table_at(place), unit, name, table)
         return
     if not folder.is_dir() and (folder.suffix or folder.exists()):
         _describe(place, folder.resolve(), unit, name, table)
@@ -134,8 +134,8 @@ def _describe(place: str, source: Source, unit: str | None, name: str | None, ta
     path = Path(FILE_NAME)
     if path.exists() or path.is_symlink():
         raise _existing(path)
-    above = find(path.absolute().parent)
-    configuration = load(above) if above else without_file()
+    above = find_config(path.absolute().parent)
+    configuration = load_config(above) if above else default_config()
     former = None
     with suppress(ConfigError):  # what is not described yet, or in parts, has no account
         known = configuration.table_of(configuration.dataset(place), table)
@@ -146,7 +146,7 @@ def _describe(place: str, source: Source, unit: str | None, name: str | None, ta
     configuration.table_of(stated, table)  # refuses one of a server
     inspection = examined_place(replace(stated, table=table), former, Certificates(configuration.data_folder))
     seen = source if isinstance(source, ServedTable) else place
-    draft = Draft(inspection, name or name_of(source), unit)
+    draft = Draft(inspection, name or name_for(source), unit)
     _write(path, draft.text)
     print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {seen}")
     if unit is None:
@@ -163,7 +163,7 @@ def _describe(place: str, source: Source, unit: str | None, name: str | None, ta
 
 def _write(path: Path, text: str) -> None:
     """Write a new file, and tell of another one whose budgets it puts out of reach."""
-    other = find(path.parent)
+    other = find_config(path.parent)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 
-from noisycount.config.places import Source, is_place, records_at, sqlite_file, table_at
+from noisycount.config.places import Source, is_place, record_identities, served_table_at, sqlite_file
 from noisycount.config.service import ServiceConfig
 from noisycount.config.toml_table import suggestion
 from noisycount.display.texts import without_passwords
@@ -63,23 +63,23 @@ class DatasetConfig:
         """Whether its records are on a server."""
         return isinstance(self.source, ServedTable)
 
-    def paying(self, account: str) -> Dataset:
+    def for_desk(self, account: str) -> Dataset:
         """What a desk knows of the data set, under the name by which the ledger books it."""
         return Dataset(account, self.budget, self.size, self.needs_purpose)
 
-    def lies_at(self, place: str | Source) -> bool:
+    def is_at(self, place: str | Source) -> bool:
         """Whether the very records of the data set lie at a path, links included, or address."""
-        mine = records_at(self.source)
-        return bool(mine) and mine == records_at(place)
+        mine = record_identities(self.source)
+        return bool(mine) and mine == record_identities(place)
 
-    def shares(self, place: str | Source) -> bool:
+    def shares_files_at(self, place: str | Source) -> bool:
         """Whether some of its files lie at a path, or it is the table at an address."""
-        return not records_at(self.source).isdisjoint(records_at(place))
+        return not record_identities(self.source).isdisjoint(record_identities(place))
 
     def overlaps(self, other: "DatasetConfig") -> bool:
         """Whether the records of `other` are some of these; a table left out may be any."""
         one_table = self.table is None or other.table is None or self.table == other.table
-        return one_table and (self.source == other.source or self.shares(other.source))
+        return one_table and (self.source == other.source or self.shares_files_at(other.source))
 
 
 @frozen
@@ -140,12 +140,12 @@ class Config:
             return self.datasets[source]
         place = self._place(source)
         shown = repr(str(place) if isinstance(place, ServedTable) else source)
-        owners = [owner for owner in self.datasets.values() if owner.lies_at(place)]
+        owners = [owner for owner in self.datasets.values() if owner.is_at(place)]
         if len(owners) > 1:
             names = ", ".join(owner.name for owner in owners)
             what = "file" if isinstance(place, Path) else "table"
             raise ConfigError(f"SOURCE {shown} is the {what} of several data sets: name {names}")
-        parts = [] if owners else [one for one in self.datasets.values() if one.shares(place)]
+        parts = [] if owners else [one for one in self.datasets.values() if one.shares_files_at(place)]
         if parts:
             raise ConfigError(
                 f"SOURCE {shown} has files of data set {parts[0].name!r}, whose budget pays for "
@@ -173,7 +173,7 @@ class Config:
     def _place(self, source: str) -> Source:
         """Where the records are that nobody gave a name."""
         if is_server(source):
-            return table_at(source)
+            return served_table_at(source)
         if is_lake(source):
             shown = without_passwords(source.partition("?")[0])
             raise ConfigError(

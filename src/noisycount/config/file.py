@@ -11,17 +11,17 @@ import click
 from noisycount.catalog.catalog import ROW
 from noisycount.config.config import DEFAULT_BUDGET, Config, DatasetConfig
 from noisycount.config.places import (
-    NAME,
+    PLAIN_NAME,
     SERVER_KEYS,
     Source,
     is_file,
+    read_served_table,
     require_no_server,
-    served_in,
+    resolve_ledger_url,
     sqlite_url,
-    url_seen_from,
 )
-from noisycount.config.service import service_in
-from noisycount.config.toml_table import FILE_KEYS, TomlTable, budget_in, file_form_in, kinds_in
+from noisycount.config.service import read_service
+from noisycount.config.toml_table import FILE_KEYS, TomlTable, read_budget, read_file_form, read_kinds
 from noisycount.engines.places import is_lake, is_server
 from noisycount.errors import ConfigError
 from noisycount.ledger.entries import Analyst, Head
@@ -40,7 +40,7 @@ DATASET_KEYS = (
 )
 
 
-def find(start: Path) -> Path | None:
+def find_config(start: Path) -> Path | None:
     """The `noisycount.toml` in a folder or in the nearest above it; None where there is none."""
     folder = start.resolve()
     candidates = (place / FILE_NAME for place in (folder, *folder.parents))
@@ -53,7 +53,7 @@ def find(start: Path) -> Path | None:
     return found
 
 
-def load(path: Path) -> Config:
+def load_config(path: Path) -> Config:
     """What the file at `path` says; its relative paths are seen from its folder."""
     path = Path(os.path.realpath(path))  # Path.resolve raises where links lead in a circle
     top = TomlTable.read(path)
@@ -63,12 +63,12 @@ def load(path: Path) -> Config:
     analysts = {name: _analyst(name, table) for name, table in top.table("analysts").tables()}
     ledger = top.table("ledger")
     url, head = _ledger_url(ledger), ledger.text("head")
-    with ledger.naming():
+    with ledger.locating_errors():
         known_head = None if head is None else Head.read(head)
-    return Config(path, url, datasets, analysts, known_head, service_in(top.table("server")))
+    return Config(path, url, datasets, analysts, known_head, read_service(top.table("server")))
 
 
-def without_file() -> Config:
+def default_config() -> Config:
     """The configuration where there is no file: a ledger of the user, no data sets."""
     ledger = Path(click.get_app_dir("noisycount")).absolute() / "ledger.db"
     return Config(None, sqlite_url(ledger), {})
@@ -77,7 +77,7 @@ def without_file() -> Config:
 def _ledger_url(table: TomlTable) -> str:
     """The ledger's address; a relative SQLite file lies beside the configuration."""
     table.require_known(LEDGER_KEYS)
-    url = url_seen_from(table.path.parent, table.text("url") or "sqlite:///ledger.db")
+    url = resolve_ledger_url(table.path.parent, table.text("url") or "sqlite:///ledger.db")
     if url is not None:
         return url
     # The value is left out on purpose: an address may hold a password.
@@ -87,12 +87,12 @@ def _ledger_url(table: TomlTable) -> str:
 def _analyst(name: str, table: TomlTable) -> Analyst:
     _check_name(name, table)
     table.require_known(ANALYST_KEYS)
-    return Analyst(name, budget_in(table))
+    return Analyst(name, read_budget(table))
 
 
 def _check_name(name: str, table: TomlTable) -> None:
     """The refusal of a name that could not be typed as it stands."""
-    if not NAME.fullmatch(name):
+    if not PLAIN_NAME.fullmatch(name):
         place = f"{table.name.removesuffix(name)}{name!r}"
         raise ConfigError(f"{table.path}: [{place}]: a name is letters, digits, - and _: rename it")
 
@@ -107,10 +107,10 @@ def _dataset(name: str, table: TomlTable) -> DatasetConfig:
         size=table.whole_number("size"),
         columns=table.texts("columns"),
         table=table.text("table"),
-        kinds=kinds_in(table),
-        form=file_form_in(table),
+        kinds=read_kinds(table),
+        form=read_file_form(table),
         account=table.name_in_ledger("account", name) or name,
-        budget=budget_in(table) or DEFAULT_BUDGET,
+        budget=read_budget(table) or DEFAULT_BUDGET,
         needs_purpose=_needs_purpose(table),
         why=_why(table),
     )
@@ -139,7 +139,7 @@ def _source(table: TomlTable) -> Source:
     if source is None:
         raise table.refusal("source", 'is missing: add the file, such as source = "data.csv"')
     if is_server(source) or is_lake(source):
-        return served_in(table, source)
+        return read_served_table(table, source)
     require_no_server(table)
     place = table.path.parent / source
     try:

@@ -27,17 +27,17 @@ def is_place(path: str | Path) -> bool:
     return os.path.isdir(path) or bool(_files(path))  # noqa: PTH112 - as above
 
 
-def records_at(place: str | Source) -> frozenset[tuple[object, ...]]:
+def record_identities(place: str | Source) -> frozenset[tuple[object, ...]]:
     """What tells the records at a place from all others, by whatever path or address."""
     if isinstance(place, str) and is_server(place):
-        place = table_at(place)
+        place = served_table_at(place)
     if isinstance(place, ServedTable):
         return _records_of(place.place)
     states = map(os.stat, _files(place))
     return frozenset((state.st_dev, state.st_ino) for state in states)
 
 
-def table_at(address: str) -> ServedTable:
+def served_table_at(address: str) -> ServedTable:
     """The table of a server at an address that was typed."""
     try:
         return ServedTable(ServerPlace.read(address))
@@ -48,7 +48,7 @@ def table_at(address: str) -> ServedTable:
 def _records_of(place: ServerPlace | LakePlace) -> frozenset[tuple[object, ...]]:
     """A table of a server; of a cluster the files themselves, where they lie on this machine."""
     if isinstance(place, ServerPlace) and place.is_cluster and place.table.startswith("/"):
-        return records_at(Path(place.table)) or frozenset([place.canonical])
+        return record_identities(Path(place.table)) or frozenset([place.canonical])
     return frozenset([place.canonical])
 
 
@@ -64,22 +64,22 @@ def _files(path: str | Path) -> tuple[str | Path, ...]:
         return ()
 
 
-NAME = re.compile(r"[\w-]+")  # a name that can be typed as it stands
+PLAIN_NAME = re.compile(r"[\w-]+")  # a name that can be typed as it stands
 
 
-def name_of(place: Source) -> str:
+def name_for(place: Source) -> str:
     """A name for the records at a place.
 
     Example:
-        >>> name_of(Path("Umfrage 2025 (final).csv")), name_of(Path("visits/*.parquet"))
+        >>> name_for(Path("Umfrage 2025 (final).csv")), name_for(Path("visits/*.parquet"))
         ('Umfrage-2025-final', 'visits')
     """
     if isinstance(place, ServedTable):
         table = str(place).rpartition("#")[2].rstrip("/").rpartition("/")[2]
-        return "-".join(NAME.findall(table.rpartition(".")[2]) or ["data"])
+        return "-".join(PLAIN_NAME.findall(table.rpartition(".")[2]) or ["data"])
     stem = place.name.removesuffix(".gz")
     stem = stem[: -len(Path(stem).suffix)] if Path(stem).suffix else stem
-    words = NAME.findall(stem) or NAME.findall(place.parent.name) or ["data"]
+    words = PLAIN_NAME.findall(stem) or PLAIN_NAME.findall(place.parent.name) or ["data"]
     return "-".join(words)
 
 
@@ -108,7 +108,7 @@ _NOT_OF_LAKES = {
 }
 
 
-def served_in(table: TomlTable, source: str) -> ServedTable:
+def read_served_table(table: TomlTable, source: str) -> ServedTable:
     """The table of a server, or the lake, that a data set is, with what is said of counting it."""
     is_of_lake = is_lake(source)
     for key, why in (_NOT_OF_LAKES if is_of_lake else _OF_FILES).items():
@@ -122,7 +122,7 @@ def served_in(table: TomlTable, source: str) -> ServedTable:
         place,
         edition=table.name_in_ledger("edition"),
         seconds=table.seconds("timeout") or SECONDS,
-        uses_indexes=table.truth("indexes") or False,
+        uses_indexes=table.boolean("indexes") or False,
     )
 
 
@@ -158,11 +158,11 @@ def sqlite_url(file: Path) -> str:
     return f"sqlite:///{_quoted(file)}"
 
 
-def url_seen_from(folder: Path, url: str) -> str | None:
+def resolve_ledger_url(folder: Path, url: str) -> str | None:
     """An address with its relative SQLite file in a folder; None where no lasting ledger is named.
 
     Example:
-        >>> url_seen_from(Path("/data"), "sqlite:///ledger.db")
+        >>> resolve_ledger_url(Path("/data"), "sqlite:///ledger.db")
         'sqlite:////data/ledger.db'
     """
     match = _SQLITE.fullmatch(url)

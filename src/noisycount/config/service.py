@@ -1,12 +1,12 @@
 """What an owner says of the service: whose tokens are as good as a key, when replies leave, and how much is asked."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
-from noisycount.config.places import NAME
+from noisycount.config.places import PLAIN_NAME
 from noisycount.config.toml_table import TomlTable, suggestion
 from noisycount.frozen import frozen
 from noisycount.release.reply_tick import LONGEST, SHORTEST, ReplyTick
@@ -44,11 +44,11 @@ class OidcConfig:
     analysts: Mapping[str, OidcAnalyst]  # who that may be, by subject
 
 
-def oidc_in(table: TomlTable) -> OidcConfig:
+def read_oidc(table: TomlTable) -> OidcConfig:
     """What a table says of the tokens of an issuer."""
     table.require_known(_KEYS)
     issuer, audience = _needed(table, "issuer"), _needed(table, "audience")
-    if not is_safe_address(issuer):
+    if not is_safe_url(issuer):
         raise table.refusal("issuer", "must be an https:// address, as its tokens name it in iss")
     return OidcConfig(
         issuer=issuer,
@@ -60,7 +60,7 @@ def oidc_in(table: TomlTable) -> OidcConfig:
     )
 
 
-def is_safe_address(text: str) -> bool:
+def is_safe_url(text: str) -> bool:
     """Whether nobody on the way to an address can answer in its place: https, or this machine."""
     try:
         address = urlsplit(text)
@@ -81,7 +81,7 @@ def _needed(table: TomlTable, key: str) -> str:
 def _keys(table: TomlTable) -> str | Path | None:
     """Where the public keys are; a relative file lies beside the configuration."""
     text = table.text("keys")
-    if text is None or is_safe_address(text):
+    if text is None or is_safe_url(text):
         return text
     if "://" in text:
         raise table.refusal("keys", "must be a file, or an https:// address that holds no password")
@@ -114,16 +114,12 @@ def _analysts(table: TomlTable) -> Mapping[str, OidcAnalyst]:
 
 def _analyst(name: str, table: TomlTable) -> OidcAnalyst:
     table.require_known(_ANALYST_KEYS)
-    if not NAME.fullmatch(name):
+    if not PLAIN_NAME.fullmatch(name):
         raise table.refusal("subject", "a name is letters, digits, - and _: rename the table")
     role = table.text("role") or "analyst"
     if role not in _ROLES:
         raise table.refusal("role", 'must be "owner" or "analyst"')
     return OidcAnalyst(name, _needed(table, "subject"), role, table.texts("datasets") or ())
-
-
-SERVICE_KEYS = ("slot", "deadline", "concurrency", "rate", "body", "depth", "purpose", "oidc")
-Said = TypeVar("Said")
 
 
 @frozen
@@ -140,31 +136,22 @@ class ServiceConfig:
     oidc: OidcConfig | None = None  # whose tokens are as good as a key; None: nobody's
 
 
-def service_in(table: TomlTable) -> ServiceConfig:
-    """What a table says of the service; what is left out is as usual."""
-    table.require_known(SERVICE_KEYS)
-    usual = ServiceConfig()
-    return ServiceConfig(
-        slot=_slot(table, usual.slot),
-        deadline=_said(table.seconds("deadline"), usual.deadline),
-        concurrency=_said(table.whole_number("concurrency"), usual.concurrency),
-        rate=_said(table.whole_number("rate"), usual.rate),
-        body=_said(table.whole_number("body"), usual.body),
-        depth=_said(table.whole_number("depth"), usual.depth),
-        purpose=_said(table.truth("purpose"), usual.purpose),
-        oidc=oidc_in(table.table("oidc")) if "oidc" in table.values else None,
-    )
+def read_service(table: TomlTable) -> ServiceConfig:
+    """What a table says of the service."""
+    readers: dict[str, Callable[[str], Any]] = {
+        "slot": lambda key: _slot(table, key),
+        "deadline": table.seconds,
+        **dict.fromkeys(("concurrency", "rate", "body", "depth"), table.whole_number),
+        "purpose": table.boolean,
+        "oidc": lambda key: read_oidc(table.table(key)),
+    }
+    table.require_known(readers)
+    return ServiceConfig(**{key: readers[key](key) for key in table.values})
 
 
-def _slot(table: TomlTable, usual: float) -> float:
-    """The length of a slot."""
-    seconds = _said(table.seconds("slot"), usual)
+def _slot(table: TomlTable, key: str) -> float:
     try:
-        return ReplyTick(seconds).seconds
+        return ReplyTick(table.seconds(key) or 0).seconds
     except ValueError:
         problem = f"must be a number of seconds from {SHORTEST} to at most {LONGEST:.0f}"
-        raise table.refusal("slot", problem) from None
-
-
-def _said(value: Said | None, usual: Said) -> Said:
-    return usual if value is None else value
+        raise table.refusal(key, problem) from None

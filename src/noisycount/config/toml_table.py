@@ -53,7 +53,7 @@ class TomlTable:
         return ConfigError(f"{self.path}: {place}{value}: {problem}")
 
     @contextmanager
-    def naming(self) -> Iterator[None]:
+    def locating_errors(self) -> Iterator[None]:
         """Let the refusal of a value, which names its key, name file and table too."""
         try:
             yield
@@ -63,7 +63,7 @@ class TomlTable:
     def name_in_ledger(self, key: str, usual: str | None = None) -> str | None:
         """The text under `key` that the ledger can keep, or what is usual."""
         text = self.text(key) or usual
-        with self.naming():
+        with self.locating_errors():
             if text is not None:
                 check_text(key, text)
         return text
@@ -111,7 +111,7 @@ class TomlTable:
             return None if value is None else float(value)
         raise self.refusal(key, f"must be a number of seconds above 0, at most {_LONGEST:,}")
 
-    def truth(self, key: str) -> bool | None:
+    def boolean(self, key: str) -> bool | None:
         """Whether what `key` says holds, None where it is left out."""
         value = self.values.get(key)
         if value is None or isinstance(value, bool):
@@ -152,7 +152,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
 
 
-def budget_in(table: TomlTable) -> Budget | None:
+def read_budget(table: TomlTable) -> Budget | None:
     """The budget of a table; None where it is left out."""
     value = table.values.get("budget")
     if value is None:
@@ -164,7 +164,7 @@ def budget_in(table: TomlTable) -> Budget | None:
     for key in parts.values if parts is not table else ["budget"]:
         if isinstance(parts.values[key], float):  # 0.3 would not be three tenths
             raise parts.refusal(key, f'is not exact: write it in quotes, {key} = "{parts.values[key]}"')
-    with parts.naming():
+    with parts.locating_errors():
         return budget_from(value)
 
 
@@ -173,7 +173,7 @@ _PARTS = {"encoding": _TEXT, "delimiter": _TEXT, "skip": (int, "a whole number, 
 FILE_KEYS = tuple(_PARTS)  # what is said of a file of texts
 
 
-def kinds_in(table: TomlTable) -> dict[str, ColumnForm] | None:
+def read_kinds(table: TomlTable) -> dict[str, ColumnForm] | None:
     """What the texts of each column stand for; None where nothing is stated."""
     if "kinds" not in table.values:
         return None
@@ -181,7 +181,7 @@ def kinds_in(table: TomlTable) -> dict[str, ColumnForm] | None:
     return {name: _column_form(stated, name) for name in stated.values}
 
 
-def file_form_in(table: TomlTable) -> FileForm:
+def read_file_form(table: TomlTable) -> FileForm:
     """How texts are found in the file."""
     parts: dict[str, Any] = {key: _part(table, key) for key in FILE_KEYS if key in table.values}
     return FileForm(**parts)

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from noisycount.charts.chart import check_charts
 from noisycount.config.config import Config
-from noisycount.config.file import find, load, without_file
+from noisycount.config.file import default_config, find_config, load_config
 from noisycount.engines.places import is_server
 from noisycount.errors import NoisyCountError
 
@@ -80,10 +80,10 @@ unit_option = click.option(
 def _loaded(_: click.Context, __: click.Parameter, path: Path | None) -> Config:
     """The configuration that is named or found; an empty one where there is none."""
     try:
-        found = path or find(Path.cwd())
+        found = path or find_config(Path.cwd())
     except FileNotFoundError:
         raise click.UsageError("the current folder was removed: change to another") from None
-    return load(found) if found else without_file()
+    return load_config(found) if found else default_config()
 
 
 config_option = click.option(
@@ -184,6 +184,6 @@ def configuration_so_far(ctx: click.Context) -> Config:
     if isinstance(given, Config):
         return given
     with suppress(NoisyCountError, OSError):
-        if found := find(Path.cwd()):
-            return load(found)
-    return without_file()
+        if found := find_config(Path.cwd()):
+            return load_config(found)
+    return default_config()

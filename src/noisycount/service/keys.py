@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from noisycount.catalog.folder import make_private, write_private
 from noisycount.config.config import Config
-from noisycount.config.places import NAME
+from noisycount.config.places import PLAIN_NAME
 from noisycount.config.toml_table import suggestion
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
@@ -327,7 +327,7 @@ def check_analyst(name: str, configuration: Config) -> None:
         check_text("NAME", name)
     except ValueError as error:
         raise ConfigError(str(error)) from None
-    if not NAME.fullmatch(name):
+    if not PLAIN_NAME.fullmatch(name):
         raise ConfigError(f"NAME {name!r}: a name is letters, digits, - and _: choose another")
     if configuration.analysts and name not in configuration.analysts:
         raise ConfigError(

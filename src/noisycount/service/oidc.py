@@ -24,7 +24,7 @@ from joserfc.jwk import GuestProtocol, Key, KeySet, OctKey
 from joserfc.jws import JWSRegistry
 
 from noisycount.config.config import Config
-from noisycount.config.service import OidcConfig, is_safe_address
+from noisycount.config.service import OidcConfig, is_safe_url
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
 from noisycount.service.keys import Role, User, check_analyst, granted
@@ -179,7 +179,7 @@ class _Staying(HTTPRedirectHandler):
 
 def fetched(address: str) -> bytes:
     """What an address holds, by https or on this machine."""
-    if not is_safe_address(address):
+    if not is_safe_url(address):
         raise ValueError("an address that is neither https nor on this machine")
     try:
         with build_opener(_Staying).open(address, timeout=_SECONDS) as reply:
@@ -253,7 +253,7 @@ class IssuerKeys:
         issuer = self.config.issuer
         said = json.loads(self.fetch(f"{issuer.rstrip('/')}/.well-known/openid-configuration"))
         address = said["jwks_uri"]
-        if said["issuer"] != issuer or not is_safe_address(address):
+        if said["issuer"] != issuer or not is_safe_url(address):
             raise ValueError("an issuer that gives itself another name")
         return str(address)
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from noisycount.catalog.folder import Copies
 from noisycount.config.config import Config
-from noisycount.config.places import sqlite_url, url_seen_from
+from noisycount.config.places import resolve_ledger_url, sqlite_url
 from noisycount.display.output import seen_from_here
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
@@ -76,7 +76,7 @@ def at_copy(configuration: Config, place: str) -> Config:
     """The configuration with another ledger, which is only read."""
     url = place
     if "://" in place:
-        url = url_seen_from(Path.cwd(), place) or place
+        url = resolve_ledger_url(Path.cwd(), place) or place
     else:
         file = f"file:{quote(str(Path(place).absolute()))}"
         url = f"sqlite:///{quote(file)}?mode=ro&uri=true"

@@ -9,7 +9,7 @@ from typing import Any
 
 from noisycount.catalog.catalog import Catalog, DatasetSettings
 from noisycount.config.config import DEFAULT_BUDGET, Config, DatasetConfig
-from noisycount.config.file import find, load, without_file
+from noisycount.config.file import default_config, find_config, load_config
 from noisycount.config.places import sqlite_file, sqlite_url
 from noisycount.display.texts import without_passwords
 from noisycount.errors import ConfigError
@@ -37,8 +37,8 @@ class DeskSettings:
 
     def desk(self, source: Any) -> Desk:  # noqa: ANN401 - a table of any library
         """The desk of a file, of a configured data set, or of a table in memory."""
-        found = find(Path.cwd())
-        configuration = without_file() if found is None else load(found)
+        found = find_config(Path.cwd())
+        configuration = default_config() if found is None else load_config(found)
         is_place = isinstance(source, str | Path)
         asked = self._asked(str(source), configuration) if is_place else None
         analyst = configuration.analyst(self.analyst, "analyst")
@@ -56,7 +56,7 @@ class DeskSettings:
             else:
                 asked = self._agreed(as_configured(asked, configuration, catalog))
                 records = opened.enter_context(records_of(asked, catalog))
-                desk = records.desk(ledger, asked.paying(records.name), analyst=analyst)
+                desk = records.desk(ledger, asked.for_desk(records.name), analyst=analyst)
             opened.pop_all()
         return desk
 

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 
-from noisycount.config.places import name_of
+from noisycount.config.places import name_for
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.check import EXAMPLES, ColumnCheck
 from noisycount.engines.forms import ColumnForm, FileForm
@@ -82,7 +82,7 @@ def _or_words(column: ColumnCheck, form: ColumnForm) -> Iterator[str]:
 
 def _name(inspection: Inspection) -> str:
     dataset = inspection.dataset
-    return toml_key(dataset.name if inspection.is_configured else name_of(dataset.source))
+    return toml_key(dataset.name if inspection.is_configured else name_for(dataset.source))
 
 
 _WORD = re.compile(r"[^\W\d_][^\d]{0,29}")

@@ -172,7 +172,7 @@ class DatasetSession:
         """The desk that charges an analyst's questions to an open ledger."""
         if self.ledger is None:
             raise ValueError("ledger must be open before a desk is, got None: make it first")
-        paying = self.dataset.paying(self.records.name)
+        paying = self.dataset.for_desk(self.records.name)
         return self.records.desk(self.ledger, paying, slot, analyst, attach)
 
     @contextmanager

@@ -14,7 +14,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 from joserfc.jwk import Key as PublicKey
 
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.service.app import application
 from noisycount.service.auth import Attempts, Auth, LoginForm, Sessions, owner_of, user_of
 from noisycount.service.keys import Key, Keyring, Role, User
@@ -63,7 +63,7 @@ Serve = Callable[[], Served]
 def served(here: Path) -> Iterator[Served]:
     """The survey and a payroll, served."""
     configure(here, '[datasets.payroll]\nsource = "payroll.csv"')
-    configuration = load(here / "noisycount.toml")
+    configuration = load_config(here / "noisycount.toml")
     state, clock = ServiceState.open(configuration), Clock()
     try:
         made = application(state)
@@ -179,7 +179,7 @@ def configured_tokens(here: Path) -> Configured:
             text = text.replace(old, new)
         configure(here, text)
         (here / "keys.json").write_bytes(key_set(issuer_key(), *other_keys()))
-        found = Tokens.of(load(here / "noisycount.toml"))
+        found = Tokens.of(load_config(here / "noisycount.toml"))
         assert found is not None
         return Tokens(found.config, found.users, found.keys, now=lambda: NOW)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.config.service import OidcConfig
 from noisycount.errors import ConfigError
 from noisycount.service.keys import Role
@@ -280,7 +280,7 @@ def test_who_may_come_is_checked_at_the_start(configured_tokens: Configured, old
 def test_without_a_configuration_there_are_no_tokens(here: Path) -> None:
     """Nobody's tokens are taken where no issuer is named."""
     configure(here)
-    assert Tokens.of(load(here / "noisycount.toml")) is None
+    assert Tokens.of(load_config(here / "noisycount.toml")) is None
 
 
 def _stumbling() -> Tokens:

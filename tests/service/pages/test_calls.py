@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.service.keys import Role, User
 from noisycount.service.state import ServiceState
 from tests.commands import Run
@@ -66,7 +66,7 @@ def state(request: pytest.FixtureRequest, here: Path) -> Iterator[ServiceState]:
         analysts=ANALYSTS if "analysts" in request.param else "",
     )
     (here / "noisycount.toml").write_text(text, encoding="utf-8")
-    with serving(load(here / "noisycount.toml")) as opened:
+    with serving(load_config(here / "noisycount.toml")) as opened:
         yield opened
 
 

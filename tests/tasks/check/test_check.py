@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from noisycount.catalog.catalog import DatasetRecord
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.display.texts import pasteable
 from noisycount.engines.forms import ColumnForm
 from noisycount.ledger.ledger import Ledger
@@ -314,7 +314,7 @@ def visits(here: Path) -> Path:
 
 def written(folder: Path) -> dict[str, DatasetRecord]:
     """What the ledger has written down."""
-    with Ledger.open(load(folder / "noisycount.toml").ledger_url, create=False) as ledger:
+    with Ledger.open(load_config(folder / "noisycount.toml").ledger_url, create=False) as ledger:
         return {name: DatasetRecord.read(text) for name, text in ledger.descriptions().items()}
 
 

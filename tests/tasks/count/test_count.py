@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from noisycount import open_desk
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.data import survey_path
 from noisycount.errors import ConfigError, PurposeError
 from noisycount.ledger.ledger import Ledger
@@ -237,7 +237,7 @@ def test_a_setting_of_another_form_is_refused(here: Path, written: str) -> None:
     """In one line that says what it may be."""
     configure(here, f"purpose = {written}")
     with pytest.raises(ConfigError, match=r"\[datasets\.survey\] purpose = "):
-        load(here / "noisycount.toml")
+        load_config(here / "noisycount.toml")
 
 
 @pytest.fixture

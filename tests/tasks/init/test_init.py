@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.config.config import Config, DatasetConfig
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.query.schema import Kind
 from noisycount.tasks.check import examined_place
@@ -51,7 +51,7 @@ def test_a_file_is_described(run: Run, umfrage: Path) -> None:
     ):
         assert part in text
     assert "unbekannt" not in text  # no cell of the data but the words that mean nothing
-    dataset = load(umfrage.parent / "noisycount.toml").datasets["Umfrage-2025"]
+    dataset = load_config(umfrage.parent / "noisycount.toml").datasets["Umfrage-2025"]
     assert (dataset.source, dataset.unit, dataset.size) == (umfrage, "COLUMN", None)
     assert dataset.form == FileForm("cp1252", ";", 2)
     assert dataset.kinds is not None
@@ -69,7 +69,7 @@ def test_the_owner_says_name_and_unit(run: Run, here: Path) -> None:
         "wrote noisycount.toml, with 2 columns of a.csv",
         "Read it, then ask: noisycount count visits --where TEXT --epsilon 0.1",
     ]
-    dataset = load(here / "noisycount.toml").datasets["visits"]
+    dataset = load_config(here / "noisycount.toml").datasets["visits"]
     assert (dataset.unit, dataset.form) == ("person", FileForm())
     assert dataset.kinds == {"person": ColumnForm(Kind.TEXT), "age": ColumnForm(Kind.INTEGER)}
     (here / "noisycount.toml").unlink()
@@ -87,7 +87,7 @@ def test_rows_without_a_unit_are_told_at_once(run: Run, here: Path) -> None:
 def test_a_file_that_states_its_kinds_has_none_written(run: Run, here: Path) -> None:
     """Its columns are listed, and its table named."""
     run("init", "survey.parquet", "--unit", "person")
-    dataset = load(here / "noisycount.toml").datasets["survey"]
+    dataset = load_config(here / "noisycount.toml").datasets["survey"]
     assert (dataset.kinds, dataset.form, dataset.columns) == (None, FileForm(), None)
     text = (here / "noisycount.toml").read_text()
     assert '# columns = ["year", "site", "plan",' in text
@@ -96,14 +96,14 @@ def test_a_file_that_states_its_kinds_has_none_written(run: Run, here: Path) -> 
     with duckdb.connect(here / "clinic.db") as connection:
         connection.execute("CREATE TABLE a AS SELECT 1 AS x; CREATE TABLE b AS SELECT 2 AS y")
     run("init", "clinic.db", "--table", "b")
-    assert load(here / "noisycount.toml").datasets["clinic"].table == "b"
+    assert load_config(here / "noisycount.toml").datasets["clinic"].table == "b"
 
 
 def test_lines_of_json_are_described(run: Run, here: Path) -> None:
     """By their kinds, as they have no encoding to state."""
     (here / "a.jsonl").write_text('{"age": 1}\n{"age": null}\n')
     run("init", "a.jsonl", "--unit", "row")
-    dataset = load(here / "noisycount.toml").datasets["a"]
+    dataset = load_config(here / "noisycount.toml").datasets["a"]
     assert (dataset.form, dataset.kinds) == (FileForm(), {"age": ColumnForm(Kind.INTEGER)})
     assert run("check", "a", "--json").object["fits"]
 
@@ -203,4 +203,4 @@ def loaded(source: Path, text: str) -> Config:
     """The configuration that a text beside a file is."""
     path = source.with_name("noisycount.toml")
     path.write_text(text, encoding="utf-8")
-    return load(path)
+    return load_config(path)

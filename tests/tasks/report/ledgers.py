@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 from noisycount.config.config import Config
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.ledger.budget import ConcentratedBudget
 from noisycount.ledger.entries import Analyst, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
@@ -22,7 +22,7 @@ def configured(folder: Path) -> Config:
         f'[datasets.{name}]\nsource = "{name}.csv"\nunit = "person"\nbudget = {{ rho = "1000" }}\n' for name in NAMES
     )
     (folder / "noisycount.toml").write_text(f"{text}size = 5912\n", encoding="utf-8")
-    return load(folder / "noisycount.toml")
+    return load_config(folder / "noisycount.toml")
 
 
 def asked(number: int, dataset: str, price: Fraction, text: str = "age >= 65") -> Request:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noisycount as nc
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.display.numbers import rounded_down, rounded_up
 from noisycount.ledger.entries import Analyst, Request
 from noisycount.ledger.ledger import Ledger
@@ -298,7 +298,7 @@ def test_a_size_that_was_taken_away_changes_no_price(tmp_path: Path) -> None:
     path = tmp_path / "noisycount.toml"
     configured(tmp_path)
     path.write_text(path.read_text(encoding="utf-8").replace("size = 5912", ""), encoding="utf-8")
-    configuration = load(path)
+    configuration = load_config(path)
     text = written_report(report_of(configuration), configuration, "md")
     assert "adding or removing one person; 1 release was priced for replacement\n" in text
     assert "all together, a 50:50 guess about one person becomes at most 63:37\n" in text
@@ -410,7 +410,7 @@ WORTH = '[ledger]\nurl = "sqlite:///ledger.db"\n[datasets.survey]\nsource = "s.c
 def worth(folder: Path, budget: str, *requests: Request) -> dict[str, str]:
     """The facts of the one data set of a report, after requests."""
     (folder / "noisycount.toml").write_text(f"{WORTH}budget = {budget}\n", encoding="utf-8")
-    configuration = load(folder / "noisycount.toml")
+    configuration = load_config(folder / "noisycount.toml")
     dataset = configuration.datasets["survey"]
     with Ledger.open(configuration.ledger_url) as ledger:
         for number, request in enumerate(requests):

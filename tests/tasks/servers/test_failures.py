@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 import noisycount as nc
-from noisycount.config.file import load
+from noisycount.config.file import load_config
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.ledger.ledger import Ledger
 from tests.commands import Run, Told
@@ -133,7 +133,7 @@ def test_no_refusal_finds_a_record_of_a_view(run: Run, here: Path, clinic: Clini
         for each in asked:
             with pytest.raises(NoisyCountError, match="computed when it is read"):
                 desk.release(each, 1)
-    with served(load(here / "noisycount.toml"), OWNER) as service:
+    with served(load_config(here / "noisycount.toml"), OWNER) as service:
         asking = {"Authorization": f"Bearer {service.keys[OWNER.name]}"}
         replies = [
             httpx.post(

@@ -38,7 +38,7 @@ def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query
     if files.keys is None:
         return query
     listed: Any = known_keys(query)
-    if dataset.shares(files.keys):
+    if dataset.shares_files_at(files.keys):
         raise ConfigError(
             "--keys-from names the records themselves: keys must come from what everybody knows; "
             "where nobody knows them, give --delta in their place"
