@@ -11,9 +11,9 @@ from typing import Any
 from flint import arb, ctx
 from tests.oracles import tails
 from tests.oracles.balls import ball, choose, normal_tail
-from tests.oracles.enclosed.deltas import _plus, delta, told_pairs
-from tests.oracles.enclosed.pairs import EnclosedPair, Outsider
-from tests.oracles.pairs import Pair, hypergeometric
+from tests.oracles.enclosed import Outsider, delta
+from tests.oracles.enclosed import directions as enclosed_directions
+from tests.oracles.pairs import binomial_pairs, hypergeometric, known_pairs
 from tests.oracles.random_curves import Setting as Curve
 from tests.oracles.random_curves import random_mechanism, random_outsider, random_setting
 from tests.oracles.several import of_atoms, of_pair
@@ -85,12 +85,7 @@ def _fault(name: str, source: Source) -> Setting:
 
     def directions(value: Any) -> str:  # noqa: ANN401
         with ctx.workprec(2048):
-            noise, pairs = told_pairs(curve.mechanism, curve.outsider)
-            factor = ball(curve.epsilon).exp()
-            sides = [
-                max((_plus(side(pair), noise, factor) for pair in pairs), key=lambda one: one.mid())
-                for side in (lambda pair: pair, lambda pair: pair.mirrored)
-            ]
+            sides = enclosed_directions(curve.mechanism, curve.outsider, curve.epsilon)
         room = 1e-8 * float(max(sides, key=lambda one: one.mid())) + 1e-50
         pairs = zip(value, sides, strict=True)
         return next(filter(None, (close(found, right, 0, room) for found, right in pairs)), "")
@@ -256,15 +251,11 @@ def _list(source: Source) -> Setting:
         population = f"nc.Binomial({size}, {rate!r})"
 
         def exact() -> float:
-            (pair,) = Outsider(nc.Binomial(size, rate)).pairs()
-            return max(of_pair(_as_pair(pair, size), told, epsilon))
+            (pair,) = binomial_pairs(size, rate)
+            return max(of_pair(pair, told, epsilon))
 
     line = f"nc.privacy_curve([{', '.join(mechanisms)}], {population}).bracket({epsilon!r})"
     return Setting(line, lambda value: _holds(value, arb(exact()), 1e-14 * math.exp(epsilon)))
-
-
-def _as_pair(pair: EnclosedPair, records: int) -> Pair:
-    return Pair(pair.first, pair.positive, pair.negative, records)
 
 
 def _gaussians(source: Source) -> Setting:
@@ -303,7 +294,7 @@ def _bound(size: int, drawn: int, rate: float, epsilon: float) -> arb:
     share, e = arb(drawn) / size, ball(epsilon)
     odds = 1 + e.expm1() / share
     beta, chance = e.exp() / odds, ball(rate)
-    (pair,) = Outsider(nc.Binomial(drawn, rate)).pairs()
+    (pair,) = binomial_pairs(drawn, rate)
     up, down = (
         sum(((p - odds * q).nonnegative_part() for p, q in zip(one.positive, one.negative, strict=True)), arb(0))
         for one in (pair, pair.mirrored)
@@ -408,7 +399,7 @@ def _risk(name: str, source: Source) -> Setting:
     line = f"nc.list_risk([{', '.join(mechanisms)}], {population}, least={least!r})"
 
     def judge(value: Any) -> str:  # noqa: ANN401
-        pair = Pair(0, [arb(0), arb(1)], [arb(1), arb(0)], 1)
+        (pair,) = known_pairs(1)
         worst = max(of_pair(pair, told, epsilon)) if epsilon < 20 else 0.0
         if name == "worst":
             return "" if value >= worst - 1e-12 else f"{value!r} is below {worst!r}"

@@ -10,12 +10,12 @@ from functools import cache
 from itertools import accumulate, repeat
 from operator import mul
 
-from flint import arb, arb_poly
+from flint import arb, arb_poly, ctx
 
 from noisycount import DiscreteLaplace, Gaussian, Laplace, Mechanism, NoiseSum
 from tests.oracles.balls import ball, floor, normal_density, normal_tail, total
 
-DEEPEST = 800  # e^−800 < 1e-347: what is left out beyond that many scales, or √(2·800) deviations
+DEEPEST = 900  # nepers by which a law has fallen where it is taken to end
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Noise:
     density: Callable[[arb], arb]  # of the noise, or its probability at an integer
     exceedance: Callable[[arb], arb]  # P[Z >= error]
     width: arb  # A length in which the law hardly changes, for bisection
-    reach: arb  # beyond that error the density is below e^−800 of its peak
+    reach: arb  # beyond that error the density is below e^−900 of its peak
     # of a law that falls like e^(−steepness·z) in the end; None: of one that falls faster
     steepness: arb | None = None
     is_discrete: bool = False  # whether it lives on the integers
@@ -45,7 +45,7 @@ def noise_of(mechanism: Mechanism) -> Noise:
         return gaussian(scale)
     if isinstance(mechanism, DiscreteLaplace):
         return discrete_laplace(scale)
-    return discrete_gaussian(mechanism.exact_scale)
+    return discrete_gaussian(mechanism.exact_scale, ctx.prec)
 
 
 def laplace(scale: arb) -> Noise:
@@ -119,10 +119,10 @@ def discrete_laplace(scale: arb) -> Noise:
 
 
 @cache
-def discrete_gaussian(exact_scale: Fraction) -> Noise:
-    """P[Z = z] ∝ e^(−z²/(2σ²)), summed to e^−800 of the peak and one more term."""
+def discrete_gaussian(exact_scale: Fraction, _: int) -> Noise:
+    """P[Z = z] ∝ e^(−z²/(2σ²)), summed to e^−900 of the peak, in the digits of now."""
     scale = ball(exact_scale)
-    reach = floor(arb(2 * DEEPEST).sqrt() * scale) + 3
+    reach = floor(arb(2 * DEEPEST).sqrt() * scale) + 2
     weights = gaussian(scale).run(arb(0), reach + 1)  # type: ignore[misc]  # it has one
     return _tabled(weights, scale)
 
@@ -167,31 +167,32 @@ def convolved(left: Sequence[arb], right: Sequence[arb]) -> list[arb]:
 
 def _sum_of_continuous(noises: Sequence[Mechanism]) -> Noise:
     """The sum of Gaussian noises, of two Laplace noises, or of one Laplace and Gaussian noises."""
-    variance = total(arb(n.scale) ** 2 for n in noises if isinstance(n, Gaussian))
-    scales = sorted(arb(n.scale) for n in noises if isinstance(n, Laplace))
+    variance = total(ball(n.exact_scale) ** 2 for n in noises if isinstance(n, Gaussian))
+    scales = sorted(n.exact_scale for n in noises if isinstance(n, Laplace))
     if not scales:
         return gaussian(variance.sqrt())
     if len(scales) == 1:
-        return _laplace_and_gaussian(scales[0], variance.sqrt()) if variance > 0 else laplace(*scales)
+        scale = ball(scales[0])
+        return _laplace_and_gaussian(scale, variance.sqrt()) if variance > 0 else laplace(scale)
     if variance > 0 or len(scales) > 2:
         raise ValueError(f"noises must have a closed form, got {noises!r}")
-    return _two_laplace(*scales)
+    return _two_laplace(*map(ball, scales), are_equal=scales[0] == scales[1])
 
 
-def _two_laplace(small: arb, large: arb) -> Noise:
+def _two_laplace(small: arb, large: arb, *, are_equal: bool) -> Noise:
     """The difference of two exponentials, or (1 + |z|/b)·e^(−|z|/b)/(4b) for equal scales."""
     b, c = large, small
 
     def density(error: arb) -> arb:
         x = abs(error)
-        if b == c:
+        if are_equal:
             return (1 + x / b) * (-x / b).exp() / (4 * b)
         return (b * (-x / b).exp() - c * (-x / c).exp()) / (2 * (b**2 - c**2))
 
     def exceedance(error: arb) -> arb:
         if error < 0:
             return 1 - exceedance(-error)
-        if b == c:
+        if are_equal:
             return (2 + error / b) * (-error / b).exp() / 4
         far = b**2 * (-error / b).exp() - c**2 * (-error / c).exp()
         return far / (2 * (b**2 - c**2))
@@ -210,6 +211,6 @@ def _laplace_and_gaussian(scale: arb, deviation: arb) -> Noise:
         lambda error: (side(error) + side(-error)) / (2 * b),
         lambda error: normal_tail(error / s) + (side(error) - side(-error)) / 2,
         width=min(b, s),
-        reach=DEEPEST * b + 40 * s,
+        reach=DEEPEST * b + arb(2 * DEEPEST).sqrt() * s,
         steepness=1 / b,
     )

@@ -64,10 +64,10 @@ def tabulated_pairs(probabilities: Sequence[float], known: int = 0, positives: i
 
 
 def strata_pairs(sizes: Sequence[int], rates: Sequence[float]) -> list[Pair]:
-    """A pair a group: the others' law moved by one record, and not."""
+    """A pair a group whose records are uncertain: the others' law moved by one record, and not."""
     pairs = []
-    for group, size in enumerate(sizes):
-        if size:
+    for group, (size, rate) in enumerate(zip(sizes, rates, strict=True)):
+        if size and 0 < rate < 1:
             others = [n - (g == group) for g, n in enumerate(sizes)]
             pairs.append(shifted(strata_law(others, rates), sum(sizes)))
     return pairs

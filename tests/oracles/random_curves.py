@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from flint import arb, arb_poly, ctx
 
 import noisycount as nc
-from tests.oracles.enclosed.deltas import LEFT_OUT, NEGLIGIBLE, RELATIVE_BITS, delta, noise_table, told_pairs
-from tests.oracles.enclosed.pairs import EnclosedPair, Outsider, exact
+from tests.oracles.balls import ball
+from tests.oracles.enclosed import NEGLIGIBLE, RELATIVE_BITS, Outsider, delta, told_pairs
+from tests.oracles.noises import DEEPEST, noise_of
+from tests.oracles.pairs import Pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +38,7 @@ class Setting:
         value, (lower, upper) = curve.delta(self.epsilon), curve.bracket(self.epsilon)
         exact = delta(self.mechanism, self.outsider, self.epsilon)
         holds = arb(lower) <= exact.upper() and arb(upper) >= exact.lower()
-        least = max(LEAST_KNOWN, math.exp(self.epsilon - LEFT_OUT + MARGIN))
+        least = max(LEAST_KNOWN, math.exp(self.epsilon - DEEPEST + MARGIN))
         is_known = exact > NEGLIGIBLE or lower > NEGLIGIBLE
         if exact.rel_accuracy_bits() > RELATIVE_BITS:  # known far below, but for noise left out
             is_known = is_known or exact > least or lower > least
@@ -173,11 +175,11 @@ def losses(mechanism: nc.Mechanism, outsider: Outsider) -> list[float]:
     return found
 
 
-def _losses(noise: nc.Mechanism | None, pair: EnclosedPair) -> list[float]:
+def _losses(noise: nc.Mechanism | None, pair: Pair) -> list[float]:
     parts = noise.noises if isinstance(noise, nc.NoiseSum) else (noise,)
     laplace = [part for part in parts if isinstance(part, nc.Laplace | nc.DiscreteLaplace)]
     if laplace:
-        rate = 1 / exact(max(part.exact_scale for part in laplace))
+        rate = 1 / ball(max(part.exact_scale for part in laplace))
         tilts = [(rate * k).exp() for k in range(len(pair.positive))]
         ends = [
             sum((a * b for a, b in zip(side, tilts, strict=True)), arb(0)) for side in (pair.positive, pair.negative)
@@ -188,11 +190,9 @@ def _losses(noise: nc.Mechanism | None, pair: EnclosedPair) -> list[float]:
     else:
         found = []
     sides = arb_poly(pair.positive), arb_poly(pair.negative)
-    if noise is not None and all(isinstance(part, nc.DiscreteLaplace | nc.DiscreteGaussian) for part in parts):
-        for part in parts:
-            table = noise_table(part)
-            middle = len(table) // 2
-            near = arb_poly(table[max(0, middle - 60) : middle + 61])
+    if noise is not None and noise.is_discrete:
+        for part in map(noise_of, parts):
+            near = arb_poly([part.density(arb(z)) for z in range(-60, 61)])
             sides = sides[0] * near, sides[1] * near
     elif noise is not None and len(parts) > 1:
         return found

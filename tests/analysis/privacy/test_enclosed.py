@@ -6,8 +6,7 @@ from fractions import Fraction
 import pytest
 
 import noisycount as nc
-from tests.oracles.enclosed.deltas import delta
-from tests.oracles.enclosed.pairs import Outsider
+from tests.oracles.enclosed import Outsider, delta
 from tests.oracles.random_curves import Setting, random_setting
 
 SETTINGS = 200

@@ -10,8 +10,7 @@ import pytest
 
 import noisycount as nc
 from tests.analysis.privacy.checks import assert_exact
-from tests.oracles.enclosed.deltas import delta
-from tests.oracles.enclosed.pairs import Outsider
+from tests.oracles.enclosed import Outsider, delta
 from tests.oracles.pairs import beta_binomial_pairs, strata_pairs, tabulated_pairs
 from tests.oracles.privacy import directions
 
