@@ -37,6 +37,9 @@ class Noise:
 def noise_of(mechanism: Mechanism) -> Noise:
     """The law of one noise, or of a sum that has a closed form."""
     if isinstance(mechanism, NoiseSum):
+        first, *others = mechanism.noises
+        if isinstance(first, DiscreteLaplace) and others == [first]:
+            return _twice_discrete_laplace(ball(first.exact_scale))
         return _sum_of_continuous(mechanism.noises)
     scale = ball(mechanism.exact_scale)
     if isinstance(mechanism, Laplace):
@@ -115,6 +118,26 @@ def discrete_laplace(scale: arb) -> Noise:
         steepness=1 / scale,
         is_discrete=True,
         run=lambda error, length: [peak * value for value in continuous.run(error, length)],  # type: ignore[misc]  # it has one
+    )
+
+
+def _twice_discrete_laplace(scale: arb) -> Noise:
+    """P[Z = z] = (1 − q)²/(1 + q)²·q^|z|·(|z| + (1 + q²)/(1 − q²)) with q = e^(−1/b), of two equal ones."""
+    q = (-1 / scale).exp()
+    share, constant = ((1 - q) / (1 + q)) ** 2, (1 + q * q) / (1 - q * q)
+
+    def exceedance(error: arb) -> arb:
+        if error < 1:
+            return 1 - exceedance(1 - error)
+        return share * (-error / scale).exp() * ((error + constant) / (1 - q) + q / (1 - q) ** 2)
+
+    return Noise(
+        lambda error: share * (-abs(error) / scale).exp() * (abs(error) + constant),
+        exceedance,
+        width=scale,
+        reach=DEEPEST * scale,
+        steepness=1 / scale,
+        is_discrete=True,
     )
 
 

@@ -50,6 +50,8 @@ def _told(mechanism: Mechanism, pair: Pair, sum_reach: int) -> tuple[Pair, Noise
     rest = [part for part in parts if part not in discrete]
     if not discrete or (not rest and len(discrete) == 1):
         return pair, noise_of(mechanism if rest else discrete[0])
+    if not rest and isinstance(discrete[0], DiscreteLaplace) and discrete[1:] == discrete[:1]:
+        return pair, noise_of(mechanism)
     summed = sum_of_discrete(discrete, sum_reach)
     if not rest:
         return pair, summed

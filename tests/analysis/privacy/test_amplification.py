@@ -9,7 +9,8 @@ from mpmath import mp, mpf
 
 import noisycount as nc
 from noisycount.analysis.privacy.smallest_scale import amplified_directions
-from tests.oracles.posterior import binomial_law
+from tests.oracles.pairs import binomial_pairs
+from tests.oracles.privacy import directions
 from tests.oracles.subsampled_sum import subsampled_deltas
 
 SIZES = [(2, 1), (3, 2), (7, 6), (10, 10), (50, 5), (100, 99), (1000, 1), (1000, 100), (10**9, 300)]
@@ -19,33 +20,8 @@ NUMERICS = 1e-9
 
 
 def pure_deltas(drawn: int, rate: float, growth: mpf) -> tuple[mpf, mpf]:
-    """δ₊ and δ₋ of the count of `drawn` records at ln(growth), from the definition in 50 digits."""
-    others = binomial_law(drawn - 1, rate).weights
-    positive, negative = [mpf(0), *others], [*others, mpf(0)]
-    pairs = list(zip(positive, negative, strict=True))
-    return (
-        mp.fsum(max(mpf(0), p - growth * q) for p, q in pairs),
-        mp.fsum(max(mpf(0), q - growth * p) for p, q in pairs),
-    )
-
-
-def sampled_deltas(size: int, drawn: int, rate: float, epsilon: float) -> tuple[mpf, mpf]:
-    """δ₊ and δ₋ of a sample's count by the sum over all databases and all samples of each."""
-    growth = mp.exp(mpf(epsilon))
-    laws = []
-    for first in (1, 0):
-        law = [mpf(0)] * (drawn + 1)
-        for others, weight in enumerate(binomial_law(size - 1, rate).weights):
-            count = first + others
-            for found in range(drawn + 1):
-                ways = mp.binomial(count, found) * mp.binomial(size - count, drawn - found)
-                law[found] += weight * ways / mp.binomial(size, drawn)
-        laws.append(law)
-    pairs = list(zip(*laws, strict=True))
-    return (
-        mp.fsum(max(mpf(0), p - growth * q) for p, q in pairs),
-        mp.fsum(max(mpf(0), q - growth * p) for p, q in pairs),
-    )
+    """δ₊ and δ₋ of the count of `drawn` records at ln(growth), from the definition."""
+    return directions(nc.Exact(), binomial_pairs(drawn, rate), mp.log(growth))
 
 
 @pytest.mark.few(15)
@@ -55,7 +31,8 @@ def sampled_deltas(size: int, drawn: int, rate: float, epsilon: float) -> tuple[
 def test_the_sum_over_counts_is_the_sum_over_databases(size: int, drawn: int, rate: float, epsilon: float) -> None:
     """What the grids compare with is right: to 1e-12 of the hypergeometric mixture in 50 digits."""
     fast = subsampled_deltas(size, drawn, rate, np.array(epsilon))
-    for ours, exact in zip(fast, sampled_deltas(size, drawn, rate, epsilon), strict=True):
+    true = directions(nc.Subsample(drawn), binomial_pairs(size, rate), epsilon)
+    for ours, exact in zip(fast, true, strict=True):
         assert abs(float(ours) - exact) <= 1e-12 * exact + mpf("1e-17")
 
 
