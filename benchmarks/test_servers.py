@@ -17,7 +17,7 @@ from benchmarks.comparison import Comparison, Show, medians, seconds
 from benchmarks.server_engines import ENGINES, RECORDS, Engine
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.tables.levels import Level
-from noisycount.query.grouping import CellQuestion, KeySet, Plain
+from noisycount.query.grouping import CellQuestion, EachValue, KeySet
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
@@ -28,7 +28,7 @@ ROUNDS = 9
 RICH = Dataset("records", Fraction(10**6))
 TOWNS = tuple(f"town {number}" for number in range(500))
 BY_TOWN = CellQuestion(
-    KeySet((Plain(Column("town", Kind.TEXT)),), (TOWNS,), np.arange(500, dtype=np.int32).reshape(-1, 1)),
+    KeySet((EachValue(Column("town", Kind.TEXT)),), (TOWNS,), np.arange(500, dtype=np.int32).reshape(-1, 1)),
     None,
     (Level("cells", np.arange(500, dtype=np.int32), 500),),
 )

@@ -26,7 +26,7 @@ from benchmarks.table_rivals import RIVALS, plain
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.tables.levels import Level
-from noisycount.query.grouping import CellQuestion, Edges, KeyQuestion, KeySet, Part, Plain
+from noisycount.query.grouping import CellQuestion, EachValue, GroupBy, KeyQuestion, KeySet, NumberRanges
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
@@ -36,7 +36,7 @@ from noisycount.release.desk import Desk
 ROUNDS = 7
 RECORDS = int(float(os.environ.get("NOISYCOUNT_BENCH_RECORDS", "1e7")))
 TOWNS = [f"town {number}" for number in range(500)]
-TOWN = Plain(Column("town", Kind.TEXT))
+TOWN = EachValue(Column("town", Kind.TEXT))
 SIMPLE = [f"age >= {5 * number + 2}" for number in range(20)]
 JOINED = [f"age >= {4 * n + 3} and income < {900 * n + 500}.5" for n in range(20)]
 RICH = Dataset("records", Fraction(10**6))
@@ -71,7 +71,7 @@ def plain_duckdb(records: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def listed(part: Part, keys: list[str] | list[int]) -> KeySet:
+def listed(part: GroupBy, keys: list[str] | list[int]) -> KeySet:
     """The keys of one part."""
     codes = np.arange(len(keys), dtype=np.int32).reshape(-1, 1)
     return KeySet((part,), (tuple(keys),), codes)
@@ -134,7 +134,7 @@ def test_500_keys_take_little_more_than_a_plain_group_by(
 def test_2048_ranges_are_found_by_bisection(show: Show, records: Path, plain_duckdb: duckdb.DuckDBPyConnection) -> None:
     """Beside an ASOF join with a table of the edges."""
     edges = tuple(range(0, 2048 * 9, 9))
-    part = Edges(Column("income", Kind.REAL), edges)
+    part = NumberRanges(Column("income", Kind.REAL), edges)
     question = CellQuestion(listed(part, list(range(2048))), None, (cells(2048),))
     plain_duckdb.execute("CREATE TEMP TABLE edges AS SELECT unnest(?) AS edge", [list(edges)])
     rival = grouped(plain_duckdb, "SELECT edge, count(*) FROM records ASOF JOIN edges ON income >= edge GROUP BY edge")
@@ -195,7 +195,7 @@ def test_hidden_keys_are_given_as_they_are_read(
     show: Show, records: Path, plain_duckdb: duckdb.DuckDBPyConnection
 ) -> None:
     """As many groups as persons, beside all of DuckDB's rows at once."""
-    question = KeyQuestion([Plain(Column("person", Kind.INTEGER))], None)
+    question = KeyQuestion([EachValue(Column("person", Kind.INTEGER))], None)
     rival = grouped(plain_duckdb, "SELECT person, count(*) FROM records GROUP BY person")
     with DuckDBSource.open(records) as source:
 

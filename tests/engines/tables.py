@@ -9,7 +9,17 @@ import numpy as np
 from hypothesis import strategies as st
 
 from noisycount.model.tables.levels import Level
-from noisycount.query.grouping import CellQuestion, Edges, Key, KeyQuestion, KeySet, Part, Period, Plain, Span
+from noisycount.query.grouping import (
+    CellQuestion,
+    EachValue,
+    GroupBy,
+    Key,
+    KeyQuestion,
+    KeySet,
+    NumberRanges,
+    Period,
+    PeriodLength,
+)
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
@@ -52,7 +62,7 @@ def total(cells: int) -> Level:
     return Level("total", np.zeros(cells, np.int32), 1)
 
 
-def grid(parts: Sequence[Part], values: Sequence[Sequence[Key]]) -> KeySet:
+def grid(parts: Sequence[GroupBy], values: Sequence[Sequence[Key]]) -> KeySet:
     """Every combination of some values."""
     codes = np.array([*product(*map(range, map(len, values)))], np.int32)
     return KeySet(tuple(parts), tuple(map(tuple, values)), codes.reshape(-1, len(parts)))
@@ -68,25 +78,27 @@ def records(draw: st.DrawFn) -> list[dict[str, object]]:
 
 
 @st.composite
-def edges(draw: st.DrawFn) -> Edges:
+def edges(draw: st.DrawFn) -> NumberRanges:
     """Ranges of whole or of real numbers, few or many."""
     whole, real = Column("k0", Kind.INTEGER), Column("cell", Kind.REAL)
     if draw(st.integers(0, 3)) == 0:
         size = draw(st.integers(65, 140))
-        halves = Edges(real, tuple(number / 2 for number in range(-70, size - 70)))
-        return draw(st.sampled_from([halves, Edges(whole, tuple(range(-60, size - 60)))]))
+        halves = NumberRanges(real, tuple(number / 2 for number in range(-70, size - 70)))
+        return draw(st.sampled_from([halves, NumberRanges(whole, tuple(range(-60, size - 60)))]))
     numbers = st.sampled_from(EDGE_NUMBERS)
     if draw(st.booleans()):
         rising = draw(st.sets(numbers, min_size=1))
-        return Edges(whole, tuple(sorted(rising)))
+        return NumberRanges(whole, tuple(sorted(rising)))
     reals = st.sampled_from([-1.5, 0.0, 0.5, 2.0**53, 1e300])
-    return Edges(Column("cell", Kind.REAL), tuple(sorted(draw(st.sets(numbers | reals, min_size=1)))))
+    return NumberRanges(Column("cell", Kind.REAL), tuple(sorted(draw(st.sets(numbers | reals, min_size=1)))))
 
 
 PARTS = st.one_of(
-    st.sampled_from([Plain(Column(n, SCHEMA[n])) for n in ("town", "k0", "m", "u")]),
+    st.sampled_from([EachValue(Column(n, SCHEMA[n])) for n in ("town", "k0", "m", "u")]),
     edges(),
-    st.builds(Period, st.sampled_from([Column(n, SCHEMA[n]) for n in ("u", "seen")]), st.sampled_from(list(Span))),
+    st.builds(
+        Period, st.sampled_from([Column(n, SCHEMA[n]) for n in ("u", "seen")]), st.sampled_from(list(PeriodLength))
+    ),
 )
 ROWS_AND_PARTS = st.lists(PARTS, min_size=1, max_size=3, unique_by=lambda part: part.text)
 WHERE = st.none() | st.sampled_from(QUESTIONS).map(lambda text: parse(text, SCHEMA))
@@ -95,7 +107,7 @@ SALTS = st.sampled_from(["", "salt", "it's"])
 
 
 @st.composite
-def values_of(draw: st.DrawFn, part: Part) -> list[Key]:
+def values_of(draw: st.DrawFn, part: GroupBy) -> list[Key]:
     """Some keys of a part, each once."""
     if part.implied is not None:
         known: list[Key] = list(part.implied)

@@ -16,7 +16,7 @@ from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.interface import Source
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.truth import truth
-from noisycount.query.grouping import OUTSIDE, CellQuestion, KeyCounts, KeyQuestion, Plain
+from noisycount.query.grouping import OUTSIDE, CellQuestion, EachValue, KeyCounts, KeyQuestion
 from tests.engines.frames import FRAMES
 from tests.engines.tables import SCHEMA, cell_questions, key_questions, records
 from tests.layers import examples
@@ -63,7 +63,7 @@ def brute_groups(
         if question.where is not None and truth(question.where, row) is not True:
             continue
         keys: tuple[object, ...] | None = tuple(p.key(row[p.column.name]) for p in parts)
-        outside = any(k == OUTSIDE and type(p) is not Plain for p, k in zip(parts, keys, strict=True))
+        outside = any(k == OUTSIDE and type(p) is not EachValue for p, k in zip(parts, keys, strict=True))
         if listed is None and outside:
             continue
         if listed is not None and keys not in listed:

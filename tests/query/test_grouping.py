@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.errors import PredicateError
-from noisycount.query.grouping import OUTSIDE, Edges, Part, Period, Plain, Span
+from noisycount.query.grouping import OUTSIDE, EachValue, GroupBy, NumberRanges, Period, PeriodLength
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
 
@@ -23,20 +23,20 @@ def test_a_number_is_in_the_range_whose_ends_hold_it(value: int) -> None:
     edges = (0, 18, 65)
     ends = [(0, 18), (18, 65), (65, inf)]
     inside = [place for place, (low, high) in enumerate(ends) if low <= value < high]
-    assert Edges(AGE, edges).key(value) == (inside[0] if inside else OUTSIDE)
+    assert NumberRanges(AGE, edges).key(value) == (inside[0] if inside else OUTSIDE)
 
 
 def test_a_missing_number_is_a_key_of_its_own_and_nan_the_largest() -> None:
     """NaN follows every number, as it does in comparisons."""
-    cost = Edges(COST, (0.0, 1.5))
+    cost = NumberRanges(COST, (0.0, 1.5))
     assert cost.key(None) is None
     assert cost.key(nan) == cost.key(inf) == 1
     assert cost.key(-inf) == OUTSIDE
 
 
-@pytest.mark.parametrize("span", Span)
+@pytest.mark.parametrize("span", PeriodLength)
 @given(day=st.dates())
-def test_a_day_is_in_the_period_that_its_label_names(span: Span, day: date) -> None:
+def test_a_day_is_in_the_period_that_its_label_names(span: PeriodLength, day: date) -> None:
     """The label of a key, read again, is the key; keys of later periods are larger."""
     visit = Period(VISIT, span)
     key = visit.key(day)
@@ -49,14 +49,14 @@ def test_a_day_is_in_the_period_that_its_label_names(span: Span, day: date) -> N
 
 def test_a_month_is_in_the_quarter_of_its_three_months() -> None:
     """January to March are the first quarter."""
-    visit = Period(VISIT, Span.QUARTER)
+    visit = Period(VISIT, PeriodLength.QUARTER)
     labels = [visit.label(visit.key(date(2026, month, 1))) for month in range(1, 13)]
     assert labels == [f"2026-Q{(month - 1) // 3 + 1}" for month in range(1, 13)]
 
 
 def test_ranges_have_labels_that_can_be_read_again() -> None:
     """A label stands for its range wherever a key may stand."""
-    age, cost = Edges(AGE, (0, 18, 19, 65)), Edges(COST, (0.0, 2.5))
+    age, cost = NumberRanges(AGE, (0, 18, 19, 65)), NumberRanges(COST, (0.0, 2.5))
     assert [age.label(key) for key in age.implied] == ["0 to 17", "18", "19 to 64", "65 or more"]
     assert [cost.label(key) for key in cost.implied] == ["0 to under 2.5", "2.5 or more"]
     assert [age.checked(age.label(key)) for key in age.implied] == list(age.implied)
@@ -65,22 +65,22 @@ def test_ranges_have_labels_that_can_be_read_again() -> None:
 @pytest.mark.parametrize(
     ("part", "key", "words"),
     [
-        (Plain(TOWN), 3, "a text"),
-        (Plain(TOWN), "a\0b", "a text"),
-        (Plain(TOWN), "a" * 1001, "a text"),
-        (Plain(AGE), "3", "a number"),
-        (Plain(AGE), True, "a number"),
-        (Plain(AGE), 2**63, "a number"),
-        (Plain(VISIT), "2026-02-30", "a date"),
-        (Plain(VISIT), datetime.fromisoformat("2026-01-01T12:00"), "a date"),
-        (Edges(AGE, (0, 18)), 2, "they follow from the edges"),
-        (Edges(AGE, (0, 18)), "0 to 18", "they follow from the edges"),
-        (Period(VISIT, Span.MONTH), "2026-13", "2026-01"),
-        (Period(VISIT, Span.QUARTER), "2026-Q5", "2026-Q1"),
-        (Period(VISIT, Span.YEAR), True, "2026"),
+        (EachValue(TOWN), 3, "a text"),
+        (EachValue(TOWN), "a\0b", "a text"),
+        (EachValue(TOWN), "a" * 1001, "a text"),
+        (EachValue(AGE), "3", "a number"),
+        (EachValue(AGE), True, "a number"),
+        (EachValue(AGE), 2**63, "a number"),
+        (EachValue(VISIT), "2026-02-30", "a date"),
+        (EachValue(VISIT), datetime.fromisoformat("2026-01-01T12:00"), "a date"),
+        (NumberRanges(AGE, (0, 18)), 2, "they follow from the edges"),
+        (NumberRanges(AGE, (0, 18)), "0 to 18", "they follow from the edges"),
+        (Period(VISIT, PeriodLength.MONTH), "2026-13", "2026-01"),
+        (Period(VISIT, PeriodLength.QUARTER), "2026-Q5", "2026-Q1"),
+        (Period(VISIT, PeriodLength.YEAR), True, "2026"),
     ],
 )
-def test_a_key_of_another_kind_is_refused_in_one_line(part: Part, key: object, words: str) -> None:
+def test_a_key_of_another_kind_is_refused_in_one_line(part: GroupBy, key: object, words: str) -> None:
     """The refusal names the part, the key and what to write."""
     with pytest.raises(PredicateError, match=words) as refused:
         part.checked(key)
@@ -104,17 +104,17 @@ def test_a_key_of_another_kind_is_refused_in_one_line(part: Part, key: object, w
 def test_edges_that_are_none_are_refused(column: Column, edges: tuple[int | float, ...]) -> None:
     """Edges are finite numbers that rise, of a column of numbers."""
     with pytest.raises(PredicateError, match="edges"):
-        Edges(column, edges)
+        NumberRanges(column, edges)
 
 
 @pytest.mark.parametrize("column", [COST, SEEN])
 def test_values_of_which_few_are_equal_are_no_groups(column: Column) -> None:
     """The refusal says how to group them."""
     with pytest.raises(PredicateError, match=f"{column.name}:"):
-        Plain(column)
+        EachValue(column)
 
 
 def test_periods_belong_to_dates() -> None:
     """A number has no months."""
     with pytest.raises(PredicateError, match="dates"):
-        Period(AGE, Span.MONTH)
+        Period(AGE, PeriodLength.MONTH)

@@ -17,11 +17,11 @@ from noisycount.engines.forms import ColumnForm
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.statement import records
 from noisycount.errors import PredicateError
-from noisycount.query.grouping import CellQuestion, Plain
+from noisycount.query.grouping import CellQuestion, EachValue
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column, canonical_text
 from noisycount.query.schema import KINDS, Kind, Spelling
-from noisycount.query.table import found_keys, key_set, written_key
+from noisycount.query.table import key_set, key_set_from_json, key_to_json
 from noisycount.release.rehearsal import made_up
 from tests.engines.tables import identity
 
@@ -85,9 +85,9 @@ def test_a_new_kind_is_asked_about(tmp_path: Path, where: str, count: int) -> No
 @pytest.mark.usefixtures("with_uuids")
 def test_a_table_is_by_a_new_kind(tmp_path: Path) -> None:
     """Its keys are counted by each engine, and are texts in a ledger."""
-    part = Plain(Column("who", UUIDS))
+    part = EachValue(Column("who", UUIDS))
     keys = key_set([part], [FIRST, SECOND, None])
-    kept = found_keys([part], [[written_key(key) for key in keys.key(n)] for n in range(3)])
+    kept = key_set_from_json([part], [[key_to_json(key) for key in keys.key(n)] for n in range(3)])
     assert [kept.key(n) for n in range(3)] == [keys.key(n) for n in range(3)]
     question = CellQuestion(keys, None, (identity(3),))
     records = [{"who": who} for who in (FIRST, FIRST, SECOND, None)]
@@ -113,7 +113,7 @@ def test_a_new_kind_refuses_what_is_none(tmp_path: Path) -> None:
     """In a question and in a cell, with its own example, and its texts are not taken for others."""
     with pytest.raises(PredicateError, match=re.escape(UUIDS.example)):
         parse("who = 'ann'", {"who": UUIDS})
-    key = Plain(Column("who", UUIDS))
+    key = EachValue(Column("who", UUIDS))
     assert key.checked(FIRST) == FIRST
     assert key.label(FIRST) == str(FIRST)
     table = tmp_path / "records.csv"

@@ -7,7 +7,7 @@ import pytest
 from noisycount.engines.truth import truth
 from noisycount.errors import PredicateError
 from noisycount.query.language import parse
-from noisycount.query.normal_form import contradictions, normal_form, read
+from noisycount.query.normal_form import contradictions, normal_form, parse_predicate
 from noisycount.query.predicate import And, Not, Or, Predicate, canonical_text
 from noisycount.query.schema import Kind, Schema
 from tests.query.grammar import DIRTY, dirty_records, predicate_text
@@ -122,7 +122,7 @@ def test_a_text_is_read_as_it_stands(text: str) -> None:
     """However often, and whatever like it was read before."""
     asked = parse(text, SCHEMA_READING)
     for _ in range(3):
-        found = read(text, SCHEMA_READING)
+        found = parse_predicate(text, SCHEMA_READING)
         assert repr((found.asked, found.normal)) == repr((asked, normal_form(asked)))
 
 
@@ -130,18 +130,18 @@ def test_another_schema_is_another_question() -> None:
     """Also one that compares equal: what else exists decides which refusal is told."""
     other = Schema(SCHEMA_READING.kinds, {"scan": "blob"})
     assert other == SCHEMA_READING
-    assert "integer" in repr(read("age >= 1", Schema({"age": Kind.INTEGER})).normal).lower()
-    assert "real" in repr(read("age >= 1", SCHEMA_READING).normal).lower()
+    assert "integer" in repr(parse_predicate("age >= 1", Schema({"age": Kind.INTEGER})).normal).lower()
+    assert "real" in repr(parse_predicate("age >= 1", SCHEMA_READING).normal).lower()
     with pytest.raises(PredicateError, match="scan") as told:
-        read("scan = 1", other)
+        parse_predicate("scan = 1", other)
     with pytest.raises(PredicateError) as plain:
-        read("scan = 1", SCHEMA_READING)
+        parse_predicate("scan = 1", SCHEMA_READING)
     assert str(told.value) != str(plain.value)
 
 
 def test_a_schema_that_is_no_schema_is_made_one() -> None:
     """A mapping of names to kinds is enough."""
-    assert canonical_text(read("age < 3", {"age": Kind.INTEGER}).normal) == "age < 3"
+    assert canonical_text(parse_predicate("age < 3", {"age": Kind.INTEGER}).normal) == "age < 3"
 
 
 COLUMNS = {
@@ -157,7 +157,7 @@ HUGE = 2**53
 
 def told(where: str) -> list[str]:
     """The contradictions in a question, as texts."""
-    return [canonical_text(part) for part in contradictions(read(where, COLUMNS).normal)]
+    return [canonical_text(part) for part in contradictions(parse_predicate(where, COLUMNS).normal)]
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_a_contradiction_is_true_of_no_dirty_record(size: int) -> None:
     found = [
         part
         for predicate in predicates(size, chance)
-        for part in contradictions(read(canonical_text(predicate), DIRTY).normal)
+        for part in contradictions(parse_predicate(canonical_text(predicate), DIRTY).normal)
         if canonical_text(part) != "false"
     ]
     assert len(found) > size // 100

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
 from noisycount.model.tables.levels import Label
-from noisycount.query.query import Query, Word, count_price, items, keys_of_column, margin_names, values_of
+from noisycount.query.query import (
+    Query,
+    TypedKey,
+    count_epsilon,
+    expand_keys,
+    parse_by_text,
+    parse_column_keys,
+    parse_margins,
+)
 from noisycount.query.schema import Kind
 from noisycount.query.table import query_of_stored
 from noisycount.release.query_plan import plan_of
@@ -31,36 +39,36 @@ from noisycount.tasks.plan import planned, planned_error
 )
 def test_items_are_read_as_they_are_meant(text: str, expected: list[str]) -> None:
     """Numbers behind a colon are edges until the next name; quotes hide commas."""
-    assert [item.text for item in items(text)] == expected
+    assert [item.text for item in parse_by_text(text)] == expected
 
 
 @pytest.mark.parametrize("text", ["", ",", "a,,b", "a,", "x:week", "age:", "age:a,b", '"a'])
 def test_what_is_no_item_is_refused(text: str) -> None:
     """With an example."""
     with pytest.raises(ValueError, match="such as"):
-        items(text)
+        parse_by_text(text)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("town=a,b", [Word("a"), Word("b")]),
-        ("town= a b , c", [Word("a b"), Word("c")]),
-        ("town='a,b',null,'null'", [Word("a,b", True), Word(None), Word("null", True)]),  # noqa: FBT003
-        ("town='it''s',O'Brien,''", [Word("it's", True), Word("O'Brien"), Word("", True)]),  # noqa: FBT003
-        ('"town"=NULL', [Word(None)]),
+        ("town=a,b", [TypedKey("a"), TypedKey("b")]),
+        ("town= a b , c", [TypedKey("a b"), TypedKey("c")]),
+        ("town='a,b',null,'null'", [TypedKey("a,b", True), TypedKey(None), TypedKey("null", True)]),  # noqa: FBT003
+        ("town='it''s',O'Brien,''", [TypedKey("it's", True), TypedKey("O'Brien"), TypedKey("", True)]),  # noqa: FBT003
+        ('"town"=NULL', [TypedKey(None)]),
     ],
 )
-def test_keys_are_read_as_they_are_meant(text: str, expected: list[Word]) -> None:
+def test_keys_are_read_as_they_are_meant(text: str, expected: list[TypedKey]) -> None:
     """Bare null is the missing value; quotes hide commas, and quotes when doubled."""
-    assert keys_of_column(text) == ("town", expected)
+    assert parse_column_keys(text) == ("town", expected)
 
 
 @pytest.mark.parametrize("text", ["town", "=a", "town=", "town=a,,b", "town=a,", "town='a'b", ""])
 def test_what_are_no_keys_is_refused(text: str) -> None:
     """No key is left out in silence."""
     with pytest.raises(ValueError, match="must"):
-        keys_of_column(text)
+        parse_column_keys(text)
 
 
 @pytest.mark.parametrize(
@@ -80,32 +88,32 @@ def test_what_are_no_keys_is_refused(text: str) -> None:
 )
 def test_words_become_values_of_the_kind(kind: Kind, text: str, expected: list[Label]) -> None:
     """Ranges are written out where the column has an order; texts stay as they are."""
-    assert values_of("column", kind, [Word(text)]) == expected
+    assert expand_keys("column", kind, [TypedKey(text)]) == expected
 
 
 @pytest.mark.parametrize("text", ["3..1", "a..b", "2026-01..2026-Q3", "1..2026-01", "1..2000000"])
 def test_ranges_that_are_none_are_refused(text: str) -> None:
     """Those that fall, mix two kinds, or are longer than any table."""
     with pytest.raises(PredicateError, match="keys of year"):
-        values_of("year", Kind.INTEGER, [Word(text)])
+        expand_keys("year", Kind.INTEGER, [TypedKey(text)])
 
 
 def test_quotes_keep_a_range_together() -> None:
     """And what is quoted is the key itself, which the table then refuses by its kind."""
-    assert values_of("year", Kind.INTEGER, [Word("1..3", is_quoted=True)]) == ["1..3"]
+    assert expand_keys("year", Kind.INTEGER, [TypedKey("1..3", is_quoted=True)]) == ["1..3"]
 
 
 def test_margins_are_names() -> None:
     """An empty one is refused."""
-    assert margin_names(["total, town*sex"]) == ("total", "town*sex")
+    assert parse_margins(["total, town*sex"]) == ("total", "town*sex")
     with pytest.raises(ValueError, match="must name margins"):
-        margin_names(["total,"])
+        parse_margins(["total,"])
 
 
 def test_long_range_is_refused_at_once() -> None:
     """No memory and no time is spent on keys that no table can have."""
     with pytest.raises(PredicateError, match="more than"):
-        values_of("year", Kind.INTEGER, [Word("0..9223372036854775807")])
+        expand_keys("year", Kind.INTEGER, [TypedKey("0..9223372036854775807")])
 
 
 @pytest.mark.parametrize(
@@ -189,9 +197,9 @@ def test_the_price_is_that_of_the_plan(guess: int, percent: int, confidence: flo
     price = planned(guess, percent / 100, confidence).epsilon
     texts = (f"{percent}%", f"±{percent} %", f"{percent / 100}", percent / 100, Fraction(percent, 100))
     for within in texts:
-        assert count_price(Query(within=within, guess=guess, confidence=confidence)) == price
+        assert count_epsilon(Query(within=within, guess=guess, confidence=confidence)) == price
     error = Fraction(percent * guess, 100)
-    assert count_price(Query(error=error, confidence=confidence)) == price
+    assert count_epsilon(Query(error=error, confidence=confidence)) == price
     assert planned_error(error, confidence).epsilon == price
 
 
@@ -218,4 +226,4 @@ def test_the_price_is_that_of_the_plan(guess: int, percent: int, confidence: flo
 def test_a_goal_that_cannot_be_is_refused_by_name(goal: dict[str, Any], message: str) -> None:
     """One line that tells what was asked, and what would do."""
     with pytest.raises(ValueError, match=message):
-        count_price(Query(**goal))
+        count_epsilon(Query(**goal))

@@ -13,20 +13,29 @@ from numpy.typing import NDArray
 
 from noisycount.errors import PredicateError
 from noisycount.model.tables.levels import Level
-from noisycount.query.grouping import Edges, Key, KeySet, Part, Period, Plain, Span, parts_of
+from noisycount.query.grouping import (
+    EachValue,
+    GroupBy,
+    Key,
+    KeySet,
+    NumberRanges,
+    Period,
+    PeriodLength,
+    resolve_group_by,
+)
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
 from noisycount.query.table import (
     TableQuestion,
-    found_keys,
-    in_one_order,
+    in_canonical_order,
     key_set,
+    key_set_from_json,
+    key_set_to_json,
+    key_to_json,
     margins_of,
-    written_key,
-    written_keys,
 )
 
-TOWN, SEX, YEAR = PARTS = tuple(Plain(Column(name, Kind.TEXT)) for name in ("town", "sex", "year"))
+TOWN, SEX, YEAR = PARTS = tuple(EachValue(Column(name, Kind.TEXT)) for name in ("town", "sex", "year"))
 
 
 @given(
@@ -113,7 +122,7 @@ def test_what_is_no_margin_is_refused_in_one_line(written: object, words: str) -
 
 
 KEYS = {"town": ["a", "b"], "sex": ["f", "m"], "year": ["1"], "total": ["a"], "other": ["a"]}
-TOTAL, OTHER = Plain(Column("total", Kind.TEXT)), Plain(Column("other", Kind.TEXT))
+TOTAL, OTHER = EachValue(Column("total", Kind.TEXT)), EachValue(Column("other", Kind.TEXT))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +142,7 @@ TOTAL, OTHER = Plain(Column("total", Kind.TEXT)), Plain(Column("other", Kind.TEX
     ],
 )
 def test_what_does_not_go_together_is_refused(
-    parts: tuple[Part, ...], keys: dict[str, list[Key]] | None, others: dict[str, object], words: str
+    parts: tuple[GroupBy, ...], keys: dict[str, list[Key]] | None, others: dict[str, object], words: str
 ) -> None:
     """Before anything is charged, in one line."""
     listed = keys and {part.text: keys[part.text] for part in parts}
@@ -194,7 +203,7 @@ SCHEMA = {
 )
 def test_columns_edges_and_periods_are_told_apart(by: str | list[str], texts: list[str]) -> None:
     """Numbers after edges belong to them; a name that has commas or colons is a name."""
-    assert [part.text for part in parts_of(by, SCHEMA, None)] == texts
+    assert [part.text for part in resolve_group_by(by, SCHEMA, None)] == texts
 
 
 @pytest.mark.parametrize(
@@ -221,14 +230,14 @@ def test_columns_edges_and_periods_are_told_apart(by: str | list[str], texts: li
 def test_what_is_no_part_is_refused_in_one_line(by: str | list[str], words: str) -> None:
     """The refusal names what is wrong and how to mend it."""
     with pytest.raises(PredicateError, match=words) as refused:
-        parts_of(by, SCHEMA, "person")
+        resolve_group_by(by, SCHEMA, "person")
     assert "\n" not in str(refused.value)
 
 
-POOR = Plain(Column("poor", Kind.BOOLEAN))
-AGE = Edges(Column("age", Kind.INTEGER), (0, 18, 65))
-DAY = Plain(Column("day", Kind.DATE))
-MONTH = Period(Column("visit", Kind.DATE), Span.MONTH)
+POOR = EachValue(Column("poor", Kind.BOOLEAN))
+AGE = NumberRanges(Column("age", Kind.INTEGER), (0, 18, 65))
+DAY = EachValue(Column("day", Kind.DATE))
+MONTH = Period(Column("visit", Kind.DATE), PeriodLength.MONTH)
 
 
 def cells(keys: KeySet) -> list[tuple[object, ...]]:
@@ -262,7 +271,7 @@ def test_cells_may_be_the_rows_of_a_table(library: Callable[[dict[str, object]],
 
 def test_keys_may_be_those_of_numpy() -> None:
     """Integers, texts and truths of NumPy are those of Python; a midnight is a day."""
-    number = Plain(Column("number", Kind.INTEGER))
+    number = EachValue(Column("number", Kind.INTEGER))
     assert cells(key_set([number], np.arange(2))) == [(0,), (1,)]
     assert cells(key_set([TOWN], {"town": np.array(["a", "b"])})) == [("a",), ("b",)]
     assert cells(key_set([POOR], [np.True_])) == [(True,)]
@@ -284,9 +293,9 @@ def test_missing_values_alone_are_added_to_what_everybody_knows() -> None:
 def test_the_order_of_the_list_does_not_matter_to_the_ledger(rows: list[tuple[str | None, int | None]]) -> None:
     """Any order of the same cells is written alike, and every cell finds its place again."""
     keys = key_set([TOWN, AGE], rows)
-    ordered, places = in_one_order(keys)
-    again, _ = in_one_order(key_set([TOWN, AGE], rows[::-1]))
-    assert written_keys(ordered) == written_keys(again)
+    ordered, places = in_canonical_order(keys)
+    again, _ = in_canonical_order(key_set([TOWN, AGE], rows[::-1]))
+    assert key_set_to_json(ordered) == key_set_to_json(again)
     assert [ordered.key(int(place)) for place in places] == rows
     assert sorted(places.tolist()) == list(range(len(rows)))
 
@@ -294,15 +303,15 @@ def test_the_order_of_the_list_does_not_matter_to_the_ledger(rows: list[tuple[st
 def test_a_grid_is_written_as_its_lists() -> None:
     """A thousand by a thousand keys take two thousand words, not a million."""
     keys = key_set([TOWN, AGE], {"town": [str(number) for number in range(1000)]})
-    assert written_keys(in_one_order(keys)[0]).keys() == {"grid"}
+    assert key_set_to_json(in_canonical_order(keys)[0]).keys() == {"grid"}
 
 
 def test_found_keys_come_back_from_what_a_ledger_keeps() -> None:
     """Days are kept as texts, all else as it is."""
     rows = [(date(2026, 1, 31), 24_312), (None, 24_313), (date(2026, 1, 31), None)]
-    stored = [[written_key(key) for key in row] for row in rows]
-    assert cells(found_keys([DAY, MONTH], stored)) == rows
-    assert len(found_keys([DAY, MONTH], [])) == 0
+    stored = [[key_to_json(key) for key in row] for row in rows]
+    assert cells(key_set_from_json([DAY, MONTH], stored)) == rows
+    assert len(key_set_from_json([DAY, MONTH], [])) == 0
 
 
 @pytest.mark.parametrize(
@@ -334,4 +343,4 @@ def test_too_many_cells_are_refused_before_they_are_made() -> None:
     """A million cells are the most; the product is looked at first."""
     many = [str(number) for number in range(1001)]
     with pytest.raises(PredicateError, match="1,002,001 cells"):
-        key_set([TOWN, Plain(Column("name", Kind.TEXT))], {"town": many, "name": many})
+        key_set([TOWN, EachValue(Column("name", Kind.TEXT))], {"town": many, "name": many})

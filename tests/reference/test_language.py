@@ -8,11 +8,11 @@ import pytest
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
 from noisycount.query import language as words
-from noisycount.query.grouping import MOST_PARTS, OUTSIDE, Part, parts_of
+from noisycount.query.grouping import MAX_PARTS, OUTSIDE, GroupBy, resolve_group_by
 from noisycount.query.language import parse
 from noisycount.query.normal_form import normal_form
 from noisycount.query.predicate import canonical_text, english
-from noisycount.query.query import items, keys_of_column
+from noisycount.query.query import parse_by_text, parse_column_keys
 from noisycount.query.schema import KINDS, Kind, Schema
 from noisycount.query.table import key_set
 from tests.reference.ebnf import Grammar, Token
@@ -228,7 +228,7 @@ def test_groups_are_those_of_the_page(by: str, groups: str, known: str) -> None:
 def test_keys_are_those_of_the_page(by: str, keys: str, meant: str) -> None:
     """What is typed for keys stands for these."""
     (part,) = grouped(by)
-    found = key_set([part], {part.column.name: keys_of_column(keys)[1]})
+    found = key_set([part], {part.column.name: parse_column_keys(keys)[1]})
     assert ", ".join(shown(part.label(key)) for key in found.values[0]) == meant
 
 
@@ -244,12 +244,12 @@ def test_values_beyond_the_edges() -> None:
     """Those below the first are in no range, NaN is in the last, a lower end is in its range."""
     (part,) = grouped("bmi:18.5,25")
     assert [part.key(value) for value in (18.4, 18.5, 25.0, nan)] == [OUTSIDE, 0, 1, 1]
-    assert f"up to {MOST_PARTS}," in text(PAGE)
+    assert f"up to {MAX_PARTS}," in text(PAGE)
 
 
-def grouped(by: str) -> tuple[Part, ...]:
+def grouped(by: str) -> tuple[GroupBy, ...]:
     """What a table is grouped by, as it is typed."""
-    return parts_of([item.text for item in items(by)], SCHEMA, None)
+    return resolve_group_by([item.text for item in parse_by_text(by)], SCHEMA, None)
 
 
 def shown(key: object) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from noisycount.query.query import Item, Query, Word
+from noisycount.query.query import ColumnGrouping, Query, TypedKey
 from noisycount.query.schema import Kind
 from noisycount.release.rehearsal import Rehearsal, rehearsed
 from noisycount.release.results import Release
@@ -33,8 +33,8 @@ def release_of(told: Rehearsal) -> Release:
 
 def table() -> Rehearsal:
     """Give the rehearsal of a table."""
-    keys = {"town": [Word("Bern"), Word("Biel")]}
-    return rehearsal(Query(by=(Item("town"),), keys=keys, groups_per_unit=1, epsilon=Fraction(1)))
+    keys = {"town": [TypedKey("Bern"), TypedKey("Biel")]}
+    return rehearsal(Query(by=(ColumnGrouping("town"),), keys=keys, groups_per_unit=1, epsilon=Fraction(1)))
 
 
 def test_error_is_that_of_the_price() -> None:

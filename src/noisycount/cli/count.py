@@ -11,12 +11,12 @@ from noisycount.display.output import print_facts, print_json, status
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.query.query import (
     NOISES,
-    Listed,
     Query,
-    items_of,
-    keys_of_column,
-    margin_names,
+    TypedKeys,
+    parse_by,
+    parse_column_keys,
     parse_confidence,
+    parse_margins,
     parse_within,
     require_once,
 )
@@ -58,9 +58,9 @@ def _parse_noise(text: str) -> type[DiscreteNoise]:
     raise ValueError(f"must be {' or '.join(NOISES)}, got {text!r}")
 
 
-def _keys_of_columns(texts: Sequence[str]) -> dict[str, Listed]:
+def _keys_of_columns(texts: Sequence[str]) -> dict[str, TypedKeys]:
     """The keys of each column."""
-    found = list(map(keys_of_column, texts))
+    found = list(map(parse_column_keys, texts))
     require_once([name.lower() for name, _ in found], "lists the keys of {} twice: list them once")
     return dict(found)
 
@@ -77,7 +77,7 @@ _OF_TABLES = (
     click.option(
         "--by",
         multiple=True,
-        callback=all_read(items_of),
+        callback=all_read(parse_by),
         metavar="COLUMNS",
         help="A table: a count for each group, such as town,sex; of numbers by edges, "
         "age:0,18,65; of dates visit:month, :quarter or :year.",
@@ -113,7 +113,7 @@ _OF_TABLES = (
     click.option(
         "--margins",
         multiple=True,
-        callback=all_read(margin_names),
+        callback=all_read(parse_margins),
         metavar="NAMES",
         help="Sums that are measured too, each with a share of the price: total,town or all.",
     ),

@@ -13,7 +13,7 @@ from noisycount.config.config import DEFAULT_BUDGET, Config
 from noisycount.display.output import file_facts, line_width, print_drawing, print_facts, print_json, print_text, status
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import PureBudget
-from noisycount.query.query import MOST_CELLS, margin_names, parse_confidence, parse_within
+from noisycount.query.query import MAX_CELLS, parse_confidence, parse_margins, parse_within
 from noisycount.readers import values
 from noisycount.readers.options import (
     all_read,
@@ -52,7 +52,7 @@ def _cells(texts: Sequence[str]) -> dict[str, int]:
         for piece in _PIECE.findall(text) or [text]:
             match = _SIZE.fullmatch(piece)
             size = int(values.drop_thousands(match[2]).replace(",", "")) if match else 0
-            if match is None or not 1 <= size <= MOST_CELLS or match[1] in cells:
+            if match is None or not 1 <= size <= MAX_CELLS or match[1] in cells:
                 raise ValueError(
                     f"must name each column once with its number of keys, such as town=16,sex=2, got {text!r}"
                 )
@@ -71,7 +71,7 @@ _OF_TABLES = (
     click.option(
         "--margins",
         multiple=True,
-        callback=all_read(margin_names),
+        callback=all_read(parse_margins),
         metavar="NAMES",
         help="Sums that are measured beside its cells: total,town or all.",
     ),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.errors import SourceError
-from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, Part
+from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Column, Predicate, columns
 from noisycount.query.schema import Kind, Schema
 
@@ -151,7 +151,7 @@ def require_known_columns(predicates: Iterable[Predicate], schema: Mapping[str, 
         _require_known(columns(predicate), schema, "predicates read")
 
 
-def require_known_parts(parts: Iterable[Part], where: Predicate | None, schema: Mapping[str, Kind]) -> None:
+def require_known_parts(parts: Iterable[GroupBy], where: Predicate | None, schema: Mapping[str, Kind]) -> None:
     """The refusal of tables that are of anything but the columns of a schema."""
     _require_known((part.column for part in parts), schema, "tables are by")
     require_known_columns([] if where is None else [where], schema)

@@ -14,7 +14,7 @@ from noisycount.engines.interface import Closeable, missing_units, require_known
 from noisycount.engines.truth import Record, kept_groups, ordered, truth, unit_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.query.grouping import OUTSIDE, CellQuestion, Key, KeyCounts, KeyQuestion, Part, Plain
+from noisycount.query.grouping import OUTSIDE, CellQuestion, EachValue, GroupBy, Key, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind, Schema
 
@@ -68,13 +68,13 @@ def key_counts(records: Sequence[Record], unit_of: UnitOf, question: KeyQuestion
         yield KeyCounts([keys for keys, _ in batch], counts)
 
 
-def _is_outside(part: Part, key: Key) -> bool:
+def _is_outside(part: GroupBy, key: Key) -> bool:
     """Whether a key is that of no group; a plain number may be the same."""
-    return key == OUTSIDE and not isinstance(part, Plain)
+    return key == OUTSIDE and not isinstance(part, EachValue)
 
 
 def _groups(
-    records: Sequence[Record], unit_of: UnitOf, parts: Sequence[Part], where: Predicate | None
+    records: Sequence[Record], unit_of: UnitOf, parts: Sequence[GroupBy], where: Predicate | None
 ) -> Iterator[tuple[Unit, Keys]]:
     """The unit of each record that matches, and the keys of its group."""
     for number, record in enumerate(records):

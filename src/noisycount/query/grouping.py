@@ -23,7 +23,7 @@ from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Codes, Level
 from noisycount.query.predicate import Column, Predicate
-from noisycount.query.query import Item
+from noisycount.query.query import ColumnGrouping
 from noisycount.query.schema import INTEGERS, Kind, Schema, close_names
 
 Key: TypeAlias = int | str | bool | date | None  # what stands for a group; None for missing values
@@ -35,7 +35,7 @@ _MOST_EDGES = 4096  # each is compared with in a table of one part
 
 
 @frozen
-class Part(ABC):
+class GroupBy(ABC):
     """One of the things that a table is grouped by."""
 
     column: Column  # whose values are grouped
@@ -67,7 +67,7 @@ class Part(ABC):
 
 
 @frozen
-class Plain(Part):
+class EachValue(GroupBy):
     """Each value a group of its own.
 
     Raises:
@@ -108,7 +108,7 @@ class Plain(Part):
 
 
 @frozen
-class Edges(Part):
+class NumberRanges(GroupBy):
     """Ranges of numbers: each from one edge to below the next, the last one without end.
 
     The key of a range is its number, from 0; NaN is in the last range, as it follows every number.
@@ -120,7 +120,7 @@ class Edges(Part):
         PredicateError: the column holds no numbers, or the edges do not rise.
 
     Example:
-        >>> age = Edges(Column("age", Kind.INTEGER), (0, 18, 65))
+        >>> age = NumberRanges(Column("age", Kind.INTEGER), (0, 18, 65))
         >>> [age.key(value) for value in (0, 17, 18, 99)], age.label(1)
         ([0, 0, 1, 2], '18 to 64')
     """
@@ -179,7 +179,7 @@ class Edges(Part):
         return f"{_number_text(low)} to under {_number_text(later[0])}"
 
 
-class Span(Enum):
+class PeriodLength(Enum):
     """How long a period is; the value is how many of them a year has."""
 
     YEAR = 1
@@ -188,16 +188,16 @@ class Span(Enum):
 
 
 _PERIODS = {
-    Span.YEAR: re.compile(r"([0-9]{4})"),
-    Span.QUARTER: re.compile(r"([0-9]{4})-?Q([1-4])"),
-    Span.MONTH: re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])"),
+    PeriodLength.YEAR: re.compile(r"([0-9]{4})"),
+    PeriodLength.QUARTER: re.compile(r"([0-9]{4})-?Q([1-4])"),
+    PeriodLength.MONTH: re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])"),
 }
 
-_EXAMPLES = {Span.YEAR: "2026", Span.QUARTER: "2026-Q1", Span.MONTH: "2026-01"}
+_EXAMPLES = {PeriodLength.YEAR: "2026", PeriodLength.QUARTER: "2026-Q1", PeriodLength.MONTH: "2026-01"}
 
 
 @frozen
-class Period(Part):
+class Period(GroupBy):
     """Days or times by the month, quarter or year that they are in.
 
     The key is the number of the period from the beginning of year 0: year·periods + period − 1.
@@ -209,7 +209,7 @@ class Period(Part):
         PredicateError: the column holds no dates.
     """
 
-    span: Span  # how long a period is
+    span: PeriodLength  # how long a period is
 
     def __post_init__(self) -> None:
         if not self.column.kind.is_moment:
@@ -241,16 +241,16 @@ class Period(Part):
         if key is None:
             return None
         year, place = divmod(int(key), self.span.value)  # type: ignore[arg-type]  # a number
-        if self.span is Span.YEAR:
+        if self.span is PeriodLength.YEAR:
             return f"{year:04d}"
-        return f"{year:04d}-Q{place + 1}" if self.span is Span.QUARTER else f"{year:04d}-{place + 1:02d}"
+        return f"{year:04d}-Q{place + 1}" if self.span is PeriodLength.QUARTER else f"{year:04d}-{place + 1:02d}"
 
     def _number(self, year: int, place: int) -> int:
         return year * self.span.value + place
 
 
 @lru_cache(maxsize=8)
-def _places(ranges: Edges) -> dict[object, int]:
+def _places(ranges: NumberRanges) -> dict[object, int]:
     """The number of each range by its label."""
     return {ranges.label(place): place for place in range(len(ranges.edges))}
 
@@ -260,21 +260,23 @@ def _number_text(edge: float) -> str:
     return str(edge).removesuffix(".0")
 
 
-MOST_PARTS = 8
+MAX_PARTS = 8
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-_SPANS = {span.name.lower(): span for span in Span}
+_SPANS = {span.name.lower(): span for span in PeriodLength}
 
 
-def parts_of(by: str | Sequence[str | Item], schema: Mapping[str, Kind], unit: str | None) -> tuple[Part, ...]:
+def resolve_group_by(
+    by: str | Sequence[str | ColumnGrouping], schema: Mapping[str, Kind], unit: str | None
+) -> tuple[GroupBy, ...]:
     """The parts of a table."""
     listed = [by] if isinstance(by, str) else by
-    written = [each.text if isinstance(each, Item) else each for each in listed]
+    written = [each.text if isinstance(each, ColumnGrouping) else each for each in listed]
     if not all(isinstance(each, str) for each in written):
         raise PredicateError(f"by must be names of columns, got {str(by)[:80]!r}")
     items = [item for each in written for item in _items_of(each, schema)]
-    if not 1 <= len(items) <= MOST_PARTS:
-        raise PredicateError(f"by must name 1 to {MOST_PARTS} columns, got {len(items)}")
+    if not 1 <= len(items) <= MAX_PARTS:
+        raise PredicateError(f"by must name 1 to {MAX_PARTS} columns, got {len(items)}")
     parts = tuple(_part(item, schema, unit) for item in items)
     names = [part.column.name for part in parts]
     for name in names:
@@ -300,10 +302,10 @@ def _items_of(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
     yield item
 
 
-def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> Part:
+def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
     """One part, from its name and what follows a colon."""
     if item in schema:
-        return Plain(Column(item, schema[item]))
+        return EachValue(Column(item, schema[item]))
     name, colon, how = item.rpartition(":")
     if not colon:
         name = item
@@ -319,7 +321,7 @@ def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> Part:
         schema.require_clear(name, how.split(","), "by")
     if how.strip().lower() in _SPANS:
         return Period(column, _SPANS[how.strip().lower()])
-    return Edges(column, _edges(how, column))
+    return NumberRanges(column, _edges(how, column))
 
 
 def _edges(text: str, column: Column) -> tuple[int | float, ...]:
@@ -338,7 +340,7 @@ def _edges(text: str, column: Column) -> tuple[int | float, ...]:
 class KeySet:
     """The cells of a table: combinations of keys, one of each part."""
 
-    parts: tuple[Part, ...]  # what the table is grouped by
+    parts: tuple[GroupBy, ...]  # what the table is grouped by
     values: tuple[tuple[Key, ...], ...]  # the keys of each part, each once
     # the places of each cell's keys among the values, shape (cells, parts); no two rows are alike
     codes: Codes = field(repr=False)
@@ -389,7 +391,7 @@ class CellQuestion:
 class KeyQuestion:
     """What a source counts for a table whose keys only the records know."""
 
-    parts: Sequence[Part]  # what the table is grouped by
+    parts: Sequence[GroupBy]  # what the table is grouped by
     where: Predicate | None  # which records match; None: all
     most: int | None = None  # in how many groups a unit is at most, as for ``CellQuestion``
     salt: str = ""  # the key of that hash

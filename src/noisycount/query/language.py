@@ -28,7 +28,7 @@ from noisycount.query.predicate import (
     Predicate,
     Range,
     canonical_text,
-    written_name,
+    quoted_name,
 )
 from noisycount.query.schema import Kind, Schema
 
@@ -38,8 +38,8 @@ MAXIMUM_DEPTH = 20  # so that parsing needs at most 600 frames of Python's 1,000
 MAXIMUM_PATTERNS = 200  # characters, each of which can cost a step for each of a text
 
 
-class Sort(Enum):
-    """The sorts of tokens."""
+class TokenKind(Enum):
+    """The kinds of tokens."""
 
     NAME = "name"
     TEXT = "text"
@@ -52,20 +52,20 @@ class Sort(Enum):
 class Token:
     """One token: a name or a text without its quotes, a number, a keyword, a symbol."""
 
-    sort: Sort
+    kind: TokenKind
     text: str
 
     @property
     def is_value(self) -> bool:
         """Whether a comparison could have this token as one of its sides."""
-        return self.sort in VALUES or self in _CONSTANTS
+        return self.kind in VALUES or self in _CONSTANTS
 
 
-VALUES = (Sort.NAME, Sort.TEXT, Sort.NUMBER)
+VALUES = (TokenKind.NAME, TokenKind.TEXT, TokenKind.NUMBER)
 NOT, LIKE, IN, BETWEEN, *_CONSTANTS = (
-    Token(Sort.KEYWORD, word) for word in ("not", "like", "in", "between", "true", "false", "null")
+    Token(TokenKind.KEYWORD, word) for word in ("not", "like", "in", "between", "true", "false", "null")
 )
-OPENING, CLOSING, COMMA, MINUS = (Token(Sort.SYMBOL, symbol) for symbol in "(),-")
+OPENING, CLOSING, COMMA, MINUS = (Token(TokenKind.SYMBOL, symbol) for symbol in "(),-")
 
 _PATTERN = re.compile(
     rf"""
@@ -153,14 +153,14 @@ def require_bytes(text: str) -> None:
 def _token(match: re.Match[str]) -> Token:
     sort, text = match.lastgroup, match[match.lastgroup or 0]
     if sort == "word" and text.lower() in KEYWORDS:
-        return Token(Sort.KEYWORD, text.lower())
+        return Token(TokenKind.KEYWORD, text.lower())
     if sort in ("word", "name"):
-        return Token(Sort.NAME, text.replace('""', '"'))
+        return Token(TokenKind.NAME, text.replace('""', '"'))
     if sort == "text":
-        return Token(Sort.TEXT, text.replace("''", "'"))
+        return Token(TokenKind.TEXT, text.replace("''", "'"))
     if sort == "number":
-        return Token(Sort.NUMBER, text)
-    return Token(Sort.SYMBOL, "<>" if text == "!=" else text)
+        return Token(TokenKind.NUMBER, text)
+    return Token(TokenKind.SYMBOL, "<>" if text == "!=" else text)
 
 
 def _unknown_character(rest: str) -> str:
@@ -192,18 +192,18 @@ def _require_neighbours(found: Sequence[Token]) -> None:
     for first, second in pairwise(found):
         before, after = shortened(first.text), shortened(second.text)
         fault = None
-        if first.sort is Sort.NAME and second == OPENING:
+        if first.kind is TokenKind.NAME and second == OPENING:
             fault = f"calls {before}: leave functions and casts out, compare the column itself"
-        elif first.sort is Sort.NAME and second.sort is Sort.TEXT:
+        elif first.kind is TokenKind.NAME and second.kind is TokenKind.TEXT:
             fault = f"has {before} before the text {after}: write the text alone, or an operator between them"
-        elif first.sort is second.sort is Sort.NUMBER:
+        elif first.kind is second.kind is TokenKind.NUMBER:
             fault = (
                 f"has {after} after {before}: write one number, with one point, or a date in "
                 "single quotes: '2026-01-31'"
             )
         elif first == IN and second != OPENING:
             fault = f"has {after} after in: put the list in parentheses, as in ('yes', 'no')"
-        elif first.sort is Sort.TEXT and second.sort in (Sort.NAME, Sort.NUMBER):
+        elif first.kind is TokenKind.TEXT and second.kind in (TokenKind.NAME, TokenKind.NUMBER):
             fault = (
                 f"has {after} after the text {before}: write and or or between them, or '' "
                 "for a quote within a text: 'O''Brien'"
@@ -283,7 +283,7 @@ class _Grammar:
     def take(self, *words: str) -> str | None:
         """The next token, which is passed, if it is one of these keywords or symbols."""
         token = self.found[self.at] if self.at < len(self.found) else None
-        if token is None or token.sort in VALUES or token.text not in words:
+        if token is None or token.kind in VALUES or token.text not in words:
             return None
         self.at += 1
         return token.text
@@ -357,18 +357,18 @@ class _Grammar:
             return inside[0] if len(inside) == 1 else ("tuple",)
         if constant := self.take("true", "false", "null"):
             return (constant,)
-        if self.at == len(self.found) or self.found[self.at].sort not in VALUES:
+        if self.at == len(self.found) or self.found[self.at].kind not in VALUES:
             self.refuse()
         token = self.found[self.at]
         self.at += 1
-        return (token.sort.value, token.text)
+        return (token.kind.value, token.text)
 
 
 def _about_decimals(found: Sequence[Token]) -> str:
     """How to write the decimals of a number that has a comma before them, if there is one."""
     for before, whole, comma, decimals in zip(found, found[1:], found[2:], found[3:], strict=False):
-        numbers = whole.sort is decimals.sort is Sort.NUMBER
-        if numbers and comma == COMMA and before.sort not in VALUES and before not in (OPENING, COMMA):
+        numbers = whole.kind is decimals.kind is TokenKind.NUMBER
+        if numbers and comma == COMMA and before.kind not in VALUES and before not in (OPENING, COMMA):
             return f", and decimals with a point: {whole.text.replace('.', '')}.{decimals.text}"
     return ""
 
@@ -441,7 +441,7 @@ class _TypedSyntax:
             remedy = "put a column on one side"
             for kind, *parts in (other, one):
                 if kind == "text" and parts[0] in self.schema:
-                    remedy = f"write the column as {printable(written_name(parts[0]))}, not in single quotes"
+                    remedy = f"write the column as {printable(quoted_name(parts[0]))}, not in single quotes"
             raise PredicateError(f"where compares two literals: {remedy}")
         if isinstance(right, Literal):
             (right,) = self.beside(left, [right], (one, other))

@@ -196,14 +196,14 @@ def _by_column(
 
 
 @frozen
-class Reading:
+class ParsedPredicate:
     """A question of the predicate language."""
 
     asked: Predicate  # in the words of the asker
     normal: Predicate  # the one tree of all its wordings
 
 
-def read(text: str, schema: Mapping[str, Kind]) -> Reading:
+def parse_predicate(text: str, schema: Mapping[str, Kind]) -> ParsedPredicate:
     """The question that a text asks about columns of a schema; see ``parse``."""
     return _read(text, _Same(schema if isinstance(schema, Schema) else Schema(schema)))
 
@@ -222,9 +222,9 @@ class _Same:
 
 
 @lru_cache(maxsize=256)  # a question is read at every step from its text to its answer
-def _read(text: str, same: _Same) -> Reading:
+def _read(text: str, same: _Same) -> ParsedPredicate:
     asked = parse(text, same.schema)
-    return Reading(asked, normal_form(asked))
+    return ParsedPredicate(asked, normal_form(asked))
 
 
 _TESTS = {
@@ -245,7 +245,7 @@ class _End:
     is_open: bool
 
 
-def listed(test: Predicate) -> list[Any] | None:
+def only_values(test: Predicate) -> list[Any] | None:
     """The only values for which a test of a column is true; None: nobody knows a list."""
     match test:
         case Comparison(column, Operator.EQUAL, Literal() as literal):
@@ -261,7 +261,7 @@ def listed(test: Predicate) -> list[Any] | None:
     return [value for value in values if not is_discrete or value == floor(value)]
 
 
-def holds(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
+def may_hold(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
     """Whether a test of a column may be true where the column has the value."""
     match test:
         case Comparison(column, operator, Literal() as literal):
@@ -273,7 +273,7 @@ def holds(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of
             others = [_value(column, choice) for choice in choices]
             return None in others or value in others
         case Range():
-            return all(holds(end, value) for end in _ends(test))
+            return all(may_hold(end, value) for end in _ends(test))
         case Not(Range() as inside):
             low, high = (_value(inside.column, end) for end in (inside.low, inside.high))
             return low is None or high is None or not low <= value <= high
@@ -281,7 +281,7 @@ def holds(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of
             return True
 
 
-def are_apart(tests: Sequence[Predicate]) -> bool:
+def have_disjoint_bounds(tests: Sequence[Predicate]) -> bool:
     """Whether the tests of a column leave no value between its ends."""
     ends = [end for test in tests for end in _ends(test)]
     lows = [_end(end) for end in ends if end.operator in (Operator.MORE, Operator.AT_LEAST)]
@@ -353,10 +353,10 @@ def contradictions(predicate: Predicate) -> Iterator[Predicate]:
     be true of no record.
 
     Example:
-        >>> from noisycount.query.normal_form import read
+        >>> from noisycount.query.normal_form import parse_predicate
         >>> from noisycount.query.schema import Kind
         >>> from noisycount.query.predicate import canonical_text
-        >>> asked = read("smoker and age > 5 and age < 3", {
+        >>> asked = parse_predicate("smoker and age > 5 and age < 3", {
         ...     "age": Kind.INTEGER, "smoker": Kind.BOOLEAN}).normal
         >>> [canonical_text(part) for part in contradictions(asked)]
         ['age < 3 and age > 5']
@@ -408,11 +408,11 @@ def _is_impossible(tests: Sequence[Predicate]) -> bool:
     orders = [set(_possible(test)) for test in tests if _is_of_columns(test)]
     if orders:
         return not set.intersection(*orders)
-    lists = [values for values in map(listed, tests) if values is not None]
+    lists = [values for values in map(only_values, tests) if values is not None]
     if lists:
         least = min(lists, key=len)
-        return not any(all(holds(test, value) for test in tests) for value in least)
-    return are_apart(tests)
+        return not any(all(may_hold(test, value) for test in tests) for value in least)
+    return have_disjoint_bounds(tests)
 
 
 def _is_of_columns(test: Predicate) -> bool:

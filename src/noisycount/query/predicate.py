@@ -375,7 +375,7 @@ def _canonical_test(test: Range | Membership | Pattern | Missing, negation: str)
         case Membership(_, choices):
             return f"{name} {negation}in ({', '.join(map(_value, choices))})"
         case Pattern(_, pattern):
-            return f"{name} {negation}like {written_text(pattern)}"
+            return f"{name} {negation}like {quoted_text(pattern)}"
         case Missing():
             return f"{name} is {negation}null"
 
@@ -400,7 +400,7 @@ def _english_test(test: Range | Membership | Pattern | Missing, negation: str) -
             *most, last = map(_spoken, choices)
             return f"{subject}{', '.join(most)} or {last}" if most else f"{subject}{last}"
         case Pattern(_, pattern):
-            return f"{subject}like {printable(written_text(pattern))}"
+            return f"{subject}like {printable(quoted_text(pattern))}"
         case Missing():
             return f"{subject}missing"
 
@@ -426,7 +426,7 @@ def _english_group(predicate: Predicate) -> str:
     return f"({text})" if isinstance(predicate, And | Or) else text
 
 
-def written_name(name: str) -> str:
+def quoted_name(name: str) -> str:
     """A name as one writes it in a question: in double quotes where it needs them."""
     if SIMPLE_NAME.fullmatch(name) and name.lower() not in KEYWORDS:
         return name
@@ -434,14 +434,14 @@ def written_name(name: str) -> str:
     return f'"{escaped}"'
 
 
-def written_text(text: str) -> str:
+def quoted_text(text: str) -> str:
     """A text as one writes it in a question."""
     escaped = text.replace("'", "''")
     return f"'{escaped}'"
 
 
 def _name(column: Column) -> str:
-    return written_name(column.name)
+    return quoted_name(column.name)
 
 
 def _value(operand: Column | Literal) -> str:
@@ -455,7 +455,7 @@ def _value(operand: Column | Literal) -> str:
         case datetime() as value:
             return f"'{value.isoformat(sep=' ')}'"
         case value:
-            return written_text(str(value))
+            return quoted_text(str(value))
 
 
 def _spoken(operand: Column | Literal) -> str:
@@ -464,12 +464,12 @@ def _spoken(operand: Column | Literal) -> str:
 
 def _typed(name: str) -> str:
     """A name as one types it, for one line."""
-    return printable(written_name(name))
+    return printable(quoted_name(name))
 
 
 def _no_column(name: str, beside: Kind) -> str:
     """What to write in place of a name that is no column, beside a value of a kind."""
     if beside is not Kind.TEXT:
         return f"{beside.example} beside a {beside.value} column"
-    text = f": {printable(written_text(name))}" if len(name) <= _SHORT else ""
+    text = f": {printable(quoted_text(name))}" if len(name) <= _SHORT else ""
     return f"single quotes for a text{text}"

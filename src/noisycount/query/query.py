@@ -15,7 +15,7 @@ from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import as_written
-from noisycount.query.predicate import written_name
+from noisycount.query.predicate import quoted_name
 from noisycount.query.schema import Kind
 from noisycount.validation import (
     RationalLike,
@@ -52,25 +52,25 @@ _WORD = re.compile(r"\s*(?:'((?:[^']|'')*)'|([^',][^,]*?|))\s*(,|$)", re.DOTALL)
 _PIECE = re.compile(r'(?:[^",]|"(?:[^"]|"")*")+|(?<=,)(?=,|$)|^(?=,|$)')
 
 
-MOST_CELLS = 1_000_000
+MAX_CELLS = 1_000_000
 
 
 @frozen
-class Word:
+class TypedKey:
     """A key as it was typed."""
 
     text: str | None  # what it says; None: the missing value
     is_quoted: bool = False  # whether it stands for itself, whatever it looks like
 
 
-Listed: TypeAlias = Sequence[Word]  # the keys of one column
+TypedKeys: TypeAlias = Sequence[TypedKey]  # the keys of one column
 
 # The keys of each column, by its name; or the keys of each cell.
 Keys: TypeAlias = Mapping[str, Iterable[object]] | Iterable[object]
 
 
 @frozen
-class Item:
+class ColumnGrouping:
     """One of the things that a table is grouped by."""
 
     column: str  # the name of the column
@@ -84,7 +84,7 @@ class Item:
     @property
     def typed(self) -> str:
         """The item as one types it, with quotes around a name that needs them."""
-        name = written_name(self.column)
+        name = quoted_name(self.column)
         return f"{name}:{self.grouping}" if self.grouping else name
 
 
@@ -95,7 +95,7 @@ class Query:
     wheres: Sequence[str] = ()  # questions in the predicate language; of a table by keys one at most, for all cells
     is_list: bool = False  # whether there is a row for each question, even for one alone
     # what a table is grouped by, as for `Desk.release_table`, like the five that follow; None: it is no table by keys
-    by: str | Sequence[str | Item] | None = None
+    by: str | Sequence[str | ColumnGrouping] | None = None
     keys: Keys | None = None
     margins: str | Sequence[str | Sequence[str]] = ()
     other: bool = False
@@ -126,9 +126,9 @@ class Query:
         return cls(
             wheres=wheres,
             is_list=len(wheres) > 1,
-            by=_named("by", items_of, _listed(said.get("by", []))) or None,
+            by=_named("by", parse_by, _listed(said.get("by", []))) or None,
             keys={name: _sent_keys(of) for name, of in said.get("keys", {}).items()} or None,
-            margins=_named("margins", margin_names, said.get("margins", [])),
+            margins=_named("margins", parse_margins, said.get("margins", [])),
             other=said.get("other", False),
             groups_per_unit=said.get("groups_per_unit"),
             cumulative=said.get("cumulative", False),
@@ -151,8 +151,8 @@ class Query:
         keys = self.keys if isinstance(self.keys, Mapping) else {}
         said = {
             "where": list(self.wheres) if self.is_list else next(iter(self.wheres), None),
-            "by": [each.typed if isinstance(each, Item) else each for each in by],
-            "keys": {name: [key.text if isinstance(key, Word) else key for key in of] for name, of in keys.items()},
+            "by": [each.typed if isinstance(each, ColumnGrouping) else each for each in by],
+            "keys": {name: [key.text if isinstance(key, TypedKey) else key for key in of] for name, of in keys.items()},
             "other": self.other,
             "margins": [self.margins] if isinstance(self.margins, str) else list(self.margins),
             "groups_per_unit": self.groups_per_unit,
@@ -202,9 +202,9 @@ def _listed(texts: str | Sequence[str]) -> Sequence[str]:
     return [texts] if isinstance(texts, str) else texts
 
 
-def _sent_keys(values: Sequence[object]) -> Listed:
+def _sent_keys(values: Sequence[object]) -> TypedKeys:
     texts = [str(value).lower() if isinstance(value, bool) else value for value in values]
-    return [Word(None if text is None else str(text), is_quoted=True) for text in texts]
+    return [TypedKey(None if text is None else str(text), is_quoted=True) for text in texts]
 
 
 def _sent_price(value: RationalLike | None) -> str | None:
@@ -232,14 +232,14 @@ def parse_within(text: str) -> float:
     raise ValueError(f"must be above 0 and at most 100%, such as 20%, got {text!r}")
 
 
-def items_of(texts: Sequence[str]) -> tuple[Item, ...]:
+def parse_by(texts: Sequence[str]) -> tuple[ColumnGrouping, ...]:
     """What a table is grouped by, each column once."""
-    found = [item for text in texts for item in items(text)]
+    found = [item for text in texts for item in parse_by_text(text)]
     require_once([item.column.lower() for item in found], "names {} twice: name it once")
     return tuple(found)
 
 
-def margin_names(texts: Sequence[str]) -> tuple[str, ...]:
+def parse_margins(texts: Sequence[str]) -> tuple[str, ...]:
     """The names of margins, each once, where each text may name several."""
     names = []
     for text in texts:
@@ -257,7 +257,7 @@ def require_once(names: Sequence[str], refusal: str) -> None:
         raise ValueError(refusal.format(repr(again)))
 
 
-def items(text: str) -> list[Item]:
+def parse_by_text(text: str) -> list[ColumnGrouping]:
     """What a table is grouped by; the edges of numbers go on until the next name."""
     pieces = _PIECE.findall(text)
     if ",".join(pieces) != text:
@@ -272,11 +272,11 @@ def items(text: str) -> list[Item]:
     return [_item(piece, text) for piece in joined]
 
 
-def keys_of_column(text: str) -> tuple[str, Listed]:
+def parse_column_keys(text: str) -> tuple[str, TypedKeys]:
     """The name of a column and its keys.
 
     Example:
-        >>> keys_of_column("town=Bern,'Biel, old',null")[1][1:]
+        >>> parse_column_keys("town=Bern,'Biel, old',null")[1][1:]
         [Word(text='Biel, old', is_quoted=True), Word(text=None, is_quoted=False)]
     """
     match = _KEYS.fullmatch(text)
@@ -288,20 +288,20 @@ def keys_of_column(text: str) -> tuple[str, Listed]:
     return name, list(_words(listed, text))
 
 
-def _item(piece: str, whole: str) -> Item:
+def _item(piece: str, whole: str) -> ColumnGrouping:
     match = _ITEM.fullmatch(piece)
     if match is None or not match[1].strip():
         raise ValueError(f"must name columns with commas between them, such as town,age:0,18,65, got {whole!r}")
     name, grouping = _unquoted(match[1]), (match[2] or "").strip()
     edges = grouping.split(",")
     if match[2] is None or grouping in _SPANS or all(map(_NUMBER.fullmatch, edges)):
-        return Item(name, grouping)
+        return ColumnGrouping(name, grouping)
     raise ValueError(
         f"must have edges or month, quarter or year behind the colon, such as {name}:0,18,65, got {piece.strip()!r}"
     )
 
 
-def _words(listed: str, whole: str) -> Iterator[Word]:
+def _words(listed: str, whole: str) -> Iterator[TypedKey]:
     place = 0
     while place <= len(listed):
         match = _WORD.match(listed, place)
@@ -316,10 +316,10 @@ def _words(listed: str, whole: str) -> Iterator[Word]:
         place = match.end()
 
 
-def _word(quoted: str | None, bare: str) -> Word:
+def _word(quoted: str | None, bare: str) -> TypedKey:
     if quoted is not None:
-        return Word(quoted.replace("''", "'"), is_quoted=True)
-    return Word(None) if bare.lower() == "null" else Word(bare)
+        return TypedKey(quoted.replace("''", "'"), is_quoted=True)
+    return TypedKey(None) if bare.lower() == "null" else TypedKey(bare)
 
 
 def _unquoted(name: str) -> str:
@@ -327,7 +327,7 @@ def _unquoted(name: str) -> str:
     return name[1:-1].replace('""', '"') if name.startswith('"') else name
 
 
-def count_price(query: Query) -> Fraction:
+def count_epsilon(query: Query) -> Fraction:
     """The ε of one count: given, or that of its goal as `noisycount plan` computes it."""
     open_probability(query.confidence, "confidence")
     goals = {"epsilon": query.epsilon, "within": query.within, "error": query.error}
@@ -369,17 +369,17 @@ def _share(within: str | float | Fraction | None) -> Fraction:
     return share
 
 
-def values_of(column: str, kind: Kind, words: Listed) -> "list[Label]":
+def expand_keys(column: str, kind: Kind, words: TypedKeys) -> "list[Label]":
     """The values of a column that words stand for, ranges written out."""
     values: list[Label] = []
     for word in words:
-        values.extend(islice(_values_of_word(column, kind, word), MOST_CELLS + 1 - len(values)))
-        if len(values) > MOST_CELLS:
-            raise PredicateError(f"keys of {column} are more than {MOST_CELLS:,}: list fewer")
+        values.extend(islice(_values_of_word(column, kind, word), MAX_CELLS + 1 - len(values)))
+        if len(values) > MAX_CELLS:
+            raise PredicateError(f"keys of {column} are more than {MAX_CELLS:,}: list fewer")
     return values
 
 
-def _values_of_word(column: str, kind: Kind, word: Word) -> "Iterator[Label]":
+def _values_of_word(column: str, kind: Kind, word: TypedKey) -> "Iterator[Label]":
     if word.text is None:
         yield None
         return

@@ -29,9 +29,9 @@ from noisycount.model.tables.levels import (
     margin_levels,
     range_levels,
 )
-from noisycount.query.grouping import CellQuestion, Edges, Key, KeyQuestion, KeySet, Part, parts_of
+from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyQuestion, KeySet, NumberRanges, resolve_group_by
 from noisycount.query.predicate import Column, Predicate, columns
-from noisycount.query.query import MOST_CELLS, Item, Keys, Query, Word, values_of
+from noisycount.query.query import MAX_CELLS, ColumnGrouping, Keys, Query, TypedKey, expand_keys
 from noisycount.query.schema import Kind, close_names
 
 Margins: TypeAlias = tuple[tuple[str, ...], ...]
@@ -41,7 +41,7 @@ Margins: TypeAlias = tuple[tuple[str, ...], ...]
 class TableQuestion:
     """What is counted in one table."""
 
-    parts: tuple[Part, ...]  # what it is grouped by
+    parts: tuple[GroupBy, ...]  # what it is grouped by
     keys: KeySet | None  # the cells, in the order in which they are shown; None: only the records know them
     where: Predicate | None = None  # which records are counted; None: all
     margins: Margins = ()  # the parts of each margin that is measured beside the cells; none of the total
@@ -123,7 +123,7 @@ class TableQuestion:
         if self.is_cumulative:
             levels = self.levels()
             return CanonicalTable(self.keys, levels, [np.arange(level.size) for level in levels])
-        keys, places = in_one_order(self.keys)
+        keys, places = in_canonical_order(self.keys)
         if self.has_other:
             places = np.append(places, len(keys))
         theirs = self._levels_of(keys)
@@ -135,7 +135,7 @@ class TableQuestion:
         """What a ledger keeps of it, of which no other table has the same."""
         return {
             "by": [part.text for part in self.parts],
-            "keys": None if keys is None else written_keys(keys),
+            "keys": None if keys is None else key_set_to_json(keys),
             "margins": [list(margin) for margin in self.margins],
             "other": self.has_other,
             "groups_per_unit": self.most,
@@ -183,7 +183,7 @@ def _same_nodes(mine: Level, theirs: Level, places: NDArray[np.int64]) -> NDArra
     return same
 
 
-def margins_of(margins: str | Sequence[str | Sequence[str]], parts: Sequence[Part]) -> Margins:
+def margins_of(margins: str | Sequence[str | Sequence[str]], parts: Sequence[GroupBy]) -> Margins:
     """The margins that are asked for, in one order: those of more parts first, the total last."""
     names = [part.column.name for part in parts]
     if margins in ("all", ["all"], ("all",)):
@@ -217,15 +217,15 @@ def _shown(margin: Sequence[str]) -> str:
     return "*".join(margin) or TOTAL
 
 
-def _spelled(part: Part, key: object) -> Iterable[object]:
+def _spelled(part: GroupBy, key: object) -> Iterable[object]:
     """A key in Python's own types; of a range as it was typed, each of its keys."""
-    if not isinstance(key, Word):
+    if not isinstance(key, TypedKey):
         return [key.item() if isinstance(key, np.generic) else key]
-    kind = Kind.TEXT if isinstance(part, Edges) else part.column.kind  # ranges go by their words
-    return values_of(part.column.name, kind, [key])
+    kind = Kind.TEXT if isinstance(part, NumberRanges) else part.column.kind  # ranges go by their words
+    return expand_keys(part.column.name, kind, [key])
 
 
-def _rows_of_frame(keys: Any, parts: Sequence[Part]) -> list[tuple[object, ...]]:  # noqa: ANN401
+def _rows_of_frame(keys: Any, parts: Sequence[GroupBy]) -> list[tuple[object, ...]]:  # noqa: ANN401
     """The keys of each cell, in the order of the parts; NaN stands for missing values, too."""
     names = list(map(str, getattr(keys, "column_names", keys.columns)))
     wanted = [part.column.name for part in parts]
@@ -240,7 +240,7 @@ def _values(column: Any) -> list[object]:  # noqa: ANN401 - of any library
     return [None if value != value else value for value in values]  # noqa: PLR0124 - NaN
 
 
-def key_set(parts: Sequence[Part], keys: Keys | None) -> KeySet:
+def key_set(parts: Sequence[GroupBy], keys: Keys | None) -> KeySet:
     """The cells that are asked for, in the order in which they are.
 
     Keys by the name of their column are combined with each other, and those of ranges of numbers and
@@ -255,7 +255,7 @@ def key_set(parts: Sequence[Part], keys: Keys | None) -> KeySet:
     return _listed(parts, list(keys))
 
 
-def _grid(parts: Sequence[Part], keys: Mapping[str, Iterable[object]]) -> KeySet:
+def _grid(parts: Sequence[GroupBy], keys: Mapping[str, Iterable[object]]) -> KeySet:
     """Every combination of the keys of the parts."""
     listed = {_part_named(name, parts): given for name, given in keys.items()}
     values = tuple(_values_key_sets(part, listed.get(part)) for part in parts)
@@ -265,7 +265,7 @@ def _grid(parts: Sequence[Part], keys: Mapping[str, Iterable[object]]) -> KeySet
     return KeySet(tuple(parts), values, np.ascontiguousarray(codes))
 
 
-def _part_named(name: str, parts: Sequence[Part]) -> Part:
+def _part_named(name: str, parts: Sequence[GroupBy]) -> GroupBy:
     """The part that keys are listed for."""
     for part in parts:
         if name in {part.text, part.column.name}:
@@ -274,7 +274,7 @@ def _part_named(name: str, parts: Sequence[Part]) -> Part:
     raise PredicateError(f"keys name {short(name)}, which is not in by: give keys of {names}")
 
 
-def _values_key_sets(part: Part, listed: Iterable[object] | None) -> tuple[Key, ...]:
+def _values_key_sets(part: GroupBy, listed: Iterable[object] | None) -> tuple[Key, ...]:
     """The keys of one part, each once."""
     if listed is None and part.implied is not None:
         return part.implied
@@ -285,8 +285,8 @@ def _values_key_sets(part: Part, listed: Iterable[object] | None) -> tuple[Key, 
     spelled: list[object] = []
     for key in listed:
         spelled.extend(_spelled(part, key))
-        if isinstance(key, Word) and len(spelled) > MOST_CELLS:
-            raise PredicateError(f"keys of {part.column.name} are more than {MOST_CELLS:,}: list fewer")
+        if isinstance(key, TypedKey) and len(spelled) > MAX_CELLS:
+            raise PredicateError(f"keys of {part.column.name} are more than {MAX_CELLS:,}: list fewer")
     values = [part.checked(key) for key in spelled]
     if values == [None] and part.implied is not None:
         return (*part.implied, None)
@@ -296,7 +296,7 @@ def _values_key_sets(part: Part, listed: Iterable[object] | None) -> tuple[Key, 
     return tuple(values)
 
 
-def _listed(parts: Sequence[Part], keys: Sequence[object]) -> KeySet:
+def _listed(parts: Sequence[GroupBy], keys: Sequence[object]) -> KeySet:
     """The cells whose keys are listed one by one."""
     _require_few(len(keys))
     if not keys:
@@ -309,13 +309,13 @@ def _listed(parts: Sequence[Part], keys: Sequence[object]) -> KeySet:
     return cells
 
 
-def _checked(part: Part, key: object) -> Key:
+def _checked(part: GroupBy, key: object) -> Key:
     """The one key that is meant."""
     (one,) = _spelled(part, key)
     return part.checked(one)
 
 
-def _row(parts: Sequence[Part], key: object) -> Sequence[object]:
+def _row(parts: Sequence[GroupBy], key: object) -> Sequence[object]:
     """The keys of one cell, as they were listed."""
     given: Sequence[object] = key if isinstance(key, tuple | list) else (key,)
     if len(given) != len(parts):
@@ -324,7 +324,9 @@ def _row(parts: Sequence[Part], key: object) -> Sequence[object]:
     return given
 
 
-def _coded(parts: Sequence[Part], rows: Sequence[Sequence[object]], read: Callable[[Part, object], Key]) -> KeySet:
+def _coded(
+    parts: Sequence[GroupBy], rows: Sequence[Sequence[object]], read: Callable[[GroupBy, object], Key]
+) -> KeySet:
     """Cells of which each different key is read once."""
     columns = list(zip(*rows, strict=True)) if rows else [() for _ in parts]
     values, codes = [], np.zeros((len(rows), len(parts)), dtype=np.int32)
@@ -352,11 +354,11 @@ def _twice(whose: str, key: object) -> PredicateError:
 
 def _require_few(cells: int) -> None:
     """The refusal of a table that is too large."""
-    if cells > MOST_CELLS:
-        raise PredicateError(f"the table has {cells:,} cells, more than {MOST_CELLS:,}: list fewer keys")
+    if cells > MAX_CELLS:
+        raise PredicateError(f"the table has {cells:,} cells, more than {MAX_CELLS:,}: list fewer keys")
 
 
-def in_one_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
+def in_canonical_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
     """The same cells in an order that does not depend on how they were listed, and where each of `keys` is there."""
     ranks = [_ranks(values) for values in keys.values]
     values = tuple(
@@ -382,20 +384,20 @@ def _sorting(key: Key) -> tuple[bool, object]:
     return (key is None, 0 if key is None else key)
 
 
-def written_keys(keys: KeySet) -> dict[str, object]:
+def key_set_to_json(keys: KeySet) -> dict[str, object]:
     """What a ledger keeps of the cells, in one form."""
-    written = [[written_key(key) for key in values] for values in keys.values]
+    written = [[key_to_json(key) for key in values] for values in keys.values]
     if keys.is_grid:
         return {"grid": written}
     return {"values": written, "cells": keys.codes.tolist()}
 
 
-def found_keys(parts: Sequence[Part], stored: Sequence[Sequence[object]]) -> KeySet:
+def key_set_from_json(parts: Sequence[GroupBy], stored: Sequence[Sequence[object]]) -> KeySet:
     """The cells that records brought to light, from what a ledger keeps of their keys."""
     return _coded(parts, stored, _stored)
 
 
-def _stored(part: Part, key: object) -> Key:
+def _stored(part: GroupBy, key: object) -> Key:
     """A key that a ledger keeps."""
     kind = part.column.kind
     found: Key = kind.key(key)
@@ -404,12 +406,12 @@ def _stored(part: Part, key: object) -> Key:
     return found
 
 
-def written_key(key: Key) -> int | str | bool | None:
+def key_to_json(key: Key) -> int | str | bool | None:
     """A key in the types of JSON, which `Kind.key` reads again."""
     return key if key is None or isinstance(key, int | str) else str(key)
 
 
-def labels_of(keys: KeySet, *, is_hidden: bool = False) -> TableLabels:
+def table_labels(keys: KeySet, *, is_hidden: bool = False) -> TableLabels:
     """What a reader sees of the keys of a table."""
     return TableLabels(
         tuple(part.column.name for part in keys.parts),
@@ -439,7 +441,7 @@ def query_of_stored(
     is_listed = table["keys"] is not None
     if (is_listed and "grid" not in table["keys"]) or {*"".join(names)} & {*",*"}:
         return None
-    parts = [part for text in table["by"] for part in parts_of([text], schema, stored["unit"])]
+    parts = [part for text in table["by"] for part in resolve_group_by([text], schema, stored["unit"])]
     grid = table["keys"]["grid"] if is_listed else [None] * len(parts)
     keys = {
         part.column.name: listed
@@ -448,7 +450,7 @@ def query_of_stored(
     }
     return Query(
         wheres=wheres,
-        by=[Item(part.column.name, part.text[len(part.column.name) + 1 :]) for part in parts],
+        by=[ColumnGrouping(part.column.name, part.text[len(part.column.name) + 1 :]) for part in parts],
         keys=keys or None,
         margins=["*".join(margin) or TOTAL for margin in table["margins"]],
         other=table["other"],
@@ -460,10 +462,10 @@ def query_of_stored(
     )
 
 
-def _typed_keys(part: Part, stored: Sequence[Any] | None) -> list[Label] | None:
+def _typed_keys(part: GroupBy, stored: Sequence[Any] | None) -> list[Label] | None:
     """The keys as one types them; None where they follow from the part, or are hidden."""
     if stored is None or tuple(stored) == part.implied:
         return None
-    if isinstance(part, Edges) and None in stored:
+    if isinstance(part, NumberRanges) and None in stored:
         return [None]
     return [part.label(part.column.kind.key(key)) for key in stored]

@@ -27,19 +27,19 @@ from noisycount.model.concentrated import l1_sensitivity
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level, TableLabels, cell_level, margin_levels, shares
 from noisycount.model.tables.threshold import threshold
-from noisycount.query.grouping import parts_of
-from noisycount.query.normal_form import Reading, read
+from noisycount.query.grouping import resolve_group_by
+from noisycount.query.normal_form import ParsedPredicate, parse_predicate
 from noisycount.query.predicate import Column, Constant, Predicate, canonical_text, columns, english
-from noisycount.query.query import MOST_CELLS, Query, count_price
+from noisycount.query.query import MAX_CELLS, Query, count_epsilon
 from noisycount.query.schema import Kind
 from noisycount.query.table import (
     CanonicalTable,
     TableQuestion,
-    found_keys,
     key_set,
-    labels_of,
+    key_set_from_json,
+    key_to_json,
     margins_of,
-    written_key,
+    table_labels,
 )
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.results import LevelPlan, Published, Release, TablePlan, TableRelease
@@ -162,7 +162,7 @@ class QueryPlan(ABC):
 class ListPlan(QueryPlan):
     """Several questions at once, or one: the same whether it is asked alone or as a list."""
 
-    readings: Sequence[Reading]  # in the order in which they are shown
+    readings: Sequence[ParsedPredicate]  # in the order in which they are shown
     texts: tuple[str, ...]  # their canonical texts
     noise: TablePlan  # that of their one level; one unit can match all of them
 
@@ -308,7 +308,7 @@ class CellsPlan(_GroupedPlan):
         return {
             "answers": self.canonical.as_asked(answer.levels),
             "levels": self.question.levels(),
-            "labels": labels_of(self.question.keys),
+            "labels": table_labels(self.question.keys),
             "has_other": self.question.has_other,
             "is_additive": self.noise.groups == 1,
             "is_cumulative": self.question.is_cumulative,
@@ -335,24 +335,24 @@ class HiddenKeysPlan(_GroupedPlan):
             counts = noisy(batch.counts, cells)
             shown = np.flatnonzero(counts >= self.noise.threshold).tolist()
             found += [(batch.keys[place], int(counts[place])) for place in shown]
-            if len(found) > MOST_CELLS:
-                raise SourceError(f"more than {MOST_CELLS:,} keys are shown: group by fewer columns")
+            if len(found) > MAX_CELLS:
+                raise SourceError(f"more than {MAX_CELLS:,} keys are shown: group by fewer columns")
         found.sort(key=lambda row: [(key is None, 0 if key is None else key) for key in row[0]])
         levels = [np.array([count for _, count in found], dtype=np.int64)]
         for level in others:
             total = source.count([self.condition or Constant(value=True)])
             levels.append(noisy(np.array(total, dtype=np.int64), level))
-        return TableAnswer.of(levels, [[written_key(key) for key in keys] for keys, _ in found])
+        return TableAnswer.of(levels, [[key_to_json(key) for key in keys] for keys, _ in found])
 
     def shown(self, answer: TableAnswer) -> dict[str, Any]:
         """The counts with the keys that were found."""
-        keys = found_keys(self.question.parts, answer.keys or [])
+        keys = key_set_from_json(self.question.parts, answer.keys or [])
         names = [part.column.name for part in self.question.parts]
         margins = margin_levels(keys.codes, names, self.question.margins)
         return {
             "answers": answer.levels,
             "levels": (cell_level(keys.codes, names), *margins),
-            "labels": labels_of(keys, is_hidden=True),
+            "labels": table_labels(keys, is_hidden=True),
             "is_additive": False,
         }
 
@@ -367,8 +367,8 @@ def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_re
     if query.is_list:
         return _list_plan(query, schema, is_replacement=is_replacement)
     (where,) = query.wheres
-    reading = read(where, schema)
-    price = TablePrice(DiscreteLaplace, Loss.of(count_price(query)))
+    reading = parse_predicate(where, schema)
+    price = TablePrice(DiscreteLaplace, Loss.of(count_epsilon(query)))
     noise = LevelPlan("questions", 1, 1, Fraction(1), price.mechanism(1, Fraction(1)))
     return CountPlan([reading], (canonical_text(reading.normal),), TablePlan(price, (noise,), None, is_replacement))
 
@@ -380,7 +380,7 @@ def _list_plan(query: Query, schema: Mapping[str, Kind], *, is_replacement: bool
     if isinstance(wheres, str) or not 1 <= len(wheres) <= MOST_QUESTIONS:
         count = 0 if isinstance(wheres, str) else len(wheres)
         raise PredicateError(f"wheres must be a list of 1 to {MOST_QUESTIONS:,} questions, got {count:,}")
-    readings = [read(where, schema) for where in wheres]
+    readings = [parse_predicate(where, schema) for where in wheres]
     texts = tuple(canonical_text(reading.normal) for reading in readings)
     for text, where in zip(texts, wheres, strict=True):
         if texts.count(text) > 1:
@@ -392,13 +392,13 @@ def _list_plan(query: Query, schema: Mapping[str, Kind], *, is_replacement: bool
 def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> _GroupedPlan:
     """A table by keys, with its noise."""
     open_probability(query.confidence, "confidence")
-    parts = parts_of(query.by or (), schema, unit)
+    parts = resolve_group_by(query.by or (), schema, unit)
     needs_keys = query.keys is None and any(part.implied is None for part in parts)
     is_hidden = needs_keys and query.delta is not None
     question = TableQuestion(
         parts=parts,
         keys=None if is_hidden else key_set(parts, query.keys),
-        where=next((read(where, schema).normal for where in query.wheres), None),
+        where=next((parse_predicate(where, schema).normal for where in query.wheres), None),
         margins=margins_of(query.margins, parts),
         has_other=query.other,
         most=query.groups_per_unit,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from noisycount.engines.memory import MemorySource
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.query.grouping import Edges, Key, KeySet, Part, Period
+from noisycount.query.grouping import GroupBy, Key, KeySet, NumberRanges, Period
 from noisycount.query.predicate import And, Column, Comparison, Literal, Membership, Not, Or, Pattern, Predicate, Range
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
@@ -45,16 +45,16 @@ def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
             yield column, pattern.replace("%", "").replace("_", "a")
 
 
-def examples_of_keys(parts: tuple[Part, ...], keys: KeySet | None) -> Iterator[tuple[Column, object]]:
+def examples_of_keys(parts: tuple[GroupBy, ...], keys: KeySet | None) -> Iterator[tuple[Column, object]]:
     """The keys of a table as values of their columns."""
     for place, part in enumerate(parts):
-        if isinstance(part, Edges):
+        if isinstance(part, NumberRanges):
             yield from ((part.column, edge) for edge in part.edges)
         elif keys is not None:
             yield from ((part.column, _value(part, key)) for key in keys.values[place])
 
 
-def _value(part: Part, key: Key) -> object:
+def _value(part: GroupBy, key: Key) -> object:
     """A value in the group of a key."""
     if isinstance(part, Period) and isinstance(key, int):
         year, place = divmod(key, part.span.value)

@@ -18,10 +18,10 @@ from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import as_written
-from noisycount.query.grouping import parts_of
+from noisycount.query.grouping import resolve_group_by
 from noisycount.query.normal_form import contradictions
 from noisycount.query.predicate import And, Predicate, Range, canonical_text
-from noisycount.query.query import Item, Query
+from noisycount.query.query import ColumnGrouping, Query
 from noisycount.query.schema import Kind, close_names
 from noisycount.release.query_plan import QueryPlan, plan_of
 from noisycount.release.results import TablePlan
@@ -51,8 +51,8 @@ def check_query(query: Query, files: TableFiles = TableFiles()) -> None:  # noqa
 Rules = Iterator[tuple[bool, str]]  # whether something is wrong, and what
 
 
-def _items(query: Query) -> list[Item]:
-    return [item for item in query.by or () if isinstance(item, Item)]
+def _items(query: Query) -> list[ColumnGrouping]:
+    return [item for item in query.by or () if isinstance(item, ColumnGrouping)]
 
 
 def _has_hidden_keys(query: Query, files: TableFiles) -> bool:
@@ -184,14 +184,14 @@ def known_keys(query: Query) -> Any:  # noqa: ANN401 - as a query has them
     """The keys, of which columns may be named in small letters as well."""
     if not isinstance(query.keys, Mapping):
         return query.keys
-    names = [each.column for each in query.by or () if isinstance(each, Item)]
+    names = [each.column for each in query.by or () if isinstance(each, ColumnGrouping)]
     columns = {name.lower(): name for name in names}
     return {columns.get(name.lower(), name): keys for name, keys in query.keys.items()}
 
 
 def _check_groups(query: Query, schema: Mapping[str, Kind], unit: str | None, for_keys: Fraction) -> None:
     """The refusal of keys that nobody lists, or of which nobody knows how many a person has."""
-    parts = parts_of(query.by or (), schema, unit)
+    parts = resolve_group_by(query.by or (), schema, unit)
     unknown = next((part for part in parts if part.implied is None), None)
     if unknown is None:
         return
@@ -215,8 +215,8 @@ def impossible_hints(predicates: Iterable[Predicate]) -> list[str]:
     """A sentence for each part of questions that no record can satisfy; no data is read.
 
     Example:
-        >>> from noisycount.query.normal_form import read
-        >>> impossible_hints([read("age between 64 and 1", {"age": Kind.INTEGER}).normal])
+        >>> from noisycount.query.normal_form import parse_predicate
+        >>> impossible_hints([parse_predicate("age between 64 and 1", {"age": Kind.INTEGER}).normal])
         ['no record can satisfy age between 64 and 1: write the smaller end first']
     """
     parts = dict.fromkeys(part for each in predicates for part in contradictions(each))

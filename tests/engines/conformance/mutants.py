@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from noisycount.engines.memory import MemorySource, cell_counts, key_counts
 from noisycount.engines.truth import Record, truth
-from noisycount.query.grouping import CellQuestion, Edges, Key, KeyCounts, KeyQuestion, Part, Period, Plain
+from noisycount.query.grouping import (
+    CellQuestion,
+    EachValue,
+    GroupBy,
+    Key,
+    KeyCounts,
+    KeyQuestion,
+    NumberRanges,
+    Period,
+)
 from noisycount.query.predicate import (
     And,
     Comparison,
@@ -48,7 +57,7 @@ class Engine(MemorySource):
         """A value as this engine compares it."""
         return value
 
-    def part(self, part: Part) -> Part:
+    def part(self, part: GroupBy) -> GroupBy:
         """What this engine groups by."""
         return part
 
@@ -177,7 +186,7 @@ class LikeCountsUnits(Engine):
         return super().like(*texts)
 
 
-class CaselessPlain(Plain):
+class CaselessPlain(EachValue):
     """Each value a group, in whatever case."""
 
     def key(self, value: Any) -> Key:
@@ -286,7 +295,7 @@ class LatePeriod(Period):
         return found if found is None else found + 1  # type: ignore[operator]  # a number
 
 
-class LateEdges(Edges):
+class LateEdges(NumberRanges):
     """Ranges that begin behind their edges."""
 
     def key(self, value: Any) -> Key:
@@ -381,7 +390,7 @@ WITH_ONE_STEP = (
     wrong(
         "GroupsIgnoringCase",
         "Texts are of one group that differ in case.",
-        part=lambda _self, part: CaselessPlain(part.column) if isinstance(part, Plain) else part,
+        part=lambda _self, part: CaselessPlain(part.column) if isinstance(part, EachValue) else part,
     ),
     wrong(
         "IgnoresTrailingBlanks",
@@ -414,7 +423,7 @@ WITH_ONE_STEP = (
     wrong(
         "ExclusiveEdges",
         "A range begins behind its edge.",
-        part=lambda _self, part: LateEdges(part.column, part.edges) if isinstance(part, Edges) else part,
+        part=lambda _self, part: LateEdges(part.column, part.edges) if isinstance(part, NumberRanges) else part,
     ),
     wrong("CountsRows", "Every record is a person.", size=lambda _self, units: len(list(units))),
     wrong(

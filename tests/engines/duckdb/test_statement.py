@@ -5,7 +5,7 @@ import pytest
 from noisycount.engines.duckdb.dialect import DUCKDB, records_of
 from noisycount.engines.statement.counts import count_statement, keys_statement
 from noisycount.engines.statement.dialect import text_of
-from noisycount.query.grouping import Edges, KeyQuestion, Plain
+from noisycount.query.grouping import EachValue, KeyQuestion, NumberRanges
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind, Schema
@@ -19,9 +19,9 @@ def test_no_value_is_a_part_of_the_text(unit: str | None) -> None:
     """Neither a literal of a question, nor an edge, nor a salt; each is bound by a name."""
     records = records_of(unit, SCHEMA)
     parts = [
-        Plain(Column("town", Kind.TEXT)),
-        Edges(Column("age", Kind.INTEGER), (31234, 31235)),
-        Edges(Column("who", Kind.INTEGER), tuple(range(31234, 31334))),
+        EachValue(Column("town", Kind.TEXT)),
+        NumberRanges(Column("age", Kind.INTEGER), (31234, 31235)),
+        NumberRanges(Column("who", Kind.INTEGER), tuple(range(31234, 31334))),
     ]
     most = None if unit is None else 2
     for statement in (

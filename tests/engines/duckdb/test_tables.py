@@ -14,7 +14,16 @@ import pytest
 from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import SourceError
-from noisycount.query.grouping import CellQuestion, Edges, Key, KeyQuestion, Part, Period, Plain, Span
+from noisycount.query.grouping import (
+    CellQuestion,
+    EachValue,
+    GroupBy,
+    Key,
+    KeyQuestion,
+    NumberRanges,
+    Period,
+    PeriodLength,
+)
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind
@@ -24,7 +33,7 @@ from tests.query.test_injections import CELLS, CORPUS, ODD, state
 from tests.sources import database, write_parquet, writing
 
 CANARY = "canary-7c1"
-TOWN = Plain(Column("town", Kind.TEXT))
+TOWN = EachValue(Column("town", Kind.TEXT))
 NOT_THE_CANARY = parse(f"town <> '{CANARY}'", {"town": Kind.TEXT})
 
 
@@ -38,14 +47,14 @@ def write_database(folder: Path, type_: str, cells: Sequence[str]) -> Path:
     return path
 
 
-def listed(source: DuckDBSource, part: Part, values: Sequence[Key]) -> list[int]:
+def listed(source: DuckDBSource, part: GroupBy, values: Sequence[Key]) -> list[int]:
     """The counts of some keys, and of all others."""
     keys = grid([part], [values])
     question = CellQuestion(keys, None, (identity(len(keys) + 1),), has_other=True)
     return source.count_cells(question)[0].tolist()
 
 
-MONTH, YEAR = Span.MONTH, Span.YEAR
+MONTH, YEAR = PeriodLength.MONTH, PeriodLength.YEAR
 ODD_DAYS = ["NULL", "'infinity'", "'-infinity'", "'0044-03-15 (BC)'", "'12000-01-01'"]
 
 
@@ -53,37 +62,37 @@ ODD_DAYS = ["NULL", "'infinity'", "'-infinity'", "'0044-03-15 (BC)'", "'12000-01
 @pytest.mark.parametrize(
     ("type_", "cells", "part", "values", "expected"),
     [
-        ("UBIGINT", ["2::UBIGINT**63", "5", "NULL"], Plain, [5, -1, None], [1, 0, 1, 1]),
+        ("UBIGINT", ["2::UBIGINT**63", "5", "NULL"], EachValue, [5, -1, None], [1, 0, 1, 1]),
         ("UBIGINT", ["18446744073709551615", "5"], (-1, 5, 2**63 - 1), [0, 1, 2], [0, 1, 1, 0]),
         ("TINYINT", ["-128", "127"], (-(2**63), 127), [0, 1], [1, 1, 0]),
-        ("TINYINT", ["-128", "127"], Plain, [2**40, 127], [0, 1, 1]),
+        ("TINYINT", ["-128", "127"], EachValue, [2**40, 127], [0, 1, 1]),
         ("FLOAT", ["'nan'", "'-inf'", "-0.0"], (0.0, 1e300), [0, 1], [1, 1, 1]),
         ("DECIMAL(38,0)", ["9" * 38, "7"], (7, 8), [0, 1], [1, 1, 0]),
         ("DATE", [*ODD_DAYS, "'2020-02-29'"], MONTH, [24241, 0, None], [1, 0, 1, 4]),
-        ("DATE", [*ODD_DAYS, "'9999-12-31'"], Plain, [date.max, None], [1, 1, 4]),
+        ("DATE", [*ODD_DAYS, "'9999-12-31'"], EachValue, [date.max, None], [1, 1, 4]),
         ("TIMESTAMP", [*ODD_DAYS, "'9999-12-31 23:59'"], YEAR, [9999, None], [1, 1, 4]),
         ("TIMESTAMPTZ", ["'2020-01-01 00:30:00+01'"], YEAR, [2019, 2020], [1, 0, 0]),
-        ("ENUM('b', 'a')", ["'b'", "NULL"], Plain, ["b", "z", None], [1, 0, 1, 0]),
-        ("VARCHAR COLLATE NOCASE", ["'A'", "'a'"], Plain, ["A", "a"], [1, 1, 0]),
+        ("ENUM('b', 'a')", ["'b'", "NULL"], EachValue, ["b", "z", None], [1, 0, 1, 0]),
+        ("VARCHAR COLLATE NOCASE", ["'A'", "'a'"], EachValue, ["A", "a"], [1, 1, 0]),
     ],
 )
 def test_cells_of_every_type_have_a_group_or_none(  # noqa: PLR0913, PLR0917 - a case
     tmp_path: Path,
     type_: str,
     cells: Sequence[str],
-    part: type[Plain] | Span | tuple[float, ...],
+    part: type[EachValue] | PeriodLength | tuple[float, ...],
     values: Sequence[Key],
     expected: Sequence[int],
 ) -> None:
     """Extremes too, without an error; hidden keys are those of groups alone."""
     with DuckDBSource.open(write_database(tmp_path, type_, cells)) as source:
         column = Column("x", source.schema["x"])
-        made: Part
+        made: GroupBy
         match part:
-            case Span():
+            case PeriodLength():
                 made = Period(column, part)
             case tuple():
-                made = Edges(column, part)
+                made = NumberRanges(column, part)
             case _:
                 made = part(column)
         assert listed(source, made, values) == expected
@@ -147,7 +156,7 @@ def test_keys_are_texts_whatever_they_say(tmp_path: Path, opened: str) -> None:
         assert state(file, tmp_path) == before
 
 
-def asked(source: DuckDBSource, part: Part, where: Predicate, *, hidden: bool) -> None:
+def asked(source: DuckDBSource, part: GroupBy, where: Predicate, *, hidden: bool) -> None:
     """A table with one key."""
     if hidden:
         all_keys(source.count_keys(KeyQuestion([part], where)))
@@ -199,7 +208,7 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("hidden", [False, True])
 def test_a_table_that_takes_too_long_is_given_up(notes: Path, hidden: bool) -> None:  # noqa: FBT001 - a case
     """Within its seconds, and no statement after them is asked."""
-    part = Plain(Column("k", Kind.INTEGER))
+    part = EachValue(Column("k", Kind.INTEGER))
     with DuckDBSource.open(notes, seconds=0.2) as source:
         where = parse(SLOW, source.schema)
         start = time.monotonic()
@@ -212,7 +221,7 @@ def test_a_table_that_takes_too_long_is_given_up(notes: Path, hidden: bool) -> N
 def test_a_closed_source_gives_no_further_keys(notes: Path) -> None:
     """Also in the midst of them."""
     source = DuckDBSource.open(notes)
-    batches = source.count_keys(KeyQuestion([Plain(Column("note", Kind.TEXT))], None))
+    batches = source.count_keys(KeyQuestion([EachValue(Column("note", Kind.TEXT))], None))
     assert len(next(batches).keys) < 200_000
     source.close()
     with pytest.raises(SourceError):
@@ -223,7 +232,7 @@ def test_a_closed_source_gives_no_further_keys(notes: Path) -> None:
 def test_whoever_stops_reading_keys_holds_nothing(notes: Path) -> None:
     """The cursor is let go of with the iterator."""
     with DuckDBSource.open(notes) as source:
-        batches = source.count_keys(KeyQuestion([Plain(Column("note", Kind.TEXT))], None))
+        batches = source.count_keys(KeyQuestion([EachValue(Column("note", Kind.TEXT))], None))
         next(batches)
         assert source.cursors.is_busy
         batches.close()  # type: ignore[attr-defined] # of a generator

@@ -15,7 +15,7 @@ from noisycount.engines.spark.bench import SparkBench
 from noisycount.engines.spark.source import SparkSource
 from noisycount.errors import SourceError
 from noisycount.model.tables.levels import Level
-from noisycount.query.grouping import CellQuestion, Edges, KeyQuestion, KeySet, Plain
+from noisycount.query.grouping import CellQuestion, EachValue, KeyQuestion, KeySet, NumberRanges
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
@@ -37,7 +37,7 @@ def counted(source: SparkSource, *questions: str) -> list[int]:
 def test_predicates_and_tables_count_as_the_reference_does(spark_url: str, unit: str | None) -> None:
     """Every question of the contract, tables with listed and hidden keys, by rows and persons."""
     bench = SparkBench(spark_url)
-    parts = (Plain(Column("health", Kind.TEXT)), Plain(Column("smoker", Kind.BOOLEAN)))
+    parts = (EachValue(Column("health", Kind.TEXT)), EachValue(Column("smoker", Kind.BOOLEAN)))
     values = (("poor", "", None), (True, None))
     keys = KeySet(parts, values, np.array([[0, 0], [1, 1], [2, 1]], np.int32))
     levels = (Level("cells", np.arange(4, dtype=np.int32), 4), Level("total", np.array([0, 0, -1, 0], np.int32), 1))
@@ -108,7 +108,7 @@ def test_a_filter_changes_no_count(spark_url: str, tmp_path: Path) -> None:
     """With `uses_indexes` records that do not match are left out, and none that does."""
     table = pa.table({"who": [1, 1, 2, 3], "age": [20, 40, 30, None]})
     pq.write_table(table, tmp_path / "a.parquet")
-    part = Plain(Column("age", Kind.INTEGER))
+    part = EachValue(Column("age", Kind.INTEGER))
     for unit in (None, "who"):
         with (
             opened(spark_url, tmp_path, unit=unit) as whole,
@@ -145,7 +145,7 @@ def test_records_without_a_person_are_refused(spark_url: str, tmp_path: Path) ->
     """At opening, and at a count when one has come since."""
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"who": ["ann", "bob", "ann"], "age": [1, 2, 3]}), path)
-    part = Plain(Column("age", Kind.INTEGER))
+    part = EachValue(Column("age", Kind.INTEGER))
     keys = KeySet((part,), ((1, 2),), np.array([[0], [1]], np.int32))
     listed = CellQuestion(keys, None, (Level("cells", np.arange(2, dtype=np.int32), 2),))
     with opened(spark_url, path, unit="who") as source:
@@ -188,8 +188,8 @@ def test_many_edges_are_found_by_bisection(spark_url: str) -> None:
     records = [{"n": n, "x": x} for n, x in zip(numbers, reals, strict=True)]
     schema = {"n": Kind.INTEGER, "x": Kind.REAL}
     parts = [
-        Edges(Column("n", Kind.INTEGER), tuple(range(0, 8192, 2))),
-        Edges(Column("x", Kind.REAL), tuple(edge / 4 for edge in range(4096))),
+        NumberRanges(Column("n", Kind.INTEGER), tuple(range(0, 8192, 2))),
+        NumberRanges(Column("x", Kind.REAL), tuple(edge / 4 for edge in range(4096))),
     ]
     with SparkBench(spark_url).source(records, schema) as source:
         reference = MemorySource(records, schema)

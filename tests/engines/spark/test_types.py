@@ -14,7 +14,7 @@ from noisycount.engines.spark.bench import SparkBench
 from noisycount.engines.spark.source import SparkSource
 from noisycount.errors import SourceError
 from noisycount.model.tables.levels import Level
-from noisycount.query.grouping import CellQuestion, KeySet, Plain
+from noisycount.query.grouping import CellQuestion, EachValue, KeySet
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
@@ -68,7 +68,7 @@ def test_texts_compare_by_code_points_whatever_their_type(
         }
         found = source.count([parse(text, source.schema) for text in asked])
         assert dict(zip(asked, found, strict=True)) == asked
-        column = Plain(Column("blind", Kind.TEXT))
+        column = EachValue(Column("blind", Kind.TEXT))
         keys = KeySet((column,), (("Äb", "äb"),), np.array([[0], [1]], np.int32))
         cells = Level("cells", np.arange(2, dtype=np.int32), 2)
         assert [*source.count_cells(CellQuestion(keys, None, (cells,)))[0]] == [1, 0]
@@ -85,7 +85,7 @@ def test_a_million_listed_cells_are_counted(spark_url: str) -> None:
     """They are bound in one frame, and counted in one job."""
     records = [{"who": n % 7, "n": n * 1000} for n in range(2000)]
     schema = {"who": Kind.INTEGER, "n": Kind.INTEGER}
-    part = Plain(Column("n", Kind.INTEGER))
+    part = EachValue(Column("n", Kind.INTEGER))
     cells = 1_000_000
     keys = KeySet((part,), (tuple(range(cells)),), np.arange(cells, dtype=np.int32)[:, None])
     levels = (

@@ -8,7 +8,7 @@ import pytest
 
 from noisycount.engines.sql.source import SqlSource
 from noisycount.errors import PredicateError, SourceError
-from noisycount.query.grouping import KeyQuestion, parts_of
+from noisycount.query.grouping import KeyQuestion, resolve_group_by
 from noisycount.query.language import parse
 from tests.engines.sql.tables import made_by, place_of
 from tests.postgresql import Server
@@ -128,7 +128,7 @@ def test_what_cannot_fail_is_counted(postgresql: Server, query: str) -> None:
         assert len(source.count([parse(test, source.schema) for test in tests])) == len(tests)
         for name in source.schema:
             if source.schema[name].value not in {"real", "timestamp"}:
-                asked = KeyQuestion(parts_of([name], source.schema, None), None)
+                asked = KeyQuestion(resolve_group_by([name], source.schema, None), None)
                 list(source.count_keys(asked))
 
 

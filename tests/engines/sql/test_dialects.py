@@ -25,7 +25,7 @@ from noisycount.engines.statement.counts import (
 )
 from noisycount.engines.statement.records import StatementRecords
 from noisycount.errors import SourceError
-from noisycount.query.grouping import CellQuestion, KeyQuestion, parts_of
+from noisycount.query.grouping import CellQuestion, KeyQuestion, resolve_group_by
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from tests.engines.tables import grid, identity, total
@@ -82,7 +82,7 @@ def statements(name: str, *, has_persons: bool) -> Sequence[ClauseElement]:
     """Counts of predicates, of listed cells with their levels, and of hidden keys."""
     whole = records(name, has_persons=has_persons)
     where = parse("smoker and town <> 'canary'", SCHEMA)
-    parts = parts_of(["town", "smoker", "born", "age:18,65", "seen:quarter"], SCHEMA, None)
+    parts = resolve_group_by(["town", "smoker", "born", "age:18,65", "seen:quarter"], SCHEMA, None)
     values = [["canary", None], [True, False], [None], [0, 1], [8080]]
     cells = grid(parts, values)
     most = 2 if has_persons else None
@@ -132,7 +132,7 @@ def test_persons_stay_in_the_groups_of_the_smallest_hashes(most: int) -> None:
         return hashed(tag + str(person))[::-1]
 
     kept = Counter(town for person in range(300) for town in sorted(towns, key=lambda town: place(town, person))[:most])
-    parts, visits = parts_of(["town"], SCHEMA, None), records("sqlite", has_persons=True)
+    parts, visits = resolve_group_by(["town"], SCHEMA, None), records("sqlite", has_persons=True)
     hidden = KeyQuestion(parts, None, most, "canary")
     listed = CellQuestion(grid(parts, [towns]), None, (identity(4),), most=most, salt="canary")
     with create_engine("sqlite://", creator=with_functions).connect() as connection:
@@ -203,7 +203,7 @@ def test_no_character_escapes_in_a_pattern() -> None:
 
 def test_too_many_keys_for_a_server_are_refused() -> None:
     """Where it takes no arrays, every key is a value of its own."""
-    parts = parts_of("age", SCHEMA, None)
+    parts = resolve_group_by("age", SCHEMA, None)
     keys = grid(parts, [range(5_000)])
     question = CellQuestion(keys, None, (identity(5_000),))
     assert cells_statement(question, records("postgresql", has_persons=False)) is not None
@@ -213,7 +213,7 @@ def test_too_many_keys_for_a_server_are_refused() -> None:
 
 def test_lists_that_hold_nothing_are_lists() -> None:
     """A table without cells, or of missing keys alone, has rows all the same."""
-    parts = parts_of("age", SCHEMA, None)
+    parts = resolve_group_by("age", SCHEMA, None)
     for name in COMPILERS:
         question = CellQuestion(grid(parts, [[None]]), None, (identity(1),))
         assert compiled(name, cells_statement(question, records(name, has_persons=True)))

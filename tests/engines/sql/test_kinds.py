@@ -8,7 +8,7 @@ import pytest
 
 from noisycount.engines.sql.source import SqlSource
 from noisycount.errors import PredicateError, SourceError
-from noisycount.query.grouping import KeyQuestion, parts_of
+from noisycount.query.grouping import KeyQuestion, resolve_group_by
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from tests.engines.sql.tables import made_by, place_of
@@ -30,7 +30,7 @@ def counted(source: SqlSource, *questions: str) -> list[int]:
 
 def keys(source: SqlSource, by: str) -> dict[tuple[object, ...], int]:
     """The groups of a column, and how many records each has."""
-    question = KeyQuestion(parts_of(by, source.schema, None), None)
+    question = KeyQuestion(resolve_group_by(by, source.schema, None), None)
     return {
         key: int(count)
         for batch in source.count_keys(question)

@@ -13,7 +13,7 @@ from noisycount.engines.opening import served
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql.source import SqlSource
 from noisycount.errors import SourceError
-from noisycount.query.grouping import CellQuestion, KeyQuestion, parts_of
+from noisycount.query.grouping import CellQuestion, KeyQuestion, resolve_group_by
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column, Comparison, Literal, Membership, Not, Operator, Pattern, Range
 from noisycount.query.schema import Kind
@@ -44,7 +44,7 @@ def test_any_name_is_only_a_name(postgresql: Server) -> None:
             if name != "user":
                 written = '"' + name.replace('"', '""') + '"'
                 assert counted(source, f"{written} = {number}", f"{written} <> {number}") == [1, 0]
-                asked = KeyQuestion(parts_of([name], source.schema, "user"), None)
+                asked = KeyQuestion(resolve_group_by([name], source.schema, "user"), None)
                 assert [batch.keys for batch in source.count_keys(asked)] == [[(number,)]]
 
 
@@ -189,7 +189,7 @@ def test_a_source_says_what_it_is(postgresql: Server) -> None:
 def test_missing_units_are_refused(postgresql: Server, uses_indexes: bool) -> None:  # noqa: FBT001 - a case
     """At the opening, and at every count where they came later, also of other records alone."""
     table = made_by(postgresql, "who int, age int", "1, 31")
-    questions = parts_of("age", {"age": Kind.INTEGER}, "who")
+    questions = resolve_group_by("age", {"age": Kind.INTEGER}, "who")
     with opened(place_of(postgresql, table), "who", uses_indexes=uses_indexes) as source:
         with postgresql.shell("postgres") as shell:
             shell.execute(f"INSERT INTO {table} VALUES (NULL, 99)".encode())
@@ -267,7 +267,7 @@ def test_what_changed_since_the_opening_is_refused(postgresql: Server, change: s
             shell.execute(change.format("visits").encode())
             require_refused(source.prepare, words)
             require_refused(lambda: counted(source, "age = 31"), words)
-            asked = KeyQuestion(parts_of("age", source.schema, None), None)
+            asked = KeyQuestion(resolve_group_by("age", source.schema, None), None)
             require_refused(lambda: [*source.count_keys(asked)], words)
 
 

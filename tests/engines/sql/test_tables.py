@@ -14,7 +14,7 @@ from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql.bench import SqlBench
 from noisycount.engines.sql.source import SqlSource
 from noisycount.errors import SourceError
-from noisycount.query.grouping import CellQuestion, Edges, KeyQuestion, KeySet, Plain, parts_of
+from noisycount.query.grouping import CellQuestion, EachValue, KeyQuestion, KeySet, NumberRanges, resolve_group_by
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
@@ -39,8 +39,8 @@ def test_four_thousand_edges_part_numbers_as_few_do(postgresql: Server) -> None:
     real = [-inf, -0.0, 0.25, 0.5, 2047.25, 2047.5, 1e300, inf, nan, None]
     records = [{"whole": one, "real": other} for one in whole for other in real]
     edges = [
-        Edges(Column("whole", Kind.INTEGER), (*range(4095), 2**63 - 1)),
-        Edges(Column("real", Kind.REAL), (*(number / 2 for number in range(4095)), 2**62 + 1)),
+        NumberRanges(Column("whole", Kind.INTEGER), (*range(4095), 2**63 - 1)),
+        NumberRanges(Column("real", Kind.REAL), (*(number / 2 for number in range(4095)), 2**62 + 1)),
     ]
     with (
         MemorySource(records, schema) as reference,
@@ -60,7 +60,7 @@ def test_a_table_may_have_a_million_listed_cells(postgresql: Server, cells: int,
     records = [
         {"who": number % 7, "town": towns[number * 31 % len(towns)], "age": number % 101} for number in range(500)
     ]
-    parts = [Plain(Column("town", Kind.TEXT)), Plain(Column("age", Kind.INTEGER))]
+    parts = [EachValue(Column("town", Kind.TEXT)), EachValue(Column("age", Kind.INTEGER))]
     keys = grid(parts, [towns, range(100)])
     some = KeySet(keys.parts, keys.values, keys.codes[::-1][: cells // 2])
     with SqlSource.open(table_of(postgresql, records, schema), unit=unit, columns=None) as source:
@@ -143,10 +143,10 @@ def test_a_server_of_another_kind_counts_the_same(
         asked = [parse(text, source.schema) for text in QUESTIONS]
         assert source.count(asked) == reference.count(asked)
         where = parse("age is not null", SCHEMA)
-        parts = parts_of(["town", "smoker", "born:month", "age:31,32"], SCHEMA, None)
+        parts = resolve_group_by(["town", "smoker", "born:month", "age:31,32"], SCHEMA, None)
         hidden = KeyQuestion(parts, where)
         assert found_keys(source, hidden) == found_keys(reference, hidden)
-        keys = grid(parts_of(["town", "age:31"], SCHEMA, None), [["Bern", "", None], [0]])
+        keys = grid(resolve_group_by(["town", "age:31"], SCHEMA, None), [["Bern", "", None], [0]])
         cells = CellQuestion(keys, where, (identity(4), total(4)), has_other=True)
         for given, expected in zip(source.count_cells(cells), reference.count_cells(cells), strict=True):
             assert given.tolist() == expected.tolist()

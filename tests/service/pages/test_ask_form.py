@@ -5,7 +5,7 @@ import pytest
 from starlette.datastructures import FormData
 
 from noisycount.query.language import parse
-from noisycount.query.query import Item, Query
+from noisycount.query.query import ColumnGrouping, Query
 from noisycount.query.schema import Kind
 from noisycount.service.pages.ask import calls_of
 from noisycount.service.pages.form import AskForm, Condition, FormError, Price, operators_of, where_of
@@ -124,7 +124,7 @@ def test_table_is_what_programs_send() -> None:
     assert (body["margins"], body["other"], body["groups_per_unit"]) == (["total"], True, 1)
     query = Question.model_validate(body).query()
     assert query.by is not None
-    assert [item.text for item in query.by if isinstance(item, Item)] == body["by"]
+    assert [item.text for item in query.by if isinstance(item, ColumnGrouping)] == body["by"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from noisycount.config.config import DatasetConfig
 from noisycount.ledger.entries import Analyst
-from noisycount.query.normal_form import read
+from noisycount.query.normal_form import parse_predicate
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.tasks import opening
@@ -241,7 +241,7 @@ BY_HEALTH = ("--by", "health", "--keys", "health=good,poor", "--groups-per-unit"
 
 def test_what_a_part_asks_of_one_record_at_once_may_be_meant_otherwise() -> None:
     """A person has many rows, but each of them is one record."""
-    (told,) = impossible_hints([read("health = 'poor' and health = 'good'", COLUMNS).normal])
+    (told,) = impossible_hints([parse_predicate("health = 'poor' and health = 'good'", COLUMNS).normal])
     assert told == (
         "no record can satisfy health = 'good' and health = 'poor', all of it at once: write or "
         "between its parts where one of them is enough"
@@ -251,7 +251,7 @@ def test_what_a_part_asks_of_one_record_at_once_may_be_meant_otherwise() -> None
 def test_few_of_many_questions_are_told() -> None:
     """Each once, and how many more there are."""
     wheres = [f"age > {age} and age < 3" for age in (4, 4, 5, 6, 7, 8)]
-    *told, more = impossible_hints(read(where, COLUMNS).normal for where in wheres)
+    *told, more = impossible_hints(parse_predicate(where, COLUMNS).normal for where in wheres)
     assert [hint.partition(", ")[0] for hint in told] == [
         f"no record can satisfy age < 3 and age > {age}" for age in (4, 5, 6)
     ]

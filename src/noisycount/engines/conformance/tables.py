@@ -12,7 +12,17 @@ from noisycount.engines.conformance.records import MIXED, PERSON, Draws, Exercis
 from noisycount.engines.truth import Record
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level
-from noisycount.query.grouping import CellQuestion, Edges, Key, KeyQuestion, KeySet, Part, Period, Plain, Span
+from noisycount.query.grouping import (
+    CellQuestion,
+    EachValue,
+    GroupBy,
+    Key,
+    KeyQuestion,
+    KeySet,
+    NumberRanges,
+    Period,
+    PeriodLength,
+)
 from noisycount.query.predicate import Column, Comparison, Constant, Literal, Missing, Not, Operator, Pattern, Predicate
 from noisycount.query.schema import Kind
 
@@ -58,24 +68,24 @@ class _TableMaker:
         """In how many groups a unit may be."""
         return None if self.draws.is_one_in(2) else 1 + self.draws.below(3)
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[GroupBy]:
         """One to three different parts."""
         found = {part.text: part for part in (self.part() for _ in range(_MOST_PARTS))}
         return self.draws.some_of(list(found.values()), 1 + self.draws.below(_MOST_PARTS))
 
-    def part(self) -> Part:
+    def part(self) -> GroupBy:
         """Something to group by."""
         column = self.draws.one_of(self.columns)
         is_plain = self.draws.is_one_in(2)
         match column.kind:
             case Kind.INTEGER | Kind.DATE if is_plain:
-                return Plain(column)
+                return EachValue(column)
             case Kind.INTEGER | Kind.REAL:
-                return Edges(column, self.edges(column.kind))
+                return NumberRanges(column, self.edges(column.kind))
             case Kind.DATE | Kind.TIMESTAMP:
-                return Period(column, self.draws.one_of(list(Span)))
+                return Period(column, self.draws.one_of(list(PeriodLength)))
             case _:
-                return Plain(column)
+                return EachValue(column)
 
     def edges(self, kind: Kind) -> tuple[int | float, ...]:
         """Where ranges begin: few of values that occur, or many."""
@@ -89,7 +99,7 @@ class _TableMaker:
             choices += LITERALS[Kind.REAL]
         return tuple(sorted(set(draws.some_of(choices, 1 + draws.below(9)))))
 
-    def values(self, part: Part) -> tuple[Key, ...]:
+    def values(self, part: GroupBy) -> tuple[Key, ...]:
         """Some keys of a part, each once."""
         known = part.implied or tuple(_keys(part))
         most = len(known) + 1 if part.implied else _MOST_KEYS
@@ -106,7 +116,7 @@ class _TableMaker:
         )
 
 
-def _keys(part: Part) -> list[Key]:
+def _keys(part: GroupBy) -> list[Key]:
     """Every key of a part that values have which an analyst can write."""
     values = LITERALS[part.column.kind]
     if isinstance(part, Period):
@@ -114,8 +124,8 @@ def _keys(part: Part) -> list[Key]:
     return [part.checked(value) for value in values]
 
 
-_TOWN = Plain(Column("town", Kind.TEXT))
-_AGE = Edges(Column("age", Kind.INTEGER), (0, 18, 65))
+_TOWN = EachValue(Column("town", Kind.TEXT))
+_AGE = NumberRanges(Column("age", Kind.INTEGER), (0, 18, 65))
 _LIMITS = (None, 1, 2, 3)
 _SALTS_TRUNCATED_TABLES = ("", "salt")
 
@@ -130,7 +140,7 @@ def truncated_tables(towns: Sequence[str]) -> Iterator[TableQuestion]:
             yield CellQuestion(keys, None, levels, has_other, most, salt)
 
 
-def _listed(parts: tuple[Part, ...], towns: Sequence[str]) -> KeySet:
+def _listed(parts: tuple[GroupBy, ...], towns: Sequence[str]) -> KeySet:
     """Every combination of some towns and of some ages."""
     values = tuple(tuple(towns) if part is _TOWN else (0, 2) for part in parts)
     codes = [*product(*(range(len(each)) for each in values))]
@@ -227,7 +237,7 @@ def _named_columns() -> Iterator[Exercise]:
     ):
         schema = dict.fromkeys(names, Kind.INTEGER)
         records = [_ladder(names, row) for row in range(len(names) + 1)]
-        hidden = [KeyQuestion([Plain(Column(name, Kind.INTEGER))], None) for name in names[:3]]
+        hidden = [KeyQuestion([EachValue(Column(name, Kind.INTEGER))], None) for name in names[:3]]
         for unit in (None, names[0]):
             asked = {name: kind for name, kind in schema.items() if name != unit}
             yield Exercise(

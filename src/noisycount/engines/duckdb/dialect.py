@@ -27,7 +27,7 @@ from noisycount.engines.statement.dialect import (
 )
 from noisycount.engines.statement.records import Person, StatementRecords, edges_of, type_of
 from noisycount.frozen import frozen
-from noisycount.query.grouping import CellQuestion, Edges, KeyCounts, KeyQuestion
+from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, NumberRanges
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
 
@@ -143,7 +143,7 @@ class DuckDBDialect(Dialect):
         del edges
         return value
 
-    def with_ranges(self, rows: sa.Select[Any], wide: Mapping[str, Edges]) -> sa.Select[Any]:
+    def with_ranges(self, rows: sa.Select[Any], wide: Mapping[str, NumberRanges]) -> sa.Select[Any]:
         """Rows whose keys were looked up in lists of edges."""
         return reduce(lambda found, each: _with_range(found, *each), wide.items(), rows)
 
@@ -161,7 +161,7 @@ class DuckDBDialect(Dialect):
         return sa.table(name, *shown, sa.column("place", sa.BigInteger()))
 
 
-def _with_range(rows: sa.Select[Any], name: str, part: Edges) -> sa.Select[Any]:
+def _with_range(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa.Select[Any]:
     """Rows after a bisection, which adds up the number of edges that are not above a key.
 
     Beyond the end of the list there is no edge, and nothing is added.

@@ -35,7 +35,7 @@ from noisycount.engines.duckdb.table import (
 from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, Part
+from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion
 from noisycount.query.predicate import And, Column, Comparison, Flag, Missing, Not, Or, Predicate, columns
 from noisycount.query.schema import Kind, Schema
 
@@ -288,7 +288,7 @@ class FrameSource(TypedSource):
         """The groups that have units, and how many; see ``Source.count_keys``."""
         return self._of_table(question.parts, question.where).keys(question)
 
-    def _of_table(self, parts: Sequence[Part], where: Predicate | None) -> Counting:
+    def _of_table(self, parts: Sequence[GroupBy], where: Predicate | None) -> Counting:
         """How tables by some parts are counted."""
         require_known_parts(parts, where, self.schema)
         asked = [] if where is None else columns(where)

@@ -22,7 +22,7 @@ from noisycount.engines.statement.records import (
 )
 from noisycount.engines.truth import group_text
 from noisycount.model.tables.levels import Level
-from noisycount.query.grouping import CellQuestion, Key, KeyCounts, KeyQuestion, KeySet, Part
+from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyCounts, KeyQuestion, KeySet
 from noisycount.query.predicate import Column, Predicate
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -247,7 +247,7 @@ def _joined(keys: KeySet, asked: sa.FromClause, dialect: Dialect) -> tuple[sa.Fr
     return asked.outerjoin(listed, sa.and_(*same)), listed.c.place - whole(1)
 
 
-def _codes(part: Part, values: Sequence[Key], dialect: Dialect) -> NDArray[Any]:
+def _codes(part: GroupBy, values: Sequence[Key], dialect: Dialect) -> NDArray[Any]:
     """What stands for the keys of a part."""
     is_number = isinstance(key_type(part, dialect), sa.BigInteger) and None not in values
     codes = [coded(value, dialect) for value in values]
@@ -267,7 +267,7 @@ def _searched(keys: KeySet, asked: sa.FromClause, dialect: Dialect) -> tuple[sa.
 
 
 def _looked_up(  # noqa: PLR0913, PLR0917 - of one join
-    number: int, part: Part, keys: KeySet, joined: sa.FromClause, key: Expression, dialect: Dialect
+    number: int, part: GroupBy, keys: KeySet, joined: sa.FromClause, key: Expression, dialect: Dialect
 ) -> tuple[sa.FromClause, Expression]:
     """A join with the values of one part, and the place of the key among them, from 0 on."""
     codes = {place: coded(value, dialect) for place, value in enumerate(keys.values[number])}

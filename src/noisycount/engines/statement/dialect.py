@@ -12,7 +12,7 @@ from sqlalchemy.sql.expression import ClauseElement
 from sqlalchemy.types import NullType, TypeEngine
 
 from noisycount.errors import SourceError
-from noisycount.query.grouping import OUTSIDE, Edges
+from noisycount.query.grouping import OUTSIDE, NumberRanges
 from noisycount.query.schema import Kind
 
 
@@ -150,7 +150,7 @@ class Dialect:
         del value, edges
         return None
 
-    def with_ranges(self, rows: sa.Select[Any], wide: Mapping[str, Edges]) -> sa.Select[Any]:
+    def with_ranges(self, rows: sa.Select[Any], wide: Mapping[str, NumberRanges]) -> sa.Select[Any]:
         """Rows whose keys of parts with many edges are what `range_code` made of them."""
         del wide
         return rows

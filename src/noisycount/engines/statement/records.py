@@ -20,7 +20,7 @@ from noisycount.engines.truth import salt_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
-from noisycount.query.grouping import OUTSIDE, Edges, Key, Part, Period, Plain, Span
+from noisycount.query.grouping import OUTSIDE, EachValue, GroupBy, Key, NumberRanges, Period, PeriodLength
 from noisycount.query.schema import Kind
 
 _OPERATORS = {
@@ -60,7 +60,7 @@ def type_of(kind: Kind | None) -> TypeEngine[Any]:
     return NULLTYPE if kind is None else TYPES[kind]()
 
 
-def edges_of(part: Edges) -> list[int] | list[float]:
+def edges_of(part: NumberRanges) -> list[int] | list[float]:
     """The edges of a part: whole numbers, or doubles that part the same numbers."""
     if part.column.kind is Kind.INTEGER:
         return list(map(int, part.edges))
@@ -73,9 +73,9 @@ def _real(edge: float) -> float:
     return nearest if nearest >= edge else nextafter(nearest, inf)
 
 
-def key_type(part: Part, dialect: Dialect) -> TypeEngine[Any]:
+def key_type(part: GroupBy, dialect: Dialect) -> TypeEngine[Any]:
     """The type of the codes of a part: of values their own, where that can be."""
-    kind = part.column.kind if isinstance(part, Plain) else Kind.INTEGER
+    kind = part.column.kind if isinstance(part, EachValue) else Kind.INTEGER
     is_coded = {Kind.DATE: not dialect.keeps_keys, Kind.BOOLEAN: not dialect.has_booleans}
     if kind is Kind.TEXT:
         return dialect.text_type
@@ -96,11 +96,11 @@ def coded(key: Key, dialect: Dialect) -> Any:  # noqa: ANN401 - of the type of t
     return key
 
 
-def decoded(part: Part, code: Any) -> Key:  # noqa: ANN401 - as an engine gives it
+def decoded(part: GroupBy, code: Any) -> Key:  # noqa: ANN401 - as an engine gives it
     """The key that a code stands for."""
     if code is None or isinstance(code, date):
         return code
-    kind = part.column.kind if isinstance(part, Plain) else Kind.INTEGER
+    kind = part.column.kind if isinstance(part, EachValue) else Kind.INTEGER
     match kind:
         case Kind.TEXT:
             return str(code)
@@ -115,9 +115,9 @@ def decoded(part: Part, code: Any) -> Key:  # noqa: ANN401 - as an engine gives 
             return code  # type: ignore[no-any-return]  # as the engine keeps it
 
 
-def is_inside(part: Part, key: Expression, dialect: Dialect) -> Expression | None:
+def is_inside(part: GroupBy, key: Expression, dialect: Dialect) -> Expression | None:
     """The condition that a key is that of a group; None: each is."""
-    if not isinstance(part, Plain) or (part.column.kind is Kind.DATE and not dialect.keeps_keys):
+    if not isinstance(part, EachValue) or (part.column.kind is Kind.DATE and not dialect.keeps_keys):
         return sa.or_(key.is_(sa.null()), key != whole(OUTSIDE))
     if part.column.kind is Kind.DATE:
         return sa.or_(key.is_(sa.null()), _has_year(key, Kind.DATE))
@@ -130,9 +130,9 @@ def _has_year(moment: Expression, kind: Kind) -> Expression:
     return sa.and_(moment >= first, moment <= last)
 
 
-def is_wide(part: Part) -> bool:
+def is_wide(part: GroupBy) -> bool:
     """Whether a part has more edges than a nest of cases is fast for."""
-    return isinstance(part, Edges) and len(part.edges) > _MOST_CASES
+    return isinstance(part, NumberRanges) and len(part.edges) > _MOST_CASES
 
 
 def _bisected(value: Expression, edges: Sequence[Expression], first: int) -> Expression:
@@ -262,11 +262,11 @@ class StatementRecords:
         following = self.dialect.text_literal(value[: half.start()] + _AFTER_SURROGATES)
         return sa.type_coerce(following, _Unheld())
 
-    def key(self, part: Part) -> Expression:
+    def key(self, part: GroupBy) -> Expression:
         """The code of the key of a record in a part; missing where its value is."""
         column, value = part.column, self.value(part.column)
         match part:
-            case Edges():
+            case NumberRanges():
                 return self._range(part, value)
             case Period(_, span):
                 return self._of_a_day(value, column.kind, self._period(value, span))
@@ -279,7 +279,7 @@ class StatementRecords:
             case _:
                 return value
 
-    def _range(self, part: Edges, value: Expression) -> Expression:
+    def _range(self, part: NumberRanges, value: Expression) -> Expression:
         """The number of a range: found by the engine itself, or by a bisection of its edges."""
         edges = edges_of(part)
         if is_wide(part):
@@ -289,13 +289,13 @@ class StatementRecords:
         bound = [sa.literal(edge, type_of(part.column.kind)) for edge in edges]
         return sa.case((value.is_(sa.null()), _nothing()), else_=_bisected(value, bound, 0))
 
-    def _period(self, moment: Expression, span: Span) -> Expression:
+    def _period(self, moment: Expression, span: PeriodLength) -> Expression:
         """The number year·periods + period − 1."""
         year = self.dialect.part("year", moment) * whole(span.value)
-        if span is Span.YEAR:
+        if span is PeriodLength.YEAR:
             return year
         place = self.dialect.part("month", moment) - whole(1)
-        return year + (place if span is Span.MONTH else place // whole(3))
+        return year + (place if span is PeriodLength.MONTH else place // whole(3))
 
     def _of_a_day(self, value: Expression, kind: Kind, inside: Expression) -> Expression:
         """What there is of days with a year of four digits, and what of others."""
@@ -303,7 +303,7 @@ class StatementRecords:
             (_has_year(value, kind), inside), else_=sa.case((value.is_(sa.null()), _nothing()), else_=whole(OUTSIDE))
         )
 
-    def keyed(self, parts: Sequence[Part], where: tree.Predicate | None) -> sa.Subquery:
+    def keyed(self, parts: Sequence[GroupBy], where: tree.Predicate | None) -> sa.Subquery:
         """All records: keys as `k0`, `k1` and so on, their unit as `u`, whether they match as `m`.
 
         No record is left out, so that the time of a statement does not tell how many match. Where all match, there is
@@ -339,15 +339,15 @@ class StatementRecords:
         return sa.func.max(sa.case((unit.is_(None), ONE), else_=NOTHING))
 
 
-def key_names(parts: Sequence[Part]) -> list[str]:
+def key_names(parts: Sequence[GroupBy]) -> list[str]:
     """What statements call the keys."""
     return [f"k{number}" for number in range(len(parts))]
 
 
-def group_hash(parts: Sequence[Part], keys: Sequence[Expression], salt: str, dialect: Dialect) -> Expression:
+def group_hash(parts: Sequence[GroupBy], keys: Sequence[Expression], salt: str, dialect: Dialect) -> Expression:
     """The hash of a group of some keys, as `truth.group_text` has it."""
 
-    def told(part: Part, key: Expression) -> Expression:
+    def told(part: GroupBy, key: Expression) -> Expression:
         text = _key_text(part, key, dialect)
         size = dialect.text(dialect.length(text))
         missing = (key.is_(None), dialect.text_literal("-"))
@@ -357,9 +357,9 @@ def group_hash(parts: Sequence[Part], keys: Sequence[Expression], salt: str, dia
     return dialect.md5(reduce(add, texts, dialect.text_literal(salt_text(salt))))
 
 
-def _key_text(part: Part, key: Expression, dialect: Dialect) -> Expression:
+def _key_text(part: GroupBy, key: Expression, dialect: Dialect) -> Expression:
     """The text of a key, from what stands for it."""
-    kind = part.column.kind if isinstance(part, Plain) else None
+    kind = part.column.kind if isinstance(part, EachValue) else None
     if kind is Kind.BOOLEAN:
         condition = key if dialect.has_booleans else key == ONE
         words = dialect.text_literal("true"), dialect.text_literal("false")

@@ -17,7 +17,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_of
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Label
-from noisycount.query.grouping import Edges, parts_of
+from noisycount.query.grouping import NumberRanges, resolve_group_by
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.query.table import query_of_stored
@@ -95,11 +95,11 @@ def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[o
     question = asked_of(entry)
     if "by" not in question["table"]:
         return {}
-    parts = parts_of(question["table"]["by"], dict(columns), question["unit"])
+    parts = resolve_group_by(question["table"]["by"], dict(columns), question["unit"])
     told: dict[str, dict[object, Label]] = {}
     for part in parts:
-        if isinstance(part, Edges):
-            any_number = Edges(replace(part.column, kind=Kind.REAL), part.edges)
+        if isinstance(part, NumberRanges):
+            any_number = NumberRanges(replace(part.column, kind=Kind.REAL), part.edges)
             places = range(len(part.edges))
             told[part.column.name] = {any_number.label(i): part.label(i) for i in places}
     return told

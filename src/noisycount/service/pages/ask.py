@@ -21,8 +21,8 @@ from starlette.datastructures import FormData
 from noisycount.errors import BudgetError, NoisyCountError, PredicateError
 from noisycount.ledger.replies import Reply
 from noisycount.model.tables.levels import Label
-from noisycount.query.predicate import written_name
-from noisycount.query.query import Query, items
+from noisycount.query.predicate import quoted_name
+from noisycount.query.query import Query, parse_by_text
 from noisycount.readers.values import parse_share
 from noisycount.service.auth import Asking
 from noisycount.service.errors import InFlightError
@@ -222,7 +222,7 @@ def _options(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever
         yield option
     elif name == "keys":
         for column, listed in value.items():
-            yield f"{option} {_quoted(f'{written_name(column)}={_listed(listed)}')}"
+            yield f"{option} {_quoted(f'{quoted_name(column)}={_listed(listed)}')}"
     elif name in {"by", "margins"}:
         yield f"{option} {_quoted(','.join(value))}"
     else:
@@ -235,7 +235,7 @@ def _python(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
     said = dict(body)
     call = "release_table" if "by" in said else "release"
     if "by" in said:
-        said["by"] = [item.text for text in said["by"] for item in items(text)]
+        said["by"] = [item.text for text in said["by"] for item in parse_by_text(text)]
     elif isinstance(said["where"], list):
         call, said = "release_many", {"wheres": said.pop("where"), **said}
     if "confidence" in said:

@@ -10,8 +10,8 @@ from typing import Any, Self
 from noisycount.errors import NoisyCountError, PredicateError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Label
-from noisycount.query.predicate import written_name, written_text
-from noisycount.query.query import Query, items, items_of, keys_of_column, values_of
+from noisycount.query.predicate import quoted_name, quoted_text
+from noisycount.query.query import Query, expand_keys, parse_by, parse_by_text, parse_column_keys
 from noisycount.query.schema import Kind
 from noisycount.readers.values import drop_thousands, parse_number, parse_share
 from noisycount.tasks.plan import planned_error
@@ -50,7 +50,7 @@ class FormOperator:
 
     def text(self, column: str, kind: Kind, values: tuple[str, str], field: str) -> str:
         """What it says in the language of questions."""
-        name = written_name(column)
+        name = quoted_name(column)
         if self.shape is Shape.NONE:
             return f"{name} {self.name}"
         if self.shape is Shape.TWO:
@@ -72,7 +72,7 @@ def _value(column: str, kind: Kind, typed: str, field: str) -> str:
     if not value:
         raise FormError(field, f"{column} needs a value: {kind.example}")
     if not kind.is_number:
-        return written_text(value)
+        return quoted_text(value)
     number = value.replace("−", "-")
     if _NUMBER.fullmatch(number) is None:
         raise FormError(field, f"{column} is compared with {value!r}: give {kind.example}")
@@ -155,7 +155,7 @@ class Grouping:
         """What the table is grouped by, as one types it; the row is at a place, from 0."""
         split = self.split.replace(" ", "")
         try:
-            items(written := written_name(self.column) + (f":{split}" if split else ""))
+            parse_by_text(written := quoted_name(self.column) + (f":{split}" if split else ""))
         except ValueError as error:
             raise FormError(f"split-{place}", f"groups of {self.column}: {error}") from None
         return written
@@ -167,8 +167,8 @@ class Grouping:
         kind = columns.get(self.column, Kind.TEXT)
         kind = Kind.TEXT if kind.is_number and self.split.strip() else kind
         try:
-            words = keys_of_column(f"{written_name(self.column)}={self.keys}")[1]
-            return values_of(self.column, kind, words)
+            words = parse_column_keys(f"{quoted_name(self.column)}={self.keys}")[1]
+            return expand_keys(self.column, kind, words)
         except (ValueError, PredicateError) as error:
             raise FormError(f"keys-{place}", f"keys of {self.column}: {error}") from None
 
@@ -322,7 +322,7 @@ class AskForm:
         keys = {group.column: group.listed(place, columns) for place, group in enumerate(self.groups)}
         return Query(
             wheres=wheres,
-            by=items_of([group.item(place) for place, group in enumerate(self.groups)]),
+            by=parse_by([group.item(place) for place, group in enumerate(self.groups)]),
             keys={column: listed for column, listed in keys.items() if listed is not None} or None,
             other=self.other,
             margins=["total"] if self.total else [],

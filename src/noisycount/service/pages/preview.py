@@ -14,7 +14,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.entries import Analyst
 from noisycount.ledger.price import odds_of_all
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.query.predicate import written_name
+from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.rehearsal import Rehearsal
@@ -58,7 +58,7 @@ class Offer:
         """A question that may be asked."""
         for name, kind in self.columns.items():
             said = ">= 30" if kind.is_number else f"= {kind.written}"
-            return f"{written_name(name)} {said}"
+            return f"{quoted_name(name)} {said}"
         return "true"
 
 

@@ -25,9 +25,9 @@ from noisycount.model.tables.levels import (
     margin_levels,
     range_levels,
 )
-from noisycount.query.grouping import Edges, Part, Period, Plain, Span
+from noisycount.query.grouping import EachValue, GroupBy, NumberRanges, Period, PeriodLength
 from noisycount.query.predicate import Column
-from noisycount.query.query import Item, items
+from noisycount.query.query import ColumnGrouping, parse_by_text
 from noisycount.query.schema import Kind
 from noisycount.readers.values import noise_of
 from noisycount.tasks.answer import StoredCount
@@ -58,7 +58,7 @@ def stored_count(key: str, source: str | None, configuration: Config) -> StoredC
     return found
 
 
-_SPANS = {span.name.lower(): span for span in Span}
+_SPANS = {span.name.lower(): span for span in PeriodLength}
 
 
 @frozen
@@ -75,7 +75,7 @@ class StoredCells:
             questions = tuple(asked["questions"])
             codes = np.arange(len(questions), dtype=np.int32)[:, np.newaxis]
             return cls(TableLabels(("question",), (questions,)), codes)
-        parts = [_part(item) for text in asked["by"] for item in items(text)]
+        parts = [_part(item) for text in asked["by"] for item in parse_by_text(text)]
         values, codes = _coded(asked["keys"], answer.keys or (), len(parts))
         labels = tuple(tuple(map(part.label, keys)) for part, keys in zip(parts, values, strict=True))
         names = tuple(part.column.name for part in parts)
@@ -93,14 +93,14 @@ def stored_levels(asked: dict[str, Any], cells: StoredCells) -> list[Level]:
     return [first, *margin_levels(codes, names, asked.get("margins", ()), has_other=has_other)]
 
 
-def _part(item: Item) -> Part:
+def _part(item: ColumnGrouping) -> GroupBy:
     """What the table was grouped by, from its text; the kind of the column decides no label."""
     if not item.grouping:
-        return Plain(Column(item.column, Kind.TEXT))
+        return EachValue(Column(item.column, Kind.TEXT))
     if item.grouping in _SPANS:
         return Period(Column(item.column, Kind.DATE), _SPANS[item.grouping])
     edges = tuple(float(edge) for edge in item.grouping.split(","))
-    return Edges(Column(item.column, Kind.REAL), edges)
+    return NumberRanges(Column(item.column, Kind.REAL), edges)
 
 
 def _coded(written: dict[str, Any] | None, found: Sequence[Sequence[Any]], parts: int) -> tuple[list[list[Any]], Codes]:

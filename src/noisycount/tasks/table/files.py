@@ -11,7 +11,7 @@ from noisycount.display.columns import Cells, free_name
 from noisycount.display.output import check_regular, json_text, status, writing
 from noisycount.engines.duckdb.public import PublicColumns, PublicTable
 from noisycount.errors import ConfigError, NoisyCountError, install_hint
-from noisycount.query.query import MOST_CELLS, Item, Listed, Query, Word
+from noisycount.query.query import MAX_CELLS, ColumnGrouping, Query, TypedKey, TypedKeys
 from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import answer_json
@@ -43,7 +43,7 @@ def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query
             "--keys-from names the records themselves: keys must come from what everybody knows; "
             "where nobody knows them, give --delta in their place"
         )
-    found: Any = keys_of_file(files.keys, [item for item in query.by or () if type(item) is Item])
+    found: Any = keys_of_file(files.keys, [item for item in query.by or () if type(item) is ColumnGrouping])
     if not listed:
         return replace(query, keys=found)
     if not isinstance(found, Mapping) or set(found) & set(listed):
@@ -51,7 +51,7 @@ def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query
     return replace(query, keys={**listed, **found})
 
 
-def keys_of_file(path: Path, items: Sequence[Item]) -> Mapping[str, Listed] | list[Listed]:
+def keys_of_file(path: Path, items: Sequence[ColumnGrouping]) -> Mapping[str, TypedKeys] | list[TypedKeys]:
     """The keys of one column by its name, or those of each cell in the order of the columns."""
     with PublicTable.open(path) as table:
         named = {
@@ -67,12 +67,12 @@ def keys_of_file(path: Path, items: Sequence[Item]) -> Mapping[str, Listed] | li
                 f"--keys-from {str(path)!r} has the columns {', '.join(table.columns)}: it must"
                 f" have those of --by, {names}{one}"
             )
-        if table.length > MOST_CELLS:
+        if table.length > MAX_CELLS:
             raise NoisyCountError(
-                f"--keys-from {str(path)!r} has {table.length:,} rows, more than {MOST_CELLS:,}: list fewer keys"
+                f"--keys-from {str(path)!r} has {table.length:,} rows, more than {MAX_CELLS:,}: list fewer keys"
             )
         rows = table.texts()
-    words = {text: Word(text, is_quoted=True) for row in rows for text in row}
+    words = {text: TypedKey(text, is_quoted=True) for row in rows for text in row}
     places = {item: place for place, item in named.items()}
     if len(places) < len(items):
         return {item.column: [words[row[place]] for row in rows] for item, place in places.items()}
