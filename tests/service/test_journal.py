@@ -10,7 +10,8 @@ import warnings
 from datetime import UTC, datetime
 from typing import Any
 
-from noisycount.service.log import Lines, faults_written, line_of
+from noisycount.service.middleware import LimitedLog, json_line
+from noisycount.service.server import log_faults
 
 CANARY = "a canary of 815 persons"
 
@@ -36,7 +37,7 @@ async def fail_in_a_loop() -> None:
 def test_whatever_is_said_is_a_line_of_json_without_what_it_is_about() -> None:
     """By libraries, loop, threads, warnings and interpreter; uvicorn alone keeps its text."""
     told = list[dict[str, Any]]()
-    with faults_written(told.append):
+    with log_faults(told.append):
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             shown = warnings.showwarning
@@ -51,7 +52,7 @@ def test_whatever_is_said_is_a_line_of_json_without_what_it_is_about() -> None:
         thread.join()
         Bomb()
     for line in told:
-        written = line_of(line, datetime(2026, 1, 1, tzinfo=UTC))
+        written = json_line(line, datetime(2026, 1, 1, tzinfo=UTC))
         assert json.loads(written)["event"] == "fault"
         assert CANARY not in written
         assert "\n" not in written
@@ -75,7 +76,7 @@ def test_what_was_there_before_is_there_afterwards() -> None:
     before = warnings.showwarning, threading.excepthook, sys.unraisablehook
     handlers = list(logging.getLogger().handlers)
     try:
-        with faults_written(lambda _: None):
+        with log_faults(lambda _: None):
             fail()
     except KeyError:
         pass
@@ -86,7 +87,7 @@ def test_what_was_there_before_is_there_afterwards() -> None:
 def test_a_log_has_so_many_lines_of_a_kind_a_minute() -> None:
     """The others are counted in the next; users, places and events are kinds of their own."""
     told, now = list[dict[str, Any]](), [0.0]
-    lines = Lines(60, told.append)
+    lines = LimitedLog(60, told.append)
     lines._rates.clock = lambda: now[0]  # noqa: SLF001 - the clock of the test
     for _ in range(100):
         lines({"visitor": None, "status": 401})

@@ -224,8 +224,8 @@ def test_a_release_is_its_askers_and_the_owners(state: ServiceState) -> None:
 
 def test_an_answer_of_the_command_line_is_found(state: ServiceState) -> None:
     """It is there for who asked, and for an owner, as the ledger has it."""
-    counter = state.counter(ANA, "stay")
-    told = counter.desk(state.analyst(ANA)).release("age >= 65", "0.1", key="by-hand")
+    session = state.session(ANA, "stay")
+    told = session.desk(state.analyst(ANA)).release("age >= 65", "0.1", key="by-hand")
     found = calling(state).get("/v1/releases/by-hand")
     assert found.status_code == 200
     assert (found.json()["answer"], found.json()["epsilon"]) == (told.answer, "0.1")

@@ -110,10 +110,10 @@ def test_a_signal_before_the_loop_runs_ends_it_in_order(
 
     monkeypatch.setattr(uvicorn.Config, "get_loop_factory", loop_factory)
     before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
-    with demonstration() as shown, listening("127.0.0.1", 0) as place:
+    with demonstration() as (configuration, _), listening("127.0.0.1", 0) as place:
         ready = told if moment == "ready" else (lambda: None)
         with pytest.raises(end) if end else nullcontext():
-            server.run(shown.configuration, place, ready, slots=False)
+            server.run(configuration, place, ready, slots=False)
     assert passed == [moment]
     assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
 
@@ -134,8 +134,8 @@ def test_nothing_more_is_begun_once_it_is_told_to_stop(monkeypatch: pytest.Monke
     monkeypatch.setattr(WorkQueue, "refuse", refused)
     monkeypatch.setattr(LazyRoutes, "load", load)
     monkeypatch.setattr(server, "_open_all", lambda _: begun.append("records"))
-    with demonstration() as shown, listening("127.0.0.1", 0) as place:
-        server.run(shown.configuration, place, lambda: None, slots=False)
+    with demonstration() as (configuration, _), listening("127.0.0.1", 0) as place:
+        server.run(configuration, place, lambda: None, slots=False)
     assert begun == ["routes"]
 
 

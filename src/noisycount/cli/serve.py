@@ -59,8 +59,7 @@ def serve(host: str, port: int, configuration: Config, *, is_demo: bool, slots: 
     with ExitStack() as opened:
         key = None
         if is_demo:
-            shown = opened.enter_context(demonstration())
-            configuration, key = shown.configuration, shown.key
+            configuration, key = opened.enter_context(demonstration())
         elif not configuration.datasets:
             raise ConfigError(
                 "there is no data set to serve: describe one in noisycount.toml, which `noisycount"

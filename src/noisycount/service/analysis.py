@@ -12,7 +12,7 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import parse_confidence
 from noisycount.readers.values import NOISE_KINDS, noise_of, parse_epsilon, parse_rate, parse_scale
-from noisycount.service.auth import Asking
+from noisycount.service.auth import LimitedUser
 from noisycount.service.document import REFINEMENT, RISKS, responses
 from noisycount.service.middleware import JsonRoute
 from noisycount.service.state import State
@@ -93,7 +93,7 @@ class Refining(BaseModel):
 
 
 @router.post("/v1/refine", responses=responses(*REFINEMENT, also=[504]))
-def refine(asked: Refining, _: Asking, state: State) -> dict[str, Any]:
+def refine(asked: Refining, _: LimitedUser, state: State) -> dict[str, Any]:
     """The estimate of a count from noisy answers and a public rate; no record is read."""
     from noisycount.tasks.refine.estimate import refinement_json  # noqa: PLC0415 - loads the laws
 
@@ -144,7 +144,7 @@ class Revealing(BaseModel):
 
 
 @router.post("/v1/risk", responses=responses(*RISKS, also=[504]))
-def risk(asked: Revealing, _: Asking, state: State) -> dict[str, Any]:
+def risk(asked: Revealing, _: LimitedUser, state: State) -> dict[str, Any]:
     """What an answer reveals to those who know more or less; no record is read."""
     from noisycount.tasks.risk.risk import risks_json  # noqa: PLC0415 - loads the laws
 

@@ -12,10 +12,17 @@ from anyio import to_thread
 from fastapi import APIRouter, FastAPI
 
 from noisycount.service.auth import Auth
-from noisycount.service.document import members, responses
+from noisycount.service.document import HEALTH, responses, with_examples
 from noisycount.service.errors import add_handlers
-from noisycount.service.log import Write, written
-from noisycount.service.middleware import BodyLimit, ConcurrencyLimit, LazyRoutes, Loading, RequestLog
+from noisycount.service.middleware import (
+    BodyLimit,
+    ConcurrencyLimit,
+    LazyRoutes,
+    Loading,
+    RequestLog,
+    Write,
+    write_line,
+)
 from noisycount.service.pages.layout import router as layout
 from noisycount.service.pages.layout import show_refusals_as_pages
 from noisycount.service.state import ServiceState
@@ -24,13 +31,13 @@ _SPARE = 8  # threads for what does not wait
 health = APIRouter(tags=["health"])
 
 
-@health.get("/healthz", responses=responses(members("status:string"), {"status": "ok"}))
+@health.get("/healthz", responses=responses(*HEALTH))
 async def healthz() -> dict[str, str]:
     """Whether the service is there; it says nothing of any data set, and needs no key."""
     return {"status": "ok"}
 
 
-def application(state: ServiceState, write: Write = written) -> FastAPI:
+def application(state: ServiceState, write: Write = write_line) -> FastAPI:
     """The application of an open state, which its caller closes; `.state.late` are the routes that are loaded later."""
     made = FastAPI(
         title="noisycount",
@@ -69,6 +76,7 @@ def _add_late(made: FastAPI) -> None:
     for family in lazy_routers():
         made.include_router(family)
     made.openapi_url = "/openapi.json"
+    made.openapi = partial(with_examples, made.openapi)  # type: ignore[method-assign]  # as FastAPI says it
     made.setup()
 
 

@@ -219,24 +219,20 @@ class Auth:
     @classmethod
     def of(cls, configuration: Config) -> Self:
         """What an owner configured."""
-        keyring = Keyring.of(configuration)
-        if configuration.service.oidc is None:
+        keyring, config = Keyring.of(configuration), configuration.service.oidc
+        if config is None:
             return cls(keyring)
         from noisycount.service.oidc import Tokens  # noqa: PLC0415 - loads joserfc
 
-        return cls(keyring, Tokens.of(configuration))
+        return cls(keyring, Tokens.of(config, configuration))
 
-    def bearer(self, shown: str) -> User | None:
+    async def bearer(self, shown: str) -> User | None:
         """Who comes with the key or the token behind `Bearer`; None: nobody."""
         with _checking():
-            if self.tokens is not None and self.is_token(shown):
-                return self.tokens.user(shown)
+            if self.tokens is not None and not shown.startswith(_KEY):
+                return await run_in_threadpool(self.tokens.user, shown)  # an issuer is far, the keys are at hand
             holder = self.keyring.holder(shown)
         return None if holder is None else holder.user
-
-    def is_token(self, shown: str) -> bool:
-        """Whether it may take long to know who comes: an issuer is far, the keys are at hand."""
-        return self.tokens is not None and not shown.startswith(_KEY)
 
     def login(self, shown: str) -> tuple[str, IssuedKey] | None:
         """What the cookie of a new session says, and for whom; None: the key opens nothing."""
@@ -295,9 +291,7 @@ async def _by_header(request: Request, shown: list[str]) -> User:
     scheme, _, rest = shown[0].partition(" ")
     if len(shown) > 1 or scheme.lower() != "bearer":
         raise UnauthenticatedError
-    auth, said = auth_of(request), rest.strip()
-    is_far = auth.is_token(said)
-    user = await run_in_threadpool(auth.bearer, said) if is_far else auth.bearer(said)
+    user = await auth_of(request).bearer(rest.strip())
     if user is None:
         raise UnauthenticatedError
     return user
@@ -355,20 +349,20 @@ async def field_of(request: Request, name: str) -> str:
     return said if isinstance(said, str) else ""
 
 
-_GLANCE = 0.1  # of a token: a slider that is moved asks for four charts
+_CHART = 0.1  # of a token: a slider that is moved asks for four charts
 
 
-async def asking(user: Annotated[User, Depends(user_of)], state: State) -> User:
+async def limited_user(user: Annotated[User, Depends(user_of)], state: State) -> User:
     """Who asks, not too often."""
     state.rates.take(user.name)
     return user
 
 
-async def looking(user: Annotated[User, Depends(user_of)], state: State) -> User:
-    """Who looks at what is about no data set, not all too often."""
-    state.rates.take(user.name, _GLANCE)
+async def chart_user(user: Annotated[User, Depends(user_of)], state: State) -> User:
+    """Who looks at a chart about no data set, not all too often."""
+    state.rates.take(user.name, _CHART)
     return user
 
 
-Asking = Annotated[User, Depends(asking)]
-Looking = Annotated[User, Depends(looking)]
+LimitedUser = Annotated[User, Depends(limited_user)]
+ChartUser = Annotated[User, Depends(chart_user)]

@@ -1,62 +1,108 @@
-"""How replies look, for the OpenAPI document: their schemas, and an example of each."""
+"""How replies look, for the OpenAPI document: an example of each, and the schema that follows from it."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from json import loads
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from noisycount.service.errors import INTERNAL, MEDIA_TYPE, PROBLEMS, Problem
 
-Shape = dict[str, Any]
+Schema = dict[str, Any]
+_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 
 
-def members(types: str, **shapes: Shape) -> Shape:
-    """An object whose members are all there: `name:type`, or a name that `shapes` has a schema for.
+def schema_of(value: Any, types: Mapping[str, str], name: str = "") -> Schema:  # noqa: ANN401 - any JSON
+    """The schema of what is like the value of a member; the items of a list are like its first, or texts.
+
+    Some members have other `types`, such as `string|null`; a `map` is an object with any members like its first.
 
     Example:
-        >>> shape = members("answer:integer where:string|null")
+        >>> shape = schema_of({"answer": 7, "where": "age > 3"}, {"where": "string|null"})
         >>> shape["properties"]
         {'answer': {'type': 'integer'}, 'where': {'type': ['string', 'null']}}
         >>> shape["required"]
         ['answer', 'where']
     """
-    properties = dict[str, Shape]()
-    for member in types.split():
-        name, _, kinds = member.partition(":")
-        listed = kinds.split("|")
-        properties[name] = shapes.get(name) or {"type": listed if len(listed) > 1 else kinds}
-    return {"type": "object", "required": list(properties), "properties": properties}
+    kind = types.get(name)
+    if isinstance(value, list):
+        return {"type": "array", "items": schema_of(value[0] if value else "", types, name)}
+    if isinstance(value, dict) and kind in {None, "map"}:
+        members = {each: schema_of(inner, types, each) for each, inner in value.items()}
+        if kind == "map":
+            return {"type": "object", "additionalProperties": next(iter(members.values()))}
+        return {"type": "object", "required": list(members), "properties": members}
+    if kind is None:
+        return {"type": _TYPES[type(value)]}
+    return {"type": kind.split("|") if "|" in kind else kind}
 
 
-def listed(of: Shape | str) -> Shape:
-    """A list of such."""
-    return {"type": "array", "items": {"type": of} if isinstance(of, str) else of}
+_EXAMPLES: Mapping[str, Any] = json.loads(Path(__file__).with_name("replies.json").read_text(encoding="utf-8"))
 
 
-def by_name(of: str) -> Shape:
-    """An object with any members of a type."""
-    return {"type": "object", "additionalProperties": {"type": of}}
+def documented(name: str, types: str = "", *, some: str = "") -> tuple[Schema, str]:
+    """The schema of a reply and the name of its example; `some` are the members that some replies alone have."""
+    example = _EXAMPLES[name]
+    shape = schema_of(example, dict(each.split(":") for each in types.split()))
+    return {**shape, "required": [member for member in example if member not in some.split()]}, name
 
 
-_PROBLEM = members("type title:string status:integer detail:string", type={"type": "string", "format": "uri"}) | {
-    "additionalProperties": False
-}
+def with_examples(openapi: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The document with its examples in place of their names: FastAPI leaves out whatever is null in one."""
+    document = openapi()
+    replies = (operation["responses"] for path in document["paths"].values() for operation in path.values())
+    for reply in chain.from_iterable(each.values() for each in replies):
+        for content in reply["content"].values():
+            if isinstance(content["example"], str):
+                content["example"] = _EXAMPLES[content["example"]]
+    return document
+
+
+_QUESTION = "where:string|null meaning:string|null unit:string|null charged:string|object cost:string|object"
+_BUDGETS = "budget:string|object dataset_budget:string|object quota_remaining:string|null quota:string|object|null"
+_ASSUMED = "rate:number|null rate_deviation:number|null groups:integer|null"
+
+HEALTH = documented("health")
+DATASETS = documented("datasets")
+DATASET = documented("dataset", f"unit:string|null size:integer|null affordable:integer|null columns:map {_BUDGETS}")
+PLAN = documented("plan", f"affordable_answers:integer|null {_QUESTION} {_BUDGETS}", some="answer error epsilon")
+REHEARSAL = documented(
+    "rehearsal", "where:string|null unit:string|null made_up:integer|null", some="made_up answer error epsilon"
+)
+RELEASE = documented(  # whatever a stored reply of an older service may lack is in some alone
+    "release",
+    f"better:object|null {_QUESTION} {_BUDGETS}",
+    some="answer error low high meaning unit unreadable_as_missing neighbours mechanism scale epsilon better hints",
+)
+FOUND = schema_of(dict.fromkeys(("dataset", "analyst", "key"), ""), {}), "release"
+REFINEMENT = documented(
+    "refinement", f"answer:number answers:number epsilon:string|null warning:string|null {_ASSUMED}"
+)
+RISKS = documented(
+    "risks",
+    "scale:string|null sample:integer|null known:integer|null known_positives:integer|null"
+    f" usual_epsilon:number|null overlapping_delta:number|null cautions:map {_ASSUMED}",
+)
 
 _ALWAYS = (400, 401, 404, 405, 408, 413, 422, 429, 500, 503)
 
 
 def responses(
-    shape: Shape, example: object, *, status: int = 200, also: Sequence[int] = ()
+    schema: Schema, example: object, *, status: int = 200, also: Sequence[int] = ()
 ) -> dict[int | str, dict[str, Any]]:
     """Every reply of a route."""
-    told: dict[int | str, dict[str, Any]] = {
-        refused: _reply(refused, MEDIA_TYPE, _PROBLEM, _refusal(refused)) for refused in (*_ALWAYS, *also)
-    }
-    return {status: _reply(status, "application/json", shape, example)} | told
+    told: dict[int | str, dict[str, Any]] = {}
+    for refused in (*_ALWAYS, *also):
+        problem = _refusal(refused)
+        shape = {**schema_of(problem, {}), "additionalProperties": False}
+        shape["properties"]["type"]["format"] = "uri"
+        told[refused] = _reply(refused, MEDIA_TYPE, shape, problem)
+    return {status: _reply(status, "application/json", schema, example)} | told
 
 
-def _reply(status: int, media: str, shape: Shape, example: object) -> dict[str, Any]:
-    content = {media: {"schema": shape, "example": example}}
+def _reply(status: int, media: str, schema: Schema, example: object) -> dict[str, Any]:
+    content = {media: {"schema": schema, "example": example}}
     return {"description": HTTPStatus(status).phrase, "content": content}
 
 
@@ -70,112 +116,3 @@ def _refusal(status: int) -> dict[str, Any]:
         "status": status,
         "detail": one.detail or "one line that says what was wrong, and the remedy",
     }
-
-
-# What is left of the budgets that pay for an answer: the members of `Remains.object`.
-BUDGETS = (
-    "remaining:string budget:string|object dataset_remaining:string dataset_budget:string|object"
-    " quota_remaining:string|null quota:string|object|null"
-)
-
-
-def documented(types: str, example: str, **shapes: Shape) -> tuple[Shape, Any]:
-    """The schema of a reply and an example, which is given as JSON."""
-    return members(types, **shapes), loads(example)
-
-
-DATASETS = documented("datasets", '{"datasets": [{"dataset": "survey"}]}', datasets=listed(members("dataset:string")))
-
-DATASET = documented(
-    f"dataset:string unit:string|null size:integer|null columns unreadable_as_missing {BUDGETS}"
-    " price:string affordable:integer|null budget_words:string",
-    """{
-    "dataset": "survey", "unit": "person", "size": 5912,
-    "columns": {"year": "integer", "age": "real", "health": "text"}, "unreadable_as_missing": [],
-    "remaining": "0.95", "budget": "1", "dataset_remaining": "1.95", "dataset_budget": "2",
-    "quota_remaining": "0.95", "quota": "1", "price": "0.15", "affordable": 6,
-    "budget_words": "1.95 of 2 left, and of your own quota 0.95 of 1 left: at ε = 0.15 both pay for 6 such answers"
-    }""",
-    columns=by_name("string"),
-    unreadable_as_missing=listed("string"),
-)
-
-PLAN = documented(
-    "dry_run:boolean confidence:number dataset:string where:string|null meaning:string|null"
-    f" unit:string|null odds:string cost:string|object {BUDGETS} affordable:boolean"
-    " affordable_answers:integer|null repeated:boolean",
-    """{
-    "dry_run": true, "answer": null, "error": 20, "confidence": 0.95, "dataset": "survey",
-    "where": "health = 'poor'", "meaning": "health is 'poor'", "unit": "person",
-    "unreadable_as_missing": [], "neighbours": "replacement", "epsilon": "0.15",
-    "odds": "a 50:50 guess about one person becomes at most 54:46", "cost": "0.15", "charged": "0",
-    "remaining": "1", "budget": "1", "dataset_remaining": "2", "dataset_budget": "2",
-    "quota_remaining": "1", "quota": "1", "affordable": true, "affordable_answers": 6,
-    "analyst": "ana", "repeated": false, "hints": []
-    }""",
-)
-
-REHEARSAL = documented(
-    "rehearsal:boolean units:integer note:string where:string|null unit:string|null confidence:number charged:string",
-    """{
-    "rehearsal": true, "units": 5912,
-    "note": "5,912 made-up persons with these columns: no record of the data set was read, nothing was charged, and the numbers say nothing about it",
-    "where": "health = 'poor'", "unit": "person", "made_up": 1475, "answer": 1481, "error": 20,
-    "confidence": 0.95, "epsilon": "0.15", "charged": "0"
-    }""",  # noqa: E501 - one text
-)
-
-RELEASE = documented(
-    "confidence:number dataset:string where:string|null odds:string charged:string|object"
-    f" {BUDGETS} analyst:string repeated:boolean key:string",
-    """{
-    "answer": 107, "error": 20, "low": 87, "high": 127, "confidence": 0.95, "dataset": "survey",
-    "where": "health = 'poor'", "meaning": "health is 'poor'", "unit": "person",
-    "unreadable_as_missing": [], "neighbours": "replacement", "mechanism": "discrete Laplace",
-    "scale": "20/3", "epsilon": "0.15",
-    "odds": "a 50:50 guess about one person becomes at most 54:46", "charged": "0.15",
-    "remaining": "0.85", "budget": "1", "dataset_remaining": "1.85", "dataset_budget": "2",
-    "quota_remaining": "0.85", "quota": "1", "analyst": "ana", "repeated": false,
-    "key": "ana:2026-11-22-poor-health", "better": null, "hints": []
-    }""",
-)
-
-FOUND = members("dataset:string analyst:string key:string"), RELEASE[1]
-
-REFINEMENT = documented(
-    "answer:number answers size:integer epsilon:string|null mechanism:string scale:string"
-    " mean:number median:integer mode:integer standard_deviation:number interval level:number"
-    " surprise:number warning:string|null",
-    """{
-    "answer": 107, "answers": [107], "answer_deviation": 9.4, "size": 5912, "rate": 0.017,
-    "rate_deviation": 0.0, "groups": null, "flat": false, "expected": 100.5,
-    "expected_deviation": 9.9, "epsilon": "0.15", "mechanism": "discrete Laplace", "scale": "20/3",
-    "mean": 103.4, "median": 104, "mode": 106, "standard_deviation": 7.0, "interval": [89, 117],
-    "level": 0.95, "surprise": 0.57, "warning": null
-    }""",
-    answers=listed("number"),
-    interval=listed("integer"),
-)
-
-RISKS = documented(
-    "size:integer mechanism:string scale:string|null epsilon:string odds:string"
-    " standard_error:number adversaries cautions",
-    """{
-    "size": 1000, "mechanism": "discrete Laplace", "scale": "20/3", "epsilon": "0.15",
-    "odds": "a 50:50 guess about one person becomes at most 54:46", "standard_error": 9.4,
-    "adversaries": [{
-        "adversary": "worst case", "knows": "all other records", "delta": 0.0,
-        "bracket": [0.0, 1e-16], "guess": 0.537, "usual_delta": 1e-6, "usual_epsilon": 0.15,
-        "meaning": "the best guess about one person is right in 53.7 % of cases"
-    }],
-    "cautions": {}
-    }""",
-    adversaries=listed(
-        members(
-            "adversary:string knows:string delta:number bracket guess:number usual_delta:number"
-            " usual_epsilon:number|null meaning:string",
-            bracket=listed("number"),
-        )
-    ),
-    cautions=by_name("string"),
-)

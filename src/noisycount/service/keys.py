@@ -128,14 +128,9 @@ class IssuedKey:
     def parts(self) -> dict[str, Any]:
         """All of it, as JSON."""
         return {
-            "id": self.id,
-            "name": self.name,
-            "role": str(self.role),
-            "datasets": None if self.datasets is None else list(self.datasets),
+            **{name: getattr(self, name) for name in ("id", "name", "role", "datasets")},
             "digest": self.digest.hex(),
-            "made": self.made.isoformat(),
-            "expires": None if self.expires is None else self.expires.isoformat(),
-            "revoked": None if self.revoked is None else self.revoked.isoformat(),
+            **{name: _written_time(getattr(self, name)) for name in ("made", "expires", "revoked")},
         }
 
     @property
@@ -150,6 +145,10 @@ class IssuedKey:
             return State.REVOKED
         is_over = self.expires is not None and self.expires <= now
         return State.EXPIRED if is_over else State.VALID
+
+
+def _written_time(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()
 
 
 def _read_time(text: str | None) -> datetime | None:

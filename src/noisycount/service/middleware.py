@@ -1,12 +1,20 @@
-"""What every request passes before its route, outermost first: log, body, crowd, late routes."""
+"""What every request passes before its route, outermost first: log, body, crowd, late routes.
+
+The log is lines of JSON without counts, literals and durations.
+"""
 
 import json
 import re
 import secrets
+import sys
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from json import JSONDecodeError
 from threading import Lock
+from traceback import extract_tb
+from types import TracebackType
 from typing import Any
 
 from anyio import move_on_after, to_thread
@@ -16,14 +24,69 @@ from starlette.responses import Response
 from starlette.routing import Match, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noisycount.service.errors import BusyError, DepthError, LargeError, RepeatedNameError, SlowError, problem_reply
-from noisycount.service.log import Write, place_of, written
+from noisycount.service.errors import (
+    BusyError,
+    DepthError,
+    LargeError,
+    RateError,
+    RepeatedNameError,
+    SlowError,
+    problem_reply,
+)
+from noisycount.service.state import RateLimiter
+
+Write = Callable[[dict[str, Any]], None]
+
+
+def write_line(told: dict[str, Any]) -> None:
+    """Write a line of JSON on standard error, which a service manager keeps."""
+    sys.stderr.write(json_line(told, datetime.now(UTC)) + "\n")
+    sys.stderr.flush()
+
+
+def json_line(told: dict[str, Any], now: datetime) -> str:
+    """What is told, with the second in which it is."""
+    return json.dumps({"time": now.replace(microsecond=0).isoformat(), **told})
+
+
+def error_place(trace: TracebackType | None) -> str:
+    """Where an error arose, without what it was about."""
+    frames = extract_tb(trace)
+    return f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
+
+
+@dataclass(slots=True, eq=False)
+class LimitedLog:
+    """A log that nobody can fill: of each kind at most so many lines a minute.
+
+    A kind is an event, where a fault arose, or the requests of one user; those of all who are not
+    known are one. What is not written is counted in the next line of its kind.
+    """
+
+    most: int
+    write: Write = write_line
+    _rates: RateLimiter = field(init=False)
+    _unwritten: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._rates = RateLimiter(self.most)
+
+    def __call__(self, told: dict[str, Any]) -> None:
+        """Write a line, or count it."""
+        kind = repr([told.get(name) for name in ("event", "from", "at", "visitor")])
+        try:
+            self._rates.take(kind)
+        except RateError:
+            self._unwritten[kind] += 1
+            return
+        unwritten = self._unwritten.pop(kind, 0)
+        self.write({**told, "unwritten": unwritten} if unwritten else told)
 
 
 class RequestLog:
     """Writes a line for each request, and lets no error out with what it knows."""
 
-    def __init__(self, application: ASGIApp, write: Write = written) -> None:
+    def __init__(self, application: ASGIApp, write: Write = write_line) -> None:
         self.application, self.write = application, write
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -46,7 +109,7 @@ class RequestLog:
         try:
             await self.application(scope, receive, marked)
         except Exception as error:  # noqa: BLE001 - its text could hold anything
-            told = {"error": type(error).__name__, "at": place_of(error.__traceback__)}
+            told = {"error": type(error).__name__, "at": error_place(error.__traceback__)}
             refused = scope["app"].exception_handlers[Exception]
             reply = await refused(Request(scope), error)
             await reply(scope, receive, marked)

@@ -44,11 +44,8 @@ class Tokens:
     now: Callable[[], float] = time.time  # seconds since 1970
 
     @classmethod
-    def of(cls, configuration: Config) -> Self | None:
-        """The tokens that an owner takes; None: none."""
-        config = configuration.service.oidc
-        if config is None:
-            return None
+    def of(cls, config: OidcConfig, configuration: Config) -> Self:
+        """The tokens that an owner takes, for the analysts and data sets of a configuration."""
         users = {}
         for subject, analyst in config.analysts.items():
             check_analyst(analyst.name, configuration)

@@ -4,7 +4,6 @@ A spend is charged once, answered once, and replied to with the same bytes for e
 """
 
 import json
-from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any, Literal
@@ -19,7 +18,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.replies import Reply
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.query.query import Query
-from noisycount.service.auth import Asking
+from noisycount.service.auth import LimitedUser
 from noisycount.service.document import DATASET, DATASETS, FOUND, PLAN, REHEARSAL, RELEASE, responses
 from noisycount.service.errors import UnknownReleaseError
 from noisycount.service.keys import User
@@ -146,19 +145,15 @@ class Spend:
             drafts[attached] = reply
             return attached
 
+        session, analyst = state.session(self.user, self.dataset), state.analyst(self.user)
+        query, why = self.question.query(), self.question.purpose
         try:
-            answered = self._answered(state, attach)
+            answered = answer_at(session, query, analyst, key=self.name, purpose=why, attach=attach)
         except BaseException:
             drafts.clear()  # the frames of a refusal hold no answer
             raise
         kept = [reply for attached, reply in drafts.items() if attached.is_written]
         return kept[0] if kept else state.ledger.replies.kept(self._draft(answered))
-
-    def _answered(self, state: ServiceState, attach: Callable[[Answer], AttachedWrite]) -> Answer:
-        """A count or a table."""
-        counter, analyst = state.counter(self.user, self.dataset), state.analyst(self.user)
-        query, why = self.question.query(), self.question.purpose
-        return answer_at(counter, query, analyst, key=self.name, purpose=why, attach=attach)
 
     def _draft(self, answered: Answer) -> Reply:
         """The reply that tells of an answer."""
@@ -195,7 +190,7 @@ _JSON = "application/json"
 
 
 @router.get("/v1/datasets", tags=["data sets"], responses=responses(*DATASETS))
-def datasets(user: Asking, state: State) -> dict[str, Any]:
+def datasets(user: LimitedUser, state: State) -> dict[str, Any]:
     """The data sets that you may see."""
     return state.reply(lambda: {"datasets": [{"dataset": each.name} for each in state.datasets(user)]})
 
@@ -203,7 +198,7 @@ def datasets(user: Asking, state: State) -> dict[str, Any]:
 @router.get("/v1/datasets/{name}", tags=["data sets"], responses=responses(*DATASET, also=[504]))
 def dataset(
     name: Dataset,
-    user: Asking,
+    user: LimitedUser,
     state: State,
     epsilon: Annotated[str, Parameter(max_length=100, description="ε of the answers that are to be paid for.")] = "0.1",
 ) -> dict[str, Any]:
@@ -211,28 +206,28 @@ def dataset(
     price = exact_epsilon(epsilon)
 
     def told() -> dict[str, Any]:
-        view = View.at(state.counter(user, name), state.analyst(user), price)
+        view = View.at(state.session(user, name), state.analyst(user), price)
         return {**offer_json(view), "budget_words": budget_words(view)}
 
     return state.reply(told)
 
 
 @router.post("/v1/datasets/{name}/plan", tags=["questions"], responses=responses(*PLAN, also=[504]))
-def plan(name: Dataset, question: Question, user: Asking, state: State) -> dict[str, Any]:
+def plan(name: Dataset, question: Question, user: LimitedUser, state: State) -> dict[str, Any]:
     """What a question would cost and give; nothing is counted or charged."""
 
     def told() -> dict[str, Any]:
-        counter, analyst = state.counter(user, name), state.analyst(user)
-        preview = preview_at(counter, question.query(), analyst)
+        session, analyst = state.session(user, name), state.analyst(user)
+        preview = preview_at(session, question.query(), analyst)
         return {**answer_json(preview), "affordable_answers": preview.affordable_answers}
 
     return state.reply(told)
 
 
 @router.post("/v1/datasets/{name}/rehearsal", tags=["questions"], responses=responses(*REHEARSAL, also=[504]))
-def rehearsal(name: Dataset, question: Question, user: Asking, state: State) -> dict[str, Any]:
+def rehearsal(name: Dataset, question: Question, user: LimitedUser, state: State) -> dict[str, Any]:
     """The same question on made-up records of the same columns; free."""
-    return state.reply(lambda: rehearsal_json(rehearsal_of(state.counter(user, name), question.query())))
+    return state.reply(lambda: rehearsal_json(rehearsal_of(state.session(user, name), question.query())))
 
 
 _Name = Annotated[
@@ -254,7 +249,7 @@ _Name = Annotated[
     response_class=Response,
     responses=responses(*RELEASE, status=201, also=[403, 409, 504]),
 )
-async def release(name: Dataset, question: Question, user: Asking, state: State, key: _Name) -> Response:
+async def release(name: Dataset, question: Question, user: LimitedUser, state: State, key: _Name) -> Response:
     """An answer: one count, several, or a table; charged before anything is counted."""
     spend = Spend(user, name, key.strip('"'), question)
     reply = await state.awaited(partial(spend.reply, state))
@@ -266,7 +261,7 @@ def released(
     id: Annotated[  # noqa: A002 - what everybody calls it
         str, Path(max_length=200, description="The `key` of a reply.", examples=["ana:2026-11-22-poor-health"])
     ],
-    user: Asking,
+    user: LimitedUser,
     state: State,
 ) -> Response:
     """An answer that was paid for: your own, or any for an owner."""

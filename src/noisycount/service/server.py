@@ -1,16 +1,19 @@
 """The service as a process: its connections, its start, its end, and one for anyone to try."""
 
 import asyncio
+import logging
 import os
 import signal
 import socket
+import sys
+import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from types import FrameType
 from typing import Any
 
@@ -22,12 +25,10 @@ from noisycount.config.places import sqlite_url
 from noisycount.config.service import ServiceConfig
 from noisycount.data import survey_path
 from noisycount.errors import NoisyCountError
-from noisycount.frozen import frozen
 from noisycount.service.app import application
 from noisycount.service.errors import StoppingError
 from noisycount.service.keys import Keyring, Role
-from noisycount.service.log import Lines, faults_written, written
-from noisycount.service.middleware import LazyRoutes
+from noisycount.service.middleware import LazyRoutes, LimitedLog, Write, error_place, write_line
 from noisycount.service.state import ServiceState
 
 # Seconds that the head of a request may take to arrive, from the connection or the last reply.
@@ -142,7 +143,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         for place in sockets or ():
             place.listen(_WAITING)  # more than are accepted at once
-        Thread(target=self._get_ready, daemon=True).start()
+        threading.Thread(target=self._get_ready, daemon=True).start()
 
     async def on_tick(self, counter: int) -> bool:
         """Once a second, the end of connections whose clients took too long."""
@@ -186,7 +187,55 @@ def _open_all(state: ServiceState) -> None:
         try:
             state.sources.records(dataset).prepare()
         except NoisyCountError as error:
-            written({"event": "not open", "dataset": dataset.name, "why": str(error)})
+            write_line({"event": "not open", "dataset": dataset.name, "why": str(error)})
+
+
+@contextmanager
+def log_faults(write: Write) -> Iterator[None]:
+    """Write what libraries, threads and the interpreter report where the lines of requests go."""
+    handler, root = _FaultHandler(write), logging.getLogger()
+    before = warnings.showwarning, threading.excepthook, sys.unraisablehook
+
+    def warned(_: Warning | str, kind: type[Warning], file: str, line: int, *__: object, **___: object) -> None:
+        write(_fault("warnings", kind, f"{Path(file).name}:{line}"))
+
+    def failed(args: threading.ExceptHookArgs) -> None:
+        write(_fault("threading", args.exc_type, error_place(args.exc_traceback)))
+
+    def dropped(args: Any) -> None:  # noqa: ANN401 - the interpreter's
+        write(_fault("interpreter", args.exc_type, error_place(args.exc_traceback)))
+
+    root.addHandler(handler)
+    warnings.showwarning, threading.excepthook = warned, failed  # type: ignore[assignment]
+    sys.unraisablehook = dropped
+    try:
+        yield
+    finally:
+        warnings.showwarning, threading.excepthook, sys.unraisablehook = before
+        root.removeHandler(handler)
+
+
+class _FaultHandler(logging.Handler):
+    """Writes what libraries log; their texts could hold anything, but for uvicorn's own."""
+
+    def __init__(self, write: Write) -> None:
+        super().__init__(logging.WARNING)
+        self.write = write
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        kind, error, trace = record.exc_info or (None, None, None)
+        told = _fault(record.name, kind, error_place(trace) or f"{record.filename}:{record.lineno}")
+        if record.name.startswith("uvicorn") and isinstance(record.msg, str):
+            told["text"] = record.msg.strip()  # without its arguments
+        if isinstance(error, OSError) and error.errno:
+            told["why"] = os.strerror(error.errno)
+        self.write(told)
+
+
+def _fault(source: str, kind: type[BaseException] | None, at: str) -> dict[str, Any]:
+    told = {"event": "fault", "from": source, "at": at}
+    return told if kind is None else {**told, "error": kind.__name__}
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -204,7 +253,7 @@ def run(configuration: Config, place: socket.socket, ready: Callable[[], None], 
     state = ServiceState.open(configuration, slots=slots)
     try:
         service = configuration.service
-        lines = Lines(_LINES + service.rate)
+        lines = LimitedLog(_LINES + service.rate)
         made = application(state, lines)
         config = uvicorn.Config(
             made,
@@ -218,13 +267,13 @@ def run(configuration: Config, place: socket.socket, ready: Callable[[], None], 
             timeout_graceful_shutdown=round(max(service.deadline, 2 * service.slot)) + 1,
         )
         server = _Server(config, state, made.state.late)
-        with server.heeding(), faults_written(lines):
+        with server.heeding(), log_faults(lines):
             ready()
             lines({"event": "started"})
             server.run(sockets=[place])
     finally:
         is_done = state.close()
-        written({"event": "stopped" if is_done else "stopped while a query went on"})
+        write_line({"event": "stopped" if is_done else "stopped while a query went on"})
         if not is_done:
             os._exit(1)  # an engine that is still at work cannot be taken down in order
 
@@ -234,20 +283,12 @@ _SLOT = 1.0  # seconds: the survey is counted in a hundredth of that
 _LIFETIME = timedelta(days=1)
 
 
-@frozen
-class DemoService:
-    """What is served, and the key of an owner."""
-
-    configuration: Config
-    key: str
-
-
 @contextmanager
-def demonstration() -> Iterator[DemoService]:
-    """The survey, a throw-away ledger and budget, and a key; its folder is removed in the end."""
+def demonstration() -> Iterator[tuple[Config, str]]:
+    """The survey with a throw-away ledger and budget, and an owner's key; its folder is removed in the end."""
     with TemporaryDirectory(prefix="noisycount-") as folder:
         survey = DatasetConfig("survey", survey_path(), unit="person", size=_SURVEY_SIZE)
         url = sqlite_url(Path(folder).resolve() / "ledger.db")
         configuration = Config(None, url, {"survey": survey}, service=ServiceConfig(slot=_SLOT))
         key, _ = Keyring.of(configuration).issue("demo", Role.OWNER, None, _LIFETIME)
-        yield DemoService(configuration, key.text)
+        yield configuration, key.text

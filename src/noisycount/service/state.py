@@ -168,6 +168,9 @@ class ServiceState:
     def open(cls, configuration: Config, *, slots: bool = True) -> Self:
         """The state of a configuration; a ledger is made if there is none."""
         known_head, service = configuration.known_head, configuration.service
+        if service.purpose:
+            datasets = {name: replace(each, needs_purpose=True) for name, each in configuration.datasets.items()}
+            configuration = replace(configuration, datasets=datasets)
         tick = ReplyTick(service.slot) if slots else None
         configuration.make_ledger_folder()
         ledger = Ledger.open(configuration.ledger_url, create=known_head is None, known_head=known_head)
@@ -210,14 +213,12 @@ class ServiceState:
         found = self.configuration.datasets.values()
         return next((each.name for each in found if each.account == account), account)
 
-    def counter(self, user: User, name: str) -> "DatasetSession":
+    def session(self, user: User, name: str) -> "DatasetSession":
         """The open records and the ledger of a data set."""
         from noisycount.tasks.opening import DatasetSession  # noqa: PLC0415 - loads the laws
 
         dataset = self.dataset(user, name)
-        needs_purpose = dataset.needs_purpose or self.configuration.service.purpose
-        asked = replace(dataset, needs_purpose=needs_purpose)
-        return DatasetSession(asked, self.sources.records(dataset), self.ledger, self.configuration)
+        return DatasetSession(dataset, self.sources.records(dataset), self.ledger, self.configuration)
 
     def reply(self, work: Callable[[], Result]) -> Result:
         """What work about a data set, even that it is unknown, gives or refuses in a thread, when it may leave."""

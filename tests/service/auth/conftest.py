@@ -179,7 +179,7 @@ def configured_tokens(here: Path) -> Configured:
             text = text.replace(old, new)
         configure(here, text)
         (here / "keys.json").write_bytes(key_set(issuer_key(), *other_keys()))
-        found = Tokens.of(load_config(here / "noisycount.toml"))
+        found = Auth.of(load_config(here / "noisycount.toml")).tokens
         assert found is not None
         return Tokens(found.config, found.users, found.keys, now=lambda: NOW)
 

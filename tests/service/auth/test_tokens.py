@@ -13,6 +13,7 @@ from joserfc.jwk import OctKey, RSAKey
 from noisycount.config.file import load_config
 from noisycount.config.service import OidcConfig
 from noisycount.errors import ConfigError
+from noisycount.service.auth import Auth
 from noisycount.service.keys import Role
 from noisycount.service.oidc import IssuerKeys, Tokens, decoded, is_of_login, json_object
 from tests.commands import configure
@@ -280,7 +281,7 @@ def test_who_may_come_is_checked_at_the_start(configured_tokens: Configured, old
 def test_without_a_configuration_there_are_no_tokens(here: Path) -> None:
     """Nobody's tokens are taken where no issuer is named."""
     configure(here)
-    assert Tokens.of(load_config(here / "noisycount.toml")) is None
+    assert Auth.of(load_config(here / "noisycount.toml")).tokens is None
 
 
 def _stumbling() -> Tokens:

@@ -140,7 +140,7 @@ class Released:
         if not shown.is_table or entry is None or dataset is None:
             return shown
         with suppress(NoisyCountError):  # what was asked of other columns is told as it was
-            columns = state.counter(user, dataset.name).records.schema
+            columns = state.session(user, dataset.name).records.schema
             return replace(shown, estimates=RefinedRows.of(entry, told["confidence"], columns))
         return shown
 
@@ -242,10 +242,10 @@ def _query(state: ServiceState, user: User, told: Mapping[str, Any], entry: Entr
         wheres = [] if told["where"] is None else [told["where"]]
         query = Query(wheres=wheres, epsilon=told["epsilon"], confidence=told.get("confidence", 0.95))
     with suppress(NoisyCountError):  # the data set, or a column of the question, is gone
-        counter = state.counter(user, told["dataset"])
-        needs_purpose = counter.dataset.needs_purpose
+        session = state.session(user, told["dataset"])
+        needs_purpose = session.dataset.needs_purpose
         if entry is not None:
-            query = query_of(entry, counter.records.schema, told.get("confidence"))
+            query = query_of(entry, session.records.schema, told.get("confidence"))
     return query, needs_purpose
 
 

@@ -24,7 +24,7 @@ from noisycount.model.tables.levels import Label
 from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query, parse_by_text
 from noisycount.readers.values import parse_share
-from noisycount.service.auth import Asking
+from noisycount.service.auth import LimitedUser
 from noisycount.service.errors import InFlightError
 from noisycount.service.keys import User
 from noisycount.service.pages.answer import Released
@@ -47,21 +47,21 @@ def first_page() -> Response:
 
 
 @router.get("/ask")
-def ask_list(request: Request, user: Asking, state: State) -> Response:
+def ask_list(request: Request, user: LimitedUser, state: State) -> Response:
     """The data sets that are there for a user."""
     offers = state.reply(partial(_offers, state, user))
     return page(request, "ask_list.html", user, offers=offers)
 
 
 @router.get("/ask/{name}")
-def ask_page(request: Request, name: str, user: Asking, state: State) -> Response:
+def ask_page(request: Request, name: str, user: LimitedUser, state: State) -> Response:
     """The empty form of a data set."""
     offer = state.reply(partial(_offer, state, user, name))
     return _page(request, state, user, {"offer": offer, "form": AskForm()})
 
 
 @router.post("/ask/{name}")
-async def ask_form(request: Request, name: str, user: Asking, state: State) -> Response:
+async def ask_form(request: Request, name: str, user: LimitedUser, state: State) -> Response:
     """The form again: with a row more or less, a preview, or what is wrong with it."""
     sent = await request.form()
     work = partial(_shown, state, user, name, sent)
@@ -69,7 +69,7 @@ async def ask_form(request: Request, name: str, user: Asking, state: State) -> R
 
 
 @router.post("/ask/{name}/spend")
-async def spend(request: Request, name: str, user: Asking, state: State) -> Response:
+async def spend(request: Request, name: str, user: LimitedUser, state: State) -> Response:
     """The way to an answer, once it is paid for: to load it again costs nothing."""
     sent = await request.form()
     paying = Spend(user, name, _request_key(sent), _question(sent))
@@ -91,23 +91,23 @@ def _offers(state: ServiceState, user: User) -> list[Offer]:
 
 
 def _offer(state: ServiceState, user: User, name: str) -> Offer:
-    return Offer.of(state.counter(user, name), state.analyst(user))
+    return Offer.of(state.session(user, name), state.analyst(user))
 
 
 def _shown(state: ServiceState, user: User, name: str, sent: FormData) -> dict[str, Any]:
     """What the page shows that answers a form."""
-    counter, analyst = state.counter(user, name), state.analyst(user)
-    offer, form = Offer.of(counter, analyst), AskForm.of(sent)
+    session, analyst = state.session(user, name), state.analyst(user)
+    offer, form = Offer.of(session, analyst), AskForm.of(sent)
     if (changed := form.changed(sent)) is not None:
         return {"offer": offer, "form": changed}
     shown: dict[str, Any] = {"offer": offer, "form": form}
     try:
         typed = form.query(offer.columns)
         query = replace(Question.model_validate(typed.to_json()).query(), keys=typed.keys)
-        answered = {"preview": Preview.of(counter, analyst, query)}
+        answered = {"preview": Preview.of(session, analyst, query)}
         if "rehearse" not in sent:
             return shown | answered
-        return shown | answered | {"rehearsal": RehearsedPanel.of(rehearsal_of(counter, query))}
+        return shown | answered | {"rehearsal": RehearsedPanel.of(rehearsal_of(session, query))}
     except (FormError, PredicateError, BudgetError, ValueError, click.ClickException) as error:
         return shown | {"error": _told(error)}
 
@@ -172,7 +172,7 @@ def _question(sent: FormData) -> Question:
 
 
 @router.get("/releases/{name}")
-def release_page(request: Request, name: str, user: Asking, state: State) -> Response:
+def release_page(request: Request, name: str, user: LimitedUser, state: State) -> Response:
     """An answer, however often it is loaded."""
     shown = state.reply(partial(Released.of, state, user, name))
     calls = []

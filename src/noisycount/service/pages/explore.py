@@ -13,7 +13,7 @@ from noisycount.charts.svg import chart_svg
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.readers.values import NOISE_KINDS
-from noisycount.service.auth import Looking
+from noisycount.service.auth import ChartUser
 from noisycount.service.keys import User
 from noisycount.service.pages.layout import PAGE_HEADERS, page, piece, redirect
 from noisycount.tasks.explore.quantity import QUANTITIES, Quantity
@@ -115,7 +115,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/explore")
-def explore_page(request: Request, user: Looking) -> Response:
+def explore_page(request: Request, user: ChartUser) -> Response:
     """The sliders and all charts; another spelling of an address leads to the one that is kept."""
     given = dict(request.query_params)
     said = moved(given)
@@ -129,14 +129,14 @@ def explore_page(request: Request, user: Looking) -> Response:
 
 
 @router.get("/explore/fragment")
-def explore_fragment(request: Request, user: Looking) -> Response:  # noqa: ARG001  (somebody known)
+def explore_fragment(request: Request, user: ChartUser) -> Response:  # noqa: ARG001  (somebody known)
     """One chart as a piece of the page."""
     name, sliders = _asked(request)
     return HTMLResponse(fragment(name, sliders), headers=PAGE_HEADERS)
 
 
 @router.get("/explore/data")
-def explore_data(request: Request, user: Looking) -> dict[str, Any]:  # noqa: ARG001  (somebody known)
+def explore_data(request: Request, user: ChartUser) -> dict[str, Any]:  # noqa: ARG001  (somebody known)
     """The numbers of one chart as JSON."""
     name, sliders = _asked(request)
     return chart_json(name, sliders, remembered_view(name, sliders))

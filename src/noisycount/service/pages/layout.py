@@ -1,7 +1,7 @@
 """The frame of every page, its style and script, what people see in place of a refusal, and the login."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from functools import cache
 from hashlib import sha256
 from math import ceil
@@ -18,7 +18,6 @@ from starlette.exceptions import HTTPException
 
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
-from noisycount.frozen import frozen
 from noisycount.service.auth import (
     FIELD,
     FORM,
@@ -92,23 +91,12 @@ def static_file(name: str) -> Response:
     return Response(_content(name), headers=headers)
 
 
-@frozen
-class Place:
-    """A page that the navigation leads to."""
-
-    name: str
-    path: str
-
-
-_PLACES = (Place("Ask", "/ask"), Place("Explore", "/explore"), Place("Ledger", "/ledger"))
-
-
-def places(user: User | None) -> Iterator[Place]:
-    """Where a user may go; None: nobody who is known."""
-    if user is not None:
-        yield from _PLACES
-        if user.is_owner:
-            yield Place("Report", "/report")
+def places(user: User | None) -> list[tuple[str, str]]:
+    """The pages that the navigation leads a user to, each with its path; None: nobody who is known."""
+    if user is None:
+        return []
+    pages = [("Ask", "/ask"), ("Explore", "/explore"), ("Ledger", "/ledger")]
+    return [*pages, ("Report", "/report")] if user.is_owner else pages
 
 
 def page(request: Request, template: str, user: User | None, *, status: int = 200, **values: object) -> HTMLResponse:
@@ -117,7 +105,7 @@ def page(request: Request, template: str, user: User | None, *, status: int = 20
         template,
         path=request.url.path,
         user=user,
-        places=list(places(user)),
+        places=places(user),
         csrf=getattr(request.state, "csrf", ""),
         **values,
     )

@@ -17,7 +17,7 @@ from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.ledger import Selected, Selection
-from noisycount.service.auth import Asking, owner_of
+from noisycount.service.auth import LimitedUser, owner_of
 from noisycount.service.keys import User
 from noisycount.service.pages.layout import download, page
 from noisycount.service.state import ServiceState, State
@@ -183,7 +183,7 @@ _NOTHING = LedgerPage([], 0, (), (), [])
 
 
 @router.get("/ledger")
-def ledger_page(request: Request, user: Asking, state: State) -> Response:
+def ledger_page(request: Request, user: LimitedUser, state: State) -> Response:
     """Who asked what, when, for what and at what price, and what is left."""
     filters = Filters.of(request.query_params)
     checks = user.is_owner and "check" in request.query_params
@@ -207,7 +207,7 @@ def ledger_page(request: Request, user: Asking, state: State) -> Response:
 
 
 @router.get("/ledger/export")
-def export(request: Request, user: Asking, state: State, form: Literal["csv", "json"] = "csv") -> Response:
+def export(request: Request, user: LimitedUser, state: State, form: Literal["csv", "json"] = "csv") -> Response:
     """What the filters let through, as a file."""
     filters = Filters.of(request.query_params)
 

@@ -40,18 +40,18 @@ class Offer:
     wants_purpose: bool = False  # whether a spend must say what its answer is for
 
     @classmethod
-    def of(cls, counter: DatasetSession, analyst: Analyst) -> Self:
+    def of(cls, session: DatasetSession, analyst: Analyst) -> Self:
         """The offer of open records to an analyst."""
-        view = View.at(counter, analyst)
+        view = View.at(session, analyst)
         counts = "rows" if view.unit is None else f"persons: distinct values of {view.unit}"
-        size = counter.dataset.size
+        size = session.dataset.size
         public = "" if size is None else f"; everybody knows that there are {signed(size)}"
         columns = {name: form.kind for name, form in view.columns.items()}
         protected = "row" if view.unit is None else "person"
         whole = odds_of_all(view.remains.dataset_budget, protected, is_replacement=size is not None)
         facts = [("counts", f"{counts}{public}"), ("budget", budget_words(view)), ("if all is spent", whole)]
-        wants_purpose = counter.dataset.needs_purpose
-        return cls(counter.dataset.name, view.unit, facts, columns, wants_purpose)
+        wants_purpose = session.dataset.needs_purpose
+        return cls(session.dataset.name, view.unit, facts, columns, wants_purpose)
 
     @property
     def example(self) -> str:
@@ -82,9 +82,9 @@ class Preview:
     more: int | None  # how many such questions what is left pays for; None: nobody can say
 
     @classmethod
-    def of(cls, counter: DatasetSession, analyst: Analyst, query: Query) -> Self:
+    def of(cls, session: DatasetSession, analyst: Analyst, query: Query) -> Self:
         """The preview of what somebody wants to ask of open records."""
-        answer = preview_at(counter, query, analyst)
+        answer = preview_at(session, query, analyst)
         return (cls._of_table if query.is_table else cls._of_count)(answer, query)
 
     @classmethod
