@@ -74,7 +74,7 @@ def brute_groups(
     for name, groups in whose.items():
         text = "" if unit is None else name
         best = sorted(groups, key=lambda group: rank(question.salt, text, group))
-        whose[name] = set(best[: question.most])
+        whose[name] = set(best[: question.max_groups])
     return whose
 
 

@@ -134,8 +134,8 @@ TOTAL, OTHER = EachValue(Column("total", Kind.TEXT)), EachValue(Column("other", 
         ((TOWN, SEX), KEYS, {"is_cumulative": True}, "one column"),
         ((TOWN,), KEYS, {"is_cumulative": True, "has_other": True}, "one column"),
         ((TOWN,), KEYS, {"is_cumulative": True, "margins": ((),)}, "one column"),
-        ((TOWN,), KEYS, {"most": 0}, "from 1"),
-        ((TOWN,), KEYS, {"most": True}, "from 1"),
+        ((TOWN,), KEYS, {"max_groups": 0}, "from 1"),
+        ((TOWN,), KEYS, {"max_groups": True}, "from 1"),
         ((TOTAL, SEX), KEYS, {"margins": (("total",), ())}, "called 'total'"),
         ((OTHER,), KEYS, {"has_other": True}, "called 'other'"),
         ((OTHER, SEX), KEYS, {"margins": (("other",),), "has_other": True}, "called 'other'"),
@@ -154,7 +154,7 @@ def test_what_does_not_go_together_is_refused(
 @pytest.mark.parametrize("most", [None, 2])
 def test_sums_from_the_first_group_on_need_one_group_a_person(most: int | None) -> None:
     """Before anything is charged: ranges of persons who are in several are no sums."""
-    question = TableQuestion((TOWN,), key_set((TOWN,), ["a"]), most=most, is_cumulative=True)
+    question = TableQuestion((TOWN,), key_set((TOWN,), ["a"]), max_groups=most, is_cumulative=True)
     with pytest.raises(PredicateError, match="groups_per_unit = 1"):
         question.groups("person")
 
@@ -163,14 +163,14 @@ def test_persons_with_hidden_keys_need_a_bound() -> None:
     """Nobody knows in how many groups a person can be that nobody has listed."""
     with pytest.raises(PredicateError, match="groups_per_unit is missing"):
         TableQuestion((TOWN,), None).groups("person")
-    assert TableQuestion((TOWN,), None, most=3).groups("person") == 3
+    assert TableQuestion((TOWN,), None, max_groups=3).groups("person") == 3
     assert TableQuestion((TOWN,), None).groups(None) == 1
 
 
 def test_a_bound_for_rows_is_refused() -> None:
     """A row is in one group, whatever the bound."""
     with pytest.raises(PredicateError, match="for persons"):
-        TableQuestion((TOWN,), key_set((TOWN,), ["a"]), most=2).groups(None)
+        TableQuestion((TOWN,), key_set((TOWN,), ["a"]), max_groups=2).groups(None)
 
 
 SCHEMA = {

@@ -45,7 +45,7 @@ def cell_counts(records: Sequence[Record], unit_of: UnitOf, question: CellQuesti
             found[unit].add(group)
     units: list[list[set[Hashable]]] = [[set() for _ in range(level.size)] for level in question.levels]
     for unit, groups in found.items():
-        for group in kept_groups(groups, unit.text, question.most, question.salt):
+        for group in kept_groups(groups, unit.text, question.max_groups, question.salt):
             for level, nodes in zip(question.levels, units, strict=True):
                 if (node := level.of_cell[cells[group]]) >= 0:
                     nodes[node].add(unit.name)
@@ -60,7 +60,7 @@ def key_counts(records: Sequence[Record], unit_of: UnitOf, question: KeyQuestion
             found[unit].add(keys)
     units: Mapping[Keys, set[Hashable]] = defaultdict(set)
     for unit, groups in found.items():
-        for group in kept_groups(groups, unit.text, question.most, question.salt):
+        for group in kept_groups(groups, unit.text, question.max_groups, question.salt):
             units[group].add(unit.name)
     rest = iter(units.items())
     while batch := list(islice(rest, _BATCH)):

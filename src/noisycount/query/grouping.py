@@ -378,7 +378,7 @@ class CellQuestion:
     has_other: bool = False  # whether other keys are a cell
     # in how many cells a unit is at most: it is left in those with the smallest keyed hashes of unit and cell; None:
     # in all that it is in
-    most: int | None = None
+    max_groups: int | None = None
     salt: str = ""  # the key of that hash
 
     @property
@@ -393,7 +393,7 @@ class KeyQuestion:
 
     parts: Sequence[GroupBy]  # what the table is grouped by
     where: Predicate | None  # which records match; None: all
-    most: int | None = None  # in how many groups a unit is at most, as for ``CellQuestion``
+    max_groups: int | None = None  # in how many groups a unit is at most, as for ``CellQuestion``
     salt: str = ""  # the key of that hash
 
 

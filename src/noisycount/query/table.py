@@ -46,12 +46,12 @@ class TableQuestion:
     where: Predicate | None = None  # which records are counted; None: all
     margins: Margins = ()  # the parts of each margin that is measured beside the cells; none of the total
     has_other: bool = False  # whether records with other keys are a cell of their own
-    most: int | None = None  # in how many cells a unit is left, by a keyed hash
+    max_groups: int | None = None  # in how many cells a unit is left, by a keyed hash
     is_cumulative: bool = False  # whether ranges of cells are measured beside them
 
     def __post_init__(self) -> None:
-        if self.most is not None and not (type(self.most) is int and self.most >= 1):
-            raise PredicateError(f"groups_per_unit must be a whole number from 1, got {self.most!r}")
+        if self.max_groups is not None and not (type(self.max_groups) is int and self.max_groups >= 1):
+            raise PredicateError(f"groups_per_unit must be a whole number from 1, got {self.max_groups!r}")
         if self.keys is None and (self.has_other or self.is_cumulative or any(self.margins)):
             raise PredicateError(
                 "hidden keys have no other row, no ranges, and no margin but the total: list the "
@@ -86,22 +86,22 @@ class TableQuestion:
 
     def groups(self, unit: str | None) -> int | None:
         """In how many cells one unit can be; None: in all that there are."""
-        if unit is None and self.most is not None:
+        if unit is None and self.max_groups is not None:
             raise PredicateError("groups_per_unit is for persons, and a row is in one group only: leave it out")
         if unit is None:
             return 1
-        if self.is_cumulative and self.most != 1:
+        if self.is_cumulative and self.max_groups != 1:
             raise PredicateError(
                 "cumulative needs groups_per_unit = 1 where persons are counted: one who is in "
                 "several groups would be in a sum several times; on the command line "
                 "--groups-per-unit 1"
             )
-        if self.keys is None and self.most is None:
+        if self.keys is None and self.max_groups is None:
             raise PredicateError(
                 "groups_per_unit is missing: of hidden keys nobody knows how many a person can "
                 "have, so say how many are kept, such as 1"
             )
-        return self.most
+        return self.max_groups
 
     def levels(self) -> tuple[Level, ...]:
         """The cells first, then the margins or ranges, in the order in which they are shown."""
@@ -138,17 +138,17 @@ class TableQuestion:
             "keys": None if keys is None else key_set_to_json(keys),
             "margins": [list(margin) for margin in self.margins],
             "other": self.has_other,
-            "groups_per_unit": self.most,
+            "groups_per_unit": self.max_groups,
             "cumulative": self.is_cumulative,
         }
 
     def cell_question(self, table: "CanonicalTable") -> CellQuestion:
         """What a source counts of it."""
-        return CellQuestion(table.keys, self.where, table.levels, self.has_other, self.most, self._salt)
+        return CellQuestion(table.keys, self.where, table.levels, self.has_other, self.max_groups, self._salt)
 
     def key_question(self) -> KeyQuestion:
         """What a source counts of it where only the records know the keys."""
-        return KeyQuestion(self.parts, self.where, self.most, self._salt)
+        return KeyQuestion(self.parts, self.where, self.max_groups, self._salt)
 
     @property
     def _salt(self) -> str:

@@ -401,7 +401,7 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
         where=next((parse_predicate(where, schema).normal for where in query.wheres), None),
         margins=margins_of(query.margins, parts),
         has_other=query.other,
-        most=query.groups_per_unit,
+        max_groups=query.groups_per_unit,
         is_cumulative=query.cumulative,
     )
     price, groups = _table_price(query, is_hidden=is_hidden), question.groups(unit)

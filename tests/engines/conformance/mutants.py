@@ -146,13 +146,13 @@ class Engine(MemorySource):
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """The counts of a table of listed keys."""
         keys = replace(question.keys, parts=tuple(map(self.part, question.keys.parts)))
-        asked = replace(question, keys=keys, most=self.most(question.most))
+        asked = replace(question, keys=keys, max_groups=self.most(question.max_groups))
         return cell_counts(self.kept(), self._unit, asked)
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """The groups of a table."""
         parts = [self.part(part) for part in question.parts]
-        asked = replace(question, parts=parts, most=self.most(question.most))
+        asked = replace(question, parts=parts, max_groups=self.most(question.max_groups))
         return key_counts(self.kept(), self._unit, asked)
 
 

@@ -127,9 +127,9 @@ def test_a_unit_of_any_type_is_left_in_so_many_cells(tmp_path: Path, type_: str)
     towns = [f"town {number}" for number in range(9)]
     with DuckDBSource.open(path, unit="unit") as source:
         keys = grid([TOWN], [towns])
-        (counts,) = source.count_cells(CellQuestion(keys, None, (identity(9),), most=2))
+        (counts,) = source.count_cells(CellQuestion(keys, None, (identity(9),), max_groups=2))
         assert counts.sum() == 2 * units
-        hidden = all_keys(source.count_keys(KeyQuestion([TOWN], None, most=2)))
+        hidden = all_keys(source.count_keys(KeyQuestion([TOWN], None, max_groups=2)))
         assert hidden == {(t,): n for t, n in zip(towns, counts.tolist(), strict=True) if n}
 
 

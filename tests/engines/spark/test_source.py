@@ -45,7 +45,7 @@ def test_predicates_and_tables_count_as_the_reference_does(spark_url: str, unit:
         asked = [parse(text, reference.schema) for text in COUNTS if unit is None or "person" not in text]
         assert source.count(asked) == reference.count(asked)
         for most in (None, 1):
-            listed = CellQuestion(keys, asked[0], levels, has_other=True, most=most, salt="salt")
+            listed = CellQuestion(keys, asked[0], levels, has_other=True, max_groups=most, salt="salt")
             found, wanted = source.count_cells(listed), reference.count_cells(listed)
             assert all(map(np.array_equal, found, wanted))
             hidden = KeyQuestion(parts, asked[0], most, "salt")

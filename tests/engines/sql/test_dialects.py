@@ -86,7 +86,7 @@ def statements(name: str, *, has_persons: bool) -> Sequence[ClauseElement]:
     values = [["canary", None], [True, False], [None], [0, 1], [8080]]
     cells = grid(parts, values)
     most = 2 if has_persons else None
-    asked = CellQuestion(cells, where, (identity(8), total(8)), most=most, salt="canary")
+    asked = CellQuestion(cells, where, (identity(8), total(8)), max_groups=most, salt="canary")
     return [
         count_statement([parse(text, SCHEMA) for text in QUESTIONS], whole),
         cells_statement(asked, whole),
@@ -134,7 +134,7 @@ def test_persons_stay_in_the_groups_of_the_smallest_hashes(most: int) -> None:
     kept = Counter(town for person in range(300) for town in sorted(towns, key=lambda town: place(town, person))[:most])
     parts, visits = resolve_group_by(["town"], SCHEMA, None), records("sqlite", has_persons=True)
     hidden = KeyQuestion(parts, None, most, "canary")
-    listed = CellQuestion(grid(parts, [towns]), None, (identity(4),), most=most, salt="canary")
+    listed = CellQuestion(grid(parts, [towns]), None, (identity(4),), max_groups=most, salt="canary")
     with create_engine("sqlite://", creator=with_functions).connect() as connection:
         columns = ", ".join(SCHEMA)
         connection.exec_driver_sql(f"CREATE TABLE ward.visits ({columns})")

@@ -211,7 +211,7 @@ def digest(exercises: Iterable[Exercise]) -> str:
 def table_parts(question: TableQuestion) -> dict[str, object]:
     """All of a question for a table."""
     where = None if question.where is None else canonical_text(question.where)
-    told: dict[str, object] = {"where": where, "most": question.most, "salt": question.salt}
+    told: dict[str, object] = {"where": where, "most": question.max_groups, "salt": question.salt}
     if not isinstance(question, CellQuestion):
         return {"by": [part.text for part in question.parts], **told}
     return {

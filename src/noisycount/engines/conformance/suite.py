@@ -120,8 +120,8 @@ def number_text(question: TableQuestion, place: object) -> str:
     text = f"by {' and '.join(_cut(part.text) for part in parts)}"
     if question.where is not None:
         text += f" where {canonical_text(question.where)}"
-    if question.most is not None:
-        text += f", at most {question.most} a person with salt {question.salt!r}"
+    if question.max_groups is not None:
+        text += f", at most {question.max_groups} a person with salt {question.salt!r}"
     if isinstance(question, CellQuestion) and isinstance(place, tuple):
         return f"{text}: {_node(question, *place)}"
     return f"{text}: {'all of it' if place is None else place}"

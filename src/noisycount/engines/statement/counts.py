@@ -100,7 +100,7 @@ def cells_statement(question: CellQuestion, records: StatementRecords) -> Statem
 
 def _several(question: CellQuestion) -> Sequence[int]:
     """The levels that are counted by themselves: a unit may be in several cells of a node."""
-    if question.most == 1:
+    if question.max_groups == 1:
         return ()
     return [n for n, level in enumerate(question.levels) if not _is_of_single_cells(level)]
 
@@ -113,8 +113,8 @@ def _is_of_single_cells(level: Level) -> bool:
 
 def _most(question: CellQuestion) -> int | None:
     """In how many cells a unit is left; None: there are no more."""
-    is_bound = question.most is not None and question.most < question.size
-    return question.most if is_bound else None
+    is_bound = question.max_groups is not None and question.max_groups < question.size
+    return question.max_groups if is_bound else None
 
 
 def _records_by_cell(question: CellQuestion, records: StatementRecords) -> Statement:
@@ -362,10 +362,10 @@ def _key_pairs(question: KeyQuestion, records: StatementRecords) -> sa.Select[An
         found = [] if question.where is None else [dialect.is_set(matches)]
         matches = dialect.flag(sa.and_(*found, *inside))
     pairs = sa.select(keyed.c.u, *keys, matches.label("m")).group_by(keyed.c.u, *keys).subquery("found")
-    if question.most is None:
+    if question.max_groups is None:
         return sa.select(pairs.c.u, *(pairs.c[n] for n in names), pairs.c.m.label("kept"))
     tag = group_hash(question.parts, [pairs.c[n] for n in names], question.salt, dialect)
-    return kept(sa.select(pairs, tag.label("tag")), records, question.most)
+    return kept(sa.select(pairs, tag.label("tag")), records, question.max_groups)
 
 
 def key_counts(question: KeyQuestion, dialect: Dialect, rows: Sequence[Sequence[Any]]) -> KeyCounts:
