@@ -95,7 +95,7 @@ def test_an_unknown_word_leads_to_the_help(refused: Refused, words: tuple[str, .
 )
 def test_a_mistyped_command_is_guessed(refused: Refused, words: tuple[str, ...], meant: str) -> None:
     """The command that was meant, or all of them."""
-    remedy = f"did you mean {meant}?" if meant != "known" else "known: demo, check, show, "
+    remedy = f"did you mean {meant}?" if meant != "known" else "known: demo, init, check, show, "
     assert f"No such command {words[-1]!r}: {remedy}" in refused(*words)
 
 

@@ -24,6 +24,7 @@ from noisycount.query.grouping import (
     resolve_group_by,
 )
 from noisycount.query.predicate import Column
+from noisycount.query.query import parse_column_keys
 from noisycount.query.schema import Kind
 from noisycount.query.table import (
     TableQuestion,
@@ -171,6 +172,17 @@ def test_a_bound_for_rows_is_refused() -> None:
     """A row is in one group, whatever the bound."""
     with pytest.raises(PredicateError, match="for persons"):
         TableQuestion((TOWN,), key_set((TOWN,), ["a"]), max_groups=2).groups(None)
+
+
+@pytest.mark.parametrize("by", ["town", "age", "visit", "visit:month", "visit:quarter", "visit:year"])
+def test_keys_are_asked_for_by_an_example_that_can_be_typed(by: str) -> None:
+    """Whoever puts it in place has keys."""
+    schema = {"town": Kind.TEXT, "age": Kind.INTEGER, "visit": Kind.DATE}
+    parts = resolve_group_by([by], schema, None)
+    with pytest.raises(PredicateError, match="are missing: list them, --keys ") as refused:
+        key_set(parts, None)
+    example = str(refused.value).partition("--keys ")[2].partition(" (in Python")[0]
+    assert len(key_set(parts, dict([parse_column_keys(example)]))) > 1
 
 
 SCHEMA = {

@@ -58,7 +58,7 @@ def _tell_survey(file: Path, *, as_json: bool) -> None:
         print_json({"survey": str(file)})
         return
     print_text(f"wrote {file}: one row a person and year, {signed(SIZE)} persons")
-    print_text(f"Its owner goes on with: noisycount init {file} --unit person")
+    print_text(f"Next, describe it: noisycount init {file} --unit person")
 
 
 def _print(shown: Demonstration) -> None:
@@ -70,4 +70,4 @@ def _print(shown: Demonstration) -> None:
         print_text(step.text)
     print_text()
     print_text("Next, a question of your own:", bold=True)
-    print_text(f"  {NEXT}")
+    click.echo(f"  {NEXT}")  # on one line, to be pasted, however narrow the terminal

@@ -54,6 +54,7 @@ def _require_once(ctx: click.Context, words: list[str]) -> None:
 
 COMMANDS = {
     "demo": "Ask one private question of a real health survey, start to end.",
+    "init": "Write a commented noisycount.toml.",
     "check": "Show the owner what is in the records, and what does not fit.",
     "show": "Show what may be asked of a data set, and what was.",
     "count": "Count what satisfies a question, with noise and a budget.",
@@ -66,7 +67,6 @@ COMMANDS = {
     "copies": "Show or remove the copies of texts that were read once.",
     "doctor": "Test whether the engine that records are on counts as it should.",
     "analysts": "Give out, list and revoke the keys to a server.",
-    "init": "Write a commented noisycount.toml.",
 }
 
 # Those that stand in the file of another.

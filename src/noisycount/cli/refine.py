@@ -301,8 +301,8 @@ def refine(  # noqa: PLR0913, PLR0917  (one argument an option)
         _refine_column(rows, _row_laws(rows, size, rate, strata), law, level, as_json=as_json)
     else:
         raise click.UsageError(
-            "give either one or more ANSWERs, with --plot FILE if you like, or all of "
-            "--answers FILE, --column NAME and --out FILE"
+            "give either one or more ANSWERs, such as 107 --size 5912 --rate 1.7% --epsilon 0.15, or all of "
+            "--answers FILE, --column NAME and --out FILE, or a published table by --table FILE or --key KEY"
         )
 
 

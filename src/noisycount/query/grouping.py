@@ -50,6 +50,11 @@ class GroupBy(ABC):
         """The keys that everybody knows without a list, in order; None: they must be listed."""
         return None
 
+    @property
+    def keys_example(self) -> str:
+        """How its keys are listed."""
+        return {Kind.INTEGER: "1,2,3", Kind.DATE: "2026-01-31,2026-02-28"}.get(self.column.kind, "a,b,c")
+
     @abstractmethod
     def key(self, value: Any) -> Key:  # noqa: ANN401 - of the kind of the column
         """The key of the group of a value."""
@@ -219,6 +224,12 @@ class Period(GroupBy):
     def text(self) -> str:
         """The name of the column, and the length of a period."""
         return f"{self.column.name}:{self.span.name.lower()}"
+
+    @property
+    def keys_example(self) -> str:
+        """Two periods."""
+        first = self._number(2026, 0)
+        return f"{self.label(first)},{self.label(first + 1)}"
 
     def key(self, value: Any) -> Key:  # noqa: ANN401 - of the kind of the column
         """The number of the period."""

@@ -280,7 +280,8 @@ def _values_key_sets(part: GroupBy, listed: Iterable[object] | None) -> tuple[Ke
         return part.implied
     if listed is None or isinstance(listed, str | bytes):
         raise PredicateError(
-            f"keys of {part.text} are missing: list them, --keys {part.column.name}=a,b,c (in Python keys=)"
+            f"keys of {part.text} are missing: list them, "
+            f"--keys {part.column.name}={part.keys_example} (in Python keys=)"
         )
     spelled: list[object] = []
     for key in listed:

@@ -92,7 +92,7 @@ _WIDTH = 100
 
 _HEAD = """\
 # noisycount.toml: which data may be counted, and how much may be told about it.
-# Every command looks for this file in its own folder and then in the folders above.
+# Every command looks for this file in the current folder and then in the folders above.
 # `noisycount init` guessed what stands here: read it, and mend it where it is wrong.
 
 # The ledger remembers every answer that was paid for, and so what is left to spend.

@@ -200,7 +200,7 @@ def _check_groups(query: Query, schema: Mapping[str, Kind], unit: str | None, fo
     if for_keys and query.delta is None and not is_listed:
         groups = "" if unit is None else " --groups-per-unit 1"
         raise NoisyCountError(
-            f"keys of {unknown.text} are missing: list them, --keys {unknown.column.name}=a,b,c, "
+            f"keys of {unknown.text} are missing: list them, --keys {unknown.column.name}={unknown.keys_example}, "
             f"or show only the keys of many, --delta {float(for_keys / 10):.1g}{groups}"
         )
     is_hidden = query.delta is not None and not query.keys
