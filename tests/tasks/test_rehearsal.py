@@ -8,7 +8,7 @@ from noisycount.query.query import ColumnGrouping, Query, TypedKey
 from noisycount.query.schema import Kind
 from noisycount.release.rehearsal import Rehearsal, rehearsed
 from noisycount.release.results import Release
-from noisycount.tasks.question import plan_in
+from noisycount.tasks.opening import plan_in
 from noisycount.tasks.rehearsal import made_up_words, rehearsal_json, rehearsal_words
 
 COLUMNS = {"age": Kind.INTEGER, "town": Kind.TEXT}

@@ -45,8 +45,7 @@ from noisycount.readers.values import (
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.answer import Answer, answer_to, preview_of
 from noisycount.tasks.answer_display import answer_json, count_facts
-from noisycount.tasks.opening import dataset_asked
-from noisycount.tasks.question import TableFiles, check_query
+from noisycount.tasks.opening import TableFiles, check_query, dataset_asked
 
 _ENDINGS = (".csv", ".parquet", ".json", ".arrow")
 

@@ -34,7 +34,7 @@ from noisycount.readers.options import (
     with_options,
 )
 from noisycount.tasks.refine.estimate import Refinement, check_whole, refinement_facts, refinement_json
-from noisycount.tasks.refine.query import RefineQuery
+from noisycount.tasks.refine.published import RefineQuery
 
 if TYPE_CHECKING:
     from noisycount.tasks.refine.column import AnswersFile, RowLaws
@@ -353,7 +353,7 @@ def _stored(
 
 def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -> None:
     if plot is not None:
-        from noisycount.tasks.refine.pictures import save_plot  # noqa: PLC0415  (loads Altair)
+        from noisycount.tasks.pictures import save_plot  # noqa: PLC0415  (loads Altair)
 
         with status("drawing"):
             save_plot(refinement, plot)

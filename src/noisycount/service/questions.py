@@ -26,7 +26,7 @@ from noisycount.service.middleware import JsonRoute
 from noisycount.service.state import Dataset, ServiceState, State
 from noisycount.tasks.answer import Answer, answer_at, preview_at
 from noisycount.tasks.answer_display import answer_json
-from noisycount.tasks.question import check_query
+from noisycount.tasks.opening import check_query
 from noisycount.tasks.rehearsal import rehearsal_json, rehearsal_of
 from noisycount.tasks.show import View, budget_words, entry_json, offer_json
 from noisycount.validation import exact_epsilon

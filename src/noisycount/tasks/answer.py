@@ -28,9 +28,8 @@ from noisycount.release.dataset import RemainingBudget, next_words
 from noisycount.release.query_plan import CountPlan, QueryPlan, table_plan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release, TablePlan, TableRelease
-from noisycount.tasks.opening import DatasetSession, SpendingLimits, session_of
+from noisycount.tasks.opening import DatasetSession, SpendingLimits, impossible_hints, session_of
 from noisycount.tasks.plan import AvailableBudget, planned
-from noisycount.tasks.question import impossible_hints
 from noisycount.validation import exact_text
 
 _FAR = 2  # times as large as the count may be, or as small

@@ -71,7 +71,7 @@ def _answer(plan: Plan, folder: Path) -> Answer:
 
 
 def _save(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
-    from noisycount.tasks.refine.pictures import Caption, save_picture  # noqa: PLC0415  (loads Altair)
+    from noisycount.tasks.pictures import Caption, save_picture  # noqa: PLC0415  (loads Altair)
 
     caption = Caption(_HEADING, _SUBTITLE, "persons")
     return tuple(save_picture(refinement, caption, folder, "poor-health"))

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.service.app import application
 from noisycount.service.pages.explore import boxes, fragment, moved
-from noisycount.tasks.explore.quantity import QUANTITIES
-from noisycount.tasks.explore.sliders import Sliders, chart_json
+from noisycount.tasks.explore.sliders import QUANTITIES, Sliders, chart_json
 from noisycount.tasks.explore.views import VIEWS, view
 from tests.layers import examples
 from tests.service.callers import Caller, calling, configured, serving

@@ -12,7 +12,7 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.tasks import opening
 from noisycount.tasks.answer import Answer
-from noisycount.tasks.question import impossible_hints
+from noisycount.tasks.opening import impossible_hints
 from tests.commands import Refused, Run, configure, contents
 
 WHERE = ("--where", "age >= 40", "--unit", "person")

@@ -5,8 +5,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from noisycount.readers.values import NOISE_KINDS
-from noisycount.tasks.explore.quantity import QUANTITIES, Quantity
-from noisycount.tasks.explore.sliders import Sliders
+from noisycount.tasks.explore.sliders import QUANTITIES, Quantity, Sliders
 
 __all__ = ["sliders"]
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 
 import noisycount as nc
-from noisycount.tasks.explore.quantity import QUANTITIES
-from noisycount.tasks.explore.sliders import NAMES, Sliders
+from noisycount.tasks.explore.sliders import NAMES, QUANTITIES, Sliders
 from tests.layers import examples
 from tests.tasks.explore.strategies import sliders
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from noisycount.errors import NoisyCountError
-from noisycount.tasks.refine import display as prior_words
+from noisycount.tasks.refine import table as refined_tables
 from tests.commands import Refused, Run, configure
 
 EXACTLY = "20000"  # at this ε, over these levels, the noise is 0 but for a chance below 1e-200
@@ -524,7 +524,7 @@ def test_every_printed_sum_is_of_whom_its_labels_say(
     run: Run, here: Path, people: list[dict[str, object]], asked: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the noise off: on the terminal, in JSON, in a file, and refined from each of them."""
-    monkeypatch.setattr(prior_words, "_MOST_CELLS", 0)  # other priors take twice as long
+    monkeypatch.setattr(refined_tables, "_MOST_CELLS", 0)  # other priors take twice as long
     names, price = asked[1].split(","), ("--epsilon", str(NOBODY))
     told = run("count", "people", *asked, *price, "--output", "t.csv")
     rows = printed(told.output)

@@ -28,8 +28,7 @@ from noisycount.service.pages.preview import bar_picture
 from noisycount.service.questions import found
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.estimate import Refinement, refinement_facts
-from noisycount.tasks.refine.published import grouped_by_name
-from noisycount.tasks.refine.query import RefineQuery
+from noisycount.tasks.refine.published import RefineQuery, grouped_by_name
 
 MOST_ROWS = 200  # that are refined while somebody waits
 Row: TypeAlias = tuple[object, ...]  # the level of a row and its keys
@@ -67,7 +66,6 @@ class RefinedRows:
     @classmethod
     def of(cls, entry: Entry, level: float, columns: Mapping[str, Kind]) -> Self | None:
         """The estimates of a stored table; None where it is too long to be refined at once."""
-        from noisycount.tasks.refine.display import prior_words  # noqa: PLC0415 - laws
         from noisycount.tasks.refine.refined import refined_table  # noqa: PLC0415 - the same
         from noisycount.tasks.refine.stored import table_of_entry  # noqa: PLC0415 - the same
 
@@ -87,7 +85,7 @@ class RefinedRows:
             for row, estimates in enumerate(told)
             if estimates[0] is not None
         }
-        return cls(rows, "; ".join([*prior_words(refined), *published.notes]))
+        return cls(rows, "; ".join([refined.prior_words, *published.notes]))
 
 
 def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[object, Label]]:

@@ -22,8 +22,7 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
 from noisycount.readers.values import NOISE_KINDS
-from noisycount.tasks.explore.quantity import QUANTITIES
-from noisycount.tasks.explore.sliders import Sliders, deltas, is_affordable
+from noisycount.tasks.explore.sliders import QUANTITIES, Sliders, deltas, is_affordable
 from noisycount.tasks.risk.risk import Adversary, float_above
 
 DELTA = 1e-6  # the δ of noise that has no ε without one

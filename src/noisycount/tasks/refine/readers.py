@@ -24,13 +24,13 @@ from noisycount.tasks.refine.published import (
     GroupedRows,
     PublishedLevel,
     PublishedTable,
+    RefineQuery,
     Rows,
     grouped_by_empty,
     grouped_by_name,
     written_columns,
 )
 from noisycount.tasks.refine.publishers import census_table, is_wikimedia, wikimedia_table
-from noisycount.tasks.refine.query import RefineQuery
 from noisycount.tasks.refine.stored import stored_table
 
 _COLUMNS = ("level", "answer", "error", "error_of_all", "mechanism", "scale")

@@ -21,8 +21,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.tables.splits import Splits
-from noisycount.tasks.refine.published import Nested, PlacedLevel, PublishedTable, nested
-from noisycount.tasks.refine.query import RefineQuery
+from noisycount.tasks.refine.published import Nested, PlacedLevel, PublishedTable, RefineQuery, nested
 
 Counts = NDArray[np.int64]
 # Columns by their names, each of shape (rows,), masked where nothing is known: `mean`, the expected counts, in records;
@@ -96,7 +95,7 @@ def _tails(level: float) -> tuple[float, float]:
     return (1 - level) / 2, (1 + level) / 2
 
 
-SELECTED = "each count as likely before its answer, as only large answers were published"
+_SELECTED = "each count as likely before its answer, as only large answers were published"
 _REACH = 20  # standard deviations of the noise: less than 1e-12 of its mass lies beyond
 
 
@@ -148,6 +147,11 @@ class RefinedTable:
     nested: Nested | None = None  # the tree of its levels; None: each row was refined by itself
     told: TablePosterior | None = None  # the law of the whole table; None: the same
     draws: int = 0  # how many tables shares and ranks come from; 0: neither was asked for
+
+    @property
+    def prior_words(self) -> str:
+        """What was assumed, or learned from the answers."""
+        return _SELECTED if self.told is None else self.told.prior.words
 
 
 def refined_table(asked: RefineQuery, table: PublishedTable, done: Done) -> RefinedTable:

@@ -1,22 +1,192 @@
 """A published table on the command line: read, refined, told as lines or JSON, and written."""
 
 import math
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from noisycount.analysis.tables.learning import Sensitivity
 from noisycount.config.config import Config
 from noisycount.display.columns import Cells, free_name
-from noisycount.display.output import check_regular, draft, json_text, print_json, progress, status
+from noisycount.display.numbers import percent, signed, to_one_place
+from noisycount.display.output import (
+    Facts,
+    check_regular,
+    draft,
+    file_facts,
+    json_text,
+    print_facts,
+    print_json,
+    print_table,
+    progress,
+    status,
+)
 from noisycount.display.values import plain
 from noisycount.engines.duckdb.public import Column, PublicColumns, table_format
 from noisycount.errors import NoisyCountError, SourceError
-from noisycount.tasks.refine.display import print_refined, prior_json, told_sensitivity
-from noisycount.tasks.refine.query import RefineQuery
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.tasks.refine.published import PublishedTable, RefineQuery
 from noisycount.tasks.refine.readers import OpenedTable, opened_table
-from noisycount.tasks.refine.refined import RefinedTable, refined_table
+from noisycount.tasks.refine.refined import Estimates, RefinedTable, refined_table
+
+_MOST_CELLS = 5000  # of a larger table it takes too long to solve it twice more
+
+
+def told_sensitivity(refined: RefinedTable) -> Sensitivity | None:
+    """What half and twice the concentration change; None where there is none, or it takes long."""
+    told = refined.told
+    if told is None or len(told) > _MOST_CELLS:
+        return None
+    found = told.sensitivity
+    return found if found.moves else None
+
+
+_UNKNOWN = "-"
+Texts = list[str]
+
+
+def shown_rows(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
+    """The names of columns, and the cells of some rows."""
+    table, told = refined.published, refined.estimates
+    ends = _ranges(*(_texts(told[name], places, signed) for name in ("low", "high")))
+    known = ~np.ma.getmaskarray(told["mean"])[list(places)]
+    columns = {
+        "answer": [_answer(table, place) for place in places],
+        "mean": _texts(told["mean"], places, lambda mean: signed(mean, 1)),
+        "median": _texts(told["median"], places, signed),
+        percent(refined.level): [end if is_known else _UNKNOWN for end, is_known in zip(ends, known, strict=True)],
+    }
+    return _beside_keys(table, places, columns)
+
+
+def shown_spreads(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
+    """The names of columns, and the shares and ranks of some cells, as far as they were asked for."""
+    told = refined.estimates
+    columns: dict[str, Texts] = {}
+    if "share" in told:
+        columns["share, %"] = _spread(told, "share", places, lambda share: f"{100 * share:.1f}")
+    if "rank" in told:
+        columns["rank"] = _spread(told, "rank", places, signed)
+    return _beside_keys(refined.published, places, columns)
+
+
+def _beside_keys(table: PublishedTable, places: Sequence[int], columns: dict[str, Texts]) -> tuple[Texts, list[Texts]]:
+    """Columns of numbers to the right of the keys of their rows."""
+    numbers = zip(*map(_padded, columns.values()), strict=True)
+    rows = [[*table.keys[at], *own] for at, own in zip(places, numbers, strict=True)]
+    return [*table.names, *columns], rows
+
+
+def _answer(table: PublishedTable, place: int) -> str:
+    """An answer, or what it is below."""
+    if not np.isnan(table.answers[place]):
+        return to_one_place(table.answers[place])
+    limit = table.below[place]
+    return _UNKNOWN if np.isnan(limit) else f"below {to_one_place(limit)}"
+
+
+def _texts(column: np.ma.MaskedArray[Any, Any], places: Sequence[int], shown: Callable[[float], str]) -> Texts:
+    """The numbers of some rows of a column, as far as they are known."""
+    return [_UNKNOWN if value is None else shown(value) for value in column[list(places)].tolist()]
+
+
+def _spread(told: Estimates, name: str, places: Sequence[int], shown: Callable[[float], str]) -> Texts:
+    """An estimate of each cell with its interval."""
+    middle, low, high = (_padded(_texts(told[name + end], places, shown)) for end in ("", "_low", "_high"))
+    return [f"{one} ({end.strip()})" for one, end in zip(middle, _ranges(low, high), strict=True)]
+
+
+def _ranges(lows: Texts, highs: Texts) -> Texts:
+    """Intervals whose "to" are below each other."""
+    widest = max(map(len, highs), default=0)
+    return [f"{low} to {high.ljust(widest)}" for low, high in zip(lows, highs, strict=True)]
+
+
+def _padded(texts: Sequence[str]) -> Texts:
+    widest = max(map(len, texts), default=0)
+    return [text and text.rjust(widest) for text in texts]
+
+
+_ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
+_LEVELS = 4  # more are told by their number
+
+
+def print_refined(refined: RefinedTable, total: int | None, out: Path | None, plot: Path | None) -> None:
+    """A refined table on standard output."""
+    table = refined.published
+    print_facts(
+        [
+            ("table", table.subject),
+            ("noise", _noise(table)),
+            *([("total", f"{signed(total)}, which is public")] if total is not None else []),
+            *(("note", note) for note in table.notes),
+        ]
+    )
+    places = _places(len(table.answers))
+    _print_rows(*shown_rows(refined, places), len(table.answers))
+    if refined.draws:  # below, as both have no room beside each other
+        cells = table.cells.rows.tolist()
+        told = [cells[place] for place in _places(len(cells))]
+        _print_rows(*shown_spreads(refined, told), len(cells))
+    print_facts([*_facts(refined, len(places), out), *file_facts(out, plot)])
+
+
+def _noise(table: PublishedTable) -> str:
+    """The noise of each level, or how many there are."""
+    words: dict[str, list[str]] = {}
+    for level in table.levels:
+        words.setdefault(_noise_words(level.mechanism), []).append(level.name)
+    if len(words) == 1:
+        return next(iter(words))
+    if len(words) > _LEVELS:
+        return f"of {len(words)} scales; of cells {_noise_words(table.cells.mechanism)}"
+    return "; ".join(f"{noise} for {', '.join(names)}" for noise, names in words.items())
+
+
+def _noise_words(mechanism: object) -> str:
+    """A noise by its name and its scale."""
+    if isinstance(mechanism, AdditiveNoise):
+        return f"{mechanism.name}, scale {float(mechanism.scale):,.4g}"
+    return repr(mechanism)
+
+
+def _print_rows(header: list[str], rows: list[list[str]], number: int) -> None:
+    """So many rows, or those that are shown, with a mark in their middle for the others."""
+    if len(rows) < number:
+        rows.insert(len(rows) // 2, ["…"] * len(header))
+    print_table(header, rows)
+
+
+def _places(rows: int) -> list[int]:
+    """Which rows are shown: all, or the first and the last where nobody reads them all."""
+    most = _ON_TERMINAL if sys.stdout.isatty() else _IN_FILE
+    if rows <= most:
+        return list(range(rows))
+    return [*range(most // 2), *range(rows - most // 2, rows)]
+
+
+def _facts(refined: RefinedTable, shown: int, out: Path | None) -> Facts:
+    """What is to be known of all rows."""
+    moved, rows = told_sensitivity(refined), len(refined.published.answers)
+    facts = [(percent(refined.level), "the count lies in that interval with this probability")]
+    facts.append(("prior", refined.prior_words))
+    if moved is not None:
+        facts.append(("", moved.words))
+    if refined.nested is not None and refined.nested.left_out:
+        names = ", ".join(refined.nested.left_out)
+        facts.append(("unused", f"{names}: a tree has no place for sums that cross the others"))
+    if refined.draws:
+        facts.append(("draws", f"shares and ranks are from {refined.draws:,} exact draws of the whole table"))
+    if rows > shown:
+        more = "" if out is not None else ": --out FILE writes all"
+        facts.append(("rows", f"{rows:,}, of which {rows - shown:,} are not shown{more}"))
+    if refined.told is not None and (odd := refined.told.warning) is not None:
+        facts.append(("warning", odd))
+    return facts
 
 
 def added_names(*, has_shares: bool, has_ranks: bool) -> list[str]:
@@ -55,7 +225,7 @@ def refined_json(refined: RefinedTable, total: int | None) -> dict[str, Any]:
         ],
         "level": refined.level,
         "total": total,
-        "prior": prior_json(refined),
+        "prior": None if refined.told is None else refined.told.prior.to_dict(),
         "sensitivity": plain(told_sensitivity(refined)),
         "warning": None if refined.told is None else refined.told.warning,
         "evidence": None if refined.told is None else plain(refined.told.evidence),
@@ -141,7 +311,7 @@ def ask_table(asked: RefineQuery, configuration: Config, *, as_json: bool) -> No
             with status("writing"):
                 save_refined(asked, found, refined, asked.out)
     if asked.plot is not None:
-        from noisycount.tasks.refine.pictures import save_refined_table_plot as save_plot  # noqa: PLC0415  (loads Altair)
+        from noisycount.tasks.pictures import save_refined_table_plot as save_plot  # noqa: PLC0415  (loads Altair)
 
         with status("drawing"):
             save_plot(refined, asked.plot)

@@ -15,7 +15,7 @@ from noisycount.query.query import MAX_CELLS, ColumnGrouping, Query, TypedKey, T
 from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import answer_json
-from noisycount.tasks.question import TableFiles, known_keys
+from noisycount.tasks.opening import TableFiles, known_keys
 from noisycount.validation import exact_text
 
 
