@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from noisycount.model.tables.tree import Tree
     from noisycount.papers.catalogue import claims, figure, figures
     from noisycount.papers.figure import Figure
-    from noisycount.tasks.desk import open_desk
+    from noisycount.tasks.open_desk import open_desk
 
 __all__ = [
     "Atoms",
@@ -170,7 +170,7 @@ _NAMES = {
     "model.tables.tree": "Tree",
     "papers.catalogue": "claims figure figures",
     "papers.figure": "Figure",
-    "tasks.desk": "open_desk",
+    "tasks.open_desk": "open_desk",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 __version__: str

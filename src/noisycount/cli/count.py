@@ -44,7 +44,8 @@ from noisycount.readers.values import (
 )
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.answer import Answer, answer_to, preview_of
-from noisycount.tasks.answer_display import answer_json, count_facts
+from noisycount.tasks.answer_display import count_facts
+from noisycount.tasks.answer_json import answer_json
 from noisycount.tasks.opening import TableFiles, check_query, dataset_asked
 
 _ENDINGS = (".csv", ".parquet", ".json", ".arrow")
@@ -222,7 +223,7 @@ def count(  # noqa: PLR0913, PLR0917  (one argument an option)
     if not query.has_one_price:
         raise click.UsageError("give either --epsilon, or both --within and --guess, such as --within 20% --guess 100")
     if query.is_table:
-        from noisycount.tasks.table.files import check_files, with_files  # noqa: PLC0415  (loads what reads files of keys)
+        from noisycount.tasks.table_files import check_files, with_files  # noqa: PLC0415  (loads what reads files of keys)
 
         if not is_trial:
             check_files(files)
@@ -240,7 +241,7 @@ def _print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:
     written: list[Path] = []
     try:
         if answer.query.is_table and answer.release is not None:
-            from noisycount.tasks.table.files import written_files  # noqa: PLC0415  (the same)
+            from noisycount.tasks.table_files import written_files  # noqa: PLC0415  (the same)
 
             written.extend(written_files(answer, files))
     finally:  # what was paid for is told, whatever became of the files
@@ -249,7 +250,7 @@ def _print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:
         elif not answer.query.is_table:
             print_facts(count_facts(answer))
         else:
-            from noisycount.tasks.table.display import print_preview, print_table_answer  # noqa: PLC0415  (the same)
+            from noisycount.tasks.answer_display import print_preview, print_table_answer  # noqa: PLC0415  (the same)
 
             if answer.release is None:
                 print_preview(answer)

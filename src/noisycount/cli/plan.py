@@ -37,7 +37,7 @@ from noisycount.tasks.plan import (
 )
 
 if TYPE_CHECKING:
-    from noisycount.tasks.table.forecast import Design
+    from noisycount.tasks.forecast import Design
 
 _SIZE = re.compile(r"\s*([^=,]+?)\s*=\s*([0-9][0-9,]*[0-9]|[0-9]{1,8})\s*")
 _PIECE = re.compile(r"[^,=]+=[^=]*?(?=,[^,=]+=|$)")
@@ -97,7 +97,7 @@ _OF_TABLES = (
 def _design(epsilon: Fraction | None, groups: int | None, **said: Any) -> "Design | None":  # noqa: ANN401 - options
     """The shape of a table and its price; None where no table is planned."""
     if said["cells"]:
-        from noisycount.tasks.table.forecast import Design  # noqa: PLC0415  (loads what plans tables)
+        from noisycount.tasks.forecast import Design  # noqa: PLC0415  (loads what plans tables)
 
         return Design(**said, epsilon=epsilon, groups=groups)
     if groups or any(said.values()):
@@ -195,8 +195,8 @@ def plan(  # noqa: PLR0913, PLR0917  (one argument an option)
 def _tell(
     design: "Design", confidence: float, plot: Path | None, paying: AvailableBudget | None, *, as_json: bool
 ) -> None:
+    from noisycount.tasks.forecast import forecast, forecast_json, print_forecast  # noqa: PLC0415
     from noisycount.tasks.plan import left_facts, left_json  # noqa: PLC0415  (the same)
-    from noisycount.tasks.table.forecast import forecast, forecast_json, print_forecast  # noqa: PLC0415
 
     told = forecast(design, confidence)
     if plot is not None:

@@ -353,7 +353,7 @@ def _stored(
 
 def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -> None:
     if plot is not None:
-        from noisycount.tasks.pictures import save_plot  # noqa: PLC0415  (loads Altair)
+        from noisycount.tasks.refine.pictures import save_plot  # noqa: PLC0415  (loads Altair)
 
         with status("drawing"):
             save_plot(refinement, plot)

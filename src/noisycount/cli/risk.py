@@ -22,8 +22,8 @@ from noisycount.readers.options import (
     typed,
 )
 from noisycount.readers.values import NOISE_KINDS, noise_of, parse_count, parse_epsilon, parse_scale, parse_size
-from noisycount.tasks.risk.risk import BackgroundKnowledge as Known
-from noisycount.tasks.risk.risk import (
+from noisycount.tasks.risk import BackgroundKnowledge as Known
+from noisycount.tasks.risk import (
     Risks,
     RiskScenario,
     cautions,
@@ -135,7 +135,7 @@ def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
 
 
 def _tell_list(dataset: str, known: Known, epsilon: Fraction | None, configuration: Config, *, as_json: bool) -> None:
-    from noisycount.tasks.risk.lists import ListRisks, answers_so_far, tell_list  # noqa: PLC0415  (loads the ledger)
+    from noisycount.tasks.risk_list import ListRisks, answers_so_far, tell_list  # noqa: PLC0415  (loads the ledger)
 
     asked = answers_so_far(dataset, configuration)
     with progress("computing") as done:

@@ -76,6 +76,7 @@ _USUAL, _WIDEST = 80, 100  # columns
 _DRAWN = ("┏━┳┓", "┃", "┡━╇┩", "│", "└─┴┘")  # above, around and below the header; rows; below all
 _UNDRAWN = ("+--+", "|", "|-+|", "|", "+--+")  # the same for a standard output that lacks them
 _DUMB = {"dumb", "unknown"}  # terminals
+_ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
 _READABLE = 20  # columns that are enough for values whose words are longer
 
 
@@ -183,6 +184,27 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for row in shown:
         _print_row(row, widths, bar)
     click.echo(_rule(widths, bottom))
+
+
+def shown_places(rows: int) -> list[int]:
+    """Which rows of a long table are shown: all, or the first and the last where nobody reads them all."""
+    most = _ON_TERMINAL if sys.stdout.isatty() else _IN_FILE
+    if rows <= most:
+        return list(range(rows))
+    return [*range(most // 2), *range(rows - most // 2, rows)]
+
+
+def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]], number: int) -> None:
+    """So many rows, or those of them that are shown, with a mark in their middle for the others."""
+    middle = len(rows) // 2
+    left_out = [["…"] * len(header)] if len(rows) < number else []
+    print_table(header, [*rows[:middle], *left_out, *rows[middle:]])
+
+
+def padded(texts: Sequence[str]) -> list[str]:
+    """Numbers below each other; a text that is empty stays so."""
+    widest = max(map(len, texts), default=0)
+    return [text and text.rjust(widest) for text in texts]
 
 
 def _rule(widths: Sequence[int], characters: str) -> str:

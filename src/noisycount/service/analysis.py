@@ -19,7 +19,7 @@ from noisycount.service.state import State
 
 if TYPE_CHECKING:
     from noisycount.tasks.refine.estimate import Refinement
-    from noisycount.tasks.risk.risk import Risks
+    from noisycount.tasks.risk import Risks
 
 
 Value = TypeVar("Value")
@@ -123,7 +123,7 @@ class Revealing(BaseModel):
     def risks(self) -> "Risks":
         """What the answer reveals."""
         from noisycount.readers.assumption import Assumed  # noqa: PLC0415 - loads the laws
-        from noisycount.tasks.risk.risk import Risks, RiskScenario  # noqa: PLC0415 - the same
+        from noisycount.tasks.risk import Risks, RiskScenario  # noqa: PLC0415 - the same
 
         assumed = Assumed.of_rate(self.size, parsed("rate", parse_rate, self.rate))
         setting = RiskScenario(assumed, self._mechanism, self.sample, self.known, self.known_positives)
@@ -146,6 +146,6 @@ class Revealing(BaseModel):
 @router.post("/v1/risk", responses=responses(*RISKS, also=[504]))
 def risk(asked: Revealing, _: LimitedUser, state: State) -> dict[str, Any]:
     """What an answer reveals to those who know more or less; no record is read."""
-    from noisycount.tasks.risk.risk import risks_json  # noqa: PLC0415 - loads the laws
+    from noisycount.tasks.risk import risks_json  # noqa: PLC0415 - loads the laws
 
     return state.computed(lambda: risks_json(asked.risks()))

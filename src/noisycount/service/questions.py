@@ -25,7 +25,7 @@ from noisycount.service.keys import User
 from noisycount.service.middleware import JsonRoute
 from noisycount.service.state import Dataset, ServiceState, State
 from noisycount.tasks.answer import Answer, answer_at, preview_at
-from noisycount.tasks.answer_display import answer_json
+from noisycount.tasks.answer_json import answer_json
 from noisycount.tasks.opening import check_query
 from noisycount.tasks.rehearsal import rehearsal_json, rehearsal_of
 from noisycount.tasks.show import View, budget_words, entry_json, offer_json

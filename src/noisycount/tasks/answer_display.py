@@ -1,15 +1,25 @@
-"""An answer in words, and as JSON: a count or a table, published or previewed."""
+"""An answer in words: a count or a table, published or previewed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
 
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
-from noisycount.display.output import Facts
-from noisycount.display.texts import redacted_name
-from noisycount.frozen import frozen
-from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
+from noisycount.display.output import (
+    Facts,
+    Table,
+    file_facts,
+    padded,
+    print_facts,
+    print_rows,
+    print_table,
+    print_text,
+    shown_places,
+)
+from noisycount.display.texts import OTHER_KEYS, redacted_name
+from noisycount.ledger.budget import Budget, NeighbourRelation
 from noisycount.ledger.entries import ANALYST, Analyst
+from noisycount.model.tables.levels import RANGES, TOTAL
 from noisycount.release.dataset import next_words
 from noisycount.release.results import TablePlan, TableRelease
 from noisycount.tasks.answer import Answer
@@ -32,7 +42,7 @@ def count_facts(answer: Answer) -> Facts:
     scale = approximately(plan.mechanism.scale)
     return [
         ("question", f"{plan.where}  ({plan.meaning})"),
-        ("data set", counted(_dataset(answer), answer.unit)),
+        ("data set", counted(dataset_name(answer), answer.unit)),
         *told,
         *(("", words) for words in accepted(answer.unreadable_as_missing)),
         ("noise", f"{plan.mechanism.name}, scale {scale}"),
@@ -72,7 +82,8 @@ def _price(answer: Answer) -> str:
     return f"{price} exceeds what is left: it would be refused"
 
 
-def _dataset(answer: Answer) -> str:
+def dataset_name(answer: Answer) -> str:
+    """Of which data set it is, as the ledger calls it once it is published."""
     return answer.dataset.name if answer.release is None else answer.release.dataset
 
 
@@ -107,165 +118,220 @@ def left(largest: Fraction, budget: Budget, analyst: Analyst = Analyst()) -> str
     return f"{next_words(largest)} (budget {budgets})"
 
 
-def answer_json(answer: Answer) -> dict[str, Any]:
-    """An answer, or what it would cost and give; budgets and scales are exact texts.
-
-    The count lies from `low` to `high` with the confidence, as it lies within ±error of the answer,
-    not below 0 and not above the public size. A key of a table is null where the level sums over
-    it, and for missing values; `sum_of` tells which.
-    """
-    release, plan, is_preview = answer.release, answer.plan, answer.release is None
-    is_table = answer.query.is_table
-    charged = Loss() if release is None else release.charged
-    return {
-        **({"dry_run": True} if is_preview else {}),
-        **_counts(answer),
-        "confidence": answer.confidence,
-        "dataset": redacted_name(_dataset(answer)),
-        **({"by": list(release.labels.names)} if isinstance(release, TableRelease) else {}),
-        "where": plan.where,
-        "meaning": plan.meaning,
-        "unit": answer.unit,
-        "unreadable_as_missing": list(answer.unreadable_as_missing),
-        "neighbours": NEIGHBOURS[NeighbourRelation.of_size(answer.dataset.size)],
-        **(_table_price(answer) if is_table else _count_price(answer)),
-        "odds": answer.odds,
-        **({"cost": _paid(answer.cost, is_table=is_table)} if is_preview else {}),
-        "charged": _paid(charged, is_table=is_table),
-        **answer.remains.object,
-        **({"affordable": answer.affordable} if is_preview else {}),
-        "analyst": answer.analyst.name,
-        "repeated": answer.repeated,
-        **({} if release is None else _kept(answer, release.key)),
-        "hints": answer.hints,
-    }
+_MANY = 7  # levels, which are not told one by one
 
 
-def _counts(answer: Answer) -> dict[str, Any]:
-    """What was published; null in a preview."""
-    if answer.query.is_table:
-        return {"rows": None if answer.release is None else list(_rows(answer.table))}
-    if answer.release is None:
-        return {"answer": None, "error": answer.error}
-    low, high = answer.interval
-    return {"answer": answer.count.answer, "error": answer.error, "low": low, "high": high}
+def print_table_answer(answer: Answer, files: Sequence[Path] = ()) -> None:
+    """A published table on standard output, and the files that were written of it."""
+    release = answer.table
+    print_facts(table_head(answer))
+    counts = _told(release)
+    places = shown_places(counts)
+    if places:
+        print_rows(*_lines(release, places), counts)
+    else:
+        print_text("no key is shown: none reached the threshold")
+    print_facts([*table_facts(answer, len(places)), *file_facts(*files)])
 
 
-def _count_price(answer: Answer) -> dict[str, Any]:
-    plan = answer.count_plan
-    noise = {"mechanism": plan.mechanism.name, "scale": exact_text(plan.mechanism.scale)}
-    return {**({} if answer.release is None else noise), "epsilon": exact_text(plan.epsilon)}
+def print_preview(answer: Answer) -> None:
+    """What a table would cost and give."""
+    print_facts(table_head(answer))
+    print_table(*level_rows(answer.noise, answer.confidence))
+    print_facts(preview_facts(answer))
 
 
-def _table_price(answer: Answer) -> dict[str, Any]:
-    plan, confidence = answer.noise, answer.confidence
-    counts = None if answer.release is None else len(answer.table)
-    return {
-        "mechanism": plan.levels[0].mechanism.name,
-        "price": loss_json(plan.loss),
-        "levels": levels_json(shown_levels(plan, confidence, counts)),
-        "groups_per_unit": plan.groups,
-        "threshold": plan.threshold,
-        "surely_shown": plan.surely_shown(confidence),
-    }
-
-
-def _paid(loss: Loss | Fraction, *, is_table: bool) -> Any:  # noqa: ANN401 - an object, or a text
-    """A charge: that of a count is told in ε alone."""
-    if isinstance(loss, Fraction):
-        return exact_text(loss)
-    return loss_json(loss) if is_table else exact_text(loss.epsilon or Fraction(0))
-
-
-def _kept(answer: Answer, key: str) -> dict[str, Any]:
-    """Where the answer is kept, and of a count a stored one with less noise."""
-    kept = {"key": key, "ledger": None if answer.ledger is None else redacted_name(answer.ledger)}
-    if answer.query.is_table:
-        return kept
-    better = answer.better and {
-        "answer": answer.better.answer,
-        "error": answer.better.error(answer.confidence),
-        "epsilon": exact_text(answer.better.epsilon),
-        "key": answer.better.key,
-    }
-    return {**kept, "better": better}
-
-
-def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
-    """Every count; with the best estimate from all levels, where there is one."""
-    names, estimates = release.labels.names, release.combined
-    best = [] if estimates is None else [each for level in estimates for each in level.tolist()]
-    sums = [] if release.cumulative is None else release.cumulative.tolist()
-    for place, row in enumerate(release.rows):
-        told = {
-            "level": row.level,
-            "keys": dict(zip(names, row.labels, strict=True)),
-            "answer": row.answer,
-            "error": row.error,
-            "error_of_all": row.error_of_all,
-        }
-        if row.sum_of is not None:
-            told["sum_of"] = row.sum_of
-        if best:
-            told["combined"] = best[place]
-        if place < len(sums):
-            told["sum_so_far"] = sums[place]
-        yield told
-
-
-def loss_json(loss: Loss) -> dict[str, str | None]:
-    """A price in all its currencies; ε is null where there is none."""
-    return {
-        "epsilon": None if loss.epsilon is None else exact_text(loss.epsilon),
-        "rho": exact_text(loss.rho),
-        "delta": exact_text(loss.delta),
-    }
-
-
-@frozen
-class ShownLevel:
-    """One level of a table."""
-
-    name: str  # what its counts are by
-    counts: int | None  # how many there are; None: only the records know
-    error: int  # one lies within ±error with the confidence
-    error_of_all: int | None  # all of the table do within these; None where nobody knows how many there are
-    share: Fraction  # of the price
-    sensitivity: int  # by how much one unit moves all of them together
-    mechanism: str  # the name of the noise
-    scale: Fraction  # of the noise, in units
-
-
-def shown_levels(plan: TablePlan, confidence: float, counts: int | None = None) -> list[ShownLevel]:
-    """The levels of a table."""
-    is_known = plan.size is not None or counts is not None
-    together: Sequence[int | None] = plan.errors_of_all(confidence, counts) if is_known else [None] * len(plan.levels)
+def preview_facts(answer: Answer) -> Facts:
+    """What is to be known of all rows that there would be."""
+    plan, sure = answer.noise, percent(answer.confidence)
+    price = f"{plan.loss.text} would be charged"
+    if answer.repeated:
+        price = "nothing: this was asked before, and is answered free of charge"
+    elif not answer.affordable:
+        price = f"{plan.loss.text} is more than the budget pays for: it would be refused"
+    remaining = left(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     return [
-        ShownLevel(
-            name=level.name,
-            counts=level.size,
-            error=level.error(confidence),
-            error_of_all=error_of_all,
-            share=level.share,
-            sensitivity=level.sensitivity,
-            mechanism=level.mechanism.name,
-            scale=level.mechanism.exact_scale,
+        ("error", f"each count would lie that near to the true one with {sure} confidence"),
+        ("noise", noise_words(plan)),
+        *_keys(plan, answer.confidence, answer.unit),
+        *_groups(plan, answer.unit),
+        *_sums(plan, has_other=answer.query.other),
+        ("privacy", f"{plan.loss.text}: {answer.odds}"),
+        ("price", price),
+        ("budget", f"charged nothing: this was a dry run; {remaining}"),
+        *(("hint", hint) for hint in answer.hints),
+    ]
+
+
+def table_head(answer: Answer) -> Facts:
+    """What is counted."""
+    plan = answer.plan
+    where = "all records" if plan.where is None else f"{plan.where}  ({plan.meaning})"
+    if answer.query.by is None:
+        where = f"{len(plan.predicates):,} questions"
+    return [
+        ("question", where),
+        ("data set", counted(dataset_name(answer), answer.unit)),
+        *(("", words) for words in accepted(answer.unreadable_as_missing)),
+    ]
+
+
+def _told(release: TableRelease) -> int:
+    has_sums = release.is_cumulative and release.is_additive
+    return len(release.answers[0]) if has_sums else len(release)
+
+
+def _lines(release: TableRelease, places: list[int]) -> tuple[list[str], list[tuple[str, ...]]]:
+    """The names of columns, and a line for each row, its numbers below each other."""
+    rows = list(shown_rows(release, places))
+    header = [*release.labels.names, f"answer ({percent(release.confidence)})"]
+    answers, errors = padded([signed(row[1]) for row in rows]), padded([plus_minus(row[2]) for row in rows])
+    columns = [[f"{answer} {error}" for answer, error in zip(answers, errors, strict=True)]]
+    if release.cumulative is not None and release.cumulative_errors is not None:
+        header.append("sum so far")
+        sums = zip(release.cumulative[places].tolist(), release.cumulative_errors[places].tolist(), strict=True)
+        columns.append(padded([_estimate(*each) for each in sums]))
+    elif release.combined is not None and release.standard_errors is not None:
+        header.append("combined")
+        best = [(release.combined[level][node], release.standard_errors[level][node]) for *_, (level, node) in rows]
+        columns.append(padded([_estimate(float(value), float(error)) for value, error in best]))
+    return header, [(*row[0], *numbers) for row, numbers in zip(rows, zip(*columns, strict=True), strict=True)]
+
+
+def shown_rows(
+    release: TableRelease, places: Iterable[int]
+) -> Iterator[tuple[tuple[str, ...], int, int, tuple[int, int]]]:
+    """Some of the counts: the texts of the keys, the answer, its error, and its level and node."""
+    for level, node in map(release.place, places):
+        keys = release.labels.texts(release.levels[level], node)
+        yield keys, int(release.answers[level][node]), release.errors[level], (level, node)
+
+
+def _estimate(value: float, error: float) -> str:
+    return f"{signed(value, 1)} (s.e. {f'{error:#.3g}'.rstrip('.')})"
+
+
+def table_facts(answer: Answer, shown: int) -> Facts:
+    """What is to be known of all rows."""
+    release, plan = answer.table, answer.noise
+    paid = "nothing: this was asked before"
+    if not release.repeated:
+        paid = f"{release.charged.text}{account(answer.analyst)}"
+    remaining = left(release.remaining, answer.dataset.budget, answer.analyst)
+    return [
+        *_rows_left_out(_told(release), shown),
+        ("error", _errors(release)),
+        *_combined(release),
+        ("noise", noise_words(plan)),
+        *_keys(plan, answer.confidence, answer.unit),
+        *_groups(plan, answer.unit),
+        *_sums(plan, has_other=release.has_other),
+        ("privacy", f"{release.price.text} for the whole table: {answer.odds}"),
+        ("budget", f"charged {paid}; {remaining}"),
+        ("ledger", ledger_words(answer)),
+        *(("hint", hint) for hint in answer.hints),
+    ]
+
+
+def _rows_left_out(rows: int, shown: int) -> Iterator[tuple[str, str]]:
+    """How to get the rows that are not shown."""
+    if rows > shown:
+        yield "rows", f"{rows:,}, of which {rows - shown:,} are not shown: --output FILE writes all"
+
+
+def _errors(release: TableRelease) -> str:
+    sure = f"with {percent(release.confidence)} confidence each true count lies that near"
+    if len(release) < 2:  # noqa: PLR2004 - one count has no others
+        return sure
+    errors, levels = release.errors_of_all, release.plan.levels
+    each = [plus_minus(error) for error in errors]
+    if len(set(each)) == 1:
+        return f"{sure}; all {len(release):,} within {each[0]} at once"
+    if len(levels) >= _MANY:
+        return f"{sure}; all {len(release):,} within ±{min(errors):,} to ±{max(errors):,} at once"
+    named = ", ".join(f"{width} ({level.name})" for width, level in zip(each, levels, strict=True))
+    return f"{sure}; all {len(release):,} at once within {named}"
+
+
+def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:
+    """What the estimates are that stand beside the answers."""
+    if release.standard_errors is None:
+        return
+    if release.is_cumulative:
+        yield ("sums", ("“sum so far” is the least squares estimate from all ranges, with its standard error"))
+        return
+    yield ("combined", "the least squares estimates from all levels, which add up, with their standard errors")
+
+
+def _keys(plan: TablePlan, confidence: float, unit: str | None) -> Iterator[tuple[str, str]]:
+    surely = plan.surely_shown(confidence)
+    if plan.threshold is None or surely is None:
+        return
+    many, one = ("rows", "row") if unit is None else ("persons", "person")
+    yield (
+        "keys",
+        (
+            f"shown from a noisy count of {plan.threshold:,} on: one of a single {one} with a "
+            f"probability of {float(plan.price.threshold_delta):.3g} at most, one of {surely:,} "
+            f"{many} with {percent(confidence)} at least"
+        ),
+    )
+
+
+def _groups(plan: TablePlan, unit: str | None) -> Iterator[tuple[str, str]]:
+    """What becomes of persons in many groups."""
+    if unit is not None and plan.groups is not None:
+        kept = "one of them" if plan.groups == 1 else f"{plan.groups:,} of them at most"
+        yield "groups", f"a person in several groups counts in {kept}, always the same"
+
+
+def _sums(plan: TablePlan, *, has_other: bool) -> Iterator[tuple[str, str]]:
+    """Of whom sums are, and who is in the row of all others."""
+    names = [one.name for one in plan.levels[1:] if not one.name.startswith(RANGES)]
+    is_whole = TOTAL in names and (has_other or plan.threshold is not None)
+    told = [f"the {TOTAL} is of all that match"] * is_whole
+    if len(names) > is_whole:
+        told.append(f"{'the others' if told else 'they'} are of the listed keys alone")
+    if told:
+        yield "sums", "; ".join(told)
+    if has_other:
+        yield "other", f"{OTHER_KEYS} is whoever is in no other row, missing keys too"
+
+
+def errors_of_all(plan: TablePlan, confidence: float, counts: int | None = None) -> Sequence[int | None]:
+    """For each level, within what all counts lie together; None where nobody knows how many there are."""
+    if plan.size is None and counts is None:
+        return [None] * len(plan.levels)
+    return plan.errors_of_all(confidence, counts)
+
+
+def level_rows(plan: TablePlan, confidence: float, of_noise: str = "") -> Table:
+    """The names of columns, and a row for each level."""
+    each = f"{of_noise}each ({percent(confidence)})"
+    header = ("counts by", "how many", each, "all at once", "share")
+    rows = [
+        (
+            level.name,
+            "hidden" if level.size is None else f"{level.size:,}",
+            plus_minus(level.error(confidence)),
+            "" if error is None else plus_minus(error),
+            percent(float(f"{float(level.share):.3g}")),
         )
-        for level, error_of_all in zip(plan.levels, together, strict=True)
+        for level, error in zip(plan.levels, errors_of_all(plan, confidence), strict=True)
     ]
+    return header, rows
 
 
-def levels_json(levels: Sequence[ShownLevel]) -> list[dict[str, Any]]:
-    """What each level costs and how far off it is."""
-    return [
-        {
-            "level": level.name,
-            "counts": level.counts,
-            "error": level.error,
-            "error_of_all": level.error_of_all,
-            "share": exact_text(level.share),
-            "sensitivity": level.sensitivity,
-            "scale": exact_text(level.scale),
-        }
-        for level in levels
-    ]
+def noise_words(plan: TablePlan) -> str:
+    """The noise of each level, or the range of it where there are many."""
+    name, scales = plan.levels[0].mechanism.name, [level.mechanism.exact_scale for level in plan.levels]
+    if len(scales) == 1:
+        return f"{name}, scale {_short(scales[0])}"
+    if len(scales) >= _MANY:
+        return f"{name}, scale {_short(min(scales))} to {_short(max(scales))} over {len(scales)} levels"
+    each = (f"{_short(scale)} for {level.name}" for level, scale in zip(plan.levels, scales, strict=True))
+    return f"{name}, scale {', '.join(each)}"
+
+
+def _short(scale: Fraction) -> str:
+    return f"{float(scale):,.4g}"

@@ -17,7 +17,7 @@ from noisycount.ledger.budget import PureBudget
 from noisycount.query.query import Query
 from noisycount.release.results import Release
 from noisycount.tasks.answer import Answer, answer_to
-from noisycount.tasks.answer_display import answer_json
+from noisycount.tasks.answer_json import answer_json
 from noisycount.tasks.plan import Plan, plan_json, planned
 from noisycount.tasks.refine.estimate import Refinement, refined, refinement_json
 from noisycount.validation import exact_text
@@ -71,7 +71,7 @@ def _answer(plan: Plan, folder: Path) -> Answer:
 
 
 def _save(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
-    from noisycount.tasks.pictures import Caption, save_picture  # noqa: PLC0415  (loads Altair)
+    from noisycount.tasks.refine.pictures import Caption, save_picture  # noqa: PLC0415  (loads Altair)
 
     caption = Caption(_HEADING, _SUBTITLE, "persons")
     return tuple(save_picture(refinement, caption, folder, "poor-health"))

@@ -1,4 +1,4 @@
-"""The desk of one's own data, from Python: what is said of records on opening them, and the desk that comes of it."""
+"""What is said of records on opening them from Python, and the desk that comes of it."""
 
 import os
 from collections.abc import Sequence
@@ -20,63 +20,6 @@ from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.records import desk_of_frame
 from noisycount.tasks.opening import as_configured, dataset_asked, records_of
-
-
-def open_desk(  # noqa: PLR0913 - all that is said once of records
-    source: Any,  # noqa: ANN401 - a table of any library
-    *,
-    unit: str | None = None,
-    budget: Written = "2",
-    ledger: str | Path | None = None,
-    name: str | None = None,
-    size: int | None = None,
-    columns: Sequence[str] | None = None,
-    table: str | None = None,
-    analyst: str | None = None,
-) -> Desk:
-    """The desk that counts one's own records, under a budget that a ledger keeps.
-
-    Args:
-        source: A file, folder or pattern of files; a table of pandas, Polars, Arrow or DuckDB, or
-            any other with `__arrow_c_stream__`; or the name of a data set of `noisycount.toml`,
-            which says the rest.
-        unit: The column that names the person, or `row` where every row is another person. It is
-            said once and for all: the ledger keeps it, and refuses another one for these records.
-            None: as `noisycount.toml` says, or as it was said before.
-        budget: The most that all answers together may cost, in ε; or {"rho": "0.1"}, or
-            {"epsilon": "2", "delta": "1e-6"}, which pays for Gaussian noise and hidden keys too.
-        ledger: The file of the ledger, or its address, such as
-            `postgresql+psycopg://user@host/name`; None: that of `noisycount.toml` in this folder
-            or above it, else one of the user. A data set of `noisycount.toml` has its own alone.
-        name: What the ledger calls the records; None: their path, or their content.
-        size: The number of units where everybody may know it; else None.
-        columns: What questions may use; None: all but the unit.
-        table: Which table of a DuckDB file.
-        analyst: Who asks, to be said where `noisycount.toml` names `[analysts]`; what they ask must
-            fit their own budget too.
-
-    Returns:
-        A desk; as a context manager it closes the records and the ledger.
-
-    Raises:
-        ValueError: A budget, name or size is out of range.
-        ConfigError: `noisycount.toml` cannot be used or says otherwise, nobody said whose rows
-            these are, another unit is written down, or the analyst is missing or not configured.
-        SourceError: The records cannot be read.
-        LedgerError: The ledger cannot be used.
-
-    Example:
-        >>> import tempfile
-        >>> import noisycount as nc
-        >>> import polars as pl
-        >>> frame = pl.DataFrame({"person": [1, 1, 2], "age": [71, 72, 29]})
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with nc.open_desk(frame, unit="person", ledger=f"{folder}/ledger.db") as desk:
-        ...         answer = desk.release("age >= 65", "1/2")
-        >>> answer.unit, answer.charged, answer.remaining
-        ('person', Fraction(1, 2), Fraction(3, 2))
-    """
-    return DeskSettings(unit, budget, ledger, name, size, columns, table, analyst).desk(source)
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""The pictures of a forecast, a plan, a risk, a refined count and a refined table, as files."""
+"""The pictures of a forecast, of a plan, and of what an answer reveals, as files."""
 
 import math
 from fractions import Fraction
@@ -7,33 +7,24 @@ from pathlib import Path
 import numpy as np
 
 from noisycount.analysis.relative_error import iso_epsilon_curves, relative_error
-from noisycount.charts.curves import RefinementCurves
-from noisycount.charts.drawing import save, save_file
+from noisycount.charts.drawing import save_file
 from noisycount.charts.plan import GoalLine, PossibleAnswers, plan_chart
 from noisycount.charts.privacy import NamedCurve, PrivacyView, privacy_chart
-from noisycount.charts.refined_table import RefinedDot, RefinedDots, RefinedSums, answer_error, refined_chart
-from noisycount.charts.refinement import refinement_chart
 from noisycount.charts.table import TableBar, TableBars, table_chart
 from noisycount.display.numbers import approximately, at_most, percent, plus_minus, signed
-from noisycount.display.output import Done, draft, writing
-from noisycount.display.texts import ALL_KEYS
-from noisycount.errors import NoisyCountError
-from noisycount.frozen import frozen
+from noisycount.display.output import Done, writing
+from noisycount.tasks.forecast import TableForecast, shape_words
 from noisycount.tasks.plan import Dots, Plan, goal_words
-from noisycount.tasks.refine.estimate import Refinement
-from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
-from noisycount.tasks.refine.refined import RefinedTable
-from noisycount.tasks.risk.risk import Risks, answer_words
-from noisycount.tasks.table.forecast import TableForecast, shape_words
+from noisycount.tasks.risk import Risks, answer_words
 from noisycount.validation import exact_text
 
 
 def save_forecast_plot(told: TableForecast, file: Path) -> None:
     """The ± of each level as one picture, SVG or PNG by its ending."""
-    levels = list(map(told.levels, told.plans))
+    has_kinds = len(told.plans) > 1
     bars = [
-        TableBar(level.name, level.error, 0, level.mechanism if len(levels) > 1 else "")
-        for same in zip(*levels, strict=True)
+        TableBar(level.name, level.error(told.confidence), 0, level.mechanism.name if has_kinds else "")
+        for same in zip(*(plan.levels for plan in told.plans), strict=True)
         for level in same
     ]
     chart = table_chart(
@@ -42,7 +33,7 @@ def save_forecast_plot(told: TableForecast, file: Path) -> None:
             title="How far off would each count be?",
             notes=[shape_words(told.design), f"with {percent(told.confidence)} confidence"],
             axis="± of one count",
-            kinds="noise" if len(levels) > 1 else "",
+            kinds="noise" if has_kinds else "",
         )
     )
     with writing(file):
@@ -119,85 +110,3 @@ def save_risk_plot(risks: Risks, file: Path, done: Done) -> None:
     chart = privacy_chart(view.lines, view.axes, "What can one record change?", subtitle)
     with writing(file):
         save_file(chart, file)
-
-
-@frozen
-class Caption:
-    """What stands above a picture."""
-
-    title: str  # the question
-    subtitle: str  # whose records
-    unit: str = "records"  # what is counted, in the plural
-
-
-def save_picture(refinement: Refinement, caption: Caption, folder: Path, stem: str) -> list[Path]:
-    """The picture of a refinement as SVG and PNG: the two files."""
-    chart = refinement_chart(
-        RefinementCurves.of(refinement.told, refinement.level), caption.title, caption.subtitle, caption.unit
-    )
-    try:
-        return save(chart, folder, stem)
-    except OSError as error:
-        raise NoisyCountError(f"folder {str(folder)!r} cannot be written ({error.strerror}): name another") from None
-
-
-def save_plot(refinement: Refinement, file: Path) -> None:
-    """The picture of a refinement as one file, SVG or PNG by its ending."""
-    size, answers = refinement.assumed.population.records, len(refinement.answers)
-    kind = "average" if refinement.noise is not None else "weighted average"
-    averaged = f"; the answer is the {kind} of {answers}" if answers > 1 else ""
-    subtitle = f"{size:,} records{averaged}"
-    chart = refinement_chart(
-        RefinementCurves.of(refinement.told, refinement.level, refinement.answer), "What is the true count?", subtitle
-    )
-    with writing(file):
-        save_file(chart, file)
-
-
-def save_refined_table_plot(refined: RefinedTable, file: Path) -> None:
-    """The picture of the cells of a table and their sums as a file, SVG or PNG by its ending."""
-    chart = refined_chart(_dots(refined))
-    with draft(file) as part:
-        save_file(chart, part)
-
-
-def _dots(refined: RefinedTable) -> RefinedDots:
-    """The answers and estimates of the cells, and of each level of sums."""
-    table = refined.published
-    cells = table.levels if table.is_selected else (table.cells,)
-    dots = [dot for level in cells for dot in _level(refined, level)]
-    sums = [
-        RefinedSums.of_largest(level.name, found)
-        for level in table.levels
-        if level not in cells and (found := _level(refined, level))
-    ]
-    title, notes = "What are the true counts?", [table.subject]
-    return RefinedDots.of_largest(dots, title, notes, refined.level, table.unit, sums)
-
-
-def _level(refined: RefinedTable, level: PublishedLevel) -> list[RefinedDot]:
-    """The answers and estimates of a level; none where it is not told."""
-    table, error = refined.published, answer_error(level.mechanism, refined.level)
-    told = zip(*(refined.estimates[name][level.rows].tolist() for name in ("mean", "low", "high")), strict=True)
-    return [
-        RefinedDot(
-            _label(table, level, row),
-            None if np.isnan(table.answers[row]) else float(table.answers[row]),
-            error,
-            mean,
-            low,
-            high,
-        )
-        for row, (mean, low, high) in zip(level.rows.tolist(), told, strict=True)
-        if mean is not None
-    ]
-
-
-def _label(table: PublishedTable, level: PublishedLevel, row: int) -> str:
-    """The keys of a count; of sums of a hierarchy, or over all keys of a column, those it keeps."""
-    keys = table.keys[row]
-    if level.of_cell is not None or level is table.cells:
-        return ", ".join(keys)
-    kept = [at in level.columns or not (table.is_hierarchy or key == ALL_KEYS) for at, key in enumerate(keys)]
-    told = [key for key, is_kept in zip(keys, kept, strict=True) if is_kept]
-    return ", ".join(told) or level.name

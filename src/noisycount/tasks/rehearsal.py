@@ -1,13 +1,12 @@
 """A question asked of made-up records, and what a reader needs to understand it."""
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.query.query import Query
 from noisycount.release.rehearsal import Rehearsal, rehearsed
-from noisycount.release.results import Release, TableRelease
-from noisycount.tasks.answer_display import levels_json, loss_json, shown_levels
+from noisycount.release.results import Release
+from noisycount.tasks.answer_json import levels_json, loss_json, row_json
 from noisycount.tasks.opening import DatasetSession
 from noisycount.validation import exact_text
 
@@ -61,26 +60,14 @@ def _told(rehearsal: Rehearsal) -> dict[str, Any]:
             "confidence": release.confidence,
             "epsilon": exact_text(release.epsilon),
         }
-    levels = shown_levels(release.plan, release.confidence, len(release))
+    beside = [None] * len(release) if counts is None else counts
+    names = release.labels.names
     return {
         "where": release.where,
         "unit": release.unit,
-        "by": list(release.labels.names),
-        "rows": list(_rows(release, counts)),
+        "by": list(names),
+        "rows": [row_json(names, row, made_up=count) for row, count in zip(release.rows, beside, strict=True)],
         "confidence": release.confidence,
         "price": loss_json(release.price),
-        "levels": levels_json(levels),
+        "levels": levels_json(release.plan, release.confidence, len(release)),
     }
-
-
-def _rows(release: TableRelease, counts: Sequence[int] | None) -> Iterator[dict[str, Any]]:
-    for place, row in enumerate(release.rows):
-        yield {
-            "level": row.level,
-            "keys": dict(zip(release.labels.names, row.labels, strict=True)),
-            "made_up": None if counts is None else counts[place],
-            "answer": row.answer,
-            "error": row.error,
-            "error_of_all": row.error_of_all,
-            **({} if row.sum_of is None else {"sum_of": row.sum_of}),
-        }

@@ -15,7 +15,7 @@ from noisycount.analysis.privacy.bounds import pure_dp_delta
 from noisycount.display.numbers import at_most
 from noisycount.ledger.budget import Loss
 from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho
-from noisycount.tasks.risk.lists import PaidSoFar
+from noisycount.tasks.risk_list import PaidSoFar
 from tests.commands import Refused, Run, configure
 
 POOR, OLD = "health = 'poor'", "health = 'poor' and age >= 40"

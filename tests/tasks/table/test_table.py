@@ -223,7 +223,7 @@ def test_each_file_is_named_once_it_is_written(run: Run, monkeypatch: pytest.Mon
     def full(*_: object) -> None:
         raise NoisyCountError("the disk is full")
 
-    monkeypatch.setattr("noisycount.tasks.table.files.save_rows", full)
+    monkeypatch.setattr("noisycount.tasks.table_files.save_rows", full)
     told = run(*asked, "--output", "other.csv")
     assert "the disk is full" in told.errors
     assert "excellent" in told.output

@@ -20,12 +20,11 @@ from noisycount.query.schema import Kind
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
 from noisycount.tasks.answer import Answer, preview_at
-from noisycount.tasks.answer_display import count_facts, shown_levels
+from noisycount.tasks.answer_display import count_facts, level_rows, preview_facts, shown_rows, table_head
 from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.plan import Dots, Plan, planned_epsilon, preview_heading
 from noisycount.tasks.rehearsal import made_up_words, rehearsal_words
 from noisycount.tasks.show import View, budget_words
-from noisycount.tasks.table.display import level_rows, preview_facts, shown_rows, table_head
 from noisycount.validation import exact_text, is_in_range
 
 
@@ -104,16 +103,16 @@ class Preview:
 
     @classmethod
     def _of_table(cls, answer: Answer, query: Query) -> Self:
-        levels, loss = shown_levels(answer.noise, answer.confidence), answer.plan.loss
-        cells = answer.noise.levels[0].mechanism
-        per_cell = 1 / cells.exact_scale if isinstance(cells, DiscreteLaplace) else Fraction(0)
+        loss, cells = answer.plan.loss, answer.noise.levels[0]
+        is_laplace = isinstance(cells.mechanism, DiscreteLaplace)
+        per_cell = 1 / cells.mechanism.exact_scale if is_laplace else Fraction(0)
         is_drawn = is_in_range(float(per_cell))
         return cls(
             query=_priced(query, loss.epsilon),
             head=table_head(answer),
             facts=preview_facts(answer),
-            levels=level_rows(levels, answer.confidence),
-            promise=f"Each row would lie within {_near(levels[0].error, answer.confidence)}",
+            levels=level_rows(answer.noise, answer.confidence),
+            promise=f"Each row would lie within {_near(cells.error(answer.confidence), answer.confidence)}",
             plan=planned_epsilon(per_cell, answer.confidence) if is_drawn else None,
             price="" if answer.repeated else loss.text,
             is_payable=answer.affordable,
@@ -194,11 +193,11 @@ class RehearsedPanel:
         header = [*names, "made up", f"answer ({percent(release.confidence)})"]
         rows = [
             [
-                *row.labels,
+                *keys,
                 "hidden" if counts is None else signed(counts[place]),
-                f"{signed(row.answer)} {plus_minus(row.error)}",
+                f"{signed(count)} {plus_minus(error)}",
             ]
-            for place, row in zip(places, shown_rows(release, places), strict=True)
+            for place, (keys, count, error, _) in zip(places, shown_rows(release, places), strict=True)
         ]
         words = "" if rows else "No key is shown: none reached the threshold"
         return cls(note, words, header, rows, len(names))

@@ -23,7 +23,7 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
 from noisycount.readers.values import NOISE_KINDS
 from noisycount.tasks.explore.sliders import QUANTITIES, Sliders, deltas, is_affordable
-from noisycount.tasks.risk.risk import Adversary, float_above
+from noisycount.tasks.risk import Adversary, float_above
 
 DELTA = 1e-6  # the δ of noise that has no ε without one
 _EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)

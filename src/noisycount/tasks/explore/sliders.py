@@ -19,7 +19,7 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.readers.values import NOISE_KINDS, noise_of
-from noisycount.tasks.risk.risk import Adversary, RiskScenario
+from noisycount.tasks.risk import Adversary, RiskScenario
 from noisycount.validation import exact_text, parse_rational
 
 _LONGEST = 20

@@ -10,7 +10,7 @@ from noisycount.display.numbers import approximately, at_most, odds_sentence, pe
 from noisycount.errors import NoisyCountError
 from noisycount.tasks.explore.charts import DELTA, FLOOR, ErrorCurves, PosteriorView, PrivacyCurves, WorthCurves
 from noisycount.tasks.explore.sliders import Sliders
-from noisycount.tasks.risk.risk import Adversary
+from noisycount.tasks.risk import Adversary
 from noisycount.validation import exact_text
 
 

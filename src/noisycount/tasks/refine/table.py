@@ -1,7 +1,6 @@
 """A published table on the command line: read, refined, told as lines or JSON, and written."""
 
 import math
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,10 +18,12 @@ from noisycount.display.output import (
     draft,
     file_facts,
     json_text,
+    padded,
     print_facts,
     print_json,
-    print_table,
+    print_rows,
     progress,
+    shown_places,
     status,
 )
 from noisycount.display.values import plain
@@ -76,7 +77,7 @@ def shown_spreads(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, 
 
 def _beside_keys(table: PublishedTable, places: Sequence[int], columns: dict[str, Texts]) -> tuple[Texts, list[Texts]]:
     """Columns of numbers to the right of the keys of their rows."""
-    numbers = zip(*map(_padded, columns.values()), strict=True)
+    numbers = zip(*map(padded, columns.values()), strict=True)
     rows = [[*table.keys[at], *own] for at, own in zip(places, numbers, strict=True)]
     return [*table.names, *columns], rows
 
@@ -96,7 +97,7 @@ def _texts(column: np.ma.MaskedArray[Any, Any], places: Sequence[int], shown: Ca
 
 def _spread(told: Estimates, name: str, places: Sequence[int], shown: Callable[[float], str]) -> Texts:
     """An estimate of each cell with its interval."""
-    middle, low, high = (_padded(_texts(told[name + end], places, shown)) for end in ("", "_low", "_high"))
+    middle, low, high = (padded(_texts(told[name + end], places, shown)) for end in ("", "_low", "_high"))
     return [f"{one} ({end.strip()})" for one, end in zip(middle, _ranges(low, high), strict=True)]
 
 
@@ -106,12 +107,6 @@ def _ranges(lows: Texts, highs: Texts) -> Texts:
     return [f"{low} to {high.ljust(widest)}" for low, high in zip(lows, highs, strict=True)]
 
 
-def _padded(texts: Sequence[str]) -> Texts:
-    widest = max(map(len, texts), default=0)
-    return [text and text.rjust(widest) for text in texts]
-
-
-_ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
 _LEVELS = 4  # more are told by their number
 
 
@@ -126,12 +121,12 @@ def print_refined(refined: RefinedTable, total: int | None, out: Path | None, pl
             *(("note", note) for note in table.notes),
         ]
     )
-    places = _places(len(table.answers))
-    _print_rows(*shown_rows(refined, places), len(table.answers))
+    places = shown_places(len(table.answers))
+    print_rows(*shown_rows(refined, places), len(table.answers))
     if refined.draws:  # below, as both have no room beside each other
         cells = table.cells.rows.tolist()
-        told = [cells[place] for place in _places(len(cells))]
-        _print_rows(*shown_spreads(refined, told), len(cells))
+        told = [cells[place] for place in shown_places(len(cells))]
+        print_rows(*shown_spreads(refined, told), len(cells))
     print_facts([*_facts(refined, len(places), out), *file_facts(out, plot)])
 
 
@@ -152,21 +147,6 @@ def _noise_words(mechanism: object) -> str:
     if isinstance(mechanism, AdditiveNoise):
         return f"{mechanism.name}, scale {float(mechanism.scale):,.4g}"
     return repr(mechanism)
-
-
-def _print_rows(header: list[str], rows: list[list[str]], number: int) -> None:
-    """So many rows, or those that are shown, with a mark in their middle for the others."""
-    if len(rows) < number:
-        rows.insert(len(rows) // 2, ["…"] * len(header))
-    print_table(header, rows)
-
-
-def _places(rows: int) -> list[int]:
-    """Which rows are shown: all, or the first and the last where nobody reads them all."""
-    most = _ON_TERMINAL if sys.stdout.isatty() else _IN_FILE
-    if rows <= most:
-        return list(range(rows))
-    return [*range(most // 2), *range(rows - most // 2, rows)]
 
 
 def _facts(refined: RefinedTable, shown: int, out: Path | None) -> Facts:
@@ -311,7 +291,7 @@ def ask_table(asked: RefineQuery, configuration: Config, *, as_json: bool) -> No
             with status("writing"):
                 save_refined(asked, found, refined, asked.out)
     if asked.plot is not None:
-        from noisycount.tasks.pictures import save_refined_table_plot as save_plot  # noqa: PLC0415  (loads Altair)
+        from noisycount.tasks.refine.pictures import save_refined_table_plot as save_plot  # noqa: PLC0415  (loads Altair)
 
         with status("drawing"):
             save_plot(refined, asked.plot)

@@ -16,9 +16,9 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.query_plan import plan_of
 from noisycount.release.results import TablePlan
-from noisycount.tasks.answer_display import ShownLevel, levels_json, loss_json, shown_levels
-from noisycount.tasks.table.display import level_rows, noise_words
-from noisycount.validation import exact_text
+from noisycount.tasks.answer_display import level_rows, noise_words
+from noisycount.tasks.answer_json import levels_json, loss_json
+from noisycount.validation import optional_text
 
 
 @frozen
@@ -52,13 +52,10 @@ class TableForecast:
     plans: tuple[TablePlan, ...]  # the noise of each level, one plan a kind of noise, the better one first
     confidence: float  # with which errors are stated
 
-    def levels(self, plan: TablePlan) -> list[ShownLevel]:
-        """What each level of one of the plans would cost, and how far off it would be."""
-        if plan.size is not None:
-            return shown_levels(plan, self.confidence)
-        counts = self.design.counts
-        cells, *others = shown_levels(plan, self.confidence, counts + len(plan.levels) - 1)
-        return [replace(cells, counts=counts), *others]
+    def of_known_size(self, plan: TablePlan) -> TablePlan:
+        """One of the plans with as many cells as the design has, where the records alone know their keys."""
+        cells, *others = plan.levels
+        return replace(plan, levels=(replace(cells, size=self.design.counts), *others))
 
     @property
     def gain(self) -> float | None:
@@ -113,15 +110,14 @@ def print_forecast(told: TableForecast) -> None:
     """A forecast on standard output."""
     print_facts([("table", shape_words(told.design)), ("price", told.plans[0].loss.text)])
     for plan in told.plans:
-        levels = told.levels(plan)
-        print_table(*level_rows(levels, told.confidence, of_noise=f"{levels[0].mechanism}, "))
+        of_noise = f"{plan.levels[0].mechanism.name}, "
+        print_table(*level_rows(told.of_known_size(plan), told.confidence, of_noise))
     print_facts(list(_facts(told)))
 
 
 def _facts(told: TableForecast) -> Iterator[tuple[str, str]]:
     for plan in told.plans:
-        levels = told.levels(plan)
-        yield "noise", noise_words(levels)
+        yield "noise", noise_words(plan)
         yield "", f"{plan.loss.text}: {plan.odds('person')}"
         if plan.threshold is not None:
             yield (
@@ -158,16 +154,16 @@ def forecast_json(told: TableForecast) -> dict[str, Any]:
         "hidden": design.is_hidden,
         "cumulative": design.is_cumulative,
         "confidence": told.confidence,
-        "epsilon": None if design.epsilon is None else exact_text(design.epsilon),
-        "rho": None if design.rho is None else exact_text(design.rho),
-        "delta": None if design.delta is None else exact_text(design.delta),
+        "epsilon": optional_text(design.epsilon),
+        "rho": optional_text(design.rho),
+        "delta": optional_text(design.delta),
         "better": told.plans[0].levels[0].mechanism.name,
         "gain": told.gain,
         "plans": [
             {
                 "mechanism": plan.levels[0].mechanism.name,
                 "price": loss_json(plan.loss),
-                "levels": levels_json(told.levels(plan)),
+                "levels": levels_json(told.of_known_size(plan), told.confidence),
                 "threshold": plan.threshold,
                 "surely_shown": plan.surely_shown(told.confidence),
                 "odds": plan.odds("person"),

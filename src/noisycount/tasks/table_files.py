@@ -14,7 +14,7 @@ from noisycount.errors import ConfigError, NoisyCountError, install_hint
 from noisycount.query.query import MAX_CELLS, ColumnGrouping, Query, TypedKey, TypedKeys
 from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
-from noisycount.tasks.answer_display import answer_json
+from noisycount.tasks.answer_json import answer_json
 from noisycount.tasks.opening import TableFiles, known_keys
 from noisycount.validation import exact_text
 

@@ -24,11 +24,11 @@ from noisycount.model.atoms import Atoms
 from noisycount.model.concentrated import delta_of_rho
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.readers.assumption import check_columns, check_rows
-from noisycount.tasks.answer_display import loss_json
+from noisycount.tasks.answer_json import loss_json
 from noisycount.tasks.ledger import asked_words, number_of
 from noisycount.tasks.opening import debits
 from noisycount.tasks.report.report import Priced
-from noisycount.tasks.risk.risk import BackgroundKnowledge, check_known, float_above
+from noisycount.tasks.risk import BackgroundKnowledge, check_known, float_above
 from noisycount.validation import exact_text
 
 

@@ -1,0 +1,148 @@
+"""An answer as JSON: a count or a table, published or previewed."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from noisycount.display.texts import redacted_name
+from noisycount.ledger.budget import Loss, NeighbourRelation
+from noisycount.release.results import TablePlan, TableRelease, TableRow
+from noisycount.tasks.answer import Answer
+from noisycount.tasks.answer_display import NEIGHBOURS, dataset_name, errors_of_all
+from noisycount.validation import exact_text, optional_text
+
+
+def answer_json(answer: Answer) -> dict[str, Any]:
+    """An answer, or what it would cost and give; budgets and scales are exact texts.
+
+    The count lies from `low` to `high` with the confidence, as it lies within ±error of the answer,
+    not below 0 and not above the public size. A key of a table is null where the level sums over
+    it, and for missing values; `sum_of` tells which.
+    """
+    release, plan, is_preview = answer.release, answer.plan, answer.release is None
+    is_table = answer.query.is_table
+    charged = Loss() if release is None else release.charged
+    return {
+        **({"dry_run": True} if is_preview else {}),
+        **_counts(answer),
+        "confidence": answer.confidence,
+        "dataset": redacted_name(dataset_name(answer)),
+        **({"by": list(release.labels.names)} if isinstance(release, TableRelease) else {}),
+        "where": plan.where,
+        "meaning": plan.meaning,
+        "unit": answer.unit,
+        "unreadable_as_missing": list(answer.unreadable_as_missing),
+        "neighbours": NEIGHBOURS[NeighbourRelation.of_size(answer.dataset.size)],
+        **(_table_price(answer) if is_table else _count_price(answer)),
+        "odds": answer.odds,
+        **({"cost": _paid(answer.cost, is_table=is_table)} if is_preview else {}),
+        "charged": _paid(charged, is_table=is_table),
+        **answer.remains.object,
+        **({"affordable": answer.affordable} if is_preview else {}),
+        "analyst": answer.analyst.name,
+        "repeated": answer.repeated,
+        **({} if release is None else _kept(answer, release.key)),
+        "hints": answer.hints,
+    }
+
+
+def _counts(answer: Answer) -> dict[str, Any]:
+    """What was published; null in a preview."""
+    if answer.query.is_table:
+        return {"rows": None if answer.release is None else list(_rows(answer.table))}
+    if answer.release is None:
+        return {"answer": None, "error": answer.error}
+    low, high = answer.interval
+    return {"answer": answer.count.answer, "error": answer.error, "low": low, "high": high}
+
+
+def _count_price(answer: Answer) -> dict[str, Any]:
+    plan = answer.count_plan
+    noise = {"mechanism": plan.mechanism.name, "scale": exact_text(plan.mechanism.scale)}
+    return {**({} if answer.release is None else noise), "epsilon": exact_text(plan.epsilon)}
+
+
+def _table_price(answer: Answer) -> dict[str, Any]:
+    plan, confidence = answer.noise, answer.confidence
+    counts = None if answer.release is None else len(answer.table)
+    return {
+        "mechanism": plan.levels[0].mechanism.name,
+        "price": loss_json(plan.loss),
+        "levels": levels_json(plan, confidence, counts),
+        "groups_per_unit": plan.groups,
+        "threshold": plan.threshold,
+        "surely_shown": plan.surely_shown(confidence),
+    }
+
+
+def _paid(loss: Loss | Fraction, *, is_table: bool) -> Any:  # noqa: ANN401 - an object, or a text
+    """A charge: that of a count is told in ε alone."""
+    if isinstance(loss, Fraction):
+        return exact_text(loss)
+    return loss_json(loss) if is_table else exact_text(loss.epsilon or Fraction(0))
+
+
+def _kept(answer: Answer, key: str) -> dict[str, Any]:
+    """Where the answer is kept, and of a count a stored one with less noise."""
+    kept = {"key": key, "ledger": None if answer.ledger is None else redacted_name(answer.ledger)}
+    if answer.query.is_table:
+        return kept
+    better = answer.better and {
+        "answer": answer.better.answer,
+        "error": answer.better.error(answer.confidence),
+        "epsilon": exact_text(answer.better.epsilon),
+        "key": answer.better.key,
+    }
+    return {**kept, "better": better}
+
+
+def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
+    """Every count; with the best estimate from all levels, where there is one."""
+    estimates = release.combined
+    best = [] if estimates is None else [each for level in estimates for each in level.tolist()]
+    sums = [] if release.cumulative is None else release.cumulative.tolist()
+    for place, row in enumerate(release.rows):
+        told = row_json(release.labels.names, row)
+        if best:
+            told["combined"] = best[place]
+        if place < len(sums):
+            told["sum_so_far"] = sums[place]
+        yield told
+
+
+def row_json(names: Sequence[str], row: TableRow, **beside: int | None) -> dict[str, Any]:
+    """A count of a table, with what stands beside its answer."""
+    return {
+        "level": row.level,
+        "keys": dict(zip(names, row.labels, strict=True)),
+        **beside,
+        "answer": row.answer,
+        "error": row.error,
+        "error_of_all": row.error_of_all,
+        **({} if row.sum_of is None else {"sum_of": row.sum_of}),
+    }
+
+
+def loss_json(loss: Loss) -> dict[str, str | None]:
+    """A price in all its currencies; ε is null where there is none."""
+    return {
+        "epsilon": optional_text(loss.epsilon),
+        "rho": exact_text(loss.rho),
+        "delta": exact_text(loss.delta),
+    }
+
+
+def levels_json(plan: TablePlan, confidence: float, counts: int | None = None) -> list[dict[str, Any]]:
+    """What each level costs and how far off it is; `counts` are the answers, where only the records knew the keys."""
+    return [
+        {
+            "level": level.name,
+            "counts": level.size,
+            "error": level.error(confidence),
+            "error_of_all": error_of_all,
+            "share": exact_text(level.share),
+            "sensitivity": level.sensitivity,
+            "scale": exact_text(level.mechanism.exact_scale),
+        }
+        for level, error_of_all in zip(plan.levels, errors_of_all(plan, confidence, counts), strict=True)
+    ]

@@ -1,1 +1,0 @@
-"""What answers reveal about one person."""

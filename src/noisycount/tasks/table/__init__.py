@@ -1,1 +1,0 @@
-"""Many counts in one question."""
