@@ -228,8 +228,8 @@ def impossible_hints(predicates: Iterable[Predicate]) -> list[str]:
     """A sentence for each part of questions that no record can satisfy; no data is read.
 
     Example:
-        >>> from noisycount.query.normal_form import read
-        >>> impossible_hints([read("age between 64 and 1", {"age": Kind.INTEGER}).normal])
+        >>> from noisycount.query.normal_form import parse_predicate
+        >>> impossible_hints([parse_predicate("age between 64 and 1", {"age": Kind.INTEGER}).normal])
         ['no record can satisfy age between 64 and 1: write the smaller end first']
     """
     parts = dict.fromkeys(part for each in predicates for part in contradictions(each))
