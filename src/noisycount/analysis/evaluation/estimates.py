@@ -317,8 +317,7 @@ def mode_estimate(case: Case) -> WholeEstimate:
 
     def excess(answers: Reals, counts: Reals) -> Reals:
         gain = errors.log_density(answers - counts - 1) - errors.log_density(answers - counts)
-        found: Reals = gain + rises[(counts - table.first).astype(np.int64)] - LOG_TIE
-        return found
+        return gain + rises[(counts - table.first).astype(np.int64)] - LOG_TIE
 
     return _estimate(case, excess)
 

@@ -347,8 +347,7 @@ class WideCells:
         integers = np.unique(np.round(middle + half * _NODES)).astype(int)
         known = np.array([self._known_at(int(integer)) for integer in integers])
         places = (integers - middle) / half
-        fit: Reals = np.polynomial.chebyshev.chebfit(places, known, places.size - 1)
-        return fit
+        return np.polynomial.chebyshev.chebfit(places, known, places.size - 1)
 
     def _known_at(self, integer: int) -> tuple[float, float, float]:
         """How far the counts up to m lie below m on average, the rise to those above, the logit."""

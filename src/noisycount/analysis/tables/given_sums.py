@@ -71,8 +71,7 @@ class Crossing:
         if not self.length:
             return _convolved(weighed, places)
         spectra = (np.fft.fft(folded(part, self.length), self.length) for part in weighed)
-        sums: Complexes = np.fft.ifft(reduce(operator.mul, spectra))[..., places % self.length]
-        return sums
+        return np.fft.ifft(reduce(operator.mul, spectra))[..., places % self.length]
 
     def _harm(self, parts: Sequence[Reals], laws: Reals) -> float:
         """A bound of what rounding in transforms moves averages by, over the law of the sum.

@@ -110,8 +110,7 @@ def _evidence(model: Model, told: LeastSquares, prior: LearnedLevel, node: tuple
     target = np.maximum(told.value[level][nodes], 0.5)
     split = Split(lows, logs, prior.division(children), target[:, None])
     own = model.levels[level].own_logs(nodes, split.low, split.messages.shape[1])
-    evidence: Reals = sum_of_logs(split.messages_of_sets[0] + own, axis=1)
-    return evidence
+    return sum_of_logs(split.messages_of_sets[0] + own, axis=1)
 
 
 def _weighed(shares: Reals) -> Reals:
@@ -263,8 +262,7 @@ def _run(size: int) -> int:
 def _chances(counts: Reals, mean: float) -> Reals:
     """The probabilities of a negative binomial law, 0 of what is no count."""
     logs = -np.maximum(counts, 0) * math.log1p(SHAPE / mean) - SHAPE * math.log1p(mean / SHAPE)
-    chances: Reals = np.where(counts < 0, 0.0, np.exp(logs) * (counts + 1) * (counts + 2) / 2)
-    return chances
+    return np.where(counts < 0, 0.0, np.exp(logs) * (counts + 1) * (counts + 2) / 2)
 
 
 def _weights(likelihoods: Reals, cells: Reals, before: Reals) -> Reals:

@@ -426,5 +426,4 @@ def _largest(values: Gains, order: Counts, starts: Counts) -> Counts:
     sorted_values = values[order]
     peaks = np.repeat(np.maximum.reduceat(sorted_values, starts[:-1]), np.diff(starts))
     places = np.where(sorted_values == peaks, np.arange(order.size), order.size)
-    largest: Counts = order[np.minimum.reduceat(places, starts[:-1])]
-    return largest
+    return order[np.minimum.reduceat(places, starts[:-1])]

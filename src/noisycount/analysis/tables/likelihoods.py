@@ -111,8 +111,7 @@ class LevelAnswers:
         if not self.suppressed[place]:
             return _log_densities(law, answer - counts)
         threshold = math.ceil(answer) if law.is_discrete else answer
-        logs: Reals = law.log_exceedance(law.first + counts - threshold)
-        return logs
+        return law.log_exceedance(law.first + counts - threshold)
 
     def main_log(self, place: int, count: int) -> Fraction:
         """The part of the logarithm of a likelihood that is a line or a parabola, exactly.
@@ -201,8 +200,7 @@ def _log_hazard(law: LaplaceShape | GaussianShape, distances: Reals) -> Reals:
         unit = 1 / float(law.scale)
         at_first = -math.log1p(math.exp(-unit)) if law.is_discrete else -math.log(2)
         return np.full(distances.shape, at_first)
-    hazard: Reals = np.log(erfcx(distances / (law.scale * math.sqrt(2))) / 2)
-    return hazard
+    return np.log(erfcx(distances / (law.scale * math.sqrt(2))) / 2)
 
 
 def _log_below(law: ErrorLaw, beyond: Reals) -> Reals:
@@ -215,8 +213,7 @@ def _log_below(law: ErrorLaw, beyond: Reals) -> Reals:
     if not law.is_discrete or high - low >= places.size:
         return law.log_exceedance(places)
     table = law.log_exceedance(np.arange(low, high + 1))
-    logs: Reals = table[(places - low).astype(np.int64)]
-    return logs
+    return table[(places - low).astype(np.int64)]
 
 
 def _first(holds: Callable[[float], bool]) -> int:

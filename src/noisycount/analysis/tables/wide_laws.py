@@ -48,8 +48,7 @@ def _law(log_weight: LogWeight, ends: tuple[int, int], centre: int, cuts: Iterab
 
 def _at(log_weight: LogWeight, counts: Reals) -> Reals:
     """The logarithms at an array of any shape."""
-    logs: Reals = log_weight(np.ravel(counts)).reshape(np.shape(counts))
-    return logs
+    return log_weight(np.ravel(counts)).reshape(np.shape(counts))
 
 
 def _peak(log_weight: LogWeight, counts: Reals) -> int:

@@ -211,8 +211,7 @@ class TableLaw(CountDistribution):
         places = asked - self.first
         inside = (places >= 0) & (places < self._weights.size) & (asked == np.floor(asked))
         logs = self.log_weights[np.where(inside, places, 0).astype(np.int64)]
-        chances: Reals = np.where(inside, logs - self._log_total, -math.inf)
-        return chances
+        return np.where(inside, logs - self._log_total, -math.inf)
 
     def moved(self, by: int) -> Self:
         """The law of the count plus a constant."""

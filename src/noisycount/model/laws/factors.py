@@ -244,8 +244,7 @@ class ValuedFactor(BaseFactor):
         at_centre = self.log_value(centre)
 
         def bend(offsets: Reals) -> Reals:
-            change: Reals = self.log_values(np.asarray(centre + offsets)) - at_centre
-            return change
+            return self.log_values(np.asarray(centre + offsets)) - at_centre
 
         return Expansion(Decimal(0), bend)
 

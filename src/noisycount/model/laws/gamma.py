@@ -148,8 +148,7 @@ def _log_growth(points: Reals) -> Reals:
     """ln(1 + 1/x) for x > 0, also where 1/x is no double."""
     large = np.maximum(points, 1.0)
     less = points / large  # x below 1, else 1
-    growth: Reals = np.where(points < 1, np.log1p(less) - np.log(less), np.log1p(1 / large))
-    return growth
+    return np.where(points < 1, np.log1p(less) - np.log(less), np.log1p(1 / large))
 
 
 def _deviance(ratios: Reals) -> Reals:
@@ -159,8 +158,7 @@ def _deviance(ratios: Reals) -> Reals:
         return _near_deviance(ratios)
     far = np.where(small, 1.0, ratios)
     near = _near_deviance(np.where(small, ratios, 0.0))
-    deviance: Reals = np.where(small, near, (1 + far) * np.log1p(far) - far)
-    return deviance
+    return np.where(small, near, (1 + far) * np.log1p(far) - far)
 
 
 def _near_deviance(ratios: Reals) -> Reals:

@@ -43,8 +43,7 @@ def normal_tail(values: Reals) -> Reals:
     """
     far = np.minimum(np.abs(values), _UNDERFLOW)
     tails = _bell(far) * erfcx(far / math.sqrt(2)) / 2
-    found: Reals = np.where(np.signbit(values), 1 - tails, tails)
-    return found
+    return np.where(np.signbit(values), 1 - tails, tails)
 
 
 def log_two_sided(values: Reals) -> Reals:

@@ -332,8 +332,7 @@ class SmoothLaw(CountDistribution):
         smallest, largest = self.support
         inside = (asked >= smallest) & (asked <= largest) & (asked == np.floor(asked))
         logs = self.log_weight(np.where(inside, asked - self.centre, 0.0)) - self.blocks.peak
-        chances: Reals = np.where(inside, logs - math.log(self.blocks.mass), -np.inf)
-        return chances
+        return np.where(inside, logs - math.log(self.blocks.mass), -np.inf)
 
     def part(self, first: int, last: int) -> tuple[float, float]:
         """The logarithm of the weight of the counts first..last, and their mean, in records."""
@@ -396,8 +395,7 @@ class SmoothLaw(CountDistribution):
 
     def _log_chances(self, offsets: Reals) -> Reals:
         """The logarithms of the probabilities, continued between integers."""
-        chances: Reals = self.log_weight(offsets) - self.log_mass
-        return chances
+        return self.log_weight(offsets) - self.log_mass
 
     def _fallen(self, start: float, limit: float, depth: float) -> float:
         """Where the law has fallen by e^depth on the way from an offset to that of the limit."""

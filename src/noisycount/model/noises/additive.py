@@ -100,8 +100,7 @@ class ErrorLaw(ABC):
 
     def tail(self, distances: Reals) -> Reals:
         """P[|Z| >= z] for z > 0, to full relative precision."""
-        tails: Reals = np.exp(self.log_tail(distances))
-        return tails
+        return np.exp(self.log_tail(distances))
 
     def exceedance(self, errors: Reals) -> Reals:
         """P[Z >= error], to full relative precision; smooth between integers if Z is discrete."""

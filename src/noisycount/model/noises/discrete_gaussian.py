@@ -198,8 +198,7 @@ class DiscreteGaussianErrors(GaussianShape):
         correction += inverse**2 * 7 / 5760 * ((squares - 6) * squares + 3)
         correction -= inverse**3 * 31 / 967680 * (((squares - 15) * squares + 45) * squares - 15)
         densities = np.exp(-squares / 2 - log_sum_of_all(self.scale)) * correction
-        masses: Reals = densities @ _WEIGHTS * ((high - low) / 2)
-        return masses
+        return densities @ _WEIGHTS * ((high - low) / 2)
 
     def _tail(self, errors: Reals) -> Reals:
         """P[Z >= z] for z >= 0."""
@@ -210,8 +209,7 @@ class DiscreteGaussianErrors(GaussianShape):
         ratios = cubics[..., 3]
         for power in (2, 1, 0):
             ratios = cubics[..., power] + shares * ratios
-        tails: Reals = np.exp(ratios - units * units / 2 - log_sum_of_all(self.scale))
-        return tails
+        return np.exp(ratios - units * units / 2 - log_sum_of_all(self.scale))
 
 
 @lru_cache(maxsize=64)

@@ -89,13 +89,11 @@ class GaussianShape(ClosedForm):
     def log_density(self, errors: Reals) -> Reals:
         """−z²/(2·scale²)."""
         units = errors / self.scale
-        logs: Reals = -units * units / 2
-        return logs
+        return -units * units / 2
 
     def log_change(self, error: float, steps: Reals) -> Reals:
         """step·(2·error − step)/(2·scale²)."""
-        change: Reals = (steps / self.scale) * ((2 * error - steps) / self.scale) / 2
-        return change
+        return (steps / self.scale) * ((2 * error - steps) / self.scale) / 2
 
 
 _NEAR = 1.0  # standard deviations over which these nodes hold a normal density, up to _FAR
@@ -212,5 +210,4 @@ def _normal_mass(lows: Reals, widths: Reals) -> Reals:
     """Φ(low + width) − Φ(low) for widths up to 1."""
     points = lows[..., None] + widths[..., None] * ((1 + _NODES) / 2)
     densities = np.exp(-points * points / 2) / math.sqrt(2 * math.pi)
-    masses: Reals = densities @ _WEIGHTS * (widths / 2)
-    return masses
+    return densities @ _WEIGHTS * (widths / 2)

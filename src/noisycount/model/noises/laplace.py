@@ -139,20 +139,17 @@ class LaplaceShape(ClosedForm):
 
     def log_density(self, errors: Reals) -> Reals:
         """−|z|/scale."""
-        logs: Reals = -self._rate * np.abs(errors)
-        return logs
+        return -self._rate * np.abs(errors)
 
     def log_change(self, error: float, steps: Reals) -> Reals:
         """−(|error − step| − |error|)/scale: a line up to the step that reaches 0, and down."""
         side = math.copysign(1.0, error)
-        change: Reals = self._rate * np.minimum(side * steps, 2 * abs(error) - side * steps)
-        return change
+        return self._rate * np.minimum(side * steps, 2 * abs(error) - side * steps)
 
     def _fall(self, least: float, low: Reals, widths: Reals) -> Reals:
         """e^(−l/scale) − e^(−(l + width)/scale) of what is at least so large."""
         lengths = np.minimum(widths, np.maximum(low + widths - least, 0))
-        fall: Reals = -np.exp(-self._rate * np.maximum(low, least)) * np.expm1(-self._rate * lengths)
-        return fall
+        return -np.exp(-self._rate * np.maximum(low, least)) * np.expm1(-self._rate * lengths)
 
 
 @frozen

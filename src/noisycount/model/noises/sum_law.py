@@ -363,8 +363,7 @@ def _log_inverse_of_few(
     logarithm = sum((part.logarithm for part in tilted), start)
     # Beyond 1e15 widths a double does not place a distance, and the integral may round to 0.
     integral = np.maximum(_path_integral(tilted, distances, width, course), _TINY)
-    density: Reals = logarithm + np.log(integral)
-    return density
+    return logarithm + np.log(integral)
 
 
 def _path_integral(tilted: Sequence[TiltedTransform], distances: Reals, width: Reals, course: Course) -> Reals:

@@ -183,8 +183,7 @@ class Above:
 
 def _odds(point: Reals) -> Reals:
     """1/(e^θ − 1)."""
-    odds: Reals = np.exp(-point) / -np.expm1(-point)
-    return odds
+    return np.exp(-point) / -np.expm1(-point)
 
 
 _NEGLIGIBLE = 40.0  # nats: e^−40 is below a double's rounding of the sum
@@ -327,8 +326,7 @@ class Window:
             places = point + path.step
             falls = np.expm1(-self.width * places) / np.expm1(-self.width * point)
             spans = np.expm1(-places) / np.expm1(-point) if self.is_discrete else places / point
-            logs: Complexes = np.log(falls / spans)
-            return logs
+            return np.log(falls / spans)
 
         return TiltedTransform(logarithm, drift, rest=rest)
 

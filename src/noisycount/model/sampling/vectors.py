@@ -151,8 +151,7 @@ def _gaussian(scale: Fraction, size: int, entropy: Entropy, laplace: Law = _lapl
     kept = _bernoulli_exp_half_square(rest, scale.numerator, entropy)
     kept &= _bernoulli_exp_power(rest, scale.numerator, whole, entropy)
     kept &= _bernoulli_exp_power(np.ones_like(whole), 2, whole * whole, entropy)
-    kept_draws: Draws = draws[kept]
-    return kept_draws
+    return draws[kept]
 
 
 def _filled(law: Law, scale: Fraction, size: int, entropy: Entropy) -> Draws:

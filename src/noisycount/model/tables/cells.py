@@ -69,8 +69,7 @@ class CellLaw(Shown):
         first, last = int(counts.min()), int(counts.max())
         if last - first >= counts.size:
             return self.log_pmf(counts)
-        logs: Reals = self.log_pmf(np.arange(first, last + 1))[counts - first]
-        return logs
+        return self.log_pmf(np.arange(first, last + 1))[counts - first]
 
     def log_between(self, counts: Reals) -> Reals:
         """The logarithm of P[K = k], which between the counts is that of cells that are not empty."""
@@ -318,8 +317,7 @@ def _bases(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
 
 def _components(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
     """The generating functions of the components times their weights."""
-    found: Complexes | Reals = law.weights[law.weights > 0] / _bases(law, gaps) ** SHAPE
-    return found
+    return law.weights[law.weights > 0] / _bases(law, gaps) ** SHAPE
 
 
 def _moments(law: CellLaw, gaps: Reals) -> tuple[Reals, Reals]:

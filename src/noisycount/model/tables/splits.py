@@ -33,8 +33,7 @@ def log_rising(counts: NDArray[np.int64], concentration: Reals) -> Reals:
     # of the smaller one Γ(k + 1)/k = Γ(k), or Γ(a), remains below
     is_count_large = present >= a
     logs = grown - np.where(is_count_large, _log_gamma(a) + np.log(present), log_factorial(present))
-    rising: Reals = np.where(k > 0, logs, 0.0)
-    return rising
+    return np.where(k > 0, logs, 0.0)
 
 
 def log_rising_steps(counts: NDArray[np.int64] | Reals, concentration: Reals) -> Reals:
@@ -180,5 +179,4 @@ def _numbers(values: ArrayLike, name: str) -> FloatArray:
 
 def _rates(own: FloatArray, parents: NDArray[np.int64]) -> FloatArray:
     """Weights as shares of those of the same parent."""
-    shares: FloatArray = own / np.bincount(parents, own)[parents]
-    return shares
+    return own / np.bincount(parents, own)[parents]
