@@ -101,7 +101,6 @@ _BETWEEN_ROOMS = {
     "tail",
     "factor",
     "errors",
-    "summand",
     "check_answer",
     "excess",
     "draws",

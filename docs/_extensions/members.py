@@ -10,7 +10,7 @@ _INSIDE = {
     # of mechanisms: what analysis asks of a noise
     *("check_answer", "error_with_tail", "errors", "exact_scale", "excess", "factor"),
     *("is_discrete", "is_log_concave", "likelihood", "log_density", "log_exceedance", "log_tail"),
-    *("log_within", "name", "on_grid", "sampler", "scales", "summand", "tail", "variance_rounding"),
+    *("log_within", "name", "on_grid", "sampler", "scales", "tail", "variance_rounding"),
     # of populations: what analysis asks of a prior
     *("are_independent", "deep_law", "exact_log_step", "expansion", "expected_positives"),
     *("has_chances", "kinks", "log_chances", "log_step", "log_steps", "moments", "neighbours"),

@@ -13,7 +13,6 @@ The probability that one count is greater than another.
 
 import math
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -29,16 +28,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import smooth_law
 
 
-class Operand(Protocol):
-    """A posterior, a node of a table, a difference of two of them."""
-
-    @property
-    def law(self) -> CountDistribution:
-        """The law of the count."""
-        ...
-
-
-def law_of(operand: Operand, name: str) -> CountDistribution:
+def law_of(operand: Estimates, name: str) -> CountDistribution:
     """The law of an operand."""
     law = getattr(operand, "law", None)
     if isinstance(law, CountDistribution):
@@ -224,7 +214,7 @@ class Difference(Shown, Estimates):
         return self._estimates()
 
 
-def difference(a: Operand, b: Operand) -> Difference:
+def difference(a: Estimates, b: Estimates) -> Difference:
     """The law of A − B of two independent counts: P[D = d] = Σ_k P[A = d + k]·P[B = k].
 
     Args:
@@ -308,7 +298,7 @@ _LEFT_OUT = 34.0  # nats: e^−34 of a sum is 2e-15 of it
 _ROUNDS = 3  # the third is as deep as any: what is found only grows, so that no depth is met again
 
 
-def probability_greater(a: Operand, b: Operand) -> float:
+def probability_greater(a: Estimates, b: Estimates) -> float:
     """P[A > B] of two independent counts, strictly: ties belong to neither side.
 
     Σ_x P[A = x]·P[B < x] over the counts of the narrower law that matter.

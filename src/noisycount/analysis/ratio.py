@@ -5,8 +5,8 @@ from dataclasses import field
 
 import numpy as np
 
-from noisycount.analysis.difference import Operand, law_of, window
-from noisycount.analysis.posterior.posterior import LEVEL, tail_levels
+from noisycount.analysis.difference import law_of, window
+from noisycount.analysis.posterior.posterior import LEVEL, Estimates, tail_levels
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TIE, CountDistribution
@@ -110,7 +110,7 @@ class Ratio(Shown):
         return {"median": self.median, "interval": self.interval(), "level": LEVEL, "infinite": self.infinite}
 
 
-def ratio(a: Operand, b: Operand) -> Ratio:
+def ratio(a: Estimates, b: Estimates) -> Ratio:
     """The law of A/B of two independent counts, neither of which can be negative.
 
     P[A/B <= x] = Σ_k P[B = k]·P[A <= x·k]. A ratio to a count of 0 is infinite: it has no mean, and

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
-from noisycount.model.laws.factors import BaseFactor, LogFactor, ValuedFactor
+from noisycount.model.laws.factors import Factor, LogFactor, ValuedFactor
 from noisycount.model.laws.gamma import FLAT, Expansion, Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
@@ -74,7 +74,7 @@ class Exact(Mechanism):
 
 
 @frozen
-class ExactLikelihood(BaseFactor):
+class ExactLikelihood(Factor):
     """The factor that is positive at one count alone."""
 
     answer: int  # that count, in records

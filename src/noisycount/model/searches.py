@@ -120,6 +120,13 @@ def first_true(holds: Callable[[int], bool], low: int, high: int) -> int:
     return high
 
 
+def first_true_beyond(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The `first_true` from low on, however far beyond high it is."""
+    while not holds(high):
+        low, high = high + 1, 2 * high
+    return first_true(holds, low, high)
+
+
 def _narrowed(function: Function, bracket: Bracket, between: Callable[[Bracket, float], float | None]) -> Bracket:
     """The bracket, cut by Chandrupatla's method from the straight line through its ends on."""
     share = bracket.share

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.factors import (
-    BaseFactor,
     BetaBinomialFactor,
     Factor,
     LogFactor,
@@ -223,7 +222,7 @@ class NoisySampleLikelihood(ValuedFactor):
 
 
 @frozen
-class DrawnPositives(BaseFactor):
+class DrawnPositives(Factor):
     """The hypergeometric law of the positives S in a sample, as a factor of S."""
 
     count: float  # the number k of positive records; real between integers for smooth sums

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from noisycount.analysis.posterior.law import FrozenLaw
+from noisycount.analysis.posterior.law import above, quantiles, quantiles_from_above, up_to
 from noisycount.analysis.posterior.observed import Answer, Answers, likelihood, observed
 from noisycount.analysis.posterior.predictive import contradiction, farthest, is_expected, law_given, two_sided
 from noisycount.display.values import Shown
@@ -27,6 +28,7 @@ from noisycount.validation import open_probability, require_instance
 
 LEVEL = 0.95  # of the interval that is shown
 _NEXT_TO_ONE = 1 - 2.0**-53
+_LEAST_LEVEL = 2.0**-54  # in place of a level of 0, whose quantile is no count
 
 
 def tail_levels(level: float) -> tuple[float, float]:
@@ -35,10 +37,15 @@ def tail_levels(level: float) -> tuple[float, float]:
     return tail, min(1 - tail, _NEXT_TO_ONE)
 
 
-class Estimates(FrozenLaw):
-    """Moments, quantiles and probabilities of a law of a count, and the names of scipy.stats."""
+class Estimates:
+    """Moments, quantiles and probabilities of a law of a count, and what a law in scipy.stats answers.
+
+    To the names of scipy.stats counts and levels are numbers or arrays of any shape; results have that shape.
+    """
 
     __slots__ = ()
+
+    law: CountDistribution
 
     @property
     def mean(self) -> float:
@@ -80,6 +87,52 @@ class Estimates(FrozenLaw):
     def probability(self, low: float, high: float) -> float:
         """P[low <= K <= high | Y]."""
         return self.law.probability(low, high)
+
+    def pmf(self, counts: ArrayLike) -> Reals:
+        """P[K = k | Y] for each count k."""
+        return self.law.pmf(counts)
+
+    def logpmf(self, counts: ArrayLike) -> Reals:
+        """The logarithm of P[K = k | Y] for each count k, −inf for 0."""
+        return self.law.log_pmf(counts)
+
+    def cdf(self, counts: ArrayLike) -> Reals:
+        """P[K <= k | Y] for each number k."""
+        return up_to(self.law, counts)[()]
+
+    def sf(self, counts: ArrayLike) -> Reals:
+        """P[K > k | Y] for each number k, to full relative precision."""
+        return above(self.law, counts)[()]
+
+    def ppf(self, levels: ArrayLike) -> Reals:
+        """The smallest k with P[K <= k | Y] >= level, for each level.
+
+        Level 0 gives the count below the smallest possible one, level 1 the largest, as in SciPy.
+
+        Raises:
+            ValueError: If a level is not in [0, 1].
+        """
+        return quantiles(self.law, levels)[()]
+
+    def isf(self, levels: ArrayLike) -> Reals:
+        """The smallest k with P[K > k | Y] <= level, for each level, also where 1 − level is 1.
+
+        Raises:
+            ValueError: If a level is not in [0, 1].
+        """
+        return quantiles_from_above(self.law, levels)[()]
+
+    def rvs(
+        self, size: int | tuple[int, ...] | None = None, random_state: int | np.random.Generator | None = None
+    ) -> Reals:
+        """Counts drawn from the law, for simulations: never to be released.
+
+        Args:
+            size: How many, or the shape; None: a single number.
+            random_state: A seed or a generator; None: new draws each time.
+        """
+        levels = np.random.default_rng(random_state).random(size)
+        return self.ppf(np.maximum(levels, _LEAST_LEVEL))
 
     def _estimates(self) -> dict[str, object]:
         """Those that are shown, by name."""

@@ -20,6 +20,7 @@ from noisycount.analysis.tables.likelihoods import DEPTH, NO_END, Anchor, Counts
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.searches import first_true_beyond
 
 _WIDE = 1e30  # records²: the variance of a count of which nothing is told
 _LITTLE = 0.01  # records
@@ -327,15 +328,8 @@ class _Search:
                     found += float(rest[0] - rest[1])
             return found
 
-        low, high = 0, min(room, most) + 1
-        step = 1
-        while step < high and log(step) >= -DEPTH:
-            low, step = step, 2 * step
-        high = min(high, step)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if log(middle) >= -DEPTH else (low, middle)
-        return low
+        end = min(room, most) + 1
+        return first_true_beyond(lambda far: far >= end or log(far) < -DEPTH, 1, 1) - 1
 
     def _tail(self, node: Node) -> Node | None:
         """The node whose sum holds the count of this one; None: of the root."""

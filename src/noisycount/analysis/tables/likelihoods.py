@@ -18,10 +18,10 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise, ErrorLaw, SymmetricNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussianErrors, log_sum_from, log_sum_of_all
 from noisycount.model.noises.gaussian import GaussianShape
-from noisycount.model.noises.laplace import LaplaceShape
+from noisycount.model.noises.laplace import LaplaceErrors
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.population import Population
-from noisycount.model.searches import first_true
+from noisycount.model.searches import first_true_beyond
 from noisycount.model.tables.tree import Tree
 
 Counts = NDArray[np.int64]
@@ -96,7 +96,7 @@ class LevelAnswers:
         """Whether likelihoods go on between the counts, without more bends than at answers."""
         law = self._errors
         is_sum = isinstance(law, DiscreteGaussianErrors) and bool(self.suppressed.any())
-        return isinstance(law, LaplaceShape | GaussianShape) and not is_sum
+        return isinstance(law, LaplaceErrors | GaussianShape) and not is_sum
 
     @property
     def spread(self) -> float:
@@ -106,7 +106,7 @@ class LevelAnswers:
     def log_between(self, place: int, counts: Reals) -> Reals:
         """The logarithm of the likelihood of one answer, also between the counts."""
         answer = float(self.answers[place])
-        if not isinstance(law := self._errors, LaplaceShape | GaussianShape):
+        if not isinstance(law := self._errors, LaplaceErrors | GaussianShape):
             raise TypeError(f"noise must be smooth between counts, got {self.mechanism!r}")
         if not self.suppressed[place]:
             return _log_densities(law, answer - counts)
@@ -120,12 +120,12 @@ class LevelAnswers:
         below which it is 0; 0 of a sum of several noises.
         """
         law = self._errors
-        if not isinstance(law, LaplaceShape | GaussianShape):
+        if not isinstance(law, LaplaceErrors | GaussianShape):
             return Fraction(0)
         beyond = count - Fraction(float(self.answers[place]))
         distance = max(beyond + int(law.first), Fraction(0)) if self.suppressed[place] else beyond
         units = abs(distance) / _exact_scale(self.mechanism, law)
-        return -units if isinstance(law, LaplaceShape) else -units * units / 2
+        return -units if isinstance(law, LaplaceErrors) else -units * units / 2
 
     def bends(self, place: int) -> tuple[int, ...]:
         """The counts between and beside which the main part is no line and no parabola."""
@@ -139,7 +139,7 @@ class LevelAnswers:
     def log_rest(self, which: NDArray[np.integer], counts: Counts) -> Reals:
         """The logarithm of likelihoods without the main part, however large that is. Shapes: counts (m, w)."""
         law = self._errors
-        if law is None or not isinstance(law, LaplaceShape | GaussianShape):
+        if law is None or not isinstance(law, LaplaceErrors | GaussianShape):
             return self.log_likelihood(which, counts)
         rest = np.full(counts.shape, math.log(law.peak))
         hidden = self.suppressed[which]
@@ -180,14 +180,14 @@ def _log_densities(law: ErrorLaw, errors: Reals) -> Reals:
     return logs + (math.log(law.peak) - at_zero)
 
 
-def _exact_scale(mechanism: Mechanism, law: LaplaceShape | GaussianShape) -> Fraction:
+def _exact_scale(mechanism: Mechanism, law: LaplaceErrors | GaussianShape) -> Fraction:
     """The scale of a noise as the rational that it stands for."""
     if isinstance(mechanism, NoiseSum) and len(mechanism.noises) == 1:
         mechanism = mechanism.noises[0]
     return Fraction(mechanism.exact_scale if isinstance(mechanism, AdditiveNoise) else law.scale)
 
 
-def _log_hazard(law: LaplaceShape | GaussianShape, distances: Reals) -> Reals:
+def _log_hazard(law: LaplaceErrors | GaussianShape, distances: Reals) -> Reals:
     """The logarithm of P[Z >= z] plus z/scale or z²/(2·scale²), for z from `first` on."""
     if isinstance(law, DiscreteGaussianErrors):
         whole, scale = log_sum_of_all(law.scale), law.scale
@@ -196,7 +196,7 @@ def _log_hazard(law: LaplaceShape | GaussianShape, distances: Reals) -> Reals:
             for distance in distances.ravel().tolist()
         ]
         return np.reshape(found, distances.shape)
-    if isinstance(law, LaplaceShape):
+    if isinstance(law, LaplaceErrors):
         unit = 1 / float(law.scale)
         at_first = -math.log1p(math.exp(-unit)) if law.is_discrete else -math.log(2)
         return np.full(distances.shape, at_first)
@@ -218,10 +218,7 @@ def _log_below(law: ErrorLaw, beyond: Reals) -> Reals:
 
 def _first(holds: Callable[[float], bool]) -> int:
     """The first whole distance at which something holds that then holds on."""
-    far = 1
-    while far < _LARGEST and not holds(float(far)):
-        far *= 2
-    return first_true(lambda distance: holds(float(distance)), far // 2, far)
+    return first_true_beyond(lambda far: far >= _LARGEST or holds(float(far)), 0, 1)
 
 
 # Of some answers, the logarithms of something at counts, shape (answers, counts).

@@ -17,6 +17,7 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
+from noisycount.model.tables.cells import cubic
 
 _STEPS = 64  # of a search, in one evaluation
 _LEAST = 1e-250  # of the largest probability: stands for 0
@@ -191,12 +192,7 @@ def _graded_law(near: Reals, first: int, densities: Reals, stride: int, deviatio
 def _cubic(values: Reals, places: Reals) -> Reals:
     """Values at 0, 1, and so on, between which cubics go through the nearest four."""
     start = np.clip(np.floor(places), 1, values.size - 3).astype(np.int64)
-    share = places - start
-    before, own, after, last = (values[start + step] for step in (-1, 0, 1, 2))
-    outer, inner = (share + 1) * (share - 2), share * (share - 1)
-    found: Reals = outer * ((share - 1) * own - share * after) / 2
-    found += inner * ((share + 1) * last - (share - 2) * before) / 6
-    return found
+    return cubic(values, start, places - start)
 
 
 def _shared(law: CountDistribution, stride: int) -> tuple[NDArray[np.int64], Reals]:

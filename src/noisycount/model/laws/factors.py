@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
 from operator import add
-from typing import Protocol
 
 import numpy as np
 
@@ -46,43 +45,8 @@ class LogStep:
         return DIGITS.add(DIGITS.ln(decimal_ratio(self.ratio)), decimal_ratio(self.shift)) > 0
 
 
-class Factor(Protocol):
-    """A positive function of a count, known up to a constant."""
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """The smallest and the largest count at which it is positive; may be infinite."""
-        ...
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        """The counts at which its logarithm is not smooth."""
-        ...
-
-    @property
-    def is_log_concave(self) -> bool:
-        """Whether its steps never grow."""
-        ...
-
-    def expansion(self, centre: int) -> Expansion:
-        """How its logarithm changes around a count of the support."""
-        ...
-
-    def log_step(self, count: int) -> float:
-        """The logarithm of its value at count + 1 over that at count, both in the support."""
-        ...
-
-    def log_steps(self, counts: Sequence[int]) -> Reals:
-        """The `log_step` of each of many counts, shape (counts,)."""
-        ...
-
-    def exact_log_step(self, count: int) -> LogStep:
-        """The `log_step` without rounding."""
-        ...
-
-
-class BaseFactor(ABC):
-    """What most factors are: positive at every count, smooth and log-concave."""
+class Factor(ABC):
+    """A positive function of a count, known up to a constant; most are smooth and log-concave."""
 
     __slots__ = ()
 
@@ -99,27 +63,27 @@ class BaseFactor(ABC):
         return np.array([self.log_step(count) for count in counts])
 
     def exact_log_step(self, count: int) -> LogStep:
-        """The `log_step` as the rational that the float stands for."""
+        """The `log_step` without rounding, or as the rational that the float stands for."""
         return LogStep(shift=Fraction(self.log_step(count)))
 
     @property
     def support(self) -> tuple[float, float]:
-        """Every count."""
+        """The smallest and the largest count at which it is positive; may be infinite."""
         return -math.inf, math.inf
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """None: it is smooth."""
+        """The counts at which its logarithm is not smooth."""
         return ()
 
     @property
     def is_log_concave(self) -> bool:
-        """Its steps never grow."""
+        """Whether its steps never grow."""
         return True
 
 
 @frozen
-class Product:
+class Product(Factor):
     """A product of factors."""
 
     factors: tuple[Factor, ...]  # the factors; without any it is 1 everywhere
@@ -189,7 +153,7 @@ class Product:
 
 
 @frozen
-class Moved:
+class Moved(Factor):
     """A factor of `count + by`, seen as a factor of the count."""
 
     factor: Factor  # the factor
@@ -228,7 +192,7 @@ class Moved:
         return self.factor.exact_log_step(count + self.by)
 
 
-class ValuedFactor(BaseFactor):
+class ValuedFactor(Factor):
     """A factor whose logarithm is known at any counts."""
 
     __slots__ = ()
@@ -274,7 +238,7 @@ class LogFactor(ValuedFactor):
 
 
 @frozen
-class BetaBinomialFactor(BaseFactor):
+class BetaBinomialFactor(Factor):
     """The factor C(size, k)·B(k + alpha, size − k + beta) of a count k.
 
     That is Γ(k + alpha)/Γ(k + 1) · Γ(size − k + beta)/Γ(size − k + 1) up to a constant.

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisycount.frozen import frozen
-from noisycount.model.laws.factors import BaseFactor, Factor, LogFactor, ValuedFactor
+from noisycount.model.laws.factors import Factor, LogFactor, ValuedFactor
 from noisycount.model.laws.gamma import Expansion, Reals
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.sum_transforms import Summand
 from noisycount.model.sampling.scalar import RandomIntegers, as_written, drawable, public_grid
 from noisycount.model.searches import bracketed, bracketed_by_factors, first_whole, root
 from noisycount.validation import positive_number, real_number, whole_number
@@ -158,7 +157,7 @@ class ClosedForm(CertifiedErrorLaw):
 
 
 @frozen
-class ErrorLikelihood(BaseFactor):
+class ErrorLikelihood(Factor):
     """The density of noise at answer − k, as a factor of the count k."""
 
     answer: float  # the answer, in records
@@ -366,11 +365,6 @@ class AdditiveNoise(SymmetricNoise):
         """The relative error of the variance, where it exceeds that of a few operations."""
         return 0.0
 
-    @property
-    def summand(self) -> Summand | None:
-        """What the noise brings to a sum; None: it cannot be summed."""
-        return None
-
 
 def require_log_concave(noise: SymmetricNoise, what: str) -> None:
     """Refuse, with a ValueError, noise under which several runs of answers can mean the same."""
@@ -428,11 +422,6 @@ class DiscreteNoise(AdditiveNoise):
 
     def __init__(self, scale: float | Fraction) -> None:
         object.__setattr__(self, "scale", drawable(as_written(scale, "scale")))
-
-    @property
-    def exact_scale(self) -> Fraction:
-        """The scale."""
-        return self.scale
 
     def release(self, count: int) -> int:
         """The count plus one exact draw of the noise.

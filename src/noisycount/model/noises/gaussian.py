@@ -11,11 +11,10 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from noisycount.frozen import frozen
-from noisycount.model.laws.factors import BaseFactor, LogStep
+from noisycount.model.laws.factors import Factor, LogStep
 from noisycount.model.laws.gamma import FLAT, Expansion, Reals, decimal_ratio
 from noisycount.model.laws.normal import log_two_sided, normal_tail, two_sided_quantile
 from noisycount.model.noises.additive import AdditiveNoise, ClosedForm, ContinuousNoise
-from noisycount.model.noises.sum_transforms import Summand
 from noisycount.model.sampling.scalar import check_range, discrete_gaussian
 
 _FARTHEST_ANSWER = 2.0**600  # beyond, slopes of the narrowest noise would overflow
@@ -28,18 +27,13 @@ class GaussianKernel(AdditiveNoise):
 
     __slots__ = ()
 
-    @property
-    def summand(self) -> Summand:
-        """Gaussian noise of its scale."""
-        return Summand(gaussian=float(self.scale))
-
     def factor(self, answer: float) -> "GaussianLikelihood":
         """The factor e^(−(answer − k)²/(2·scale²)) of a count k."""
         return GaussianLikelihood(answer, self.exact_scale)
 
 
 @frozen
-class GaussianLikelihood(BaseFactor):
+class GaussianLikelihood(Factor):
     """The factor e^(−(answer − k)²/(2·scale²)) of a count k: a parabola in its logarithm."""
 
     answer: float  # the answer, in records, within ±2^600

@@ -14,10 +14,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from noisycount.frozen import frozen
-from noisycount.model.laws.factors import BaseFactor, LogFactor, LogStep
+from noisycount.model.laws.factors import Factor, LogFactor, LogStep
 from noisycount.model.laws.gamma import FLAT, Expansion, Kink, Reals, decimal_ratio
 from noisycount.model.noises.additive import AdditiveNoise, ClosedForm, ContinuousNoise, DiscreteNoise, Sampler
-from noisycount.model.noises.sum_transforms import Summand
 from noisycount.model.sampling.scalar import discrete_laplace, price_as_written, rounded_laplace
 from noisycount.model.sampling.vectors import discrete_laplace_array
 from noisycount.model.searches import bracketed, first_whole
@@ -39,9 +38,9 @@ class LaplaceKernel(AdditiveNoise):
         """The noise that makes a query of that sensitivity ε-differentially private."""
 
     @property
-    def summand(self) -> Summand:
-        """Laplace noise of its scale."""
-        return Summand(laplace=float(self.scale))
+    def errors(self) -> "LaplaceErrors":
+        """The law of the noise at many errors at once."""
+        return LaplaceErrors(self.scale, isinstance(self, DiscreteNoise))
 
     def factor(self, answer: float) -> "LaplaceLikelihood":
         """The factor e^(−|answer − k|/scale) of a count k."""
@@ -55,7 +54,7 @@ class LaplaceKernel(AdditiveNoise):
 
 
 @frozen
-class LaplaceLikelihood(BaseFactor):
+class LaplaceLikelihood(Factor):
     """The factor e^(−|answer − k|/scale) of a count k: two straight lines in its logarithm."""
 
     answer: float  # the answer, in records
@@ -111,13 +110,14 @@ class LaplaceTail(LogFactor):
 
 
 @frozen
-class LaplaceShape(ClosedForm):
-    """The law at many errors, up to what tells continuous noise from discrete one."""
+class LaplaceErrors(ClosedForm):
+    """The law at many errors, q = e^(−1/scale)."""
 
     smooth_over: ClassVar[float] = 0.0  # it has a kink
     is_geometric: ClassVar[bool] = True
 
     scale: float | Fraction  # in records
+    is_discrete: bool = field()  # without, the property of the base would be its default
     _rate: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -145,6 +145,23 @@ class LaplaceShape(ClosedForm):
         """−(|error − step| − |error|)/scale: a line up to the step that reaches 0, and down."""
         side = math.copysign(1.0, error)
         return self._rate * np.minimum(side * steps, 2 * abs(error) - side * steps)
+
+    @property
+    def peak(self) -> float:
+        """1/(2·scale), or (1 − q)/(1 + q)."""
+        return math.tanh(self._rate / 2) if self.is_discrete else self._rate / 2
+
+    def log_tail(self, distances: Reals) -> Reals:
+        """−z/scale, of discrete noise less ln((1 + q)/2), also where 1/scale is tiny."""
+        less = math.log1p(math.expm1(-self._rate) / 2) if self.is_discrete else 0.0
+        with np.errstate(over="ignore"):  # farther out than a double tells
+            return -self._rate * distances - less
+
+    def between(self, low: Reals, widths: Reals) -> Reals:
+        """From the parts on each side of 0, or the integers from 1 on and those up to 0."""
+        above = self._fall(self.first, low, widths)
+        below = self._fall(0.0, self.first - low - widths, widths)
+        return (above + below) / (1 + math.exp(-self._rate) if self.is_discrete else 2.0)
 
     def _fall(self, least: float, low: Reals, widths: Reals) -> Reals:
         """e^(−l/scale) − e^(−(l + width)/scale) of what is at least so large."""
@@ -196,11 +213,6 @@ class Laplace(ContinuousNoise, LaplaceKernel):
         """E|Z|: the scale."""
         return self.scale
 
-    @property
-    def errors(self) -> "LaplaceErrors":
-        """The law of the noise at many errors at once."""
-        return LaplaceErrors(self.scale)
-
     def error_with_tail(self, log_beta: float) -> float:
         """The alpha with ln P[|Y − K| >= alpha] = log_beta: −scale·log_beta."""
         return -self.scale * log_beta
@@ -220,27 +232,6 @@ class Laplace(ContinuousNoise, LaplaceKernel):
     def draws(self, size: int, generator: np.random.Generator) -> Reals:
         """Draws of the noise from a seed, in records, shape (size,): never to be released."""
         return generator.laplace(0.0, self.scale, size)
-
-
-@frozen
-class LaplaceErrors(LaplaceShape):
-    """The law at many errors."""
-
-    is_discrete: ClassVar[bool] = False
-
-    @property
-    def peak(self) -> float:
-        """1/(2·scale)."""
-        return self._rate / 2
-
-    def log_tail(self, distances: Reals) -> Reals:
-        """−z/scale."""
-        with np.errstate(over="ignore"):  # farther out than a double tells
-            return -self._rate * distances
-
-    def between(self, low: Reals, widths: Reals) -> Reals:
-        """From the parts on each side of 0."""
-        return (self._fall(0.0, low, widths) + self._fall(0.0, -low - widths, widths)) / 2
 
 
 _ROUNDING = 3e-16  # of 1/scale as a float, which e^(−1/scale) multiplies by 1/scale
@@ -298,11 +289,6 @@ class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
         per_record = float(self.epsilon)
         return -2 * math.exp(-per_record) / math.expm1(-2 * per_record)
 
-    @property
-    def errors(self) -> "DiscreteLaplaceErrors":
-        """The law of the noise at many errors at once."""
-        return DiscreteLaplaceErrors(self.scale)
-
     def error_with_tail(self, log_beta: float) -> int:
         """The smallest integer alpha with ln P[|Y − K| >= alpha] <= log_beta."""
         errors = self.errors
@@ -312,26 +298,3 @@ class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
 
         start = max(1, math.ceil(-missing(0) * errors.spread))
         return int(first_whole(missing, bracketed(missing, start, 1, (0, math.inf))).high)
-
-
-@frozen
-class DiscreteLaplaceErrors(LaplaceShape):
-    """The law at many errors, q = e^(−1/scale)."""
-
-    is_discrete: ClassVar[bool] = True
-
-    @property
-    def peak(self) -> float:
-        """(1 − q)/(1 + q)."""
-        return math.tanh(self._rate / 2)
-
-    def log_tail(self, distances: Reals) -> Reals:
-        """−z/scale − ln((1 + q)/2), also where 1/scale is tiny."""
-        with np.errstate(over="ignore"):  # farther out than a double tells
-            return -self._rate * distances - math.log1p(math.expm1(-self._rate) / 2)
-
-    def between(self, low: Reals, widths: Reals) -> Reals:
-        """From the integers from 1 on and those up to 0."""
-        above = self._fall(1.0, low, widths)
-        both = 1 + math.exp(-self._rate)
-        return (above + self._fall(0.0, 1 - low - widths, widths)) / both

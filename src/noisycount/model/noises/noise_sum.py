@@ -12,10 +12,9 @@ from noisycount.model.laws.factors import Factor, LogFactor, Product
 from noisycount.model.laws.gamma import DIGITS, Reals, decimal_ratio
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise, CertifiedErrorLaw, SymmetricNoise
-from noisycount.model.noises.gaussian import GaussianErrors, GaussianLikelihood
-from noisycount.model.noises.laplace import LaplaceLikelihood
+from noisycount.model.noises.gaussian import GaussianErrors, GaussianKernel, GaussianLikelihood
+from noisycount.model.noises.laplace import LaplaceKernel, LaplaceLikelihood
 from noisycount.model.noises.sum_law import SumLaw
-from noisycount.model.noises.sum_transforms import Summand
 from noisycount.model.sampling.scalar import check_range
 from noisycount.validation import real_number, whole_number
 
@@ -162,11 +161,11 @@ def _flat(noises: Sequence[Mechanism]) -> tuple[AdditiveNoise, ...]:
     for noise in noises:
         if isinstance(noise, NoiseSum):
             parts.extend(noise.noises)
-        elif isinstance(noise, AdditiveNoise) and noise.summand is not None:
+        elif isinstance(noise, LaplaceKernel | GaussianKernel):
             check_range(noise.scale)
             parts.append(noise)
         else:
-            raise ValueError(
+            raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in model)
                 "noises must be Laplace, Gaussian, DiscreteLaplace or DiscreteGaussian noises, "
                 f"got {noise!r} among them"
             )
@@ -182,9 +181,8 @@ def _flat(noises: Sequence[Mechanism]) -> tuple[AdditiveNoise, ...]:
 
 def _law_of_sum(noises: Sequence[AdditiveNoise]) -> SumLaw:
     """The law of the sum."""
-    summands = [noise.summand or Summand() for noise in noises]
-    return SumLaw(
-        tuple(one.laplace for one in summands if one.laplace),
-        tuple(one.gaussian for one in summands if one.gaussian),
-        noises[0].is_discrete,
+    laplace, gaussian = (
+        tuple(float(noise.scale) for noise in noises if isinstance(noise, kind))
+        for kind in (LaplaceKernel, GaussianKernel)
     )
+    return SumLaw(laplace, gaussian, noises[0].is_discrete)

@@ -1,6 +1,4 @@
-"""What a noise brings to a sum of noises.
-
-Laplace transforms E[e^(s·Z)] of noises, seen from a real point: the parts of a sum of noises.
+"""Laplace transforms E[e^(s·Z)] of noises, seen from a real point: the parts of a sum of noises.
 
 The Laplace transform of discrete Gaussian noise.
 
@@ -9,22 +7,13 @@ What turns the transform of a law into that of the mass between two errors.
 
 import math
 from collections.abc import Callable
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-
-
-@frozen
-class Summand:
-    """A noise whose transform E[e^(s·Z)] is that of Laplace or that of Gaussian noise."""
-
-    laplace: float = 0.0  # the scale of Laplace noise, in records; 0 if it is Gaussian
-    gaussian: float = 0.0  # the scale of Gaussian noise, in records; 0 if it is Laplace
-
 
 Complexes = NDArray[np.complex128]
 _GROUP = 32  # rates whose factors are multiplied before a logarithm is taken
@@ -60,18 +49,6 @@ class TiltedTransform:
     drift: Reals | float = 0.0  # in records, shape (points,) or one for all
     variance: float = 0.0  # in records²
     rest: Callable[[Path], Complexes] | None = None
-
-
-class TransformFactor(Protocol):
-    """A factor of the transform of a sum."""
-
-    def slopes(self, tilt: Tilt) -> tuple[Reals, Reals]:
-        """The first two derivatives of ln M at θ, to the precision that placing a path needs."""
-        ...
-
-    def tilted(self, tilt: Tilt) -> TiltedTransform:
-        """The transform around θ."""
-        ...
 
 
 @frozen
@@ -339,3 +316,7 @@ def _uniform_slopes(point: Reals, width: float) -> tuple[Reals, Reals]:
     spread = 1 / large**2 - 1 / np.sinh(np.minimum(large, _FAR)) ** 2
     variance = np.where(reach < _SMALL, 1 / 3, spread)
     return width / 2 * mean, (width / 2) ** 2 * variance
+
+
+# A factor of the transform of a sum.
+TransformFactor: TypeAlias = Normal | Poles | Comb | Above | Window

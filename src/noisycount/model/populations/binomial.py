@@ -18,7 +18,7 @@ import numpy as np
 
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
-from noisycount.model.laws.factors import BaseFactor, BetaBinomialFactor, Factor, LogStep
+from noisycount.model.laws.factors import BetaBinomialFactor, Factor, LogStep
 from noisycount.model.laws.gamma import FLAT, Expansion, Reals, binomial_expansion
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.populations.population import Exchangeable, Informed, Moments, Sample, known_records
@@ -26,7 +26,7 @@ from noisycount.model.populations.tabulated import LARGEST_TABLE, Tabulated
 from noisycount.validation import closed_probability, positive_number, whole_number
 
 
-class SmoothPopulation(BaseFactor, Exchangeable):
+class SmoothPopulation(Factor, Exchangeable):
     """A population that is itself the factor of its law."""
 
     __slots__ = ()

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, TableLaw, weighted_table
-from noisycount.model.laws.factors import BaseFactor, Factor, Moved, Product
+from noisycount.model.laws.factors import Factor, Moved, Product
 from noisycount.model.laws.gamma import Expansion, Reals
 from noisycount.model.populations.binomial_sums import WIDE, Kinds, deep_sum_of_binomials
 from noisycount.model.populations.population import IndependentNeighbours, Informed, Moments, Population, known_records
@@ -162,7 +162,7 @@ class Strata(Population):
 
 
 @frozen
-class Exponential(BaseFactor):
+class Exponential(Factor):
     """The factor e^(steepness·k) of a count k."""
 
     steepness: float  # the logarithm's change a record

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.searches import first_true, roots
+from noisycount.model.searches import first_true_beyond, roots
 
 # Of the negative binomial laws, whose standard deviations are 0.58 means or more. A whole shape
 # makes Γ(k + shape)/k! a polynomial, which has all digits at every count.
@@ -21,6 +21,15 @@ _TABLE = 1 << 12  # counts, each summed by itself
 _STEP = 1e-3  # of ln k between the knots beyond: cubic pieces are within 1e-12 of the logarithm
 _FARTHEST = 1500.0  # largest means up to which there are knots: e^−4500 of the law is beyond
 _AT_ONCE = 1 << 14  # counts: as many rows of a matrix of all components
+
+
+def cubic(values: Reals, nodes: NDArray[np.int64], shares: Reals) -> Reals:
+    """Values so far behind nodes, on cubics through the nearest four of them."""
+    before, own, after, last = (values[nodes + step] for step in (-1, 0, 1, 2))
+    outer, inner = (shares + 1) * (shares - 2), shares * (shares - 1)
+    found: Reals = outer * ((shares - 1) * own - shares * after) / 2
+    found += inner * ((shares + 1) * last - (shares - 2) * before) / 6
+    return found
 
 
 @frozen(eq=False, repr=False, slots=False)
@@ -94,10 +103,7 @@ class CellLaw(Shown):
 
     def quantile(self, level: float) -> int:
         """The smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
-        last = 1
-        while self.cdf(last) < level:
-            last *= 2
-        return first_true(lambda count: self.cdf(count) >= level, 0, last)
+        return first_true_beyond(lambda count: self.cdf(count) >= level, 0, 1)
 
     def end(self, depth: float) -> int:
         """A count beyond which the law weighs less than e^−depth of its largest component."""
@@ -127,10 +133,7 @@ class CellLaw(Shown):
         beyond = places > self._far.size - 4
         first = np.where(beyond, 0, places).astype(np.int64)
         share = np.where(beyond, 0.0, places - first)
-        before, own, after, last = (self._far[first + step] for step in range(4))
-        outer, inner = (share + 1) * (share - 2), share * (share - 1)
-        logs: Reals = (outer * ((share - 1) * own - share * after)) / 2
-        logs += (inner * ((share + 1) * last - (share - 2) * before)) / 6
+        logs = cubic(self._far, first + 1, share)
         logs[beyond] = self._log_sums(counts[beyond])
         return logs
 

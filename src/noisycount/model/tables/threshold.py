@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 from noisycount.model.noises.additive import AdditiveNoise
-from noisycount.model.searches import first_true
+from noisycount.model.searches import first_true_beyond
 from noisycount.validation import open_probability, whole_number
 
 _TAIL_ERROR = 1e-10  # relative, well above that of the tails of noise: δ is rounded up by it
@@ -39,10 +39,7 @@ def threshold(noise: AdditiveNoise, delta: Fraction | float, groups: int) -> int
         """Whether T = place is enough."""
         return delta_of_threshold(noise, place, groups) <= delta
 
-    high = 2
-    while not keeps(high):
-        high *= 2
-    return first_true(keeps, 1, high)
+    return first_true_beyond(keeps, 1, 2)
 
 
 def delta_of_threshold(noise: AdditiveNoise, threshold: int, groups: int = 1) -> float:
@@ -74,10 +71,7 @@ def surely_shown(noise: AdditiveNoise, threshold: int, confidence: float) -> int
     def appears(count: int) -> bool:
         return noise.log_exceedance(threshold - count) >= log_confidence
 
-    high = max(1, threshold)
-    while not appears(high):
-        high *= 2
-    return first_true(appears, 1, high)
+    return first_true_beyond(appears, 1, max(1, threshold))
 
 
 def _check(noise: AdditiveNoise, groups: int) -> None:
