@@ -54,31 +54,6 @@ def test_failure_probabilities_equal_the_definition(scale: Fraction, alpha: int,
     assert abs(fast - exact) <= 1e-10 * exact + mpf(1e-310)
 
 
-def test_many_answers_fail_less_often_than_the_union_bound_says() -> None:
-    """For k independent noises the exact alpha is below accuracy(noise, beta / k)."""
-    assert nc.accuracy(nc.Laplace(10), 0.05, 10) < nc.accuracy(nc.Laplace(10), 0.05 / 10)
-
-
-@pytest.mark.parametrize("scale", [0.3, 1.0, 10.0, 1e6])
-@pytest.mark.parametrize("beta", [1e-300, 1e-9, 0.05, 0.9])
-@pytest.mark.parametrize("queries", [1, 10])
-def test_gaussian_accuracy_inverts_the_exact_tail(scale: float, beta: float, queries: int) -> None:
-    """1 − (1 − erfc(alpha/(scale·√2)))^k = beta to 1e-10 relative."""
-    alpha = nc.accuracy(nc.Gaussian(scale), beta, queries)
-    tail = mp.erfc(mpf(alpha) / mpf(scale) / mp.sqrt(2))
-    exact = -mp.expm1(queries * mp.log1p(-tail))
-    assert abs(exact - beta) <= 1e-10 * beta
-
-
-@pytest.mark.parametrize("mechanism", [nc.Exact(), nc.Subsample(10), None, 3.0])
-def test_what_adds_no_noise_has_no_accuracy(mechanism: nc.Mechanism) -> None:
-    """A sample's error depends on the count, and the count itself has none."""
-    with pytest.raises(ValueError, match=r"^noise must be noise that is added to the count, such as Laplace.*, got "):
-        nc.accuracy(mechanism, 0.05)
-    with pytest.raises(ValueError, match=r"^noise must be noise that is added to the count, such as Laplace.*, got "):
-        nc.failure_probability(mechanism, 1)
-
-
 @pytest.mark.parametrize("scale", [0.05, 0.3, 0.7, 2.5])
 def test_a_broken_error_fails_as_the_next_whole_one(scale: float) -> None:
     """Discrete noise reaches alpha where it reaches ⌈alpha⌉, however small alpha is."""
@@ -124,14 +99,6 @@ def test_the_bound_without_constants_does_not_hold(count: int, beta: float, told
     reached = float(equal_laplace(count, 1.0)(mpf(printed([1.0] * count, beta))))
     assert round(reached, 4) == told > beta
     assert nc.accuracy(nc.NoiseSum([nc.Laplace(1.0)] * count), beta) > printed([1.0] * count, beta)
-
-
-@pytest.mark.parametrize(("count", "crossing"), [(2, 0.0918934), (20, 0.093478), (1000, 0.0928966)])
-def test_the_printed_bound_fails_from_a_beta_on(count: int, crossing: float) -> None:
-    """On both sides of the crossing, which is near 0.09 for any number of equal scales."""
-    noise, scales = nc.NoiseSum([nc.Laplace(1.0)] * count), [1.0] * count
-    assert nc.accuracy(noise, crossing - 1e-6) < printed(scales, crossing - 1e-6)
-    assert nc.accuracy(noise, crossing + 1e-6) > printed(scales, crossing + 1e-6)
 
 
 def test_unequal_scales_break_the_printed_bound_too() -> None:

@@ -1,9 +1,26 @@
+import numpy as np
 import pytest
 
 import noisycount as nc
+from noisycount.model.mechanism import Mechanism
 from tests.refusals import assert_refused, refusals
 
+
+class Silent(Mechanism):
+    """A mechanism that is none of the known ones."""
+
+    likelihood = tail = logpmf = release = None  # type: ignore[assignment]
+
+
 NAMES = {
+    "np": np,
+    "Silent": Silent,
+    "WHOLE": [nc.DiscreteLaplace(2), nc.DiscreteGaussian(2), nc.Exact(), nc.Subsample(4)],
+    "NO_NUMBERS": [
+        *(["three"], ["3"], "3", [True], True, [1.0, True], np.array([True]), [1.0, None], [1 + 2j]),
+        *(np.array([1 + 2j]), [10**400], [np.zeros((2, 3)), np.zeros((2, 2))], [[1.0], [1.0, 2.0]], {"answer": 3}),
+        object(),
+    ],
     "NINE": nc.Binomial(9, 0.5),
     "TEN": nc.Binomial(10, 0.3),
     "TWO": nc.Atoms(9, [0.5, 0.5]),
@@ -41,8 +58,46 @@ size must be a whole number from 1 to 2**53, got
     nc.out_of_range_probability(0, it, NOISE) for it in [0, nan]
     nc.scale_for_utility_loss(nc.Laplace, 1.0, size=it) for it in [0, -1, 1.5]
     nc.amplified_delta(0, 1, 0.5, 0.1)
-noise must be noise that is added to the count, …, got Exact()
+noise must be noise that is added to the count, such as Laplace…, got
     nc.out_of_range_bounds(10, nc.Exact())
+    nc.accuracy(it, 0.05) for it in [nc.Exact(), nc.Subsample(10), None, 3.0]
+    nc.failure_probability(it, 1) for it in [nc.Exact(), nc.Subsample(10), None, 3.0]
+noise must be DiscreteLaplace, got Laplace
+    nc.unbiased(np.square, NOISE)
+answers must be integers under discrete noise, got 0.5
+    nc.unbiased(np.square, nc.DiscreteLaplace(2))([1, 0.5])
+answer must be
+    nc.posterior(it, TEN, nc.DiscreteLaplace(2)) for it in [1.5, nan, inf, '12', True]
+answer must be … got [3.0]$
+    nc.posterior(np.array([[3.0]]), TEN, NOISE)
+level must lie strictly between 0 and 1, got
+    nc.posterior(5, TEN, NOISE).interval(it) for it in [0, 1, -0.5, 95, nan]
+population must be a Population, got 5:
+    nc.posterior(3, 5, NOISE)
+    nc.refine([it], 5, NOISE) for it in [3.0, nan]
+mechanism must be a Mechanism, got 3:
+    nc.posterior([3], TEN, [3])
+    nc.posterior(3, TEN, 3)
+    nc.refine([it], TEN, 3) for it in [3.0, nan]
+mechanism must be a Mechanism, got <class
+    nc.posterior(3, TEN, nc.Laplace)
+mechanism must be Exact, Subsample, NoiseSum or noise
+    nc.utility_loss(Silent(), TEN)
+answers must be finite, or nan where missing, got inf$
+    nc.refine(it, TEN, NOISE) for it in [inf, [3.0, -inf], [[inf, nan]]]
+    nc.refine([3.0, inf], TEN, NOISE, it) for it in ['median', 'mode']
+answer must be …, got 1.5$
+    nc.refine([3.0, nan, *[2.0] * 99, 1.5, 4.0], TEN, it) for it in WHOLE
+    nc.refine([3.0, nan, *[2.0] * 99, 1.5, 4.0], TEN, it, 'median') for it in WHOLE
+    nc.refine([3.0, nan, *[2.0] * 99, 1.5, 4.0], TEN, it, 'mode') for it in WHOLE
+answer must be …, got 11
+    nc.refine([3, 11], TEN, it) for it in [nc.Exact(), nc.Subsample(10)]
+answer must be …, got -1
+    nc.refine([-1, 3], TEN, it) for it in [nc.Exact(), nc.Subsample(10)]
+by must be "mean", "median" or "mode", got
+    nc.refine([1.0], TEN, NOISE, it) for it in ['Mean', 'average', '', None, 0.5]
+answers must be numbers in one array, with nan for
+    nc.refine(it, TEN, NOISE) for it in NO_NUMBERS
 budget must be positive and finite, got 0
     nc.affordable_answers(0, 20, 0.05)
 answers must be a whole number from 1 to 2

@@ -46,6 +46,7 @@ answer must lie within 2**600 records of 0, got 1e
     nc.Gaussian(2).likelihood(1e+300, 10)
     nc.DiscreteGaussian(2).likelihood(1e+300, 10)
 answer must be an integer under discrete noise, got 1.5$
+    nc.DiscreteLaplace(2).likelihood(1.5, 10)
     nc.DiscreteGaussian(2).likelihood(1.5, 10)
 answer must
     SUM.likelihood(it, 10) for it in [0.5, nan, 1e+300]
@@ -63,10 +64,20 @@ count must be a whole number
     nc.Exact().release(it) for it in COUNT
 count must be …, got
     nc.Known(10, it) for it in [-1, 10, 1.5, nan]
+noises must …
+    nc.NoiseSum(it) for it in [[], [nc.Exact()], [nc.Laplace(1.0), 3.0], 'ab']
 noises must be all discrete or all continuous, got
     nc.NoiseSum(it) for it in MIXED
 sample_size must be a whole number from 1 to 2**53, got
     nc.Subsample(it) for it in [0, -1, 2.5, nan, True, '3']
+size must be given and at least …, got None: release(count, size)
+    nc.Subsample(4).release(6)
+size must be given and at least …, got
+    nc.Subsample(4).release(6, it) for it in [3, 5]
+size must be given, … got None: logpmf(answer, counts, size)
+    nc.Subsample(3).logpmf(1, [1, 2])
+sample_size must be at most the 2 records
+    nc.Subsample(3).logpmf(1, [1, 2], 2)
 sample_size must be at most the 9 records there are, got 10$
     nc.posterior(3, NINE, nc.Subsample(10, it)) for it in [None, nc.Laplace(2)]
     nc.posterior(3, GROUPS, nc.Subsample(10, it)) for it in [None, nc.Laplace(2)]
@@ -100,6 +111,7 @@ positives must be at most known = 2, got 3$
 positives cannot be 1 of 2: the table gives that
     nc.Tabulated([0.5, 0.0, 0.5]).given(2, 1)
 size must be a whole number from 0 to 2**53, got
+    nc.Binomial(it, 0.5) for it in [-1, 1.5, nan, inf, 2**53 + 1, True, '10']
     nc.BetaBinomial(it, 1, 1) for it in [-1, 1.5, nan, inf, 2**53 + 1, True, '10']
 size must be a whole number from 1 to 2**53, got
     nc.Known(it) for it in [-1, 1.5, nan, inf, 2**53 + 1, True, '10']
@@ -109,6 +121,14 @@ beta must be positive and finite, got
     nc.BetaBinomial(10, 1, it) for it in [0, -1.0, nan, inf, True, '1']
 rate must be a probability
     nc.BetaBinomial.from_rate(10, 1.2, 0.1)
+rate must be a probability between 0 and 1, got
+    nc.Binomial(10, it) for it in [-0.1, 1.1, nan, True, '0.5']
+rate must be … got '1.7%': write 0.017$
+    nc.Binomial(5912, '1.7%')
+population must give the count a law, …: use Binomial
+    nc.posterior(5, nc.Known(10, 4), nc.Laplace(2))
+known must be 0 for Known
+    nc.Known(10, 4).given(1, 1)
 deviation must be positive and finite, got 0.0$
     nc.BetaBinomial.from_rate(10, 0.3, 0.0)
 deviation must be above 0 and below …= 0.458258, got 0.46$

@@ -104,13 +104,6 @@ def test_noise_comes_on_top_of_the_sample() -> None:
     assert max(map(abs, answers)) > 4
 
 
-@pytest.mark.parametrize("size", [None, 3, 5])
-def test_a_release_needs_the_size(size: int | None) -> None:
-    """A sample of four among records of which six are positive needs at least six."""
-    with pytest.raises(ValueError, match=rf"^size must be given and at least .*, got {size}: "):
-        nc.Subsample(4).release(6, size)
-
-
 @pytest.mark.parametrize("size", [60, 61, 5000])
 @pytest.mark.parametrize("scale", [Fraction(1, 50), 2, 40])
 def test_a_small_sample_is_summed_like_a_large_one(size: int, scale: Fraction | float) -> None:
@@ -142,11 +135,3 @@ def test_the_likelihood_of_counts_is_hypergeometric(size: int, sample_size: int)
     found = nc.Subsample(sample_size).logpmf(answer, counts, size)
     assert found == pytest.approx(exact, rel=1e-9, abs=1e-9)
     assert nc.Subsample(sample_size).logpmf(answer, [-1, 0.5, size + 1], size).tolist() == [-math.inf] * 3
-
-
-def test_the_likelihood_of_counts_needs_the_size() -> None:
-    """The sample is of so many records."""
-    with pytest.raises(ValueError, match=r"^size must be given, .* got None: logpmf\(answer, coun"):
-        nc.Subsample(3).logpmf(1, [1, 2])
-    with pytest.raises(ValueError, match=r"^sample_size must be at most the 2 records"):
-        nc.Subsample(3).logpmf(1, [1, 2], 2)

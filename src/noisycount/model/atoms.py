@@ -183,13 +183,8 @@ class Atoms(Shown):
 
     def _facts(self) -> dict[str, object]:
         """Questions as rising numbers."""
-        asked = _listed(self.questions)
+        asked = [sorted(question) for question in self.questions]
         return {"size": self.size, "rates": self.rates, **({"questions": asked} if asked else {})}
-
-
-def _listed(questions: Iterable[Question]) -> list[list[int]]:
-    """The numbers of each question, rising."""
-    return [sorted(question) for question in questions]
 
 
 def _atom(number: object, last: int) -> int:

@@ -1,4 +1,7 @@
-"""Posteriors hold what they promise on average: false alarms of a simulation are one in 1e6."""
+"""Posteriors hold what they promise on average: false alarms of a simulation are one in 1e6.
+
+That counts and noise are drawn from their laws is in the contracts of populations and noises.
+"""
 
 from collections.abc import Callable
 
@@ -10,6 +13,7 @@ from scipy import stats
 import noisycount as nc
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import posterior_values, refine
+from noisycount.model.noises.additive import SymmetricNoise
 from tests.layers import case_name
 
 FALSE_ALARM = 1e-6
@@ -34,38 +38,19 @@ SMALL: list[nc.Population] = [
     nc.Binomial(12, 0.4).given(5, 1),
 ]
 
-Counts = NDArray[np.int64]
+Counts = NDArray[np.float64]
 Chances = NDArray[np.float64]
-
-
-def drawn_counts(population: nc.Population, generator: np.random.Generator) -> Counts:
-    """Counts drawn from the definition of a population."""
-    match population:
-        case nc.Binomial(size, rate):
-            return generator.binomial(size, rate, DRAWS)
-        case nc.BetaBinomial(size, alpha, beta):
-            return generator.binomial(size, generator.beta(alpha, beta, DRAWS))
-        case nc.Strata(sizes=sizes, rates=rates):
-            return generator.binomial(sizes, rates, (DRAWS, sizes.size)).sum(axis=1)
-        case _:
-            return generator.choice(TABLE.size, DRAWS, p=TABLE)
 
 
 def drawn_answers(
     counts: Counts, size: int, mechanism: nc.Mechanism, generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    """An answer about each count; the noise is drawn by the exact sampler where it is discrete."""
-    match mechanism:
-        case nc.Subsample(sample_size):
-            drawn = generator.hypergeometric(counts, size - counts, sample_size)
-            return drawn.astype(np.float64)
-        case nc.Laplace(scale):
-            return counts + generator.laplace(0, scale, DRAWS)
-        case nc.Gaussian(scale):
-            return counts + generator.normal(0, scale, DRAWS)
-        case nc.DiscreteLaplace() | nc.DiscreteGaussian():
-            return counts + mechanism.samples(DRAWS).astype(np.float64)
-    raise AssertionError(mechanism)
+    """An answer about each count."""
+    if isinstance(mechanism, nc.Subsample):
+        whole = counts.astype(np.int64)
+        return generator.hypergeometric(whole, size - whole, mechanism.sample_size).astype(np.float64)
+    assert isinstance(mechanism, SymmetricNoise)
+    return counts + mechanism.draws(DRAWS, generator)
 
 
 def covered(counts: Counts, answers: NDArray[np.float64], population: nc.Population, mechanism: nc.Mechanism) -> int:
@@ -81,7 +66,7 @@ def covered(counts: Counts, answers: NDArray[np.float64], population: nc.Populat
 def test_intervals_cover_the_count_at_least_as_often_as_they_say(name: str, mechanism: nc.Mechanism) -> None:
     """95 % of 20,000 counts; the smallest number allowed is a quantile of Bin(20000, 0.95)."""
     population, generator = POPULATIONS[name], np.random.default_rng()
-    counts = drawn_counts(population, generator)
+    counts = population.draws(DRAWS, generator)
     answers = drawn_answers(counts, population.records, mechanism, generator)
     least = stats.binom.ppf(FALSE_ALARM, DRAWS, LEVEL)
     assert covered(counts, answers, population, mechanism) >= least
@@ -95,7 +80,7 @@ def test_an_uncertain_rate_keeps_the_coverage_that_a_wrong_one_loses() -> None:
     """
     uncertain = nc.BetaBinomial.from_rate(1000, 0.3, 0.05)
     noise, generator = nc.DiscreteLaplace(40), np.random.default_rng()
-    counts = drawn_counts(uncertain, generator)
+    counts = uncertain.draws(DRAWS, generator)
     answers = drawn_answers(counts, 1000, noise, generator)
     least = stats.binom.ppf(FALSE_ALARM, DRAWS, LEVEL)
     assert covered(counts, answers, uncertain, noise) >= least
@@ -109,7 +94,7 @@ def test_an_uncertain_rate_keeps_the_coverage_that_a_wrong_one_loses() -> None:
 def test_estimates_average_to_the_prior_mean(name: str, mechanism: nc.Mechanism) -> None:
     """E[E[K | Y]] = E[K], by the normal law of the average of 20,000 posterior means."""
     population, generator = POPULATIONS[name], np.random.default_rng()
-    counts = drawn_counts(population, generator)
+    counts = population.draws(DRAWS, generator)
     answers = drawn_answers(counts, population.records, mechanism, generator)
     estimates = refine(answers, population, mechanism)
     deviation = estimates.std() / DRAWS**0.5

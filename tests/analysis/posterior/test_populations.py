@@ -28,7 +28,7 @@ from tests.oracles.posterior import (
 Prior = tuple[nc.Population, Law]
 Told = tuple[nc.Mechanism, float, Callable[[int], mpf]]
 
-SIZES = st.sampled_from([1, 2, 5, 30, 100])
+SIZES = st.sampled_from([1, 2, 5, 30, 100, 300])
 RATES = st.sampled_from([1e-12, 1e-4, 0.017, 0.3, 0.5, 0.999, 1 - 1e-12])
 SHAPES = st.sampled_from([1e-6, 0.01, 0.5, 1.0, 1.5, 40.0, 1e6])
 SCALES = st.sampled_from([0.01, 0.1, 0.5, 1.0, 3.3, 10.0, 100.0, 1e4, 1e9])

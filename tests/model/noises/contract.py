@@ -175,7 +175,7 @@ class NoiseContract:
         """The share of errors within alpha lies within six standard errors: 2e-9 by chance."""
         noise = case.noise
         draws = noise.draws(DRAWS, np.random.default_rng(11))
-        released = np.array([noise.release(100) for _ in range(RELEASES)], dtype=np.float64) - 100
+        released = np.array([noise.release(1) for _ in range(RELEASES)], dtype=np.float64) - 1
         assert draws.shape == (DRAWS,)
         for beta in (0.1, 0.5, 0.9):
             alpha = nc.accuracy(noise, beta)

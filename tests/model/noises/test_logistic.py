@@ -21,16 +21,12 @@ class Logistic(ContinuousNoise):
     """Noise of density 1/(4·scale·cosh²(z/(2·scale))): a noise from outside the package."""
 
     name: ClassVar[str] = "logistic"
+    is_log_concave: ClassVar[bool] = True
 
     @property
     def errors(self) -> "LogisticErrors":
         """The law of the noise at many errors at once."""
         return LogisticErrors(self.scale)
-
-    @property
-    def is_log_concave(self) -> bool:
-        """True."""
-        return True
 
     @property
     def variance(self) -> float:
@@ -57,12 +53,9 @@ class Logistic(ContinuousNoise):
 class LogisticErrors(ClosedForm):
     """The law at many errors."""
 
-    spread: float = field()
+    is_discrete: ClassVar[bool] = False
 
-    @property
-    def is_discrete(self) -> bool:
-        """False: the errors are real numbers."""
-        return False
+    spread: float = field()
 
     @property
     def steepest(self) -> Fraction:

@@ -23,16 +23,12 @@ class Student(ContinuousNoise):
     """Noise of density ∝ (1 + z²/(3·scale²))^−2: Student's law, whose tails are not log-concave."""
 
     name: ClassVar[str] = "Student"
+    is_log_concave: ClassVar[bool] = False  # far out the density falls more and more slowly
 
     @property
     def errors(self) -> "StudentErrors":
         """The law of the noise at many errors at once."""
         return StudentErrors(self.scale)
-
-    @property
-    def is_log_concave(self) -> bool:
-        """False: far out the density falls more and more slowly."""
-        return False
 
     @property
     def variance(self) -> float:
@@ -57,12 +53,9 @@ class Student(ContinuousNoise):
 class StudentErrors(ClosedForm):
     """The law at many errors."""
 
-    spread: float = field()
+    is_discrete: ClassVar[bool] = False
 
-    @property
-    def is_discrete(self) -> bool:
-        """False: the errors are real numbers."""
-        return False
+    spread: float = field()
 
     @property
     def steepest(self) -> Fraction:

@@ -50,6 +50,7 @@ class PopulationContract:
     def test_law_adds_up_to_1(self, case: PopulationCase) -> None:
         """Every probability is exact, and there is nothing beyond 0..size."""
         law, size = case.population.law(), case.population.size
+        assert case.population.records == size
         expected = [float(case.law.pmf(count)) for count in range(size + 1)]
         assert law.pmf(range(size + 1)) == pytest.approx(expected, rel=1e-12, abs=1e-300)
         assert law.probability(0, size) == pytest.approx(1, rel=1e-13)

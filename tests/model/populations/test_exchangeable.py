@@ -82,16 +82,6 @@ def test_a_rate_and_its_deviation_give_that_beta_law(rate: float, deviation: flo
     assert spread == pytest.approx(deviation, rel=1e-9)
 
 
-@pytest.mark.parametrize(("population", "law"), EXCHANGEABLE)
-def test_neighbours_weigh_counts_by_their_records(population: nc.Population, law: Law) -> None:
-    """One pair with laws ∝ k·P[k] and ∝ (n − k)·P[k], among as many records."""
-    ((positive, negative),) = population.neighbours()
-    size = population.records
-    assert positive.records == negative.records == size
-    assert_same_law(positive, reweighted(law, mpf))
-    assert_same_law(negative, reweighted(law, lambda count: mpf(size - count)))
-
-
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("population", "law"), EXCHANGEABLE)
 @given(data=st.data())
@@ -144,38 +134,7 @@ def test_a_certain_property_has_no_neighbours(population: nc.Population) -> None
         list(population.neighbours())
 
 
-def test_known_has_no_law_of_the_count() -> None:
-    """It assumes nothing about the last record, and the refusal says what to use."""
-    with pytest.raises(ValueError, match=r"^population must give the count a law, .*: use Binomial"):
-        nc.posterior(5, nc.Known(10, 4), nc.Laplace(2))
-    with pytest.raises(ValueError, match=r"^known must be 0 for Known"):
-        nc.Known(10, 4).given(1, 1)
-
-
-@pytest.mark.parametrize(
-    ("population", "size"),
-    [
-        (nc.Binomial(7, 0.5), 7),
-        (nc.BetaBinomial(7, 1, 2), 7),
-        (nc.Known(7), 7),
-        (nc.Tabulated([0.5, 0.5]), 1),
-        (nc.Strata([3, 4], [0.1, 0.2]), 7),
-        (nc.Binomial(7, 0.5).given(3, 1), 7),
-        (nc.Strata([3, 4], [0.1, 0.2]).given([1, 2], [1, 0]), 7),
-    ],
-)
-def test_every_population_has_the_size_of_all_records(population: nc.Population, size: int) -> None:
-    """Known ones included, under both names."""
-    assert (population.size, population.records) == (size, size)
-
-
 def test_a_population_without_a_size_is_refused() -> None:
     """The property of the base is no default of the field."""
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'size'"):
         nc.Binomial(rate=0.3)  # type: ignore[call-arg]
-
-
-def test_a_rate_in_per_cent_is_told_as_a_number() -> None:
-    """As it is a text, and rates are numbers."""
-    with pytest.raises(ValueError, match=r"^rate must be .* got '1\.7%': write 0\.017$"):
-        nc.Binomial(5912, "1.7%")  # type: ignore[arg-type]

@@ -142,17 +142,6 @@ def test_groups_of_one_rate_are_one_binomial(mechanism: nc.Mechanism) -> None:
     assert (told.median, told.mode, told.interval()) == (same.median, same.mode, same.interval())
 
 
-def test_neighbours_are_one_pair_for_each_group_with_records() -> None:
-    """The record is taken out of its group and added as known; empty groups have none."""
-    pairs = list(nc.Strata([2, 0, 3], [0.25, 0.5, 0.75]).neighbours())
-    rests = [([1, 0, 3], [0.25, 0.5, 0.75]), ([2, 0, 2], [0.25, 0.5, 0.75])]
-    for (positive, negative), rest in zip(pairs, rests, strict=True):
-        others = [float(weight) for weight in strata_law(*rest).weights]
-        assert positive.records == negative.records == 5
-        assert positive.law().pmf(range(6)) == pytest.approx([0, *others], rel=1e-12)
-        assert negative.law().pmf(range(6)) == pytest.approx([*others, 0], rel=1e-12)
-
-
 def test_knowing_twice_is_knowing_the_sum() -> None:
     """One record of each group and then one of the second are two of the second."""
     strata = nc.Strata([4, 5], [0.25, 0.75])

@@ -58,16 +58,6 @@ def test_knowledge_of_many_records_keeps_its_digits(known: int, positives: int) 
     assert told.variance == pytest.approx(float(variance), rel=1e-9)
 
 
-def test_a_table_of_a_binomial_tells_what_the_binomial_tells() -> None:
-    """Noisy answers about both give the same posterior."""
-    binomial = nc.Binomial(200, 0.3)
-    table = nc.Tabulated(binomial.law().pmf(range(201)))
-    for noise in (nc.Laplace(5), nc.Gaussian(8)):
-        told, same = nc.posterior(71.5, table, noise), nc.posterior(71.5, binomial, noise)
-        assert told.mean == pytest.approx(same.mean, rel=1e-13)
-        assert told.interval() == same.interval()
-
-
 def test_counts_of_probability_zero_are_never_told() -> None:
     """Neither an exact answer nor a posterior can put weight where the table has none."""
     table = nc.Tabulated([0.5, 0.0, 0.0, 0.5])

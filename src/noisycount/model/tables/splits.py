@@ -58,9 +58,6 @@ def _log_gamma(points: Reals) -> Reals:
     return np.where(a < 1, logs - np.log(a), logs)
 
 
-FloatArray = NDArray[np.float64]
-
-
 @frozen(eq=False, repr=False)
 class Splits(Shown):
     """The count of a node divides among its children by a Dirichlet-multinomial law.
@@ -116,7 +113,7 @@ class Splits(Shown):
         """
         return cls(rates, is_multinomial=True)
 
-    def concentrations_of(self, tree: Tree) -> tuple[FloatArray, ...]:
+    def concentrations_of(self, tree: Tree) -> tuple[Reals, ...]:
         """The concentration of each node, or its rate within its parent, below the root.
 
         Args:
@@ -130,19 +127,19 @@ class Splits(Shown):
         """
         cells = self._spread(tree.cells, "cells of the tree")
         levels = range(1, tree.depth)
-        sums: list[FloatArray] = [
+        sums: list[Reals] = [
             np.bincount(tree.levels[level], cells, tree.sizes[level]).astype(np.float64) for level in levels
         ]
         if not self.is_multinomial:
             return tuple(sums)
         return tuple(_rates(own, tree.parents(level)) for level, own in zip(levels, sums, strict=True))
 
-    def of_level(self, tree: Tree, level: int) -> FloatArray:
+    def of_level(self, tree: Tree, level: int) -> Reals:
         """The same as `concentrations_of` where the weights are those of one level, from 1."""
         own = self._spread(tree.sizes[level], f"nodes of level {level}")
         return _rates(own, tree.parents(level)) if self.is_multinomial else own
 
-    def _spread(self, size: int, what: str) -> FloatArray:
+    def _spread(self, size: int, what: str) -> Reals:
         """The weights of so many nodes."""
         values = np.asarray(self.concentrations, dtype=np.float64)
         if values.ndim and values.size != size:
@@ -157,7 +154,7 @@ class Splits(Shown):
         return {name: values if values.ndim else float(values)}
 
 
-def level_splits(prior: Splits | Sequence[Splits], tree: Tree) -> list[tuple[FloatArray, bool]]:
+def level_splits(prior: Splits | Sequence[Splits], tree: Tree) -> list[tuple[Reals, bool]]:
     """A stated prior, level by level below the root: the weights, and whether they are rates."""
     if isinstance(prior, Splits):
         return [(own, prior.is_multinomial) for own in prior.concentrations_of(tree)]
@@ -169,7 +166,7 @@ def level_splits(prior: Splits | Sequence[Splits], tree: Tree) -> list[tuple[Flo
     return [(one.of_level(tree, level), one.is_multinomial) for level, one in enumerate(stated, 1)]
 
 
-def _numbers(values: ArrayLike, name: str) -> FloatArray:
+def _numbers(values: ArrayLike, name: str) -> Reals:
     """The values as floats."""
     try:
         return np.asarray(values, dtype=np.float64)
@@ -177,6 +174,6 @@ def _numbers(values: ArrayLike, name: str) -> FloatArray:
         raise ValueError(f"{name} must be numbers, got {values!r}") from None
 
 
-def _rates(own: FloatArray, parents: NDArray[np.int64]) -> FloatArray:
+def _rates(own: Reals, parents: NDArray[np.int64]) -> Reals:
     """Weights as shares of those of the same parent."""
     return own / np.bincount(parents, own)[parents]

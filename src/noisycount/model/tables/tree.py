@@ -396,12 +396,8 @@ def _texts(column: Any) -> list[str]:  # noqa: ANN401  (columns of every kind)
         array = np.asarray(column)
         if array.dtype.kind != "O":
             values = (np.datetime_as_string(array) if array.dtype.kind == "M" else array).tolist()
-    return [label_text(None if _is_nan(value) else value) for value in values]
-
-
-def _is_nan(value: object) -> bool:
-    """Whether data frames mean a missing value by it."""
-    return isinstance(value, float) and math.isnan(value)
+    # nan is what data frames mean a missing value by
+    return [label_text(None if isinstance(value, float) and math.isnan(value) else value) for value in values]
 
 
 T = TypeVar("T")
