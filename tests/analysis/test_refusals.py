@@ -81,6 +81,8 @@ mechanism must be a Mechanism, got 3:
     nc.refine([it], TEN, 3) for it in [3.0, nan]
 mechanism must be a Mechanism, got <class
     nc.posterior(3, TEN, nc.Laplace)
+number must be a whole number from 1 to 2**53, got
+    nc.table_posterior([5, 9, 2], nc.DiscreteLaplace(2), total=15).draws(it) for it in [0, -1, 1.5, True, '3']
 mechanism must be Exact, Subsample, NoiseSum or noise
     nc.utility_loss(Silent(), TEN)
 answers must be finite, or nan where missing, got inf$

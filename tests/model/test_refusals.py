@@ -3,6 +3,7 @@ import pytest
 import noisycount as nc
 from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho, rho_within
 from noisycount.model.half_width import error_within
+from noisycount.model.tables.threshold import threshold
 from tests.refusals import assert_refused, refusals
 
 LAPLACE, DISCRETE = nc.Laplace(3.0), nc.DiscreteLaplace(3)
@@ -22,6 +23,7 @@ NAMES = {
     "epsilon_of_rho": epsilon_of_rho,
     "delta_of_rho": delta_of_rho,
     "rho_within": rho_within,
+    "threshold": threshold,
 }
 REFUSED = refusals(
     """
@@ -221,6 +223,16 @@ epsilon must
 delta must
     rho_within(1, it) for it in [0, -1, inf, nan, True, '1']
     epsilon_of_rho(1, it) for it in [0, -1, inf, nan, True, '1']
+concentrations must be …, got
+    nc.Splits(it) for it in [0, -1, inf, nan, [], [1, 0], [[1.0]], 'much', None]
+rates must be …, got
+    nc.Splits.multinomial(it) for it in [0, [0, 1], [-1, 2]]
+delta must be at least 1e-300 and below 1, got
+    threshold(nc.DiscreteLaplace(1), it, 1) for it in [Fraction(0), 1.0]
+groups must be a whole number from 1 to 2**53, got 0
+    threshold(nc.DiscreteLaplace(1), 0.1, 0)
+noise must be on the integers, got Laplace(scale=1.0)
+    threshold(nc.Laplace(1.0), 0.1, 1)
 product must be one of 'pl94', got 'dhc'$
     nc.releases.census_2020('dhc', 'State', 'total')
 level must be one of 'US', …'Block', got 'Village'$

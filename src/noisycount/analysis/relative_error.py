@@ -11,17 +11,16 @@ from fractions import Fraction
 from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noisycount.analysis.accuracy import epsilon_for_accuracy
 from noisycount.model.concentrated import l1_sensitivity
 from noisycount.model.half_width import readable_epsilon_within
+from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.laplace import Laplace, LaplaceKernel
 from noisycount.model.sampling.scalar import as_written, price_as_written
 from noisycount.model.searches import bracketed, first_whole
 from noisycount.validation import LARGEST_WHOLE, RationalLike, open_probability, positive_number, whole_number
 
-Reals = NDArray[np.float64]
 Values = float | Sequence[float] | Reals
 
 

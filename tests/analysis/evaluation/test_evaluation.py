@@ -207,19 +207,6 @@ def test_believing_the_truth_is_knowing_it(by: str, noise: nc.Mechanism) -> None
             assert metric(population, noise, by, assumed) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("by", ESTIMATES)
-def test_a_sum_of_one_noise_is_that_noise(by: str) -> None:
-    """And a sum of Gaussian noises is Gaussian."""
-    population = nc.Binomial(50, 0.3)
-    for noises, one in (
-        ([nc.DiscreteLaplace(2)], nc.DiscreteLaplace(2)),
-        ([nc.Gaussian(3), nc.Gaussian(4)], nc.Gaussian(5)),
-    ):
-        for metric in METRICS:
-            found = metric(population, nc.NoiseSum(noises), by)
-            assert found == pytest.approx(metric(population, one, by), rel=1e-12)
-
-
 @pytest.mark.parametrize("by", BAYES)
 def test_noise_without_end_leaves_the_prior(by: str) -> None:
     """At a scale of 1e6 the estimate is that before the answer, and nearly always better."""

@@ -55,15 +55,6 @@ def test_answers_a_thousand_scales_away_tilt_the_rate(size: int, rate: float, sc
     assert abs(told.mean - exact) <= 1e-10 * deviation + 4 * math.ulp(float(exact))
 
 
-def test_discrete_and_continuous_noise_agree_at_integer_answers() -> None:
-    """The two laws are proportional at integers, so their posteriors are equal."""
-    population = nc.Binomial(5912, 0.017)
-    discrete = posterior(107, population, nc.DiscreteLaplace(Fraction(20, 3)))
-    continuous = posterior(107, population, nc.Laplace(20 / 3))
-    assert discrete.mean == pytest.approx(continuous.mean, rel=1e-14)
-    assert discrete.interval() == continuous.interval()
-
-
 @given(low=st.integers(-50, 450), width=st.integers(-5, 450), answer=st.integers(-300, 700))
 def test_probabilities_keep_their_digits_in_the_tails(low: int, width: int, answer: int) -> None:
     """P[low <= K <= high | Y] relative to the direct sum, at any smallness."""

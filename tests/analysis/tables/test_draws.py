@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisycount import Binomial, DiscreteLaplace, Exact, Gaussian, Splits, Tree, below, posterior, table_posterior
+from noisycount import DiscreteLaplace, Exact, Gaussian, Splits, Tree, below, table_posterior
 from noisycount.analysis.tables.given_sums import drawn_summands
 from tests.oracles.chi_square import assert_drawn
 
@@ -86,18 +86,6 @@ def test_independent_cells_are_drawn_by_their_laws() -> None:
     check_moments(drawn, found.mean, found.std)
 
 
-def test_two_cells_are_drawn_from_the_law_of_one_count() -> None:
-    """Of known rates, by χ² against `posterior`."""
-    one = posterior(41, Binomial(120, 0.3), DiscreteLaplace(5))
-    prior = Splits.multinomial([0.3, 0.7])
-    table = table_posterior([41, np.nan], DiscreteLaplace(5), total=120, prior=prior)
-    drawn = table.draws(50_000, random_state=8)[:, 0]
-    counts = np.arange(25, 55)
-    observed = np.array([(drawn == count).sum() for count in counts])
-    expected = one.pmf(counts) * 50_000
-    assert_drawn(*(np.append(each, 50_000 - each.sum()) for each in (observed, expected)))
-
-
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("summands", "width"), [(1, 7), (3, 5), (150, 30), (37, 300)])
 def test_summands_are_drawn_given_their_sum(summands: int, width: int) -> None:
@@ -128,11 +116,3 @@ def test_draws_follow_from_a_seed() -> None:
     random = np.random.default_rng(1)
     assert (found.draws(20, random) == found.draws(20, random_state=1)).all()
     assert (found.draws(20, random) != found.draws(20, random_state=1)).any()
-
-
-@pytest.mark.parametrize("number", [0, -1, 1.5, True, "3"])
-def test_a_number_of_draws_is_positive(number: object) -> None:
-    """Anything else is refused in one line."""
-    found = table_posterior([5, 9, 2], DiscreteLaplace(2), total=15)
-    with pytest.raises(ValueError, match=r"^number must be a whole number from 1 to 2\*\*53, got"):
-        found.draws(number)  # type: ignore[arg-type]

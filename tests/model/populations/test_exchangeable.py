@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 import noisycount as nc
-from noisycount.model.populations.population import Informed
 from tests.oracles.posterior import (
     Law,
     assert_exact,
@@ -103,13 +102,6 @@ def test_knowing_twice_is_knowing_the_sum(population: nc.Population) -> None:
     assert (twice.known, twice.positives, twice.records) == (4, 2, population.records)
     counts = np.arange(population.records + 1)
     assert twice.law().pmf(counts) == pytest.approx(once.law().pmf(counts), rel=1e-12)
-
-
-def test_neighbours_of_an_informed_population_keep_what_is_known() -> None:
-    """The other record is one of those that are not known."""
-    ((positive, negative),) = nc.Binomial(10, 0.3).given(4, 1).neighbours()
-    assert positive == Informed(nc.Binomial(5, 0.3), 5, 2)
-    assert negative == Informed(nc.Binomial(5, 0.3), 5, 1)
 
 
 def test_known_records_do_not_wear_out_a_small_shape() -> None:

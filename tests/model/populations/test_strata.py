@@ -132,16 +132,6 @@ def test_the_law_of_a_million_records_keeps_digits_far_out(million: tuple[nc.Str
         assert log_pmf == pytest.approx(float(expected), rel=1e-10)
 
 
-@pytest.mark.parametrize("mechanism", [nc.Laplace(3), nc.Gaussian(40), nc.Subsample(50)])
-def test_groups_of_one_rate_are_one_binomial(mechanism: nc.Mechanism) -> None:
-    """Three groups at the same rate tell what one population of all records tells."""
-    told = nc.posterior(17, nc.Strata([60, 1, 39], [0.3, 0.3, 0.3]), mechanism)
-    same = nc.posterior(17, nc.Binomial(100, 0.3), mechanism)
-    assert told.mean == pytest.approx(same.mean, rel=1e-13)
-    assert told.variance == pytest.approx(same.variance, rel=1e-11)
-    assert (told.median, told.mode, told.interval()) == (same.median, same.mode, same.interval())
-
-
 def test_knowing_twice_is_knowing_the_sum() -> None:
     """One record of each group and then one of the second are two of the second."""
     strata = nc.Strata([4, 5], [0.25, 0.75])

@@ -315,14 +315,3 @@ def test_the_low_bits_have_one_law_for_all_counts(epsilon: float) -> None:
         assert all(step.denominator == 1 for step in steps)
         odd = sum(step.numerator % 2 for step in steps)
         assert abs(odd - ANSWERS / 2) < 5.5 * math.sqrt(ANSWERS / 4)
-
-
-@pytest.mark.parametrize("release", [naive, lambda count, *_: nc.Laplace(1.0).release(count)])
-def test_only_naive_noise_leaves_the_grid(release: Callable[..., float]) -> None:
-    """Float noise has multiples of much finer steps; about as many as half of its answers."""
-    generator = np.random.default_rng()
-    grid = public_grid(1.0)
-    answers = [release(0, 1.0, generator) for _ in range(1000)]
-    finer = sum(Fraction(answer) % grid != 0 for answer in answers)
-    assert (finer > 500) == (release is naive)
-    assert (finer == 0) == (release is not naive)

@@ -28,20 +28,6 @@ def test_levels_may_have_laws_of_their_own() -> None:
     assert [are_rates for _, are_rates in level_splits(Splits.multinomial(1), TREE)] == [True] * 2
 
 
-@pytest.mark.parametrize("weight", [0, -1, np.inf, np.nan, [], [1, 0], [[1.0]], "much", None])
-def test_concentrations_are_positive(weight: object) -> None:
-    """What is no positive number is refused in one line."""
-    with pytest.raises(ValueError, match=r"^concentrations must be .*, got"):
-        Splits(weight)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("weight", [0, [0, 1], [-1, 2]])
-def test_rates_are_positive(weight: object) -> None:
-    """A cell that is surely empty is told by an exact answer."""
-    with pytest.raises(ValueError, match=r"^rates must be"):
-        Splits.multinomial(weight)  # type: ignore[arg-type]
-
-
 def test_sizes_that_do_not_fit_are_refused() -> None:
     """As many weights as cells, or as nodes of the level; as many laws as levels."""
     with pytest.raises(ValueError, match="a number or 3, the cells of the tree, got 2"):

@@ -172,11 +172,6 @@ def _near_deviance(ratios: Reals) -> Reals:
     return series
 
 
-def log_gamma_bend(point: float, offsets: Reals) -> Reals:
-    """The change ln Γ(x + d) − ln Γ(x) − d·ln x, without cancellation near d = 0."""
-    return log_gamma_bends([point], offsets[None])
-
-
 def log_gamma_bends(points: Sequence[float], offsets: Reals) -> Reals:
     """The sum of the changes ln Γ(x + d) − ln Γ(x) − d·ln x of several points x, each with its d.
 
@@ -205,7 +200,7 @@ def gamma_ratio_expansion(count: int, shape: float) -> Expansion:
     slope = DIGITS.ln(DIGITS.divide(exact_upper, Decimal(lower)))
 
     def bend(offsets: Reals) -> Reals:
-        return log_gamma_bend(upper, offsets) - log_gamma_bend(lower, offsets)
+        return log_gamma_bends([upper], offsets[None]) - log_gamma_bends([lower], offsets[None])
 
     return Expansion(slope, bend)
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.frozen import frozen
+from noisycount.model.laws.gamma import Reals
 from noisycount.model.tables.levels import Level
 
-Reals = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 
