@@ -8,7 +8,7 @@ import pytest
 import noisycount as nc
 from noisycount.analysis.accuracy import accuracy, chan_bound
 
-PAGE = Path(__file__).parents[3] / "docs" / "accuracy-of-sums.md"
+PAGE = Path(__file__).parents[2] / "docs" / "accuracy-of-sums.md"
 TEXT = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
 
 pytestmark = pytest.mark.skipif(not TEXT, reason="the tests run outside the project's folder")
