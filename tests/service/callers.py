@@ -19,7 +19,7 @@ from noisycount.service.auth import user_of
 from noisycount.service.keys import Role, User
 from noisycount.service.state import ServiceState
 
-__all__ = ["ANA", "BO", "OWNER", "Caller", "calling", "configured", "records", "serving"]
+__all__ = ["ANA", "BO", "OWNER", "Caller", "calling", "configured", "problem", "records", "serving"]
 
 ANA = User("ana", Role.ANALYST, frozenset({"stay"}))
 BO = User("bo", Role.ANALYST, frozenset({"stay"}))
@@ -94,6 +94,14 @@ class Caller:
             reply = await client.request(method, path, **said)
             self.cookies = client.cookies
             return reply
+
+
+def problem(reply: httpx.Response) -> tuple[int, str]:
+    """Give the status and the kind of a refusal, which is told in one line."""
+    told = reply.json()
+    assert (reply.headers["content-type"], told["status"]) == ("application/problem+json", reply.status_code)
+    assert "\n" not in told["detail"]
+    return reply.status_code, told["type"].removeprefix("urn:noisycount:")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from noisycount.service.auth import user_of
 from noisycount.service.errors import RateError, StoppingError
 from noisycount.service.middleware import SINGLE, BodyLimit, ConcurrencyLimit, depth_of
 from noisycount.service.state import RateLimiter, ServiceState, WorkQueue
-from tests.service.callers import ANA, BO, Caller, calling, configured, serving
+from tests.service.callers import ANA, BO, Caller, calling, configured, problem, serving
 from tests.service.conftest import PATIENCE, Gate
 
 COUNT = {"where": "age >= 65", "epsilon": "0.1"}
@@ -27,9 +27,9 @@ def test_what_is_too_large_or_too_deep_is_not_read(tmp_path: Path) -> None:
     with serving(configured(tmp_path, body=2000, depth=4)) as state:
         caller, path = calling(state), "/v1/datasets/stay/plan"
         large = caller.request("POST", path, content=b" " * 2001)
-        assert (large.status_code, large.json()["type"]) == (413, "urn:noisycount:large")
+        assert problem(large) == (413, "large")
         deep = caller.request("POST", path, content=b"[" * 5)
-        assert (deep.status_code, deep.json()["type"]) == (400, "urn:noisycount:deep")
+        assert problem(deep) == (400, "deep")
         brackets = {"where": "town = '[[[[[[[{{{{'", "epsilon": "1", "keys": {}}
         assert caller.post(path, brackets).status_code == 200
         padded = json.dumps(COUNT).ljust(2000).encode()
@@ -51,7 +51,7 @@ def test_a_question_too_long_is_refused_by_the_language(tmp_path: Path) -> None:
     with serving(configured(tmp_path)) as state:
         long = {**COUNT, "where": " or ".join(["age = 1"] * 1500)}
         refused = calling(state).post("/v1/datasets/stay/plan", long)
-        assert (refused.status_code, refused.json()["type"]) == (422, "urn:noisycount:question")
+        assert problem(refused) == (422, "question")
 
 
 def test_a_bucket_fills_as_time_passes() -> None:
@@ -104,7 +104,7 @@ def test_who_comes_while_too_many_are_there_is_turned_away(tmp_path: Path, gate:
         first.start()
         assert gate.counting.wait(PATIENCE)
         refused = caller.ask({**COUNT, "where": "age < 65"}, "two")
-        assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:busy")
+        assert problem(refused) == (503, "busy")
         assert caller.get("/healthz").status_code == 200
         gate.goes_on.set()
         first.join()
@@ -210,7 +210,7 @@ def test_what_a_request_says_twice_is_refused(state: ServiceState) -> None:
         for method in ("GET", "POST"):
             twice = [(name, "1"), (name.upper(), "1")]
             reply = caller.request(method, "/v1/datasets", headers=twice)
-            assert (reply.status_code, reply.json()["type"]) == (400, "urn:noisycount:doubled")
+            assert problem(reply) == (400, "doubled")
             assert f" {name.title()}, got several" in reply.json()["detail"]
             assert "\n" not in reply.json()["detail"]
 
@@ -258,7 +258,7 @@ def test_nobody_waits_past_the_deadline(tmp_path: Path, gate: Gate) -> None:
     with serving(configured(tmp_path, deadline=0.3)) as state:
         caller = calling(state)
         late = caller.ask(COUNT, "one")
-        assert (late.status_code, late.json()["type"]) == (504, "urn:noisycount:overrun")
+        assert problem(late) == (504, "overrun")
         again = caller.ask(COUNT, "one")
         assert again.json()["type"] == "urn:noisycount:in-flight"
         gate.goes_on.set()
@@ -279,7 +279,7 @@ def test_what_was_begun_is_done_before_the_end(tmp_path: Path, gate: Gate) -> No
         assert gate.counting.wait(PATIENCE)
         state.queue.refuse()
         refused = caller.ask({**COUNT, "where": "age < 65"}, "two")
-        assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:stopping")
+        assert problem(refused) == (503, "stopping")
         assert refused.headers["retry-after"]
         gate.goes_on.set()
         first.join()

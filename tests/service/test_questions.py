@@ -9,7 +9,7 @@ from noisycount.config.file import load_config
 from noisycount.errors import ConfigError
 from noisycount.service.keys import User
 from noisycount.service.state import ServiceState
-from tests.service.callers import BO, OWNER, calling, configured, serving
+from tests.service.callers import BO, OWNER, calling, configured, problem, serving
 
 PAGE = {"Accept": "text/html"}
 BUDGETS = (*("remaining", "budget", "dataset_remaining", "dataset_budget"), *("quota_remaining", "quota"))
@@ -244,7 +244,7 @@ def test_records_that_are_gone_are_an_owners_business(state: ServiceState, tmp_p
     """The asker is not told where they were; the debit of an answer before them stays."""
     (tmp_path / "stay.csv").unlink()
     refused = calling(state).get("/v1/datasets/stay")
-    assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:records")
+    assert problem(refused) == (503, "records")
     assert "stay.csv" not in refused.text
 
 

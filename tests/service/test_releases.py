@@ -16,7 +16,7 @@ from noisycount.release.desk import Desk
 from noisycount.service.questions import owner_of_name
 from noisycount.service.state import ServiceState
 from noisycount.tasks.opening import DatasetSession
-from tests.service.callers import ANA, BO, OWNER, calling, configured, serving
+from tests.service.callers import ANA, BO, OWNER, calling, configured, problem, serving
 from tests.service.conftest import PATIENCE, Gate
 
 COUNT = {"where": "age >= 65", "epsilon": "0.1"}
@@ -62,7 +62,7 @@ def test_a_key_names_one_request(state: ServiceState) -> None:
     for key in ("one", "free"):
         for other in ({**COUNT, "confidence": "99%"}, {**COUNT, "where": "age < 65"}, TABLE):
             refused = caller.ask(other, key)
-            assert (refused.status_code, refused.json()["type"]) == (422, "urn:noisycount:key-reuse")
+            assert problem(refused) == (422, "key-reuse")
     assert owner.ask(COUNT, "one").status_code == 201, "others have keys of their own"
     assert owner.ask({"where": "pay > 1", "epsilon": "0.1"}, "one", "payroll").status_code == 422
     assert float(caller.get("/v1/datasets/stay").json()["remaining"]) == 1.9
@@ -82,8 +82,7 @@ def test_a_key_names_one_data_set(tmp_path: Path) -> None:
         assert owner.ask(COUNT, "free").json()["repeated"]
         for key in ("one", "free"):
             refused = owner.ask(COUNT, key, "twin")
-            assert refused.status_code == 422
-            assert refused.json()["type"] == "urn:noisycount:key-reuse"
+            assert problem(refused) == (422, "key-reuse")
         assert owner.get("/v1/datasets/twin").json()["remaining"] == "2"
         assert owner.ask(COUNT, "two", "twin").json()["dataset"] == "twin"
 
@@ -112,7 +111,7 @@ def test_a_reply_that_was_changed_is_given_to_nobody(tmp_path: Path) -> None:
             connection.exec_driver_sql("UPDATE replies SET name = 'bo:one' WHERE name = 'ana:one'")
         for caller in (calling(state), calling(state, BO)):
             refused = caller.ask(COUNT, "one")
-            assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:ledger")
+            assert problem(refused) == (503, "ledger")
         assert calling(state, BO).get("/v1/releases/bo:one").status_code == 503
         assert ana.ask(COUNT, "two").content == told.content
         assert "of reply 'ana:one', which was changed or removed" in state.ledger.verify().why
@@ -169,7 +168,7 @@ def test_two_requests_of_one_key_that_meet(state: ServiceState, gate: Gate) -> N
     first.start()
     assert gate.counting.wait(PATIENCE)
     second = calling(state).ask(COUNT, "one")
-    assert (second.status_code, second.json()["type"]) == (409, "urn:noisycount:in-flight")
+    assert problem(second) == (409, "in-flight")
     assert second.headers["retry-after"]
     gate.goes_on.set()
     first.join()

@@ -15,7 +15,7 @@ from noisycount.service.app import application
 from noisycount.service.auth import Auth
 from noisycount.service.keys import Key, Keyring, Role
 from noisycount.service.state import ServiceState
-from tests.service.callers import Caller
+from tests.service.callers import Caller, problem
 
 HOST = "http://desk.example.org"
 DATASETS = """
@@ -293,8 +293,9 @@ def test_an_answer_needs_its_asker_and_its_grant(desk: Desk, name: str, who: str
 
 @pytest.mark.parametrize("name", of_rule(Rule.OWNERS))
 def test_what_is_an_owners_is_refused_to_analysts(desk: Desk, name: str) -> None:
-    """With 403, by a key and by a session."""
-    assert ask(desk, "ana", name).status_code == 403
+    """With 403, by a key and by a session, and they are told whom to ask."""
+    refused = ask(desk, "ana", name)
+    assert problem(refused) == (403, "forbidden")
     client, csrf = desk.browser("ana")
     assert send(client, name, "survey", csrf=csrf).status_code == 403
     assert ask(desk, "olga", name).status_code < 400

@@ -1,9 +1,10 @@
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import pytest
@@ -16,12 +17,11 @@ from joserfc.jwk import Key as PublicKey
 
 from noisycount.config.file import load_config
 from noisycount.service.app import application
-from noisycount.service.auth import Attempts, Auth, LoginForm, Sessions, owner_of, user_of
+from noisycount.service.auth import Attempts, Auth, LoginForm, Sessions, user_of
 from noisycount.service.keys import Key, Keyring, Role, User
 from noisycount.service.oidc import Tokens
-from noisycount.service.state import ServiceState
 from tests.commands import configure
-from tests.service.callers import Caller
+from tests.service.callers import Caller, configured, serving
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """An application with a auth, whose clock a test moves."""
+    """An application with an auth, whose clock a test moves."""
 
     application: FastAPI
     auth: Auth
@@ -45,8 +45,8 @@ class Served:
     keyring: Keyring
 
     def key(self, name: str = "ana", role: Role = Role.ANALYST) -> Key:
-        """A new key for the survey, or for all."""
-        datasets = None if role is Role.OWNER else ["survey"]
+        """A new key for one data set, or for all."""
+        datasets = None if role is Role.OWNER else ["stay"]
         return self.keyring.issue(name, role, datasets)[0]
 
     def client(self, key: Key | str | None = None, base: str = "http://desk.example.org") -> Caller:
@@ -56,38 +56,27 @@ class Served:
         return Caller(self.application, headers, base)
 
 
-Serve = Callable[[], Served]
+@pytest.fixture(scope="module")
+def probed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
+    """An application over two data sets, with a route that tells whom it found."""
+    with serving(configured(tmp_path_factory.mktemp("probed"))) as state:
+        made = application(state)
+
+        @made.get("/v1/probe")
+        @made.post("/v1/probe")
+        async def probe(user: Annotated[User, Depends(user_of)]) -> dict[str, str]:
+            return {"name": user.name, "role": user.role.value}
+
+        yield made
 
 
 @pytest.fixture
-def served(here: Path) -> Iterator[Served]:
-    """The survey and a payroll, served."""
-    configure(here, '[datasets.payroll]\nsource = "payroll.csv"')
-    configuration = load_config(here / "noisycount.toml")
-    state, clock = ServiceState.open(configuration), Clock()
-    try:
-        made = application(state)
-        auth = replace(
-            Auth.of(configuration), sessions=Sessions(clock), attempts=Attempts(clock), login_form=LoginForm(clock)
-        )
-        made.state.auth = auth
-        add_probes(made)
-        yield Served(made, auth, clock, auth.keyring)
-    finally:
-        state.close()
-
-
-def add_probes(application: FastAPI) -> None:
-    """Routes that tell what the auth found, whatever other routes there are."""
-
-    @application.get("/v1/probe")
-    @application.post("/v1/probe")
-    async def probe(user: Annotated[User, Depends(user_of)]) -> dict[str, str]:
-        return {"name": user.name, "role": user.role.value}
-
-    @application.get("/v1/owners")
-    async def owners(user: Annotated[User, Depends(owner_of)]) -> str:
-        return user.name
+def served(probed: FastAPI, tmp_path: Path) -> Served:
+    """The application with keys and sessions of the test's own."""
+    clock, keyring = Clock(), Keyring(tmp_path / "keys")
+    auth = Auth(keyring, None, Sessions(clock), Attempts(clock), LoginForm(clock))
+    probed.state.auth = auth
+    return Served(probed, auth, clock, keyring)
 
 
 ISSUER = "https://login.example.org/clinic"
@@ -136,57 +125,40 @@ def written(part: object) -> str:
     return encoded(json.dumps(part).encode())
 
 
-def signed(head: str | bytes, claims: str | bytes) -> str:
+def signed(head: str | bytes, said: str | bytes) -> str:
     """A token of any two texts, which the issuer signed with its first key."""
-    texts = (part.encode() if isinstance(part, str) else part for part in (head, claims))
+    texts = (part.encode() if isinstance(part, str) else part for part in (head, said))
     body = ".".join(encoded(text) for text in texts)
     key = issuer_key().get_op_key("sign")
     return f"{body}.{encoded(key.sign(body.encode(), PKCS1v15(), SHA256()))}"
 
 
-@dataclass(frozen=True, slots=True)
-class Issuer:
-    """What an issuer signs."""
-
-    def claims(self, **changed: Any) -> dict[str, Any]:  # noqa: ANN401  (any claim)
-        """The claims of a good token; those that are None are left out."""
-        usual = {"iss": ISSUER, "aud": "noisycount", "sub": "2482", "exp": int(NOW) + 300}
-        return {name: said for name, said in (usual | changed).items() if said is not None}
-
-    def token(self, header: dict[str, Any] | None = None, **changed: Any) -> str:  # noqa: ANN401
-        """A token that the issuer signed."""
-        head = {"alg": "RS256", "kid": "k1"} | (header or {})
-        return jwt.encode(head, self.claims(**changed), issuer_key(), [head["alg"]])
+def claims(**changed: Any) -> dict[str, Any]:  # noqa: ANN401  (any claim)
+    """The claims of a good token; those that are None are left out."""
+    usual = {"iss": ISSUER, "aud": "noisycount", "sub": "2482", "exp": int(NOW) + 300}
+    return {name: said for name, said in (usual | changed).items() if said is not None}
 
 
-@pytest.fixture
-def issuer() -> Issuer:
-    """The issuer of the configuration."""
-    return Issuer()
+def token(header: Mapping[str, Any] = MappingProxyType({}), key: PublicKey | None = None, **changed: Any) -> str:  # noqa: ANN401
+    """A token that the issuer signed, or the holder of another key."""
+    head = {name: said for name, said in {"alg": "RS256", "kid": "k1", **header}.items() if said is not None}
+    return jwt.encode(head, claims(**changed), key or issuer_key(), [head["alg"]])
 
 
-Configured = Callable[..., Tokens]
+def tokens_in(folder: Path, *changes: tuple[str, str]) -> Tokens:
+    """The tokens that a configuration takes at `NOW`, with some words of it changed, and its keys in a file."""
+    text = OIDC
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    configure(folder, text)
+    (folder / "keys.json").write_bytes(key_set(issuer_key(), *other_keys()))
+    found = Auth.of(load_config(folder / "noisycount.toml")).tokens
+    assert found is not None
+    return replace(found, now=lambda: NOW)
 
 
-@pytest.fixture
-def configured_tokens(here: Path) -> Configured:
-    """Give the tokens that a configuration takes, with some words of it changed, at `NOW`."""
-
-    def tokens(*changes: tuple[str, str]) -> Tokens:
-        text = OIDC
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        configure(here, text)
-        (here / "keys.json").write_bytes(key_set(issuer_key(), *other_keys()))
-        found = Auth.of(load_config(here / "noisycount.toml")).tokens
-        assert found is not None
-        return Tokens(found.config, found.users, found.keys, now=lambda: NOW)
-
-    return tokens
-
-
-@pytest.fixture
-def tokens(configured_tokens: Configured) -> Tokens:
-    """The tokens of an issuer whose keys are in a file."""
-    return configured_tokens()
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> Tokens:
+    """Those of tests that change nothing of it."""
+    return tokens_in(tmp_path_factory.mktemp("tokens"))

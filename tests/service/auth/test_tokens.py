@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
 from noisycount.config.file import load_config
@@ -20,32 +19,32 @@ from tests.commands import configure
 from tests.service.auth.conftest import (
     ISSUER,
     NOW,
-    Configured,
-    Issuer,
+    claims,
     encoded,
     issuer_key,
     key_set,
     other_keys,
     signed,
+    token,
+    tokens_in,
     written,
 )
 
 
-def test_a_token_says_who_comes(tokens: Tokens, issuer: Issuer) -> None:
+def test_a_token_says_who_comes(tokens: Tokens) -> None:
     """By the subject, as the owner wrote it down: the name, the role and the data sets."""
-    ana, boss = tokens.user(issuer.token()), tokens.user(issuer.token(sub="1"))
+    ana, boss = tokens.user(token()), tokens.user(token(sub="1"))
     assert ana is not None
     assert boss is not None
     assert (ana.name, ana.role, ana.grants) == ("ana", Role.ANALYST, frozenset({"survey"}))
     assert (boss.name, boss.role, boss.grants) == ("boss", Role.OWNER, None)
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_every_family_of_keys_is_taken(tokens: Tokens, issuer: Issuer, number: int) -> None:
+@pytest.mark.parametrize(("number", "algorithm"), [(0, "ES256"), (1, "Ed25519")])
+def test_every_family_of_keys_is_taken(tokens: Tokens, number: int, algorithm: str) -> None:
     """Elliptic curves as well as RSA, each under its own key."""
-    key, algorithm = other_keys()[number], ("ES256", "Ed25519")[number]
-    head = {"alg": algorithm, "kid": key.kid}
-    assert tokens.user(jwt.encode(head, issuer.claims(), key, [algorithm])) is not None
+    key = other_keys()[number]
+    assert tokens.user(token({"alg": algorithm, "kid": key.kid}, key)) is not None
 
 
 OTHERS: dict[str, list[object]] = {
@@ -72,101 +71,76 @@ OTHERS: dict[str, list[object]] = {
     [{claim: value} for claim, values in OTHERS.items() for value in values],
     ids=lambda changed: str(changed)[:60],
 )
-def test_a_token_for_others_lets_nobody_in(tokens: Tokens, issuer: Issuer, changed: dict[str, Any]) -> None:
+def test_a_token_for_others_lets_nobody_in(tokens: Tokens, changed: dict[str, Any]) -> None:
     """Another audience or issuer, over, not begun, from the future, of an unknown subject."""
-    assert tokens.user(issuer.token(**changed)) is None
+    assert tokens.user(token(**changed)) is None
 
 
-def test_clocks_may_differ_by_half_a_minute(tokens: Tokens, issuer: Issuer) -> None:
+def test_clocks_may_differ_by_half_a_minute(tokens: Tokens) -> None:
     """And an audience may be one of several."""
-    token = issuer.token(exp=int(NOW) - 29, nbf=int(NOW) + 29, aud=["other", "noisycount"])
-    assert tokens.user(token) is not None
-
-
-@pytest.mark.parametrize("name", ["none", "None", "NONE", "nOnE", ""])
-@pytest.mark.parametrize("signature", ["", "AAAA"])
-def test_an_unsigned_token_lets_nobody_in(tokens: Tokens, issuer: Issuer, name: str, signature: str) -> None:
-    """`alg: none`, in every case of its letters, with and without something for a signature."""
-    head = {"alg": name, "typ": "JWT", "kid": "k1"}
-    assert tokens.user(f"{written(head)}.{written(issuer.claims())}.{signature}") is None
+    said = token(exp=int(NOW) - 29, nbf=int(NOW) + 29, aud=["other", "noisycount"])
+    assert tokens.user(said) is not None
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
-def test_a_public_key_is_no_shared_secret(tokens: Tokens, issuer: Issuer, here: Path, algorithm: str) -> None:
+def test_a_public_key_is_no_shared_secret(tokens: Tokens, algorithm: str) -> None:
     """A token signed by HMAC with any form of the public key as the secret is refused."""
     key = issuer_key()
-    secrets = [
-        key.as_pem(private=False),
-        key.as_pem(private=False).strip(),
-        json.dumps(key.as_dict(private=False)).encode(),
-        (here / "keys.json").read_bytes(),
-        str(key.as_dict(private=False)["n"]).encode(),
-    ]
-    body = f"{written({'alg': algorithm, 'kid': 'k1'})}.{written(issuer.claims())}"
-    for secret in secrets:
+    pem, members = key.as_pem(private=False), key.as_dict(private=False)
+    forms = [pem, pem.strip(), json.dumps(members).encode(), key_set(key, *other_keys()), str(members["n"]).encode()]
+    body = f"{written({'alg': algorithm, 'kid': 'k1'})}.{written(claims())}"
+    for secret in forms:
         made = hmac.digest(secret, body.encode(), f"sha{algorithm[2:]}")
         assert tokens.user(f"{body}.{encoded(made)}") is None
 
 
-def test_a_shared_secret_among_the_keys_is_none_of_them(tokens: Tokens, issuer: Issuer, here: Path) -> None:
+def test_a_shared_secret_among_the_keys_is_none_of_them(tmp_path: Path) -> None:
     """Where a key set holds one, a token signed with it is refused still."""
-    secret = OctKey.generate_key(256, {"kid": "shared"})
+    tokens, secret = tokens_in(tmp_path), OctKey.generate_key(256, {"kid": "shared"})
     said = json.loads(key_set(issuer_key()))
     said["keys"].append(secret.as_dict(private=True))
-    (here / "keys.json").write_text(json.dumps(said))
-    token = jwt.encode({"alg": "HS256", "kid": "shared"}, issuer.claims(), secret, ["HS256"])
-    assert tokens.user(token) is None
+    (tmp_path / "keys.json").write_text(json.dumps(said))
+    assert tokens.user(token({"alg": "HS256", "kid": "shared"}, secret)) is None
     assert tokens.keys.key("shared") is None
-    assert tokens.user(issuer.token()) is not None
+    assert tokens.user(token()) is not None
 
 
-def test_a_token_brings_no_key_of_its_own(tokens: Tokens, issuer: Issuer) -> None:
+def test_a_token_brings_no_key_of_its_own(tokens: Tokens) -> None:
     """`jwk`, `jku`, `x5u` and `x5c` in a header are what whoever made it says."""
     mine = RSAKey.generate_key(2048, {"kid": "k1"})
-    for head in (
-        {"jwk": mine.as_dict(private=False)},
-        {"jku": "https://evil.example/keys.json"},
-        {"x5u": "https://evil.example/keys.pem"},
-        {"kid": "mine", "jwk": mine.as_dict(private=False)},
-        {},
-    ):
-        token = jwt.encode({"alg": "RS256", "kid": "k1"} | head, issuer.claims(), mine, ["RS256"])
-        assert tokens.user(token) is None
+    public = mine.as_dict(private=False)
+    addresses = ({"jku": "https://evil.example/keys.json"}, {"x5u": "https://evil.example/keys.pem"})
+    for head in ({"jwk": public}, *addresses, {"kid": "mine", "jwk": public}, {}):
+        assert tokens.user(token(head, mine)) is None
 
 
 @pytest.mark.parametrize("kid", ["k2", "", "../../etc/passwd", "ec", None, 1, ["k1"], {"k1": 1}])
-def test_an_unknown_key_lets_nobody_in(tokens: Tokens, issuer: Issuer, kid: object) -> None:
+def test_an_unknown_key_lets_nobody_in(tokens: Tokens, kid: object) -> None:
     """Another id, another family's, no id where there are several keys, an id that is no text."""
-    head, claims = {"alg": "RS256", "kid": kid}, issuer.claims()
-    body = f"{written(head)}.{written(claims)}"
-    signature = issuer.token().rpartition(".")[2]
-    assert tokens.user(f"{body}.{signature}") is None
-    named = {} if kid is None else {"kid": kid}
+    body = f"{written({'alg': 'RS256', 'kid': kid})}.{written(claims())}"
+    assert tokens.user(f"{body}.{token().rpartition('.')[2]}") is None
     if isinstance(kid, str | None) and kid != "ec":  # the right key, under no name or another's
-        token = jwt.encode({"alg": "RS256"} | named, claims, issuer_key(), ["RS256"])
-        assert tokens.user(token) is None
+        assert tokens.user(token({"kid": kid})) is None
 
 
-def test_a_token_of_one_key_may_leave_its_id_out(tokens: Tokens, issuer: Issuer, here: Path) -> None:
+def test_a_token_of_one_key_may_leave_its_id_out(tmp_path: Path) -> None:
     """Where the issuer has one key there is nothing to tell apart."""
-    (here / "keys.json").write_bytes(key_set(issuer_key()))
-    token = jwt.encode({"alg": "RS256"}, issuer.claims(), issuer_key(), ["RS256"])
-    assert tokens.user(token) is not None
+    tokens = tokens_in(tmp_path)
+    (tmp_path / "keys.json").write_bytes(key_set(issuer_key()))
+    assert tokens.user(token({"kid": None})) is not None
 
 
-def test_an_algorithm_that_was_not_chosen_is_refused(configured_tokens: Configured, issuer: Issuer) -> None:
+def test_an_algorithm_that_was_not_chosen_is_refused(tmp_path: Path) -> None:
     """The owner's list holds, though the key could do more."""
-    tokens = configured_tokens(('keys = "keys.json"', 'keys = "keys.json"\nalgorithms = ["ES256"]'))
-    assert tokens.user(issuer.token()) is None
-    key = other_keys()[0]
-    token = jwt.encode({"alg": "ES256", "kid": "ec"}, issuer.claims(), key, ["ES256"])
-    assert tokens.user(token) is not None
+    tokens = tokens_in(tmp_path, ('keys = "keys.json"', 'keys = "keys.json"\nalgorithms = ["ES256"]'))
+    assert tokens.user(token()) is None
+    assert tokens.user(token({"alg": "ES256", "kid": "ec"}, other_keys()[0])) is not None
 
 
 @pytest.mark.parametrize("part", [0, 1, 2])
-def test_a_changed_token_lets_nobody_in(tokens: Tokens, issuer: Issuer, part: int) -> None:
+def test_a_changed_token_lets_nobody_in(tokens: Tokens, part: int) -> None:
     """Any character of any part, and any part left out or added."""
-    parts = issuer.token().split(".")
+    parts = token().split(".")
     for place in range(0, len(parts[part]) - 1, 7):  # the last character may carry unused bits
         other = "A" if parts[part][place] != "A" else "B"
         changed = [*parts]
@@ -176,27 +150,16 @@ def test_a_changed_token_lets_nobody_in(tokens: Tokens, issuer: Issuer, part: in
     assert tokens.user(".".join([*parts, parts[part]])) is None
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        *({"typ": kind} for kind in ("logout+jwt", "secevent+jwt", ["jwt"], None)),
-        *({"crit": names} for names in (["exp"], ["alg"], [])),
-        *({"crit": ["b64"], "b64": truth} for truth in (False, True)),
-        *({"b64": False}, {"cty": "JWT"}, {"alg": ["RS256"]}, {"alg": "rs256"}),
-    ],
-    ids=str,
-)
-def test_a_token_for_something_else_lets_nobody_in(tokens: Tokens, issuer: Issuer, head: dict[str, Any]) -> None:
-    """A notice of a logout is no login, and what must be understood and is not is refused."""
-    usual = {"alg": "RS256", "kid": "k1"} | head
-    assert tokens.user(signed(json.dumps(usual), json.dumps(issuer.claims()))) is None
-
-
 HEAD = '{"alg": "RS256", "kid": "k1"}'
-CLAIMS = json.dumps(Issuer().claims())
-
-
-CONFUSING: dict[str, tuple[str | bytes, str | bytes]] = {
+CLAIMS = json.dumps(claims())
+UNSIGNED = ["none", "None", "NONE", "nOnE", ""]
+HEADS: list[dict[str, object]] = [  # a notice of a logout is no login; what must be understood and is not is refused
+    *({"typ": kind} for kind in ("logout+jwt", "secevent+jwt", ["jwt"], None)),
+    *({"crit": names} for names in (["exp"], ["alg"], [])),
+    *({"crit": ["b64"], "b64": truth} for truth in (False, True)),
+    *({"b64": False}, {"cty": "JWT"}, {"alg": ["RS256"]}, {"alg": "rs256"}),
+]
+TWO_READINGS: dict[str, tuple[str | bytes, str | bytes]] = {
     "two subjects": (HEAD, CLAIMS.replace('"sub": "2482"', '"sub": "1", "sub": "2482"')),
     "two issuers": (HEAD, CLAIMS.replace('"iss":', '"iss": "https://evil.example", "iss":')),
     "two streets": (HEAD, CLAIMS.replace("{", '{"address": {"street": 1, "street": 2}, ', 1)),
@@ -216,25 +179,35 @@ CONFUSING: dict[str, tuple[str | bytes, str | bytes]] = {
     "a list for a header": (f"[{HEAD}]", CLAIMS),
     "a token in a token": (HEAD, signed(HEAD, CLAIMS)),
 }
+REFUSED = {
+    **{
+        f"alg {name!r}, {signature!r}": f"{written({**json.loads(HEAD), 'alg': name})}.{written(claims())}.{signature}"
+        for name in UNSIGNED
+        for signature in ("", "AAAA")
+    },
+    **{str(head): signed(json.dumps({**json.loads(HEAD), **head}), CLAIMS) for head in HEADS},
+    **{name: signed(*parts) for name, parts in TWO_READINGS.items()},
+}
 
 
-@pytest.mark.parametrize("case", CONFUSING)
-def test_what_two_readers_could_take_for_two_things_lets_nobody_in(tokens: Tokens, case: str) -> None:
-    """A member that is said twice, what is no JSON, another encoding, a token in a token."""
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_token_of_a_login_lets_nobody_in(tokens: Tokens, case: str) -> None:
+    """Not signed, for something else, or what two readers could take for two things."""
     assert tokens.user(signed(HEAD, CLAIMS)) is not None
-    assert tokens.user(signed(*CONFUSING[case])) is None
+    assert tokens.user(REFUSED[case]) is None
 
 
-def test_an_address_that_nobody_verified_is_nobodys(configured_tokens: Configured, issuer: Issuer) -> None:
+def test_an_address_that_nobody_verified_is_nobodys(tmp_path: Path) -> None:
     """Where an issuer says so itself: anybody may have written it down there."""
-    tokens = configured_tokens(
+    tokens = tokens_in(
+        tmp_path,
         ('audience = "noisycount"', 'audience = "noisycount"\nclaim = "email"'),
         ('subject = "2482"', 'subject = "ana@example.org"'),
     )
     for verified, comes in ((None, True), (True, True), (False, False), ("false", False)):
-        token = issuer.token(email="ana@example.org", email_verified=verified)
-        assert (tokens.user(token) is not None) == comes
-    assert tokens.user(issuer.token(email="ana@example.org", sub=["2482"])) is None
+        said = token(email="ana@example.org", email_verified=verified)
+        assert (tokens.user(said) is not None) == comes
+    assert tokens.user(token(email="ana@example.org", sub=["2482"])) is None
 
 
 @given(text=st.text(max_size=80) | st.from_regex(r"[\w-]{0,20}\.[\w-]{0,20}\.[\w-]{0,20}"))
@@ -248,18 +221,18 @@ def test_no_text_makes_it_stumble(text: str) -> None:
         st.sampled_from(["alg", "kid", "typ", "crit", "b64", "x5c", "jwk"]),
         st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.lists(st.text()),
     ),
-    claims=st.none() | st.integers() | st.lists(st.integers()) | st.dictionaries(st.text(), st.none()),
+    said=st.none() | st.integers() | st.lists(st.integers()) | st.dictionaries(st.text(), st.none()),
 )
-def test_no_header_makes_it_stumble(head: dict[str, Any], claims: object) -> None:
+def test_no_header_makes_it_stumble(head: dict[str, Any], said: object) -> None:
     """Whatever parts a token has, of whatever types."""
-    assert STUMBLING.user(f"{written(head)}.{written(claims)}.AAAA") is None
+    assert STUMBLING.user(f"{written(head)}.{written(said)}.AAAA") is None
 
 
-def test_a_token_of_any_length_is_refused_soon(tokens: Tokens, issuer: Issuer) -> None:
+def test_a_token_of_any_length_is_refused_soon(tokens: Tokens) -> None:
     """A megabyte is not even looked at, nor one of the issuer's own that is too long."""
     assert tokens.user("a." * 500_000) is None
-    assert tokens.user(issuer.token(groups="x" * 5_000)) is not None
-    assert tokens.user(issuer.token(groups="x" * 20_000)) is None
+    assert tokens.user(token(groups="x" * 5_000)) is not None
+    assert tokens.user(token(groups="x" * 20_000)) is None
 
 
 @pytest.mark.parametrize(
@@ -271,17 +244,17 @@ def test_a_token_of_any_length_is_refused_soon(tokens: Tokens, issuer: Issuer) -
         ('role = "owner"', 'role = "owner"\ndatasets = ["survey"]', "an owner sees every data set"),
     ],
 )
-def test_who_may_come_is_checked_at_the_start(configured_tokens: Configured, old: str, new: str, told: str) -> None:
+def test_who_may_come_is_checked_at_the_start(tmp_path: Path, old: str, new: str, told: str) -> None:
     """A name without a budget, an unknown data set: the service does not begin."""
     with pytest.raises(ConfigError) as refused:
-        configured_tokens((old, new))
+        tokens_in(tmp_path, (old, new))
     assert told in str(refused.value)
 
 
-def test_without_a_configuration_there_are_no_tokens(here: Path) -> None:
+def test_without_a_configuration_there_are_no_tokens(tmp_path: Path) -> None:
     """Nobody's tokens are taken where no issuer is named."""
-    configure(here)
-    assert Auth.of(load_config(here / "noisycount.toml")).tokens is None
+    configure(tmp_path)
+    assert Auth.of(load_config(tmp_path / "noisycount.toml")).tokens is None
 
 
 def _stumbling() -> Tokens:
