@@ -17,6 +17,7 @@ from noisycount.ledger.budget import budget_of
 from noisycount.service.app import application
 from noisycount.service.auth import user_of
 from noisycount.service.keys import Role, User
+from noisycount.service.middleware import Write, write_line
 from noisycount.service.state import ServiceState
 
 __all__ = ["ANA", "BO", "OWNER", "Caller", "calling", "configured", "problem", "records", "serving"]
@@ -114,8 +115,8 @@ def serving(configuration: Config, *, slots: bool = False) -> Iterator[ServiceSt
         assert state.close()
 
 
-def calling(state: ServiceState, user: User = ANA) -> Caller:
-    """Give a caller whom the application takes for a user."""
-    made = application(state)
+def calling(state: ServiceState, user: User = ANA, write: Write = write_line) -> Caller:
+    """Give a caller whom the application takes for a user, and whose requests are written down so."""
+    made = application(state, write)
     made.dependency_overrides[user_of] = lambda: user
     return Caller(made)

@@ -1,12 +1,15 @@
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
+import httpx
 import pytest
 
 from noisycount.release.desk import Desk
 from noisycount.service.state import ServiceState
-from tests.service.callers import configured, serving
+from tests.service.callers import Caller, configured, serving
 
 __all__ = ["PATIENCE", "Gate"]
 
@@ -34,6 +37,17 @@ class Gate:
             return answer(desk, *said, **named)
 
         monkeypatch.setattr(Desk, "answer", waiting)
+
+    @contextmanager
+    def asked(self, caller: Caller, body: object) -> Iterator[Future[httpx.Response]]:
+        """Give what will be the reply to a spend of the key `one`, which is counted while the block lasts."""
+        with ThreadPoolExecutor(1) as threads:
+            first = threads.submit(caller.ask, body, "one")
+            assert self.counting.wait(PATIENCE)
+            try:
+                yield first
+            finally:
+                self.goes_on.set()
 
 
 @pytest.fixture

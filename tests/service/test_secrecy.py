@@ -13,12 +13,10 @@ from noisycount.errors import LedgerError
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.release import reply_tick as slots
 from noisycount.release.reply_tick import Outcome
-from noisycount.service.app import application
-from noisycount.service.auth import user_of
 from noisycount.service.keys import User
 from noisycount.service.questions import Question, Spend
 from noisycount.service.state import ServiceState
-from tests.service.callers import ANA, LITERAL, OWNER, Caller, configured, serving
+from tests.service.callers import ANA, LITERAL, OWNER, calling, configured, serving
 
 NEAR_NOTHING = "0.000001"  # at such a price no answer is near the count
 TRUTH = 878  # persons from LITERAL
@@ -43,20 +41,16 @@ REQUESTS: list[tuple[str, str, object]] = [
 
 def requested(state: ServiceState, user: User, log: list[dict[str, Any]]) -> Iterator[Any]:
     """Give the reply to each of the requests, in order."""
-    made = application(state, log.append)
-    made.dependency_overrides[user_of] = lambda: user
-    caller = Caller(made)
+    caller = calling(state, user, log.append)
     for place, (method, path, body) in enumerate(REQUESTS):
         said = {} if body is None else {"json": body}
         yield caller.request(method, path, headers={"Idempotency-Key": f"key-{place}"}, **said)
 
 
-def test_records_and_counts_are_in_no_log_and_no_reply(tmp_path: Path) -> None:
+def test_records_and_counts_are_in_no_log_and_no_reply(state: ServiceState) -> None:
     """A line tells who asked which route, and the status; a reply only what the asker wrote."""
     log: list[dict[str, Any]] = []
-    with serving(configured(tmp_path)) as state:
-        replies = list(requested(state, ANA, log))
-        replies += requested(state, OWNER, log)
+    replies = [*requested(state, ANA, log), *requested(state, OWNER, log)]
     assert {reply.status_code for reply in replies} == {200, 201, 403, 404, 422}
     for reply in replies:
         assert not re.search(rf"\b{TRUTH}\b", reply.text)
@@ -71,7 +65,7 @@ def test_records_and_counts_are_in_no_log_and_no_reply(tmp_path: Path) -> None:
 
 
 def test_a_spend_that_cannot_be_stored_is_refused_without_its_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    state: ServiceState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither its text nor a frame through which the refusal came holds what was drawn."""
     drawn = 867_530_900
@@ -81,19 +75,18 @@ def test_a_spend_that_cannot_be_stored_is_refused_without_its_answer(
         if statement.startswith("INSERT INTO replies"):
             raise exc.OperationalError(statement, {}, OSError("no room"))
 
-    with serving(configured(tmp_path)) as state:
-        event.listen(state.ledger.writing, "before_cursor_execute", fail)
-        spend = Spend(ANA, "stay", "one", Question.model_validate(TOWN))
-        with pytest.raises(LedgerError, match="the debit stays") as raised:
-            spend.reply(state)
-        event.remove(state.ledger.writing, "before_cursor_execute", fail)
-        frames = [frame.f_locals for frame, _ in walk_tb(raised.value.__traceback__)][1:]
-        assert "service/questions.py" in str(raised.traceback), "it came through the spend"
-        assert str(drawn) not in f"{frames} {raised.value}"
-        assert json.loads(spend.reply(state).content)["answer"] == drawn
+    event.listen(state.ledger.writing, "before_cursor_execute", fail)
+    spend = Spend(ANA, "stay", "one", Question.model_validate(TOWN))
+    with pytest.raises(LedgerError, match="the debit stays") as raised:
+        spend.reply(state)
+    event.remove(state.ledger.writing, "before_cursor_execute", fail)
+    frames = [frame.f_locals for frame, _ in walk_tb(raised.value.__traceback__)][1:]
+    assert "service/questions.py" in str(raised.traceback), "it came through the spend"
+    assert str(drawn) not in f"{frames} {raised.value}"
+    assert json.loads(spend.reply(state).content)["answer"] == drawn
 
 
-def test_what_is_not_granted_is_what_is_not_there(tmp_path: Path) -> None:
+def test_what_is_not_granted_is_what_is_not_there(state: ServiceState) -> None:
     """Status, headers and bytes are the same, whatever is asked; and it is in no list."""
     body = {"where": "pay > 1", "epsilon": "0.1"}
     requests: list[tuple[str, str, object]] = [
@@ -104,19 +97,15 @@ def test_what_is_not_granted_is_what_is_not_there(tmp_path: Path) -> None:
         ("POST", "/v1/datasets/{}/releases", body),
         ("POST", "/v1/datasets/{}/releases", {"by": "pay", "epsilon": "0.1"}),
     ]
-    with serving(configured(tmp_path)) as state:
-        made = application(state, lambda _: None)
-        made.dependency_overrides[user_of] = lambda: ANA
-        caller = Caller(made, {"Idempotency-Key": "one"})
-        for method, path, said in requests:
-            told = []
-            for name in ("payroll", "nowhere"):
-                reply = caller.request(method, path.format(name), json=said)
-                headers = {**reply.headers, "x-request-id": ""}
-                told.append((reply.status_code, headers, reply.content))
-            assert told[0] == told[1]
-            assert told[0][0] == 404
-        assert caller.get("/v1/datasets").json() == {"datasets": [{"dataset": "stay"}]}
+    caller = calling(state)
+    for method, path, said in requests:
+        told = []
+        for name in ("payroll", "nowhere"):
+            reply = caller.request(method, path.format(name), json=said, headers={"Idempotency-Key": "one"})
+            told.append((reply.status_code, {**reply.headers, "x-request-id": ""}, reply.content))
+        assert told[0] == told[1]
+        assert told[0][0] == 404
+    assert caller.get("/v1/datasets").json() == {"datasets": [{"dataset": "stay"}]}
 
 
 @dataclass(slots=True)

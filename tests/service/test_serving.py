@@ -21,8 +21,8 @@ from noisycount.service.middleware import LazyRoutes
 from noisycount.service.server import demonstration, listening
 from noisycount.service.state import WorkQueue
 from tests.commands import Run
+from tests.service.conftest import PATIENCE
 
-PATIENCE = 60.0  # seconds
 COMMAND = "from noisycount.cli.main import main; main()"
 COUNT = {"where": "health = 'poor'", "epsilon": "0.1"}
 
