@@ -147,12 +147,15 @@ def forget_replies(path: Path) -> None:
 
 
 def test_a_spend_needs_a_key(state: ServiceState) -> None:
-    """Without one, or with one that no header should have, nothing is charged."""
+    """Without one, or with one that no header should have, nothing is charged; the refusal says what it is for."""
     caller = calling(state)
     for key in (None, "", "a b", "a:b", "x" * 101, '"half'):
         refused = caller.post("/v1/datasets/stay/releases", COUNT, key)
-        assert refused.status_code == 422
-        assert "Idempotency-Key" in refused.json()["detail"]
+        words = (
+            "a spend needs the header Idempotency-Key: a name" if key is None else "must be 1 to 100 of the characters"
+        )
+        assert (problem(refused), words in refused.json()["detail"]) == ((422, "form"), True)
+    assert state.ledger.entries() == []
     assert caller.get("/v1/datasets/stay").json()["remaining"] == "2"
 
 
