@@ -1,0 +1,304 @@
+"""Counts that are told within a share of themselves, without a guess: when to stop, and how sure it is.
+
+Prices rise on a public grid, each answer finer than the one before (`model.gradual`), until one is so large that its
+noise is small beside it. To stop where an answer happens to be large is a selection, so thresholds carry a slack.
+`docs/accuracy-first.md` has the rule, the closed form of the stopped chain, and the proofs.
+"""
+
+import math
+from dataclasses import field
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from noisycount.analysis.accuracy import epsilon_for_accuracy
+from noisycount.analysis.stopping import Reals, StoppedChain, Wholes
+from noisycount.frozen import frozen
+from noisycount.model.half_width import error_within
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.sampling.scalar import price_as_written
+from noisycount.validation import Exactly, fraction_of_one, whole_number
+
+# 24 prices a decade, in three digits: 1.1 times the one before, or nearly.
+_MANTISSAS = tuple(round(100 * 10 ** (place / 24)) for place in range(24))
+_SPAN = 1000  # the largest price over the lowest: what a large count pays needlessly is a thousandth of what it may
+_APART = Fraction(103, 100)  # the last two prices
+_CHEAPEST = Fraction(1, 10**9)  # that a ledger keeps
+_DEPTH = 40.0  # a chance of e^−40 is none, and is added
+_CAPPED_PART = 4  # of what may fail, that of answers whose price is capped: one in so many
+_ROUNDING = 1e-9  # of a probability
+_STEPS = 1000  # of the slack, in 1
+_SPARSE, _LEVELS, _SPLIT, _MOST_CELLS = 1.02, 6, 4, 6000  # cells of counts: first ratio, how often they are split
+
+
+def price_grid(at_most: Exactly) -> tuple[Fraction, ...]:
+    """The prices of a chain: 24 a decade in three digits, from a thousandth of the largest on, and the largest.
+
+    Example:
+        >>> [str(float(price)) for price in price_grid("0.5")[-4:]], len(price_grid("0.5"))
+        (['0.383', '0.422', '0.464', '0.5'], 73)
+    """
+    largest = price_as_written(at_most, "at_most")
+    decade = math.floor(math.log10(largest))
+    grid = (
+        mantissa * Fraction(10) ** (power - 2) for power in range(decade - 4, decade + 2) for mantissa in _MANTISSAS
+    )
+    lowest = max(largest / _SPAN, _CHEAPEST)
+    return (*(price for price in grid if price >= lowest and price * _APART <= largest), largest)
+
+
+@frozen
+class StoppingRule:
+    """When a chain of finer and finer answers stops: at the first that is at least its threshold.
+
+    What is then told, "the count lies within ±within of the estimate", fails with probability at most 1 − confidence,
+    whatever the count; so does all that is told, capped answers with their reach among them.
+
+    Args:
+        within: The share of the count, in (0, 1).
+        confidence: Of all that is told, in [1/2, 1).
+        prices: Rising; each is the ε of all answers up to it.
+        sensitivity: How far one record moves the count.
+
+    Raises:
+        ValueError: If the share, the confidence or the prices are none.
+    """
+
+    within: Fraction
+    confidence: Fraction
+    prices: tuple[Fraction, ...]
+    sensitivity: int = 1
+    reach: int = field(init=False)  # ± of an answer whose price is capped, in records
+    slack: float = field(init=False)
+    thresholds: tuple[int, ...] = field(init=False)
+    chain: StoppedChain = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        share, sure = price_as_written(self.within, "within"), price_as_written(self.confidence, "confidence")
+        if not share < 1:
+            raise ValueError(f"within must lie between 0 and 1 (0.2 is ±20 %), got {self.within!r}")
+        if not Fraction(1, 2) <= sure < 1:
+            raise ValueError(f"confidence must be at least 0.5 and less than 1, got {self.confidence!r}")
+        if not self.prices or not all(a < b for a, b in pairwise((Fraction(0), *self.prices))):
+            raise ValueError(f"prices must be positive and rise, got {self.prices!r}")
+        object.__setattr__(self, "within", share)
+        object.__setattr__(self, "confidence", sure)
+        last = DiscreteLaplace.for_epsilon(self.prices[-1], self.sensitivity)
+        object.__setattr__(self, "reach", error_within(last, float(1 - (1 - sure) / _CAPPED_PART)))
+        slack, chain = _Search(self).solution()
+        object.__setattr__(self, "slack", slack)
+        object.__setattr__(self, "thresholds", tuple(int(end) for end in chain.thresholds))
+        object.__setattr__(self, "chain", chain)
+
+    def is_reached(self, answer: int) -> bool:
+        """Whether a last answer stopped the chain; if not, its price is capped."""
+        return answer >= self.thresholds[-1]
+
+    def estimate(self, answer: int) -> Fraction:
+        """What is told of a last answer: answer·(1 − within²), of a capped one itself."""
+        return answer * (1 - self.within**2) if self.is_reached(answer) else Fraction(answer)
+
+    def interval(self, answer: int) -> tuple[int, int]:
+        """The counts that a last answer leaves: its estimate is within ±within of those; of a capped one ±reach."""
+        if self.is_reached(answer):
+            return math.ceil(answer * (1 - self.within)), math.floor(answer * (1 + self.within))
+        return max(0, answer - self.reach), max(0, answer + self.reach)
+
+    def chain_of(self, slack: float) -> StoppedChain:
+        """The chain with the thresholds ⌈(slack·ln(1/(1 − confidence))/ε + 1/2)/within⌉, ε of a move by one record."""
+        depth = slack * -math.log(1 - self.confidence) / float(self.within)
+        half = 1 / (2 * float(self.within))
+        scales = [DiscreteLaplace.for_epsilon(price, self.sensitivity).scale for price in self.prices]
+        return StoppedChain.of(scales, [math.ceil(depth * float(scale) + half) for scale in scales])
+
+    def failures(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
+        """The most that P[what is told is wrong] can be at any count from first to last, each; rising ones.
+
+        Exact where both are one. Of prices so high that the answer before is unstopped with less than e^−40, that
+        chance stands for all.
+        """
+        prices = chain.rates.size
+        bounds = np.zeros(first.size)
+        ends = np.searchsorted(first, 4.0 ** np.arange(1, 31))
+        for low, high in pairwise([0, *np.unique(ends).tolist(), first.size]):
+            if low < high:
+                lowest, cells = first[low], slice(low, high)
+                is_idle = chain.rates * (lowest - chain.thresholds) > _DEPTH
+                some = int(np.argmax(is_idle)) + 1 if is_idle.any() else prices
+                part = chain.first(some)
+                bounds[cells] = self._wrong(part, first[cells], last[cells])
+                if is_idle.any():
+                    bounds[cells] += np.exp(-part.rates[-1] * (first[cells] - part.thresholds[-1]))
+                else:
+                    bounds[cells] += self._wrong_if_capped(chain, first[cells], last[cells])
+        return np.nan_to_num(bounds, copy=False, nan=np.inf, posinf=np.inf)
+
+    def _wrong(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
+        """P[stops and is wrong], at most; `docs/accuracy-first.md` proves it for the counts between."""
+        share = self.within
+        low, high = first.astype(float), last.astype(float)
+        above = (first * share.denominator // (share.denominator - share.numerator) + 1).astype(float)
+        rates, ends = chain.rates[:, None], chain.thresholds[:, None]
+        if (first == last).all():
+            chances: Reals = np.sum(chain.beyond(low, above) + chain.short(low, self._below(first)), axis=0)
+            return chances
+        with np.errstate(over="ignore", invalid="ignore"):
+            growth = np.exp(rates * (high - low))
+            beyond = chain.beyond(low, above) * np.where(ends <= above, 1.0, growth)
+            by_growth = chain.short(high, self._below(last)) * growth
+            more = (
+                np.exp(rates * (np.minimum(ends, low) - 1 - low)) * np.expm1(-rates * (high - low)) / np.expm1(-rates)
+            )
+            by_threshold = chain.short(low, self._below(first)) + np.tanh(rates / 2) * more
+            short = np.where(self._below(first) > ends, np.fmin(by_growth, by_threshold), by_growth)
+            bounds: Reals = np.sum(beyond + short, axis=0)
+        return bounds
+
+    def _below(self, counts: Wholes) -> Reals:
+        """The answers below these are too small for the counts."""
+        share = self.within
+        below: Reals = (-(-counts * share.denominator // (share.denominator + share.numerator))).astype(float)
+        return below
+
+    def _wrong_if_capped(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
+        """P[does not stop and is wrong], at most."""
+        above = chain.unstopped(first.astype(float), self.reach)[0]
+        below = np.where(last > 0, chain.unstopped(last.astype(float), self.reach)[1], 0.0)  # no interval ends below 0
+        with np.errstate(over="ignore", invalid="ignore"):
+            bounds: Reals = (above + below) * np.exp(chain.rates[-1] * (last - first))
+        return bounds
+
+
+class _Search:
+    """The smallest slack, in thousandths, that is certified for every count."""
+
+    def __init__(self, rule: StoppingRule) -> None:
+        self.rule = rule
+        self.limit = float(1 - rule.confidence) * (1 - _ROUNDING)
+
+    def solution(self) -> tuple[float, StoppedChain]:
+        """By counts that are tried; where the certificate fails elsewhere these are tried, too."""
+        chain = self.rule.chain_of(1.0)
+        tried = np.unique(np.geomspace(1, self.last_count(chain), 500).round().astype(np.int64))
+        tried = np.union1d(tried, np.arange(int(min(2 * chain.thresholds[-1], 300)) + 1))
+        step = 0
+        while True:
+            step = max(step + 1, self.smallest(tried))
+            chain = self.rule.chain_of(step / _STEPS)
+            failing = self.uncertified(chain)
+            if not failing.size:
+                return step / _STEPS, chain
+            tried = np.union1d(tried, failing[:: 1 + failing.size // 100])
+
+    def smallest(self, tried: Wholes) -> int:
+        """The fewest steps at which no count that is tried fails too often."""
+
+        def holds(steps: int) -> bool:
+            return bool((self.rule.failures(self.rule.chain_of(steps / _STEPS), tried, tried) <= self.limit).all())
+
+        high = _STEPS
+        while not holds(high):
+            high *= 2
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if holds(middle) else (middle, high)
+        return high
+
+    def last_count(self, chain: StoppedChain) -> int:
+        """From here on failures are at most (1 − confidence)/3 of three kinds, which only fall.
+
+        The first answer does not reach its threshold, or is wrong on one of both sides.
+        """
+        part = math.log(3 / self.limit) / float(chain.rates[0])
+        return math.ceil(max(float(chain.thresholds[0]) + part, part * (1 + 1 / float(self.rule.within))))
+
+    def uncertified(self, chain: StoppedChain) -> Wholes:
+        """Counts at which cells begin that fail too often, or are not shown not to."""
+        last = self.last_count(chain)
+        ends = np.unique(_SPARSE ** np.arange(math.ceil(math.log(last, _SPARSE)) + 1) // 1).astype(np.int64)
+        first, last_in = np.concatenate([[0], ends[:-1]]), ends - 1
+        for _ in range(_LEVELS):
+            fails = self.rule.failures(chain, first, last_in) > self.limit
+            first, last_in = first[fails], last_in[fails]
+            if not first.size or first.size > _MOST_CELLS or (first == last_in).any():
+                break
+            widths = last_in - first + 1
+            cuts = first[:, None] + widths[:, None] * np.arange(_SPLIT + 1) // _SPLIT
+            is_part = cuts[:, 1:] > cuts[:, :-1]
+            first, last_in = cuts[:, :-1][is_part], cuts[:, 1:][is_part] - 1
+        return first
+
+
+@lru_cache(maxsize=64)
+def _rule_of(within: Fraction, confidence: Fraction, at_most: Fraction, sensitivity: int) -> StoppingRule:
+    return StoppingRule(within, confidence, price_grid(at_most), sensitivity)
+
+
+def stopping_rule(within: Exactly, confidence: Exactly, at_most: Exactly, sensitivity: int = 1) -> StoppingRule:
+    """The rule that tells a count within ±within of itself, for a price of at most `at_most`.
+
+    Args:
+        within: The share of the count, in (0, 1): 0.2 is ±20 %.
+        confidence: The probability with which what is told holds, whatever the count, in [1/2, 1).
+        at_most: The largest ε.
+        sensitivity: How far one record moves the count.
+
+    Raises:
+        ValueError: If one of them is not in its range.
+
+    Example:
+        >>> rule = stopping_rule("0.2", "0.95", "0.5")
+        >>> rule.slack, rule.thresholds[-3:], rule.reach
+        (0.978, (38, 35, 32), 9)
+        >>> rule.interval(40), float(rule.estimate(40)), rule.interval(12)
+        ((32, 48), 38.4, (3, 21))
+    """
+    return _rule_of(
+        price_as_written(within, "within"),
+        price_as_written(confidence, "confidence"),
+        price_as_written(at_most, "at_most"),
+        whole_number(sensitivity, "sensitivity", smallest=1),
+    )
+
+
+def coverage(rule: StoppingRule, count: int) -> float:
+    """The probability that what the rule tells of a count is true.
+
+    Example:
+        >>> round(coverage(stopping_rule("0.2", "0.95", "0.5"), 1000), 4)
+        0.9519
+    """
+    counts = np.array([whole_number(count, "count")])
+    return 1 - float(rule.failures(rule.chain, counts, counts)[0])
+
+
+def stop_probabilities(rule: StoppingRule, count: int) -> Reals:
+    """The probability that the chain stops at each price, and at the end that its price is capped."""
+    counts = np.array([float(whole_number(count, "count"))])
+    stops = (rule.chain.beyond(counts, counts) + rule.chain.short(counts, counts))[:, 0]
+    return np.append(stops, max(0.0, 1 - stops.sum()))
+
+
+def mean_price(rule: StoppingRule, count: int) -> float:
+    """The mean of the ε at which the chain of a count ends.
+
+    Example:
+        >>> round(mean_price(stopping_rule("0.2", "0.95", "0.5"), 1000), 4)
+        0.0154
+    """
+    return float(stop_probabilities(rule, count) @ [float(price) for price in (*rule.prices, rule.prices[-1])])
+
+
+def knowing_price(within: Exactly, confidence: Exactly, count: int) -> float:
+    """The ε that somebody pays who knows the count, and has it told ±within of itself with that confidence.
+
+    Example:
+        >>> round(knowing_price("0.2", "0.95", 1000), 4)
+        0.0149
+    """
+    width = math.floor(price_as_written(within, "within") * whole_number(count, "count"))
+    sure = fraction_of_one(float(price_as_written(confidence, "confidence")), "confidence")
+    return epsilon_for_accuracy(width + 1, 1 - sure, 1, DiscreteLaplace)

@@ -1,0 +1,269 @@
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import noisycount as nc
+from noisycount.analysis.stopping import StoppedChain
+from noisycount.analysis.within import (
+    StoppingRule,
+    _Search,
+    coverage,
+    knowing_price,
+    mean_price,
+    price_grid,
+    stop_probabilities,
+    stopping_rule,
+)
+from noisycount.model.gradual import finer_errors
+from noisycount.model.sampling.vectors import discrete_laplace_array
+
+GOALS = [
+    ("0.2", "0.95", "0.5"),
+    ("0.5", "0.9", "0.05"),
+    ("0.1", "0.95", "3"),
+    ("0.9", "0.5", "0.5"),
+    ("1/3", "0.8", "1/7"),
+]
+
+
+class Brute:
+    """The same chain on an array of places: each law by its definition, each price by a convolution."""
+
+    def __init__(self, rule: StoppingRule, count: int) -> None:
+        scales = [nc.DiscreteLaplace.for_epsilon(price, rule.sensitivity).scale for price in rule.prices]
+        reach = int(40 * float(scales[0])) + rule.thresholds[0]
+        self.places = np.arange(min(count, 0) - reach, count + reach)
+        unstopped = np.ones(self.places.size)
+        self.stops: list[np.ndarray] = []
+        for number, scale in enumerate(scales):
+            arrived = self.law(self.places - count, scale) * unstopped
+            goes_on = self.places < rule.thresholds[number]
+            self.stops.append(np.where(goes_on, 0, arrived))
+            self.capped = np.where(goes_on, arrived, 0)
+            if number + 1 < len(scales):
+                unstopped = self.noised(unstopped * goes_on, scale, scales[number + 1])
+
+    @staticmethod
+    def law(errors: np.ndarray, scale: Fraction) -> np.ndarray:
+        """The discrete Laplace law."""
+        return np.tanh(1 / (2 * float(scale))) * np.exp(-np.abs(errors) / float(scale))
+
+    def noised(self, values: np.ndarray, coarse: Fraction, fine: Fraction) -> np.ndarray:
+        """The mean of the values at y + Z; below the places they are as at the first."""
+        low, high = (math.exp(-1 / float(scale)) for scale in (coarse, fine))
+        chance = high / low * ((1 - low) / (1 - high)) ** 2
+        reach = min(values.size, int(45 * float(coarse)) + 1)
+        kernel = (1 - chance) * self.law(np.arange(-reach, reach + 1), coarse)
+        kernel[reach] += chance
+        padded = np.concatenate([np.full(reach, values[0]), values, np.full(reach, values[-1])])
+        size = 1 << (padded.size + kernel.size).bit_length()
+        product = np.fft.irfft(np.fft.rfft(padded, size) * np.fft.rfft(kernel, size), size)
+        return product[2 * reach : 2 * reach + values.size]
+
+    def failure(self, rule: StoppingRule, count: int) -> float:
+        """P[what is told is wrong], by the words that are told."""
+        told = {answer: rule.interval(answer) for answer in self.places.tolist()}
+        wrong = np.array([not low <= count <= high for low, high in told.values()])
+        return float((sum(self.stops) + self.capped)[wrong].sum())
+
+
+def few_prices(within: str, confidence: str, at_most: str) -> StoppingRule:
+    """A rule of at most a dozen prices, whose lowest is a tenth of the largest."""
+    grid = price_grid(at_most)
+    return StoppingRule(within, confidence, (*grid[-25:-1:2], grid[-1]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("share", [0, 0.3, 0.9, 1.1, 2, 6, 30])
+def test_the_closed_form_is_the_chain(goal: tuple[str, str, str], share: float) -> None:
+    """Prices, failures and what is capped, for counts around the last threshold and far above it."""
+    rule = few_prices(*goal)
+    count = round(share * rule.thresholds[-1])
+    brute = Brute(rule, count)
+    stops = [stop.sum() for stop in brute.stops]
+    assert stop_probabilities(rule, count) == pytest.approx([*stops, brute.capped.sum()], abs=1e-12)
+    assert 1 - coverage(rule, count) == pytest.approx(brute.failure(rule, count), abs=1e-12)
+    prices = [float(price) for price in (*rule.prices, rule.prices[-1])]
+    assert mean_price(rule, count) == pytest.approx(np.dot(prices, [*stops, brute.capped.sum()]), abs=1e-12)
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_no_count_fails_more_often_than_promised(goal: tuple[str, str, str]) -> None:
+    """Every count up to ten thousand and some far beyond, with all prices; and one is near the promise."""
+    rule = stopping_rule(*goal)
+    counts = np.union1d(np.arange(10_000), np.geomspace(1e4, 1e12, 3000).astype(np.int64))
+    failures = rule.failures(rule.chain, counts, counts)
+    promised = float(1 - rule.confidence)
+    assert 0.97 * promised < failures.max() <= promised
+
+
+@pytest.mark.parametrize("goal", GOALS[:2])
+def test_a_smaller_slack_breaks_the_promise(goal: tuple[str, str, str]) -> None:
+    """Two hundredths less, and none at all where the share is wide."""
+    rule = stopping_rule(*goal)
+    counts = np.arange(20_000)
+    failures = rule.failures(rule.chain_of(rule.slack - 0.02), counts, counts)
+    assert failures.max() > float(1 - rule.confidence)
+
+
+def test_without_a_slack_a_half_at_nine_tenths_is_kept_less_often() -> None:
+    """The mutant of the issue: thresholds of somebody who does not stop."""
+    rule = stopping_rule("0.5", "0.9", "0.05")
+    counts = np.arange(20_000)
+    assert rule.failures(rule.chain_of(1.0), counts, counts).max() > 0.14
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_a_cell_bounds_each_of_its_counts(goal: tuple[str, str, str]) -> None:
+    """Of several widths, around and above the last threshold."""
+    rule = stopping_rule(*goal)
+    counts = np.arange(40 * rule.thresholds[-1] + 100)
+    failures = rule.failures(rule.chain, counts, counts)
+    for width in (2, 7, 50):
+        first = counts[: counts.size // width * width : width]
+        bounds = rule.failures(rule.chain, first, first + width - 1)
+        assert (bounds >= failures[: first.size * width].reshape(-1, width).max(axis=1) * (1 - 1e-12)).all()
+
+
+def test_a_cell_that_fails_is_found() -> None:
+    """The certificate of a slack that is a little too small ends at counts that fail."""
+    rule = stopping_rule("0.2", "0.95", "0.5")
+    failing = _Search(rule).uncertified(rule.chain_of(rule.slack - 0.01))
+    assert rule.failures(rule.chain_of(rule.slack - 0.01), failing, failing).max() > float(1 - rule.confidence)
+
+
+@pytest.mark.parametrize("count", [20, 45, 2000])
+def test_chains_that_are_drawn_end_as_often_as_computed(count: int) -> None:
+    """Ten thousand chains by the exact sampler: prices, failures, by 5 standard errors."""
+    rule = stopping_rule("0.5", "0.9", "0.5")
+    size = 10_000
+    scales = [nc.DiscreteLaplace.for_epsilon(price).scale for price in rule.prices]
+    errors = discrete_laplace_array(scales[0], size)
+    ended = np.full(size, -1)
+    last = np.zeros(size, np.int64)
+    for place, threshold in enumerate(rule.thresholds):
+        stops = (ended < 0) & (count + errors >= threshold)
+        ended[stops], last[stops] = place, count + errors[stops]
+        if place + 1 < len(scales):
+            errors = finer_errors(errors, *scales[place : place + 2])
+    last[ended < 0] = (count + errors)[ended < 0]
+    expected = stop_probabilities(rule, count)
+    observed = np.bincount(np.where(ended < 0, len(scales), ended), minlength=len(scales) + 1) / size
+    assert (np.abs(observed - expected) < 5 * np.sqrt(expected / size) + 1e-3).all()
+    kept = np.mean([low <= count <= high for low, high in map(rule.interval, last.tolist())])
+    assert abs(kept - coverage(rule, count)) < 5 * math.sqrt(0.1 / size)
+
+
+@pytest.mark.parametrize(
+    ("goal", "ratio"),
+    [
+        (("0.1", "0.95", "0.5"), 1.03),
+        (("0.2", "0.95", "0.5"), 1.03),
+        (("0.2", "0.99", "0.5"), 1.03),
+        (("0.5", "0.9", "0.5"), 1.27),
+        (("0.5", "0.95", "0.5"), 1.19),
+    ],
+)
+def test_not_to_know_the_count_costs_little(goal: tuple[str, str, str], ratio: float) -> None:
+    """The mean price over that of somebody who knows a thousand."""
+    assert 1 < mean_price(stopping_rule(*goal), 1000) / knowing_price(*goal[:2], 1000) < ratio
+
+
+@pytest.mark.parametrize("at_most", ["0.5", "1", "0.1", "1/3", "2.5", "1e-5", "40", "0.0101"])
+def test_prices_are_a_public_grid(at_most: str) -> None:
+    """Short decimals about a tenth apart, from a thousandth of the last on; the last is what is allowed."""
+    prices = price_grid(at_most)
+    last = Fraction(at_most)
+    assert prices[-1] == last
+    assert last / 1000 <= prices[0] < last / 900
+    assert 70 <= len(prices) <= 73
+    assert all(1.02 < b / a < 1.14 for a, b in pairwise(prices))
+    digits = [str(price.numerator * 10**9 // price.denominator).strip("0") for price in prices[:-1]]
+    assert max(map(len, digits)) <= 3
+
+
+def test_a_price_that_no_ledger_keeps_is_none() -> None:
+    """Below 1e-9 the grid ends."""
+    assert price_grid("2e-9")[0] == Fraction(1, 10**9)
+    assert price_grid("1e-9") == (Fraction(1, 10**9),)
+
+
+def test_a_rule_is_of_public_values_alone() -> None:
+    """The same one for the same words, however they are written; made once."""
+    rule = stopping_rule("20/100", 0.95, 0.5)
+    assert rule is stopping_rule("0.2", "0.95", Fraction(1, 2))
+    assert rule == StoppingRule("0.2", "0.95", price_grid("0.5"))  # type: ignore[arg-type]
+    assert rule.slack * 1000 == pytest.approx(round(rule.slack * 1000))
+
+
+def test_what_moves_the_count_by_more_has_more_noise() -> None:
+    """Three records at three times the price are as one."""
+    one, three = (
+        stopping_rule("0.2", "0.95", "0.5"),
+        StoppingRule(
+            "0.2",
+            "0.95",
+            tuple(3 * price for price in price_grid("0.5")),
+            3,  # type: ignore[arg-type]
+        ),
+    )
+    assert (three.slack, three.thresholds, three.reach) == (one.slack, one.thresholds, one.reach)
+
+
+def test_an_estimate_is_within_its_share_where_its_interval_has_the_count() -> None:
+    """Both say one thing: |estimate − count| <= within·count."""
+    rule = stopping_rule("0.2", "0.95", "0.5")
+    for answer in range(rule.thresholds[-1], 200):
+        low, high = rule.interval(answer)
+        for count in range(1, 300):
+            assert (low <= count <= high) == (abs(rule.estimate(answer) - count) <= rule.within * count)
+
+
+def test_a_capped_answer_is_told_with_its_reach() -> None:
+    """Itself, ±reach, never below 0."""
+    rule = stopping_rule("0.2", "0.95", "0.5")
+    answer = rule.thresholds[-1] - 1
+    assert not rule.is_reached(answer)
+    assert rule.is_reached(answer + 1)
+    assert rule.estimate(answer) == answer
+    assert rule.interval(answer) == (answer - rule.reach, answer + rule.reach)
+    assert rule.interval(-100) == (0, 0)
+
+
+def test_the_price_of_who_knows_is_the_least() -> None:
+    """A hundredth less breaks the promise for that count."""
+    price = knowing_price("0.2", "0.95", 100)
+    for share, keeps in ((1, True), (0.99, False)):
+        noise = nc.DiscreteLaplace.for_epsilon(share * price)
+        assert (nc.failure_probability(noise, 21) <= 0.05 * (1 + 1e-9)) == keeps
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: stopping_rule(1, 0.95, 0.5), r"within must lie between 0 and 1 .* got Fraction\(1, 1\)"),
+        (lambda: stopping_rule(0, 0.95, 0.5), "within must be positive and finite, got 0"),
+        (lambda: stopping_rule(0.2, 0.4, 0.5), "confidence must be at least 0.5 and less than 1"),
+        (lambda: stopping_rule(0.2, 1, 0.5), "confidence must be at least 0.5 and less than 1"),
+        (lambda: stopping_rule(0.2, 0.95, -1), "at_most must be positive and finite, got -1"),
+        (lambda: StoppingRule(Fraction(1, 5), Fraction(19, 20), ()), r"prices must be positive and rise, got \(\)"),
+        (lambda: StoppingRule(Fraction(1, 5), Fraction(19, 20), (Fraction(1), Fraction(1))), "prices must be positive"),
+    ],
+)
+def test_what_is_no_rule_is_refused(make: Callable[[], object], words: str) -> None:
+    """By the name and the value."""
+    with pytest.raises(ValueError, match=f"^{words}"):
+        make()
+
+
+def test_a_chain_of_one_price_is_one_answer() -> None:
+    """No answer comes before it."""
+    chain = StoppedChain.of([Fraction(10)], [30])
+    counts = np.array([0.0, 29.0, 30.0, 31.0, 60.0])
+    stops = (chain.beyond(counts, counts) + chain.short(counts, counts))[0]
+    expected = [nc.DiscreteLaplace(10).errors.exceedance(np.array([30 - count]))[0] for count in counts]
+    assert stops == pytest.approx(expected, rel=1e-12)
