@@ -19,7 +19,7 @@ from noisycount.frozen import frozen
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import price_as_written
-from noisycount.validation import Exactly, fraction_of_one, whole_number
+from noisycount.validation import RationalLike, open_probability, whole_number
 
 # 24 prices a decade, in three digits: 1.1 times the one before, or nearly.
 _MANTISSAS = tuple(round(100 * 10 ** (place / 24)) for place in range(24))
@@ -33,7 +33,7 @@ _STEPS = 1000  # of the slack, in 1
 _SPARSE, _LEVELS, _SPLIT, _MOST_CELLS = 1.02, 6, 4, 6000  # cells of counts: first ratio, how often they are split
 
 
-def price_grid(at_most: Exactly) -> tuple[Fraction, ...]:
+def price_grid(at_most: RationalLike) -> tuple[Fraction, ...]:
     """The prices of a chain: 24 a decade in three digits, from a thousandth of the largest on, and the largest.
 
     Example:
@@ -237,7 +237,9 @@ def _rule_of(within: Fraction, confidence: Fraction, at_most: Fraction, sensitiv
     return StoppingRule(within, confidence, price_grid(at_most), sensitivity)
 
 
-def stopping_rule(within: Exactly, confidence: Exactly, at_most: Exactly, sensitivity: int = 1) -> StoppingRule:
+def stopping_rule(
+    within: RationalLike, confidence: RationalLike, at_most: RationalLike, sensitivity: int = 1
+) -> StoppingRule:
     """The rule that tells a count within ±within of itself, for a price of at most `at_most`.
 
     Args:
@@ -292,7 +294,7 @@ def mean_price(rule: StoppingRule, count: int) -> float:
     return float(stop_probabilities(rule, count) @ [float(price) for price in (*rule.prices, rule.prices[-1])])
 
 
-def knowing_price(within: Exactly, confidence: Exactly, count: int) -> float:
+def knowing_price(within: RationalLike, confidence: RationalLike, count: int) -> float:
     """The ε that somebody pays who knows the count, and has it told ±within of itself with that confidence.
 
     Example:
@@ -300,5 +302,5 @@ def knowing_price(within: Exactly, confidence: Exactly, count: int) -> float:
         0.0149
     """
     width = math.floor(price_as_written(within, "within") * whole_number(count, "count"))
-    sure = fraction_of_one(float(price_as_written(confidence, "confidence")), "confidence")
+    sure = open_probability(float(price_as_written(confidence, "confidence")), "confidence")
     return epsilon_for_accuracy(width + 1, 1 - sure, 1, DiscreteLaplace)
