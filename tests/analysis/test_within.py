@@ -10,7 +10,7 @@ import noisycount as nc
 from noisycount.analysis.stopping import StoppedChain
 from noisycount.analysis.within import (
     StoppingRule,
-    _Search,
+    _SlackSearch,
     coverage,
     knowing_price,
     mean_price,
@@ -132,7 +132,7 @@ def test_a_cell_bounds_each_of_its_counts(goal: tuple[str, str, str]) -> None:
 def test_a_cell_that_fails_is_found() -> None:
     """The certificate of a slack that is a little too small ends at counts that fail."""
     rule = stopping_rule("0.2", "0.95", "0.5")
-    failing = _Search(rule).uncertified(rule.chain_of(rule.slack - 0.01))
+    failing = _SlackSearch(rule).uncertified(rule.chain_of(rule.slack - 0.01))
     assert rule.failures(rule.chain_of(rule.slack - 0.01), failing, failing).max() > float(1 - rule.confidence)
 
 

@@ -87,7 +87,7 @@ class StoppingRule:
         object.__setattr__(self, "confidence", sure)
         last = DiscreteLaplace.for_epsilon(self.prices[-1], self.sensitivity)
         object.__setattr__(self, "reach", error_within(last, float(1 - (1 - sure) / _CAPPED_PART)))
-        slack, chain = _Search(self).solution()
+        slack, chain = _SlackSearch(self).solution()
         object.__setattr__(self, "slack", slack)
         object.__setattr__(self, "thresholds", tuple(int(end) for end in chain.thresholds))
         object.__setattr__(self, "chain", chain)
@@ -171,7 +171,7 @@ class StoppingRule:
         return bounds
 
 
-class _Search:
+class _SlackSearch:
     """The smallest slack, in thousandths, that is certified for every count."""
 
     def __init__(self, rule: StoppingRule) -> None:
