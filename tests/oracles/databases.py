@@ -1,8 +1,8 @@
-"""δ of answers about the cells of a table, summed over every database of a few records."""
+"""δ of counts of a few records, summed over every database of them, and every way to draw samples."""
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
 from itertools import permutations, product
 
@@ -12,56 +12,56 @@ from numpy.typing import NDArray
 
 mp.dps = 50
 
-__all__ = ["answered_delta", "counts_of_databases", "exact_table_delta"]
+__all__ = ["answered_delta", "exact_delta"]
 
-Counts = tuple[int, ...]
 Weights = NDArray[np.float64]
+Law = Counter[tuple[int, ...]]
+Questions = Sequence[Collection[int]]  # each as the cells in which a record counts
+Drawings = Sequence[Sequence[Iterable[int]]]  # each as the records that every question is asked of; none: of all
 
 
-def counts_of_databases(size: int, rates: Sequence[Fraction]) -> dict[Counts, Fraction]:
-    """The probability of each row of counts, one database after the other."""
-    law: Counter[Counts] = Counter()
-    for database in product(range(len(rates)), repeat=size):
-        counts = tuple(database.count(cell) for cell in range(len(rates)))
-        law[counts] += math.prod((rates[cell] for cell in database), start=Fraction(1))  # type: ignore[assignment]
-    return dict(law)
-
-
-def exact_table_delta(size: int, rates: Sequence[Fraction], epsilon: float) -> mpf:
-    """δ of all counts without noise in 50 digits, the largest over all moves."""
-    others, gain = counts_of_databases(size - 1, rates), mp.exp(mpf(epsilon))
+def exact_delta(
+    size: int, rates: Sequence[Fraction], questions: Questions, epsilon: float, drawings: Drawings = ()
+) -> mpf:
+    """δ of counts without noise in 50 digits, the largest over all moves of a record between two cells."""
+    gain = mp.exp(mpf(epsilon))
     return max(
-        mp.fsum(max(mpf(0), _real(one.get(counts, 0)) - gain * _real(two.get(counts, 0))) for counts in one)
-        for one, two in _moves(others, len(rates))
+        mp.fsum(max(mpf(0), _real(one[counts]) - gain * _real(two[counts])) for counts in one)
+        for one, two in permutations(_laws(size, rates, questions, drawings), 2)
     )
 
 
-def answered_delta(
-    size: int, rates: Sequence[Fraction], asked: Sequence[int], answer: Callable[[int], Weights], epsilon: float
+def answered_delta(  # noqa: PLR0913, PLR0917  (what is answered, and how)
+    size: int,
+    rates: Sequence[Fraction],
+    questions: Questions,
+    epsilon: float,
+    answer: Callable[[int], Weights],
+    drawings: Drawings = (),
 ) -> float:
-    """δ of noisy answers about some cells, the largest over all moves."""
-    others = counts_of_databases(size - 1, rates)
+    """δ of noisy answers, whose probabilities follow from each count, the largest over all moves."""
     found = 0.0
-    for one, two in _moves(others, len(rates)):
-        weights = {counts: float(mass) for counts, mass in one.items()}
-        for counts, mass in two.items():
-            weights[counts] = weights.get(counts, 0.0) - math.exp(epsilon) * float(mass)
-        table = sum(mass * _outer([answer(counts[cell]) for cell in asked]) for counts, mass in weights.items())
+    for one, two in permutations(_laws(size, rates, questions, drawings), 2):
+        weights = {counts: float(one[counts]) - math.exp(epsilon) * float(two[counts]) for counts in {*one, *two}}
+        table = sum(mass * _outer([answer(count) for count in counts]) for counts, mass in weights.items())
         found = max(found, float(np.maximum(table, 0.0).sum()))
     return found
 
 
-def _moves(
-    others: dict[Counts, Fraction], cells: int
-) -> Iterator[tuple[dict[Counts, Fraction], dict[Counts, Fraction]]]:
-    """The laws of the counts with one more record in one cell, and in another."""
-    for first, second in permutations(range(cells), 2):
-        yield _with(others, first), _with(others, second)
-
-
-def _with(others: dict[Counts, Fraction], cell: int) -> dict[Counts, Fraction]:
-    """A law with one more record in a cell."""
-    return {(*counts[:cell], counts[cell] + 1, *counts[cell + 1 :]): mass for counts, mass in others.items()}
+def _laws(size: int, rates: Sequence[Fraction], questions: Questions, drawings: Drawings) -> list[Law]:
+    """The law of all counts if the first record is in each cell."""
+    laws = [Law() for _ in rates]
+    ways = drawings or [[range(size)] * len(questions)]
+    for others in product(range(len(rates)), repeat=size - 1):
+        chance = math.prod((rates[cell] for cell in others), start=Fraction(1)) / len(ways)
+        for (first, law), samples in product(enumerate(laws), ways):
+            cells = (first, *others)
+            counts = (
+                sum(cells[record] in question for record in sample)
+                for sample, question in zip(samples, questions, strict=True)
+            )
+            law[tuple(counts)] += chance  # type: ignore[assignment]
+    return laws
 
 
 def _outer(factors: Sequence[Weights]) -> Weights:

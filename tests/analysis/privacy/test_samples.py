@@ -1,8 +1,7 @@
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 import noisycount as nc
 from tests.analysis.privacy.checks import assert_exact
+from tests.oracles.databases import answered_delta, exact_delta
 from tests.oracles.pairs import (
     Pair,
     beta_binomial_pairs,
@@ -22,43 +22,17 @@ from tests.oracles.pairs import (
 EPSILONS = (0.0, 0.1, 0.7)
 RATES = (Fraction(1, 8), Fraction(3, 8), Fraction(1, 2))
 QUESTIONS = (frozenset({0}), frozenset({0, 1}))
-Law = dict[tuple[int, ...], Fraction]
 
 
-def brute_force(
-    drawings: Sequence[Sequence[Iterable[int]]],
-    size: int,
-    questions: Sequence[frozenset[int]],
-    epsilon: float,
-    answers: Callable[[int], NDArray[np.float64]] | None = None,
-) -> float:
-    """The largest δ of two atoms of the first record: every database, every drawing."""
-    laws = [_law(drawings, size, questions, atom) for atom in range(len(RATES))]
-    gain, found = math.exp(epsilon), 0.0
-    for one, two in permutations(laws, 2):
-        keys = set(one) | set(two)
-        weights = {key: float(one.get(key, 0)) - gain * float(two.get(key, 0)) for key in keys}
-        if answers is None:
-            found = max(found, math.fsum(max(0.0, weight) for weight in weights.values()))
-            continue
-        table = sum(w * np.multiply.outer(answers(a), answers(b)) for (a, b), w in weights.items())
-        found = max(found, float(np.maximum(table, 0).sum()))
-    return found
+def probabilities(noise: nc.Laplace) -> Callable[[int], NDArray[np.float64]]:
+    """Those of whole answers to a count, or of bins of a tenth of a record."""
+    width = 1.0 if noise.is_discrete else 0.1
 
+    def answers(count: int) -> NDArray[np.float64]:
+        starts = np.arange(-30.0, 32.0, width) - count
+        return noise.errors.between(starts, np.full_like(starts, width))
 
-def _law(drawings: Sequence[Sequence[Iterable[int]]], size: int, questions: Sequence[frozenset[int]], atom: int) -> Law:
-    """The law of the counts if the first record is in an atom."""
-    law: Counter[tuple[int, ...]] = Counter()
-    for others in product(range(len(RATES)), repeat=size - 1):
-        chance = math.prod((RATES[one] for one in others), start=Fraction(1)) / len(drawings)
-        database = (atom, *others)
-        for samples in drawings:
-            counts = tuple(
-                sum(database[record] in question for record in sample)
-                for sample, question in zip(samples, questions, strict=True)
-            )
-            law[counts] += chance  # type: ignore[assignment]
-    return dict(law)  # type: ignore[arg-type]
+    return answers
 
 
 def parted(size: int, first: int, second: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -77,7 +51,7 @@ def test_parts_agree_with_every_database(sizes: tuple[int, int]) -> None:
     atoms = nc.Atoms(4, [float(rate) for rate in RATES], QUESTIONS)
     curve = nc.parts_curve([nc.Subsample(size) for size in sizes], atoms)
     for epsilon in EPSILONS:
-        true = brute_force(parted(4, *sizes), 4, QUESTIONS, epsilon)
+        true = exact_delta(4, RATES, QUESTIONS, epsilon, parted(4, *sizes))
         lower, upper = curve.bracket(epsilon)
         assert lower <= true * (1 + 1e-12)
         assert true <= upper * (1 + 1e-12)
@@ -91,14 +65,8 @@ def test_noisy_parts_agree_with_every_database(noise: nc.Laplace) -> None:
     """So they do with noise on top."""
     atoms = nc.Atoms(4, [float(rate) for rate in RATES], QUESTIONS)
     curve = nc.parts_curve([nc.Subsample(2, noise)] * 2, atoms)
-    width = 1.0 if noise.is_discrete else 0.1
-
-    def answers(count: int) -> NDArray[np.float64]:
-        starts = np.arange(-30.0, 32.0, width) - count
-        return noise.errors.between(starts, np.full_like(starts, width))
-
     for epsilon in EPSILONS:
-        true = brute_force(parted(4, 2, 2), 4, QUESTIONS, epsilon, answers)
+        true = answered_delta(4, RATES, QUESTIONS, epsilon, probabilities(noise), parted(4, 2, 2))
         lower, upper = curve.bracket(epsilon)
         assert lower <= true * (1 + 1e-3) + 1e-9
         assert true <= upper + 1e-9
@@ -155,9 +123,9 @@ def test_samples_agree_with_every_database(sizes: tuple[int, int]) -> None:
     question = frozenset({0, 1})
     curve = nc.samples_curve([nc.Subsample(size) for size in sizes], nc.Binomial(4, rate))
     for epsilon in EPSILONS:
-        true = brute_force(drawings, 4, (question, question), epsilon)
+        true = exact_delta(4, RATES, (question, question), epsilon, drawings)
         lower, upper = curve.bracket(epsilon)
-        assert lower == pytest.approx(true, abs=1e-9)
+        assert lower == pytest.approx(float(true), abs=1e-9)
         assert true <= upper * (1 + 1e-12)
 
 
@@ -189,7 +157,7 @@ def test_samples_of_two_questions_are_bounded(sizes: tuple[int, int]) -> None:
     atoms = nc.Atoms(4, [float(rate) for rate in RATES])
     curve = nc.samples_curve([nc.Subsample(m) for m in sizes], atoms, questions)
     for epsilon in EPSILONS:
-        true = brute_force(drawings, 4, questions, epsilon)
+        true = exact_delta(4, RATES, questions, epsilon, drawings)
         lower, upper = curve.bracket(epsilon)
         assert lower <= true * (1 + 1e-12) + 1e-12
         assert true <= upper
@@ -202,13 +170,8 @@ def test_noisy_samples_of_two_questions_are_bounded() -> None:
     drawings = list(product(combinations(range(4), 2), combinations(range(4), 1)))
     atoms = nc.Atoms(4, [float(rate) for rate in RATES])
     curve = nc.samples_curve([nc.Subsample(2, noise), nc.Subsample(1, noise)], atoms, questions)
-
-    def answers(count: int) -> NDArray[np.float64]:
-        starts = np.arange(-30.0, 32.0) - count
-        return noise.errors.between(starts, np.ones_like(starts))
-
     for epsilon in EPSILONS:
-        true = brute_force(drawings, 4, questions, epsilon, answers)
+        true = answered_delta(4, RATES, questions, epsilon, probabilities(noise), drawings)
         lower, upper = curve.bracket(epsilon)
         assert lower <= true + 1e-9
         assert true <= upper < 0.4
