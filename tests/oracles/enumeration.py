@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 from mpmath import mp, mpf
 
@@ -17,7 +18,7 @@ __all__ = ["Script", "ScriptOfIntegers", "Undecided", "Uniform", "bracket", "enu
 class Undecided(Exception):  # noqa: N818  (a signal of the enumeration, not an error)
     """The script ends at a choice between values of these probabilities."""
 
-    def __init__(self, chances: list[Fraction]) -> None:
+    def __init__(self, chances: list[Any]) -> None:
         self.chances = chances
 
 
@@ -28,7 +29,7 @@ class Script(RandomIntegers):
         super().__init__()
         self.choices = iter(choices)
 
-    def choose(self, chances: list[Fraction]) -> int:
+    def choose(self, chances: list[Any]) -> int:
         """The next choice between values of these probabilities, none of which is certain."""
         value = next(self.choices, None)
         if value is None:

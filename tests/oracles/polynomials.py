@@ -8,7 +8,7 @@ from functools import cache
 from itertools import product
 from typing import Self
 
-from noisycount.model.sampling.scalar import RandomIntegers
+from tests.oracles.enumeration import Script, Undecided
 
 __all__ = ["Abandoned", "ExactScript", "Polynomial", "first_tries"]
 
@@ -50,38 +50,21 @@ class Abandoned(Exception):  # noqa: N818 - a signal, not an error
     """The path is not followed: it leads to a second try, or too far."""
 
 
-class Open(Exception):  # noqa: N818 - a signal, not an error
-    """The script ends at a choice between values of these probabilities."""
-
-    def __init__(self, chances: list[Polynomial]) -> None:
-        self.chances = chances
-
-
-class ExactScript(RandomIntegers):
-    """Random integers, and Bernoulli variables, from a given sequence of choices."""
+class ExactScript(Script):
+    """A script whose choices have polynomials as probabilities."""
 
     def __init__(self, choices: tuple[int, ...], unit: int) -> None:
-        super().__init__()
-        self.choices = iter(choices)
+        super().__init__(choices)
         self.unit = unit
         self.tried = False
 
     def choose(self, chances: list[Polynomial]) -> int:
-        """The next choice between values of these probabilities."""
-        if ONE in chances:
-            return chances.index(ONE)
-        value = next(self.choices, None)
-        if value is None:
-            raise Open(chances)
-        return value
+        """The next choice between values of these probabilities, of which one may be certain."""
+        return chances.index(ONE) if ONE in chances else super().choose(chances)
 
     def uniform(self, bound: int) -> int:
-        """A uniform choice below a bound."""
+        """A choice between so many values of one probability."""
         return self.choose(_uniform(bound))
-
-    def bits(self, width: int) -> int:
-        """A uniform choice of that many bits."""
-        return self.uniform(2**width)
 
     def below(self, bound: int) -> int:
         """A uniform choice below the bound, once: each try of a sampler begins with one."""
@@ -119,7 +102,7 @@ def first_tries(draw: Callable[[ExactScript], object], unit: int, longest: int) 
         try:
             outcome = draw(ExactScript(path, unit))
             masses[outcome] += chance
-        except Open as choice:
+        except Undecided as choice:
             if len(path) < longest:
                 steps = enumerate(choice.chances)
                 open_paths += [((*path, value), chance * step) for value, step in steps]
