@@ -37,9 +37,11 @@ class Certified:
         return cls(min(1.0, max(0.0, value)), error + _UNDERFLOW)
 
     @classmethod
-    def all_but(cls, rest: "Certified") -> "Certified":
-        """1 less a number in [0, 1]."""
-        return cls(max(0.0, 1 - rest.value), rest.error + _NEXT_TO_1, rest)
+    def closer(cls, value: float, error: float, complement: "Certified | None") -> "Certified":
+        """A number in [0, 1], or 1 less its complement where that is known better."""
+        if complement is None or complement.error >= error:
+            return cls.probability(value, error)
+        return cls(max(0.0, 1 - complement.value), complement.error + _NEXT_TO_1, complement)
 
     @property
     def lower(self) -> float:

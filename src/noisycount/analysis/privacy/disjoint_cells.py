@@ -126,8 +126,7 @@ def runs_of_totals(size: int, rate: float, number: int) -> Iterator[tuple[int, i
         yield low + 1, low + 1, 1.0
         return
     law = others.deep_law()
-    ends = [_within(law.reach(depth), low, high) for depth in (_DEEPEST, _LIKELY)]
-    (first, last), (start, end) = ends
+    (first, last), (start, end) = (counts_within(others, depth) for depth in (_DEEPEST, _LIKELY))
     edges = np.unique(
         np.concatenate(
             [_edges(first, start, _OF_TAILS), _edges(start, end + 1, number), _edges(end + 1, last + 1, _OF_TAILS)]
@@ -137,11 +136,6 @@ def runs_of_totals(size: int, rate: float, number: int) -> Iterator[tuple[int, i
     sums = np.add.reduceat(weights, edges[:-1] - first)
     for begin, after, weight in zip(edges[:-1], edges[1:], sums, strict=True):
         yield int(begin) + 1, int(after), float(weight)
-
-
-def _within(reach: tuple[float, float], low: int, high: int) -> tuple[int, int]:
-    """The counts of a reach that can occur."""
-    return max(low, math.floor(reach[0])), min(high, math.ceil(reach[1]))
 
 
 def _edges(low: int, high: int, number: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -194,16 +188,25 @@ def answer_table(mechanism: Exact | SymmetricNoise | None, low: int, high: int) 
     return AnswerTable(rows, math.exp(errors.log_tail_at(reach)), edges)
 
 
-def positive_sum(first: AnswerTable, weights: Reals, second: AnswerTable) -> tuple[float, float]:
-    """Σ over pairs of answers of what their weights exceed 0 by, and a bound of its rounding."""
+DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
+_LOST = 1e-12  # of the probability of all counts that are not in a table
+
+
+def two_answers_bounds(
+    answers: tuple[AnswerTable, AnswerTable], positive: Reals, negative: Reals, epsilon: float
+) -> tuple[float, float]:
+    """Below and above δ₊ of two answers in bins, to one count or to two, given the laws P₊ and P₋ of these."""
+    first, second = answers
+    gain = math.exp(epsilon)
+    weights = positive - gain * negative
     rows = first.rows * weights if weights.ndim == 1 else first.rows @ weights
-    table = rows @ second.rows.T
-    return float(np.maximum(table, 0.0).sum()), _ROUNDING_ANSWERS * float(np.abs(weights).sum())
+    value = float(np.maximum(rows @ second.rows.T, 0.0).sum())
+    rounding = _ROUNDING_ANSWERS * float(np.abs(weights).sum())
+    most = value + first.missed + second.missed + _LOST + rounding
+    return max(0.0, value - gain * _LOST - rounding), min(1.0, most)
 
 
 Answer = Exact | SymmetricNoise  # how a count is answered
-_DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
-_LOST = 1e-12  # of the probability of all counts that are not in a table
 _REMEMBERED = 1 << 12  # curves, of a few numbers each
 
 
@@ -257,18 +260,16 @@ def _sticks(count: OneCount, answer: Answer, epsilons: tuple[float, ...]) -> lis
 def _of_two(count: OneCount, answers: Sequence[Answer], epsilon: float) -> tuple[float, float]:
     """Below and above δ₊ of two answers in bins; (0, 1) where these would be too many."""
     others = Binomial(count.population.size - 1, count.population.rate)
-    low, high = counts_within(others, _DEPTH)
+    low, high = counts_within(others, DEPTH)
     first, second = (answer_table(one, low, high + 1) for one in answers)
     if first is None or second is None:
         return 0.0, 1.0
     law = others.deep_law()
     counts = np.arange(low, high + 2)
-    gain = math.exp(epsilon)
-    with_record, without = law.pmf(counts - 1), law.pmf(counts)
-    weights = without - gain * with_record if count.is_turned else with_record - gain * without
-    value, rounding = positive_sum(first, weights, second)
-    most = value + first.missed + second.missed + _LOST + rounding
-    return max(0.0, value - gain * _LOST - rounding), min(1.0, most)
+    positive, negative = law.pmf(counts - 1), law.pmf(counts)
+    if count.is_turned:
+        positive, negative = negative, positive
+    return two_answers_bounds((first, second), positive, negative, epsilon)
 
 
 _RUNS = 256  # of totals: a curve of one answer takes 2 ms
@@ -283,20 +284,20 @@ def delta_upper_given_total(move: CellMove, epsilons: list[float]) -> list[float
     """
     answers = one_count_answers(move)
     found = np.zeros(len(epsilons))
-    for low, _, weight in runs_of_totals(move.size, move.rate, _number(answers)):
+    for low, _, weight in runs_of_totals(move.size, move.rate, _RUNS if len(answers) == 1 else _RUNS_OF_TWO):
         of_count = delta_upper_one_count(OneCount.of(move, low), answers, epsilons)
         found += min(1.0, weight * (1 + _ROUNDING)) * np.array(of_count)
     return [min(one, 1.0) for one in found.tolist()]
 
 
 def delta_lower_given_total(move: CellMove, epsilons: list[float]) -> list[float]:
-    """A lower bound of the same."""
+    """A lower bound of the same, of answers without noise."""
     answers = one_count_answers(move)
     found = np.zeros(len(epsilons))
-    for _, high, weight in runs_of_totals(move.size, move.rate, _number(answers)):
+    for _, high, weight in runs_of_totals(move.size, move.rate, _RUNS):
         of_count = delta_lower_one_count(OneCount.of(move, high), answers, epsilons)
         found += weight * (1 - _ROUNDING) * np.array(of_count)
-    return [float(one) for one in found]
+    return list(found.tolist())
 
 
 def one_count_answers(move: CellMove) -> Sequence[Answer]:
@@ -308,11 +309,6 @@ def one_count_answers(move: CellMove) -> Sequence[Answer]:
     if len(scales) == 2:  # noqa: PLR2004  (the weighted mean of both tells all)
         return [Gaussian(1 / math.hypot(*(1 / scale for scale in scales)))]
     return asked
-
-
-def _number(answers: Sequence[Answer]) -> int:
-    """How many runs of totals there may be."""
-    return _RUNS if len(answers) == 1 else _RUNS_OF_TWO
 
 
 _WIDEST_CELL = 2048  # counts of a cell: a table of 4 million probabilities takes half a second
@@ -359,28 +355,18 @@ def _of_both(move: CellMove, epsilons: list[float]) -> list[float]:
     second = answer_table(move.second.mechanism, *others.seconds)
     if first is None or second is None:
         return []
-    lowers = []
-    for epsilon in epsilons:
-        gain = math.exp(epsilon)
-        weights = others.with_first - gain * others.with_second
-        value, rounding = positive_sum(first, weights, second)
-        lowers.append(max(0.0, value - gain * _LOST - rounding))
-    return lowers
+    laws = others.with_first, others.with_second
+    return [two_answers_bounds((first, second), *laws, epsilon)[0] for epsilon in epsilons]
 
 
 def _of_one_cell(move: CellMove, epsilons: list[float]) -> list[float]:
-    """The bound from the answer about one cell alone."""
-    firsts = _of_answer(move, move.first, epsilons, in_first=True)
-    seconds = _of_answer(move, move.second, epsilons, in_first=False)
-    return [max(both) for both in zip(firsts, seconds, strict=True)]
-
-
-def _of_answer(move: CellMove, cell: Cell, epsilons: list[float], *, in_first: bool) -> list[float]:
-    """The bound from the answer about a cell, in which the record is or is not in P₊."""
-    if cell.mechanism is None:
-        return [0.0] * len(epsilons)
-    count = OneCount(Binomial(move.size, cell.rate), not in_first)
-    return [stick.lower for stick in _sticks(count, cell.mechanism, tuple(epsilons))]
+    """The bound from the answer about one cell alone, in which the record is or is not in P₊."""
+    found = [
+        _sticks(OneCount(Binomial(move.size, cell.rate), is_second), cell.mechanism, tuple(epsilons))
+        for cell, is_second in ((move.first, False), (move.second, True))
+        if cell.mechanism is not None
+    ]
+    return [max(one.lower for one in at_one) for at_one in zip(*found, strict=True)]
 
 
 @frozen(eq=False)

@@ -7,10 +7,10 @@ from itertools import permutations
 import numpy as np
 
 from noisycount.analysis.privacy.bounds import Between, Bounded, MonotoneBounds
-from noisycount.analysis.privacy.disjoint_cells import answer_table, counts_within
-from noisycount.analysis.privacy.hockey_stick import hockey_sticks
-from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
+from noisycount.analysis.privacy.disjoint_cells import DEPTH, answer_table, counts_within
+from noisycount.analysis.privacy.hockey_stick import OneAnswer
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
+from noisycount.analysis.privacy.workload import asked_questions
 from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
 from noisycount.model.exact import Exact
@@ -18,8 +18,6 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import SymmetricNoise, require_log_concave
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
-
-_DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
 
 
 @frozen
@@ -30,6 +28,16 @@ class PosteriorShifts:
     means: Reals  # the mean excess in each bin
     lows: Reals  # the least that the excess can be in each bin
     highs: Reals  # the most that it can be
+
+    def times(self, slope: float) -> "PosteriorShifts":
+        """The same times a number, of which lows are the largest if it is negative."""
+        return PosteriorShifts(self.masses, slope * self.means, slope * self.lows, slope * self.highs)
+
+    def spread(self) -> tuple[Reals, Reals]:
+        """Values and probabilities that spread each bin to its ends and keep its mean."""
+        width = self.highs - self.lows
+        share = np.divide(self.means - self.lows, width, out=np.zeros_like(width), where=width != 0)
+        return np.concatenate([self.lows, self.highs]), np.concatenate([self.masses * (1 - share), self.masses * share])
 
 
 @frozen
@@ -44,7 +52,7 @@ class SampledPart:
     def surprises(self) -> PosteriorShifts:
         """The law of E[K | answer] − E[K], which grows with the answer."""
         counted = Binomial(self.size, self.rate)
-        low, high = counts_within(counted, _DEPTH)
+        low, high = counts_within(counted, DEPTH)
         table = answer_table(self.mechanism, low, high)
         if table is None:
             raise ValueError(
@@ -84,28 +92,7 @@ _WHOLE = 1e-7  # of a step: what rounding may move a value on the grid
 _LOST = 1e-12  # of the probability of what is in no bin, and of the rounding of sums
 
 
-@frozen
-class Term:
-    """A surprise times a number."""
-
-    surprises: PosteriorShifts
-    slope: float
-
-    @property
-    def values(self) -> Reals:
-        """The mean value in each bin."""
-        return self.slope * self.surprises.means
-
-    def spread(self) -> tuple[Reals, Reals]:
-        """Values and probabilities that spread each bin to its ends and keep its mean."""
-        told = self.surprises
-        width = told.highs - told.lows
-        share = np.where(width > 0, (told.means - told.lows) / np.where(width > 0, width, 1), 0)
-        ends = np.concatenate([told.lows, told.highs])
-        return self.slope * ends, np.concatenate([told.masses * (1 - share), told.masses * share])
-
-
-def positive_part(terms: Sequence[Term], constant: float) -> tuple[float, float]:
+def positive_part(terms: Sequence[PosteriorShifts], constant: float) -> tuple[float, float]:
     """Bounds of E[(constant + Σ terms)₊].
 
     (x)₊ is convex: it expects more of values that are spread with their mean kept, and less of means of bins. Each
@@ -115,18 +102,18 @@ def positive_part(terms: Sequence[Term], constant: float) -> tuple[float, float]
     step = _step(terms)
     spread = [Gridded.of(*term.spread(), step) for term in terms]
     most = _of_sum(spread, constant, step)
-    binned = [Gridded.of(term.values, term.surprises.masses, step) for term in terms]
+    binned = [Gridded.of(term.means, term.masses, step) for term in terms]
     least = _of_sum(binned, constant, step)
     least -= math.sqrt(math.fsum(one.added for one in binned)) / 2
     scale = _LOST + _WHOLE * step * len(terms)
-    lost = _LOST * math.fsum(float(np.abs(term.values).max()) for term in terms)
+    lost = _LOST * math.fsum(float(np.abs(term.means).max()) for term in terms)
     return max(0.0, least - scale - lost), min(1.0, most + scale + lost)
 
 
-def _step(terms: Sequence[Term]) -> float:
+def _step(terms: Sequence[PosteriorShifts]) -> float:
     """A step of the grid that divides that of the first term's values."""
-    whole = math.fsum(float(np.ptp(term.values)) for term in terms)
-    first = np.diff(np.sort(terms[0].values))
+    whole = math.fsum(float(np.ptp(term.means)) for term in terms)
+    first = np.diff(np.sort(terms[0].means))
     gap = float(np.median(first)) if first.size else 0.0
     finest = max(whole / _STEPS, 1e-300)
     return gap / math.ceil(gap / finest) if gap > finest else finest
@@ -216,17 +203,14 @@ def _asked(
     """The records and what is asked of each part."""
     if isinstance(population, Binomial):
         known = Atoms.nested(population.size, [population.rate])
-        asked = known.questions * number if questions is None else known.checked(questions)
+        questions = known.questions * number if questions is None else questions
     elif isinstance(population, Atoms):
         known = population
-        asked = known.questions if questions is None else known.checked(questions)
     else:
         raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
             f"population must be Atoms or a Binomial, whose records do not depend on each other, got {population!r}"
         )
-    if not asked or len(asked) != number:
-        raise ValueError(f"questions must be as many as the {number} mechanisms, and one at least, got {len(asked)}")
-    return known, asked
+    return known, asked_questions(known, questions, number)
 
 
 def _parts(mechanisms: Sequence[Subsample], known: Atoms, asked: Sequence[Question]) -> Iterator[SampledPart]:
@@ -284,10 +268,8 @@ class ToldParts:
 
 def _of_part(part: SampledPart, epsilons: list[float]) -> list[tuple[float, float]]:
     """Below and above δ of the count of a part, the larger direction."""
-    (pair,) = neighbour_pairs(part.mechanism, Binomial(part.size, part.rate))
-    errors = None if isinstance(part.mechanism, Exact) else part.mechanism.errors
-    both = zip(hockey_sticks(pair, errors, epsilons), hockey_sticks(pair.mirrored, errors, epsilons), strict=True)
-    return [(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in both]
+    both = OneAnswer.of(part.mechanism, Binomial(part.size, part.rate)).directions(epsilons)
+    return [(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in zip(*both, strict=True)]
 
 
 @frozen(eq=False)
@@ -316,11 +298,10 @@ class SecretParts:
         """Below and above the largest δ of some moves."""
         bounds = []
         for first, second in moves:
-            terms = [
-                Term(surprise, part.slope(epsilon, first[place], second[place]))
-                for place, (part, surprise) in enumerate(zip(self.parts, surprises, strict=True))
-            ]
-            asked = [term for term in terms if term.slope]
-            within = all(abs(term.slope) < _STEEPEST for term in asked)
-            bounds.append(positive_part(asked, -math.expm1(epsilon)) if within else (0.0, 1.0))
+            slopes = [part.slope(epsilon, a, b) for part, a, b in zip(self.parts, first, second, strict=True)]
+            if max(map(abs, slopes)) >= _STEEPEST:
+                bounds.append((0.0, 1.0))
+                continue
+            terms = [one.times(slope) for one, slope in zip(surprises, slopes, strict=True) if slope]
+            bounds.append(positive_part(terms, -math.expm1(epsilon)))
         return max(low for low, _ in bounds), max(high for _, high in bounds)

@@ -15,12 +15,17 @@ from noisycount.analysis.privacy.bounds import (
     MonotoneBounds,
     largest,
 )
+from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.analysis.privacy.pairs import Excess, Pair
 from noisycount.analysis.privacy.threshold import Search, SignChange, ThresholdForecast, first_whole, root
 from noisycount.frozen import frozen
+from noisycount.model.exact import Exact
 from noisycount.model.laws.count_law import MeshPoints
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.noises.additive import CertifiedErrorLaw
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import CertifiedErrorLaw, SymmetricNoise, require_log_concave
+from noisycount.model.populations.population import Population
+from noisycount.model.subsampling import Subsample
 
 WIDEST_MESH = 2.0**13  # integers, up to which one mesh serves several ε
 _NEARBY = 40.0  # records around an answer in which a mesh is fine
@@ -253,11 +258,8 @@ class NoisyPair:
             found = Certified(found.value, max(found.error, most))
         if self.errors.is_discrete and abs(passage.at_next) < _UNDECIDED:
             found = self._without_tie(found, threshold)
-        if found.value > _LIKELY and not self.errors.rounding:
-            rest = self._rest(threshold)
-            if rest.error < found.error:
-                return Certified.all_but(rest)
-        return Certified.probability(found.value, found.error)
+        rest = self._rest(threshold) if found.value > _LIKELY and not self.errors.rounding else None
+        return Certified.closer(found.value, found.error, rest)
 
     def _rest(self, threshold: Threshold) -> Certified:
         """1 less δ, of which a threshold that is off adds at most a share.
@@ -362,15 +364,11 @@ def _without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certified]:
             offsets, weights = points.offsets[start:], points.weights[start:]
             value = float(weights @ excess.at(offsets))
             error = pair.rounding * value + excess.uncertainty(offsets, weights)
-            found = Certified(value, error)
-            epsilon = asked[len(values)][0]
+            rest, epsilon = None, asked[len(values)][0]
             if value > _LIKELY and epsilon <= LARGEST_EPSILON:
                 chances = (points.offsets >= excess.threshold).astype(np.float64)
                 rest = _complement(pair, points, epsilon, 1 - chances, chances)
-                if rest.error < found.error:
-                    values.append(Certified.all_but(rest))
-                    continue
-            values.append(Certified.probability(found.value, found.error))
+            values.append(Certified.closer(value, error, rest))
     return values
 
 
@@ -384,6 +382,17 @@ class OneAnswer:
 
     pairs: tuple[Pair, ...]  # the laws of the count for each kind of record
     errors: CertifiedErrorLaw | None  # the law of the noise; None: there is none
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, population: Population | None) -> "OneAnswer":
+        """Those of a mechanism, or of a sample, about a population; None: the worst case."""
+        inner = mechanism.noise if isinstance(mechanism, Subsample) else mechanism
+        if isinstance(inner, SymmetricNoise):
+            require_log_concave(inner, "a privacy curve")
+        elif inner is not None and not isinstance(inner, Exact):
+            raise ValueError(f"mechanism must be one of noisycount's mechanisms, got {mechanism!r}")
+        errors = inner.errors if isinstance(inner, SymmetricNoise) else None
+        return cls(tuple(neighbour_pairs(mechanism, population)), errors)
 
     @property
     def price(self) -> float | None:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from noisycount.analysis.privacy.bounds import MonotoneBounds, checked_epsilons, shaped
 from noisycount.analysis.privacy.disjoint_cells import Cell, TableAnswers
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
+from noisycount.analysis.privacy.workload import asked_questions
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
@@ -107,12 +108,8 @@ def list_risk(
     """
     require_instance(population, Atoms, "population")
     number = positive_number(real_number(least, "least"), "least")
-    asked = population.questions if questions is None else population.checked(questions)
     curve = privacy_curve(list(mechanisms), None)
-    if len(asked) != len(mechanisms):
-        raise ValueError(
-            f"questions must be as many as the {len(mechanisms)} mechanisms that answer them, got {len(asked)}"
-        )
+    asked = asked_questions(population, questions, len(mechanisms))
     told = tuple(one for one in mechanisms if isinstance(one, Exact | SymmetricNoise))
     return ListRisk(told, population, asked, number, curve)
 

@@ -9,10 +9,17 @@ from itertools import product
 import numpy as np
 
 from noisycount.analysis.privacy.bounds import Between, Bounded, MonotoneBounds
-from noisycount.analysis.privacy.disjoint_cells import AnswerTable, answer_table, counts_within, positive_sum
-from noisycount.analysis.privacy.hockey_stick import hockey_sticks
+from noisycount.analysis.privacy.disjoint_cells import (
+    DEPTH,
+    AnswerTable,
+    answer_table,
+    counts_within,
+    two_answers_bounds,
+)
+from noisycount.analysis.privacy.hockey_stick import OneAnswer, hockey_sticks
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
+from noisycount.analysis.privacy.workload import asked_questions
 from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms
 from noisycount.model.exact import Exact
@@ -98,8 +105,6 @@ def _curve(held: Sequence[SymmetricNoise | None]) -> PrivacyCurve | None:
     return privacy_curve(noises, None) if len(noises) == len(held) else None
 
 
-_DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
-_LOST = 1e-12  # of the probability of all counts that are not in a table
 _LARGEST = 512  # records of a sample whose law is tabulated
 _WIDEST = 1024  # counts of the whole in a table
 
@@ -154,9 +159,7 @@ def _of_atoms(
     samples: tuple[Subsample, ...], population: Atoms, questions: Iterable[Iterable[int]] | None
 ) -> PrivacyCurve:
     """The curve of a question for each sample."""
-    asked = population.questions if questions is None else population.checked(questions)
-    if len(asked) != len(samples):
-        raise ValueError(f"questions must be as many as the {len(samples)} samples, got {len(asked)}")
+    asked = asked_questions(population, questions, len(samples))
     rates = tuple(map(population.rate, asked))
     for one, rate in zip(samples, rates, strict=True):
         neighbour_pairs(one, Binomial(population.size, rate))
@@ -178,23 +181,19 @@ class SamplesOfOneProperty:
 
     def _bounds(self, population: Binomial, epsilons: list[float]) -> list[Bounded]:
         """Below and above δ₊."""
+        if len(self.samples) == 1:
+            alone = OneAnswer.of(self.samples[0], population).directions(epsilons)[0]
+            return [Between.of_bounds(one.lower, one.upper) for one in alone]
         drawn = sum(one.sample_size for one in self.samples)
-        union = Subsample(min(drawn, population.size))
-        if len(self.samples) == 1:
-            union = self.samples[0]
-        (pair,) = neighbour_pairs(union, population)
-        errors = union.noise.errors if isinstance(union.noise, SymmetricNoise) else None
-        sticks = hockey_sticks(pair, errors, epsilons)
-        if len(self.samples) == 1:
-            return [Between.of_bounds(one.lower, one.upper) for one in sticks]
-        lowers = _of_two(self.samples, population, epsilons)
-        return [Between.of_bounds(low, one.upper) for low, one in zip(lowers, sticks, strict=True)]
+        (pair,) = neighbour_pairs(Subsample(min(drawn, population.size)), population)
+        lowers, uppers = _of_two(self.samples, population, epsilons), hockey_sticks(pair, None, epsilons)
+        return [Between.of_bounds(low, one.upper) for low, one in zip(lowers, uppers, strict=True)]
 
 
 def _of_two(samples: Sequence[Subsample], population: Binomial, epsilons: list[float]) -> list[float]:
     """A lower bound of δ₊ from the largest two samples whose laws are small enough for tables."""
     others = Binomial(population.size - 1, population.rate)
-    low, high = counts_within(others, _DEPTH)
+    low, high = counts_within(others, DEPTH)
     short = [one for one in samples if one.sample_size <= _LARGEST]
     if high - low > _WIDEST or not short:
         return [0.0] * len(epsilons)
@@ -205,13 +204,8 @@ def _of_two(samples: Sequence[Subsample], population: Binomial, epsilons: list[f
     if len(largest) == 1:
         second = AnswerTable(np.ones((1, len(counts))), 0.0)
     law = others.deep_law()
-    lowers = []
-    for epsilon in epsilons:
-        gain = math.exp(epsilon)
-        weights = law.pmf(counts - 1) - gain * law.pmf(counts)
-        value, rounding = positive_sum(first, weights, second)
-        lowers.append(max(0.0, value - gain * _LOST - rounding))
-    return lowers
+    laws = law.pmf(counts - 1), law.pmf(counts)
+    return [two_answers_bounds((first, second), *laws, epsilon)[0] for epsilon in epsilons]
 
 
 def _sampled(sample: Subsample, counts: np.ndarray[tuple[int], np.dtype[np.int64]], size: int) -> AnswerTable:

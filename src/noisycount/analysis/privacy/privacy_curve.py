@@ -19,7 +19,7 @@ from noisycount.analysis.privacy.bounds import (
 from noisycount.analysis.privacy.composition import composed_answers, is_precise
 from noisycount.analysis.privacy.hockey_stick import OneAnswer
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
-from noisycount.analysis.privacy.workload import reduced_workload
+from noisycount.analysis.privacy.workload import asked_questions, reduced_workload
 from noisycount.analysis.privacy.workload_answers import workload_answers
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
@@ -32,7 +32,6 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
 from noisycount.model.searches import Bracket, bracketed, root
-from noisycount.model.subsampling import Subsample
 
 Answering = Exact | SymmetricNoise  # a mechanism that can be one of several
 
@@ -50,13 +49,10 @@ def _checked(
                 f"other by the rates of the atoms, got {population!r}: give Atoms(size, rates)"
             )
         return _mechanisms(mechanism if isinstance(mechanism, Sequence) else [mechanism]), None
-    sets = population.questions if questions is None else population.checked(questions)
-    if not sets:
-        raise ValueError("questions must hold one at least, got none: give sets of atoms")
-    told = mechanism if isinstance(mechanism, Sequence) else [mechanism] * len(sets)
-    if len(told) != len(sets):
-        raise ValueError(f"questions must be as many as the {len(told)} mechanisms that answer them, got {len(sets)}")
-    return _mechanisms(told), sets
+    if not isinstance(mechanism, Sequence):
+        asked = asked_questions(population, questions, None)
+        return _mechanisms([mechanism] * len(asked)), asked
+    return _mechanisms(mechanism), asked_questions(population, questions, len(mechanism))
 
 
 def _several_answers(
@@ -182,16 +178,7 @@ def privacy_curve(
         mechanisms, asked = _checked(mechanism, population, questions)
         found = _several_answers(mechanisms, population, asked)
         return PrivacyCurve(mechanisms, population, asked, found)
-    inner = mechanism.noise if isinstance(mechanism, Subsample) else mechanism
-    if inner is None or isinstance(inner, Exact):
-        errors = None
-    elif isinstance(inner, SymmetricNoise):
-        require_log_concave(inner, "a privacy curve")
-        errors = inner.errors
-    else:
-        raise ValueError(f"mechanism must be one of noisycount's mechanisms, got {mechanism!r}")
-    pairs = tuple(neighbour_pairs(mechanism, population))
-    return PrivacyCurve(mechanism, population, None, OneAnswer(pairs, errors).monotone)
+    return PrivacyCurve(mechanism, population, None, OneAnswer.of(mechanism, population).monotone)
 
 
 @frozen(eq=False, repr=False)

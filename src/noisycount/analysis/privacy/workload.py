@@ -1,8 +1,10 @@
 """A list of questions without what tells nothing new; as a table; and bounds of one too long."""
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from itertools import chain, combinations, pairwise
+
+import numpy as np
 
 from noisycount.analysis.privacy.bounds import Between, Bounded, Divergences, largest
 from noisycount.analysis.privacy.composition import composed_answers, merged_noises
@@ -45,6 +47,18 @@ class Workload:
             rates.setdefault(tuple(pattern[place] for place in places), []).append(rate)
         summed = {pattern: min(1.0, math.fsum(parts)) for pattern, parts in rates.items()}
         return Workload(self.size, summed, tuple(self.mechanisms[place] for place in places))
+
+
+def asked_questions(
+    atoms: Atoms, questions: Iterable[Iterable[int]] | None, mechanisms: int | None
+) -> tuple[Question, ...]:
+    """What so many mechanisms answer; None: the questions of the atoms, or any number of mechanisms."""
+    asked = atoms.questions if questions is None else atoms.checked(questions)
+    if mechanisms is not None and len(asked) != mechanisms:
+        raise ValueError(f"questions must be as many as the {mechanisms} mechanisms that answer them, got {len(asked)}")
+    if not asked:
+        raise ValueError("questions must hold one at least, got none: give sets of atoms")
+    return asked
 
 
 def reduced_workload(
@@ -91,20 +105,16 @@ def is_noiseless(workload: Workload) -> bool:
 
 
 def table_answers(workload: Workload) -> TableAnswers:
-    """The divergences of disjoint questions, and of what satisfies none of them."""
-    return TableAnswers(workload.size, tuple(_cells(workload)))
+    """The divergences of disjoint questions, and of what satisfies none of them.
 
-
-def _cells(workload: Workload) -> Iterator[Cell]:
-    """The cells; the count of the last is known if those of all others are."""
-    mechanisms, is_exact = [one for _, one in workload.answers], is_noiseless(workload)
-    for pattern, rate in workload.rates.items():
-        yield Cell(rate, _mechanism(pattern, mechanisms) or (Exact() if is_exact else None))
-
-
-def _mechanism(pattern: Pattern, mechanisms: list[Exact | SymmetricNoise]) -> Exact | SymmetricNoise | None:
-    """How the count of a cell is answered; None: nobody asks for it."""
-    return mechanisms[pattern.index(1)] if any(pattern) else None
+    Nobody asks for the count of the rest, which is known if those of all others are.
+    """
+    rest = Exact() if is_noiseless(workload) else None
+    cells = (
+        Cell(rate, workload.mechanisms[pattern.index(1)][0] if any(pattern) else rest)
+        for pattern, rate in workload.rates.items()
+    )
+    return TableAnswers(workload.size, tuple(cells))
 
 
 MOST_MOVES = 600  # the different pairs of patterns that are bounded one by one
@@ -130,18 +140,13 @@ class PatternMove:
         law = Binomial(self.size - 1, self.share).law()
         first, last = law.support
         steps = sorted({first, *(law.quantile(level) for level in _LEVELS)})
-        sums = [[0.0] * len(epsilons), [0.0] * len(epsilons)]
+        sums = np.zeros((2, len(epsilons)))
         for low, high in pairwise([*steps, last + 1]):
-            chance = law.probability(low, high - 1)
-            for total, curve in zip(sums, self._among(low).directions(epsilons), strict=True):
-                for place, one in enumerate(curve):
-                    total[place] += chance * one.upper
-        return _upper_ends(sums[0]), _upper_ends(sums[1])
-
-    def _among(self, others: int) -> Divergences:
-        """The divergences beside so many others in the two patterns."""
-        pairs = neighbour_pairs(Exact(), Binomial(others + 1, self.rate))
-        return composed_answers(tuple(pairs), self.mechanisms)
+            pairs = neighbour_pairs(Exact(), Binomial(low + 1, self.rate))
+            found = composed_answers(tuple(pairs), self.mechanisms).directions(epsilons)
+            sums += law.probability(low, high - 1) * np.array([[one.upper for one in side] for side in found])
+        plus, minus = (sums * (1 + _ROUNDING)).tolist()
+        return [Between.of_bounds(0.0, one) for one in plus], [Between.of_bounds(0.0, one) for one in minus]
 
 
 @frozen(eq=False)
@@ -153,34 +158,20 @@ class BoundedWorkload:
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Bounds of δ₊ and δ₋, whose value is the upper one."""
-        lower = self.fewer.directions(epsilons)
         found = [move.directions(epsilons) for move in self.moves]
-        upper = [largest(one[side] for one in found) for side in (0, 1)]
-        return _between_ends(lower[0], upper[0]), _between_ends(lower[1], upper[1])
-
-
-def _upper_ends(totals: list[float]) -> list[Bounded]:
-    """Numbers of which only the upper ends are known."""
-    return [Between.of_bounds(0.0, total * (1 + _ROUNDING)) for total in totals]
-
-
-def _between_ends(lower: list[Bounded], upper: list[Bounded]) -> list[Bounded]:
-    """Numbers between the lower ends of some and the upper ones of others."""
-    return [Between.of_bounds(a.lower, b.upper) for a, b in zip(lower, upper, strict=True)]
+        plus, minus = (
+            [Between.of_bounds(a.lower, b.upper) for a, b in zip(lower, largest(upper), strict=True)]
+            for lower, upper in zip(self.fewer.directions(epsilons), zip(*found, strict=True), strict=True)
+        )
+        return list(plus), list(minus)
 
 
 def moves_of_two(workload: Workload) -> tuple[PatternMove, ...]:
     """A record in each of two patterns, the first change upwards; equal ones once."""
-    return tuple(dict.fromkeys(_pattern_moves(workload)))
-
-
-def _pattern_moves(workload: Workload) -> Iterator[PatternMove]:
-    """A record in each of two patterns."""
-    patterns: list[Pattern] = sorted(workload.rates)
-    for place, other in enumerate(patterns):
-        for one in patterns[place + 1 :]:
-            changed = [k for k, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
-            noises = tuple(noise for k in changed for noise in workload.mechanisms[k])
-            share = min(1.0, workload.rates[one] + workload.rates[other])
-            rate = workload.rates[one] / (workload.rates[one] + workload.rates[other])
-            yield PatternMove(workload.size, share, rate, noises)
+    moves = []
+    for other, one in combinations(sorted(workload.rates), 2):
+        changed = [noises for noises, a, b in zip(workload.mechanisms, one, other, strict=True) if a != b]
+        share = workload.rates[one] + workload.rates[other]
+        rate = workload.rates[one] / share
+        moves.append(PatternMove(workload.size, min(1.0, share), rate, tuple(chain.from_iterable(changed))))
+    return tuple(dict.fromkeys(moves))
