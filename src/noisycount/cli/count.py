@@ -22,11 +22,12 @@ from noisycount.query.query import (
 )
 from noisycount.readers.options import (
     FILE,
-    all_read,
     analyst_names,
     config_option,
+    flag,
     json_option,
     plot_option,
+    repeated,
     source_names,
     table_option,
     typed,
@@ -73,65 +74,56 @@ def _with_ending(_: click.Context, __: click.Parameter, path: Path | None) -> Pa
     raise click.BadParameter(f"must end in {', '.join(endings)} or {last}, got {str(path)!r}")
 
 
-_OF_TABLES = (
-    click.option(
+_TABLE_OPTIONS = (
+    repeated(
         "--by",
-        multiple=True,
-        callback=all_read(parse_by),
-        metavar="COLUMNS",
-        help="A table: a count for each group, such as town,sex; of numbers by edges, "
-        "age:0,18,65; of dates visit:month, :quarter or :year.",
+        parse_by,
+        "COLUMNS",
+        "A table: a count for each group, such as town,sex; of numbers by edges, age:0,18,65; of dates "
+        "visit:month, :quarter or :year.",
     ),
-    click.option(
+    repeated(
         "--keys",
-        multiple=True,
-        callback=all_read(_keys_of_columns),
-        metavar="COLUMN=A,B",
-        help="Which groups: town=Bern,Biel,null, each of them a row, counted or not; "
-        "visit=2026-01..2026-12. Never look them up in the records.",
+        _keys_of_columns,
+        "COLUMN=A,B",
+        "Which groups: town=Bern,Biel,null, each of them a row, counted or not; visit=2026-01..2026-12. Never"
+        " look them up in the records.",
     ),
-    click.option(
+    typed(
         "--keys-from",
-        type=FILE,
-        metavar="FILE",
-        help="Or: a public CSV or Parquet file with the columns of --by, one row a group; or with "
-        "one of them, for its keys.",
+        FILE,
+        "FILE",
+        "Or: a public CSV or Parquet file with the columns of --by, one row a group; or with one of them, for"
+        " its keys.",
     ),
-    click.option("--other", is_flag=True, help="One more row for all other keys together."),
-    click.option(
-        "--questions", type=FILE, metavar="FILE", help="Or, as --where several times: a row for each line of a file."
-    ),
+    flag("--other", "One more row for all other keys together."),
+    typed("--questions", FILE, "FILE", "Or, as --where several times: a row for each line of a file."),
     typed(
         "--delta",
         parse_delta,
         "D",
-        "Without keys: show those that enough persons have; a key of one person appears with "
-        "at most this probability. Or the δ of Gaussian noise.",
+        "Without keys: show those that enough persons have; a key of one person appears with at most this "
+        "probability. Or the δ of Gaussian noise.",
     ),
     typed("--noise", _parse_noise, "laplace|gaussian", "Of a table.  [default: laplace]"),
     typed("--rho", parse_rho, "R", "The price with Gaussian noise."),
-    click.option(
+    repeated(
         "--margins",
-        multiple=True,
-        callback=all_read(parse_margins),
-        metavar="NAMES",
-        help="Sums that are measured too, each with a share of the price: total,town or all.",
+        parse_margins,
+        "NAMES",
+        "Sums that are measured too, each with a share of the price: total,town or all.",
     ),
     typed(
         "--groups-per-unit", parse_groups, "G", "A person counts in so many groups at most, and less noise is needed."
     ),
-    click.option(
-        "--cumulative",
-        is_flag=True,
-        help="Measure ranges too, for sums from the first group on: of one column in order.",
-    ),
+    flag("--cumulative", "Measure ranges too, for sums from the first group on: of one column in order."),
     plot_option("Draw the table as .svg or .png."),
-    click.option(
+    typed(
         "--output",
-        type=FILE,
+        FILE,
+        "FILE",
+        "Write all rows to a new file: .csv, .parquet, .json or .arrow.",
         callback=_with_ending,
-        metavar="FILE",
-        help="Write all rows to a new file: .csv, .parquet, .json or .arrow.",
     ),
 )
 
@@ -145,11 +137,12 @@ _OF_TABLES = (
     "      --unit person --groups-per-unit 1 --epsilon 1",
 )
 @click.argument("source", shell_complete=source_names)
-@click.option(
+@typed(
     "--where",
+    str,
+    "TEXT",
+    "What to count, as in SQL's WHERE; several times: a table with a row for each.",
     multiple=True,
-    metavar="TEXT",
-    help="What to count, as in SQL's WHERE; several times: a table with a row for each.",
 )
 @typed("--epsilon", parse_epsilon, "E", "The price of the answer: 0.1 or 1/3.")
 @typed("--within", parse_within, "20%", "Or: how far off the answer may be,")
@@ -164,27 +157,20 @@ _OF_TABLES = (
 )
 @unit_option
 @table_option
-@click.option(
-    "--analyst",
-    metavar="NAME",
-    shell_complete=analyst_names,
-    help="Who asks; to be said where analysts are configured.",
-)
+@typed("--analyst", str, "NAME", "Who asks; to be said where analysts are configured.", shell_complete=analyst_names)
 @typed("--purpose", parse_purpose, "TEXT", "What the answer is for; the ledger keeps it beside the price.")
 @typed(
     "--slot",
     parse_tick,
     "SECONDS",
-    "Reply only when a slot ends, so that no duration tells of the records; make it several "
-    "times as long as the longest count takes.",
+    "Reply only when a slot ends, so that no duration tells of the records; make it several times as long"
+    " as the longest count takes.",
 )
-@click.option(
-    "--dry-run",
-    "is_trial",
-    is_flag=True,
-    help="Tell whether the question is understood, what it would cost, and what is left; charge and count nothing.",
+@flag(
+    "--dry-run is_trial",
+    "Tell whether the question is understood, what it would cost, and what is left; charge and count nothing.",
 )
-@with_options(_OF_TABLES)
+@with_options(_TABLE_OPTIONS)
 @config_option
 @json_option
 def count(  # noqa: PLR0913, PLR0917  (one argument an option)

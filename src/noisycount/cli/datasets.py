@@ -25,7 +25,7 @@ from noisycount.display.output import (
 from noisycount.display.texts import pasteable
 from noisycount.engines.places import ServedTable, is_server
 from noisycount.errors import ConfigError, SourceError
-from noisycount.readers.options import config_option, json_option, source_names, table_option, typed, unit_option
+from noisycount.readers.options import config_option, flag, json_option, source_names, table_option, typed, unit_option
 
 WRONG = 1  # the exit status of an engine that counts wrongly
 
@@ -34,12 +34,7 @@ WRONG = 1  # the exit status of an engine that counts wrongly
 @click.argument("source", shell_complete=source_names)
 @unit_option
 @table_option
-@click.option(
-    "--renew",
-    "renews",
-    is_flag=True,
-    help="Forget what the ledger keeps of the columns, and write down what they are now.",
-)
+@flag("--renew renews", "Forget what the ledger keeps of the columns, and write down what they are now.")
 @config_option
 @json_option
 @click.pass_context
@@ -209,7 +204,7 @@ def show(source: str, table: str | None, configuration: Config, *, as_json: bool
 
 @click.command(name="copies", epilog="Example: noisycount copies survey --remove")
 @click.argument("source", required=False, shell_complete=source_names)
-@click.option("--remove", "removes", is_flag=True, help="Remove them.")
+@flag("--remove removes", "Remove them.")
 @config_option
 @json_option
 def copies(source: str | None, configuration: Config, *, removes: bool, as_json: bool) -> None:

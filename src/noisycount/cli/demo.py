@@ -6,7 +6,7 @@ import click
 
 from noisycount.display.numbers import signed
 from noisycount.display.output import print_json, print_text
-from noisycount.readers.options import json_option
+from noisycount.readers.options import json_option, typed
 from noisycount.tasks.demo import (
     INTRODUCTION,
     NEXT,
@@ -29,11 +29,11 @@ from noisycount.tasks.demo import (
     show_default=True,
     help="Where the picture and the ledger go.",
 )
-@click.option(
+@typed(
     "--survey",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Or: only copy the survey to this new Parquet file, for questions of your own.",
+    click.Path(path_type=Path),
+    "FILE",
+    "Or: only copy the survey to this new Parquet file, for questions of your own.",
 )
 @json_option
 def demo(out: Path, survey: Path | None, *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ import click
 from noisycount.charts.chart import check_charts
 from noisycount.display.output import print_facts, print_json, print_table, progress, seen_from_here
 from noisycount.papers.catalogue import chosen
-from noisycount.readers.options import Parsed, all_read, json_option
+from noisycount.readers.options import json_option, repeated, typed
 from noisycount.tasks.figures import FORMATS, computed, counted, figure_table, figures_json, save_figures
 
 
@@ -33,31 +33,28 @@ def _parse_formats(text: str) -> list[str]:
     name="figures",
     epilog="\b\nExample:\n  noisycount figures\n  noisycount figures --only naldi2014.1,breutigam --format png,json",
 )
-@click.option(
-    "--only",
-    "keys",
-    multiple=True,
-    callback=all_read(_names),
-    metavar="NAME",
-    help="A figure such as naldi2014.1, or all of naldi2014, naldi2015, breutigam or ours; several "
-    "with commas. Left out: all.",
+@repeated(
+    "--only keys",
+    _names,
+    "NAME",
+    "A figure such as naldi2014.1, or all of naldi2014, naldi2015, breutigam or ours; several with "
+    "commas. Left out: all.",
 )
-@click.option(
-    "--format",
-    "formats",
+@typed(
+    "--format formats",
+    _parse_formats,
+    "KINDS",
+    "What to write of each figure: svg, png, csv, json, with commas.",
     default="svg,csv",
     show_default=True,
-    type=Parsed(_parse_formats),
-    metavar="KINDS",
-    help="What to write of each figure: svg, png, csv, json, with commas.",
 )
-@click.option(
+@typed(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    click.Path(path_type=Path, file_okay=False),
+    "DIR",
+    "Where to write; made if it is missing.",
     default=Path("figures"),
     show_default=True,
-    metavar="DIR",
-    help="Where to write; made if it is missing.",
 )
 @json_option
 def figures(keys: list[str], formats: list[str], out: Path, *, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from noisycount.errors import LedgerError
 from noisycount.ledger.chain import verification as checked
 from noisycount.ledger.entries import Head
 from noisycount.ledger.storage import RESTORE, Row
-from noisycount.readers.options import Parsed, config_option, json_option
+from noisycount.readers.options import config_option, flag, json_option, typed
 from noisycount.tasks.backup import at_copy, backed_up, backup_json, backup_words, restoring
 from noisycount.tasks.ledger import (
     absent_words,
@@ -34,12 +34,11 @@ from noisycount.tasks.report.report import report_of
 
 _BROKEN = STATUSES[LedgerError]
 
-_head_option = click.option(
-    "--head",
-    "known_head",
-    type=Parsed(Head.read),
-    metavar="NUMBER:HASH",
-    help="What an earlier `verify` printed; left out: the head in noisycount.toml.",
+_head_option = typed(
+    "--head known_head",
+    Head.read,
+    "NUMBER:HASH",
+    "What an earlier `verify` printed; left out: the head in noisycount.toml.",
 )
 
 
@@ -78,11 +77,11 @@ def show(configuration: Config, *, as_json: bool) -> None:
     epilog="Example: noisycount ledger verify --head 12:0f3a...",
 )
 @_head_option
-@click.option(
-    "--ledger",
-    "place",
-    metavar="URL|FILE",
-    help="Another ledger, such as a copy, which is only read; left out: that of noisycount.toml.",
+@typed(
+    "--ledger place",
+    str,
+    "URL|FILE",
+    "Another ledger, such as a copy, which is only read; left out: that of noisycount.toml.",
 )
 @config_option
 @json_option
@@ -204,12 +203,7 @@ def report(  # noqa: PLR0913 - one argument for each option
     epilog="Example: noisycount ledger backup ledger-2026-11-23",
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--copies",
-    "with_copies",
-    is_flag=True,
-    help="Take the copies of files of texts along, which are records; they can be made again.",
-)
+@flag("--copies with_copies", "Take the copies of files of texts along, which are records; they can be made again.")
 @config_option
 @json_option
 def backup(folder: Path, configuration: Config, *, with_copies: bool, as_json: bool) -> None:

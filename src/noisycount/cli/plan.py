@@ -16,10 +16,11 @@ from noisycount.ledger.budget import PureBudget
 from noisycount.query.query import MAX_CELLS, parse_confidence, parse_margins, parse_within
 from noisycount.readers import values
 from noisycount.readers.options import (
-    all_read,
     config_option,
+    flag,
     json_option,
     plot_option,
+    repeated,
     source_names,
     typed,
     with_options,
@@ -60,21 +61,11 @@ def _cells(texts: Sequence[str]) -> dict[str, int]:
     return cells
 
 
-_OF_TABLES = (
-    click.option(
-        "--cells",
-        multiple=True,
-        callback=all_read(_cells),
-        metavar="TOWN=16,SEX=2",
-        help="Or: a table, by columns with so many keys each, at --epsilon or --rho.",
+_TABLE_OPTIONS = (
+    repeated(
+        "--cells", _cells, "TOWN=16,SEX=2", "Or: a table, by columns with so many keys each, at --epsilon or --rho."
     ),
-    click.option(
-        "--margins",
-        multiple=True,
-        callback=all_read(parse_margins),
-        metavar="NAMES",
-        help="Sums that are measured beside its cells: total,town or all.",
-    ),
+    repeated("--margins", parse_margins, "NAMES", "Sums that are measured beside its cells: total,town or all."),
     typed(
         "--delta",
         values.parse_delta,
@@ -83,14 +74,9 @@ _OF_TABLES = (
     ),
     typed("--rho", values.parse_rho, "R", "The price of Gaussian noise."),
     typed("--groups-per-unit", values.parse_groups, "G", "In how many cells a person can be.  [default: 1]"),
-    click.option(
-        "--size-public",
-        "is_size_public",
-        is_flag=True,
-        help="Everybody knows how many persons there are: one replaces another.",
-    ),
-    click.option("--hidden", "is_hidden", is_flag=True, help="Only the records know the keys: add --delta."),
-    click.option("--cumulative", "is_cumulative", is_flag=True, help="Ranges of cells are measured too."),
+    flag("--size-public is_size_public", "Everybody knows how many persons there are: one replaces another."),
+    flag("--hidden is_hidden", "Only the records know the keys: add --delta."),
+    flag("--cumulative is_cumulative", "Ranges of cells are measured too."),
 )
 
 
@@ -115,9 +101,7 @@ def _design(epsilon: Fraction | None, groups: int | None, **said: Any) -> "Desig
 )
 @typed("--within", parse_within, "20%", "How far off at most, as a share")
 @typed("--guess", values.parse_guess, "100", "of about how many: a public guess.")
-@click.option(
-    "--guess-from", metavar="KEY", help="The guess is an old answer, by its key in the ledger or the beginning of it."
-)
+@typed("--guess-from", str, "KEY", "The guess is an old answer, by its key in the ledger or the beginning of it.")
 @typed("--error", values.parse_error, "15", "Or: how far off at most, in records.")
 @typed("--epsilon", values.parse_epsilon, "E", "Or: what would this ε give?")
 @typed("--confidence", parse_confidence, "95%", "How surely.", default="95%", show_default=True)
@@ -135,11 +119,9 @@ def _design(epsilon: Fraction | None, groups: int | None, **said: Any) -> "Desig
     "E",
     f"How many answers does this budget pay for?  [default: {DEFAULT_BUDGET.text}]",
 )
-@click.option(
-    "--dataset", metavar="SOURCE", shell_complete=source_names, help="Or: what is left of the budget of this data set?"
-)
+@typed("--dataset", str, "SOURCE", "Or: what is left of the budget of this data set?", shell_complete=source_names)
 @plot_option("Draw fifty possible answers, and what other goals cost, as .svg or .png.")
-@with_options(_OF_TABLES)
+@with_options(_TABLE_OPTIONS)
 @config_option
 @json_option
 def plan(  # noqa: PLR0913, PLR0917  (one argument an option)

@@ -23,13 +23,13 @@ from noisycount.readers import values
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.readers.options import (
     FILE,
-    Parsed,
-    all_read,
     assumed_of_options,
     config_option,
+    flag,
     json_option,
     plot_option,
     population_options,
+    repeated,
     typed,
     with_options,
 )
@@ -117,50 +117,41 @@ def _noises(epsilons: Sequence[Fraction], noise: str | None, scales: Sequence[Fr
 
 
 _PUBLISHED = (
-    click.option(
-        "--table",
-        "file",
-        type=FILE,
-        metavar="FILE",
-        help="A published table, all of it refined together: of `count --by --output`, or any CSV, "
-        "TSV or Parquet file; noisy measurements of the census; page views of Wikimedia.",
+    typed(
+        "--table file",
+        FILE,
+        "FILE",
+        "A published table, all of it refined together: of `count --by --output`, or any CSV, TSV or Parquet "
+        "file; noisy measurements of the census; page views of Wikimedia.",
     ),
-    click.option(
+    typed(
         "--key",
+        str,
+        "KEY",
+        "Or: a table or a count of the ledger, by its key or 6 or more characters that it begins with; it "
+        "costs nothing.",
         is_eager=True,
-        metavar="KEY",
-        help="Or: a table or a count of the ledger, by its key or 6 or more characters that it "
-        "begins with; it costs nothing.",
     ),
-    click.option(
-        "--by",
-        multiple=True,
-        callback=all_read(_column_names),
-        metavar="COLUMNS",
-        help="Its key columns from coarse to fine, county,town; an empty cell is a sum.",
+    repeated(
+        "--by", _column_names, "COLUMNS", "Its key columns from coarse to fine, county,town; an empty cell is a sum."
     ),
     typed("--total", values.parse_count, "N", "How many records there are, if public."),
     typed("--below", _parse_threshold, "T", "An empty answer was left out because it was below this,"),
-    click.option("--below-column", metavar="NAME", help="or below what this column says."),
+    typed("--below-column", str, "NAME", "or below what this column says."),
     typed(
         "--prior",
         _parse_prior,
         "A|learned",
-        "How counts divide: a concentration for each cell, 1 if all tables are as likely.  "
-        "[default: learned from the answers]",
+        "How counts divide: a concentration for each cell, 1 if all tables are as likely.  [default: learned "
+        "from the answers]",
     ),
-    click.option("--shares", "has_shares", is_flag=True, help="Tell each cell's share of the total,"),
-    click.option("--ranks", "has_ranks", is_flag=True, help="and its rank, 1 for the largest."),
-    click.option("--geocode", metavar="CODE", help="Of the census: which place,"),
-    click.option("--query", metavar="NAME", help='and which query, such as "votingage * hispanic".'),
+    flag("--shares has_shares", "Tell each cell's share of the total,"),
+    flag("--ranks has_ranks", "and its rank, 1 for the largest."),
+    typed("--geocode", str, "CODE", "Of the census: which place,"),
+    typed("--query", str, "NAME", 'and which query, such as "votingage * hispanic".'),
     typed("--day", _parse_day, "DAY", "Of Wikimedia: the day, where the name of the file does not say it,"),
-    click.option(
-        "--tier",
-        "tiers",
-        multiple=True,
-        type=Parsed(_parse_tier),
-        metavar="TIER=CODES",
-        help="and countries of more than lower risk: medium=TR,UA.",
+    typed(
+        "--tier tiers", _parse_tier, "TIER=CODES", "and countries of more than lower risk: medium=TR,UA.", multiple=True
     ),
 )
 
@@ -170,30 +161,24 @@ _NOISE = (
         "--epsilon",
         values.parse_epsilon,
         "E",
-        "The ε of each answer, as `noisycount count` tells it: once, or once an answer; of a "
-        "table with sums once a level.",
+        "The ε of each answer, as `noisycount count` tells it: once, or once an answer; of a table with sums "
+        "once a level.",
         multiple=True,
     ),
-    click.option(
+    typed(
         "--noise",
-        type=click.Choice(list(values.NOISE_KINDS)),
-        metavar="KIND",
-        help=f"Or: the kind of its noise, {' or '.join(values.NOISE_KINDS)},",
+        click.Choice(list(values.NOISE_KINDS)),
+        "KIND",
+        f"Or: the kind of its noise, {' or '.join(values.NOISE_KINDS)},",
     ),
     typed("--scale", values.parse_scale, "S", "and the noise's scale in records: 10 or 20/3.", multiple=True),
 )
 
 
 _COLUMNS = (
-    click.option(
-        "--answers",
-        "table",
-        type=FILE,
-        metavar="FILE",
-        help="A table of answers, each about a count of its own, refined one by one.",
-    ),
-    click.option("--size-column", metavar="NAME", help="Instead of --size: its column of how many records,"),
-    click.option("--rate-column", metavar="NAME", help="and instead of --rate: its column of rates."),
+    typed("--answers table", FILE, "FILE", "A table of answers, each about a count of its own, refined one by one."),
+    typed("--size-column", str, "NAME", "Instead of --size: its column of how many records,"),
+    typed("--rate-column", str, "NAME", "and instead of --rate: its column of rates."),
 )
 
 
@@ -220,11 +205,9 @@ _COLUMNS = (
 )
 @with_options(_COLUMNS)
 @with_options(_PUBLISHED)
-@click.option("--column", metavar="NAME", help="The column of answers of a table.")
-@click.option(
-    "--out", type=FILE, metavar="FILE", help="Write a new table, with mean, median, low, high and so on added."
-)
-@click.option("--overwrite", is_flag=True, help="Replace the file of --out if it is there.")
+@typed("--column", str, "NAME", "The column of answers of a table.")
+@typed("--out", FILE, "FILE", "Write a new table, with mean, median, low, high and so on added.")
+@flag("--overwrite", "Replace the file of --out if it is there.")
 @config_option
 @json_option
 def refine(  # noqa: PLR0913, PLR0917  (one argument an option)

@@ -47,27 +47,27 @@ _KINDS = [*NOISE_KINDS, _NONE]
     "  noisycount risk --ledger survey --rate 10%",
 )
 @population_options
-@click.option("--noise", type=click.Choice(_KINDS), metavar="KIND", help=f"The kind of noise, {' or '.join(_KINDS)},")
+@typed("--noise", click.Choice(_KINDS), "KIND", f"The kind of noise, {' or '.join(_KINDS)},")
 @typed("--scale", parse_scale, "S", "and the noise's scale in records: 10 or 20/3.")
 @typed("--price", parse_epsilon, "E", "Or: the price of an answer of `noisycount count`, which says its noise.")
-@click.option("--key", metavar="KEY", help="Or: an old answer, by its key in the ledger or the beginning of it.")
+@typed("--key", str, "KEY", "Or: an old answer, by its key in the ledger or the beginning of it.")
 @typed("--sample", parse_size, "M", "Count only that many records, drawn at random; the noise goes on top.")
 @typed("--known", parse_size, "N", "Show also an adversary who knows that many records,")
 @typed(
     "--known-positives",
     parse_count,
     "N",
-    "of which that many count; left out: as many as the rate leads to expect. The number "
-    "makes no difference where all records get the noise and the rate is known.",
+    "of which that many count; left out: as many as the rate leads to expect. The number makes no "
+    "difference where all records get the noise and the rate is known.",
 )
 @typed("--epsilon", parse_epsilon, "E", "The ε at which δ is told; left out: 1/scale for Laplace noise, else 1.")
-@click.option("--ledger", "dataset", metavar="NAME", help="Or: all answers so far about that data set, taken together,")
-@click.option(
+@typed("--ledger dataset", str, "NAME", "Or: all answers so far about that data set, taken together,")
+@typed(
     "--atoms",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="whose questions overlap as a table tells with the columns rate, 1, 2, …: the rate of "
-    "each atom, and 1 or 0 for each question.",
+    click.Path(path_type=Path, dir_okay=False),
+    "FILE",
+    "whose questions overlap as a table tells with the columns rate, 1, 2, …: the rate of each atom, and "
+    "1 or 0 for each question.",
 )
 @typed(
     "--least",

@@ -17,13 +17,14 @@ from noisycount.display.numbers import signed
 from noisycount.display.output import print_facts, print_json, print_table, print_text
 from noisycount.errors import ConfigError, NoisyCountError, install_hint
 from noisycount.readers.options import (
-    Parsed,
     analyst_names,
     completions,
     config_option,
     configuration_so_far,
     dataset_names,
+    flag,
     json_option,
+    typed,
 )
 from noisycount.service.keys import IssuedKey, Keyring, Role, State, check_analyst, granted
 
@@ -35,9 +36,7 @@ _NEEDED = f"the service needs more packages: {install_hint('server')}"
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="And the port; 0: any that is free."
 )
-@click.option(
-    "--demo", "is_demo", is_flag=True, help="Serve the survey of the demonstration, with a budget that is thrown away."
-)
+@flag("--demo is_demo", "Serve the survey of the demonstration, with a budget that is thrown away.")
 @click.option(
     "--no-slots",
     "slots",
@@ -139,22 +138,21 @@ def analysts() -> None:
     show_default=True,
     help="An owner sees every data set, the whole ledger and the report.",
 )
-@click.option(
-    "--data-set",
-    "datasets",
+@typed(
+    "--data-set datasets",
+    str,
+    "NAME",
+    "What an analyst may ask; may be repeated.",
     multiple=True,
-    metavar="NAME",
     shell_complete=dataset_names,
-    help="What an analyst may ask; may be repeated.",
 )
-@click.option(
-    "--expires",
-    "lifetime",
+@typed(
+    "--expires lifetime",
+    _parse_lifetime,
+    "DURATION",
+    "After hours, days or weeks, such as 12h, 90d or 6w; or never.",
     default="90d",
     show_default=True,
-    type=Parsed(_parse_lifetime),
-    metavar="DURATION",
-    help="After hours, days or weeks, such as 12h, 90d or 6w; or never.",
 )
 @config_option
 @json_option

@@ -39,14 +39,27 @@ class Parsed(click.ParamType[Any]):
 
 
 def typed(
-    name: str,
-    read: Callable[[str], object],
+    names: str,
+    read: Callable[[str], object] | click.ParamType[Any],
     metavar: str,
     words: str,
     **settings: Any,  # noqa: ANN401 - more that an option of Click has
 ) -> Callable[[Command], Command]:
-    """An option whose text a reader reads, with words for the help."""
-    return click.option(name, type=Parsed(read), metavar=metavar, help=words, **settings)
+    """An option, and the argument's name if it has another, whose text a reader reads; with words for the help."""
+    kind = read if isinstance(read, click.ParamType) else Parsed(read)
+    return click.option(*names.split(), type=kind, metavar=metavar, help=words, **settings)
+
+
+def repeated(
+    names: str, read: Callable[[Sequence[str]], Any], metavar: str, words: str
+) -> Callable[[Command], Command]:
+    """An option that may be given several times, whose texts a reader reads together."""
+    return click.option(*names.split(), multiple=True, callback=all_read(read), metavar=metavar, help=words)
+
+
+def flag(names: str, words: str) -> Callable[[Command], Command]:
+    """An option without a value."""
+    return click.option(*names.split(), is_flag=True, help=words)
 
 
 def all_read(read: Callable[[Sequence[str]], Any]) -> Callable[[click.Context, click.Parameter, Sequence[str]], Any]:
