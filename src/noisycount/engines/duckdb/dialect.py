@@ -166,19 +166,17 @@ def _with_range(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa.Selec
 
     Beyond the end of the list there is no edge, and nothing is added.
     """
+    shown = rows.selected_columns.keys()
     numbers = _Numbers(part.column.kind)
     listed = sa.select(sa.bindparam(f"{name}_edges", edges_of(part), numbers).label("edges")).subquery()
     rows = rows.add_columns(NOTHING.label("found"), listed.c.edges)
     for exponent in reversed(range(len(part.edges).bit_length())):
-        seen = rows.subquery()
-        more = seen.c.found + sa.literal_column(str(2**exponent), sa.Integer)
-        is_above = seen.c[name] >= sa.func.list_extract(seen.c.edges, more)
-        found = sa.case((is_above, more), else_=seen.c.found).label("found")
-        rows = sa.select(*(found if each is seen.c.found else each for each in seen.c))
-    seen = rows.subquery()
-    code = sa.case((seen.c[name].is_(None), sa.null()), else_=range_of(seen.c.found)).label(name)
-    kept = [each for each in seen.c if each.name not in {"found", "edges"}]
-    return sa.select(*(code if each.name == name else each for each in kept))
+        more = f"found + {2**exponent}"
+        step = f"CASE WHEN {name} >= list_extract(edges, {more}) THEN {more} ELSE found END"
+        rows = sa.select(sa.literal_column(f"* REPLACE ({step} AS found)")).select_from(rows.subquery())
+    code = sa.case((sa.column(name).is_(None), sa.null()), else_=range_of(sa.column("found", sa.Integer()))).label(name)
+    found = [code if each == name else sa.column(each) for each in shown]
+    return sa.select(*found).select_from(rows.subquery())
 
 
 def condition_text(predicate: Predicate) -> tuple[str, dict[str, Any]]:

@@ -55,6 +55,10 @@ class _Unheld(sa.Text):
     """The type of a text that stands for one that no engine holds: the first one after it."""
 
 
+def _is_unheld(operand: Expression) -> bool:
+    return isinstance(operand.type, _Unheld)
+
+
 def type_of(kind: Kind | None) -> TypeEngine[Any]:
     """The type of the values of a kind, and of those that have none."""
     return NULLTYPE if kind is None else TYPES[kind]()
@@ -127,7 +131,7 @@ def is_inside(part: GroupBy, key: Expression, dialect: Dialect) -> Expression | 
 def _has_year(moment: Expression, kind: Kind) -> Expression:
     """Whether a day or time is of a year of four digits; infinite ones are not."""
     first, last = (sa.literal(ends[kind], TYPES[kind]()) for ends in (_FIRST, _LAST))
-    return sa.and_(moment >= first, moment <= last)
+    return moment.between(first, last)
 
 
 def is_wide(part: GroupBy) -> bool:
@@ -148,7 +152,7 @@ def _bisected(value: Expression, edges: Sequence[Expression], first: int) -> Exp
 
 def _compared(left: Expression, operator: tree.Operator, right: Expression) -> Expression:
     """Whether two values of one kind compare so; unknown where one is missing."""
-    if not isinstance(right.type, _Unheld):
+    if not _is_unheld(right):
         truth: Expression = _OPERATORS[operator](left, right)
         return truth
     if operator in {tree.Operator.EQUAL, tree.Operator.NOT_EQUAL}:
@@ -224,16 +228,13 @@ class StatementRecords:
                 return _compared(self.value(left, kind), operator, self._operand(right, kind))
             case tree.Range(column, low, high):
                 kind = _common_kind(column, low)
-                value = self.value(column, kind)
-                return sa.and_(
-                    _compared(value, tree.Operator.AT_LEAST, self._operand(low, kind)),
-                    _compared(value, tree.Operator.AT_MOST, self._operand(high, kind)),
-                )
+                value, first, last = self.value(column, kind), self._operand(low, kind), self._operand(high, kind)
+                return sa.and_(value >= first, value < last) if _is_unheld(last) else value.between(first, last)
             case tree.Membership(column, choices):
                 kind = _common_kind(column, choices[0])
                 value = self.value(column, kind)
                 listed = [self._operand(choice, kind) for choice in choices]
-                held = [choice for choice in listed if not isinstance(choice.type, _Unheld)]
+                held = [choice for choice in listed if not _is_unheld(choice)]
                 return value.in_(held) if held else _never(value)
             case tree.Pattern(column, pattern):
                 text = self.value(column)
