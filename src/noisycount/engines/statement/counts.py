@@ -166,7 +166,7 @@ def _units_by_node(question: CellQuestion, records: StatementRecords, several: S
     by_cell = (
         sa.select(*_shown(cell, counted, nobody))
         .group_by(pairs.c.cell)
-        .having(sa.or_(counted > NOTHING, nobody > NOTHING))
+        .having(_has_records(counted, nobody))
     )
     if not several:
         return by_cell
@@ -181,19 +181,22 @@ def _units_by_node(question: CellQuestion, records: StatementRecords, several: S
     return sa.union_all(by_cell, sa.select(*shown).group_by(units.c.node))
 
 
+def _has_records(counted: Expression, nobody: Expression) -> Expression:
+    """Whether a group has a unit that is counted, or a record of nobody."""
+    return counted > NOTHING if nobody is NOTHING else sa.or_(counted > NOTHING, nobody > NOTHING)
+
+
 def _cell_pairs(question: CellQuestion, records: StatementRecords) -> sa.Select[Any]:
     """Each unit with each of its cells, and the flag `kept` where it is counted there."""
     dialect = records.dialect
     keyed = records.keyed(question.keys.parts, question.where)
     found = with_cells(question, keyed, dialect).subquery("found")
-    pairs = (
-        sa.select(found.c.u, found.c.cell, _is_any(question.where, found, dialect).label("m"))
-        .group_by(found.c.u, found.c.cell)
-        .subquery("found_pairs")
-    )
-    most = _most(question)
+    most, pair = _most(question), (found.c.u, found.c.cell)
+    matches = _is_any(question.where, found, dialect).label("kept" if most is None else "m")
+    found_pairs = sa.select(*pair, matches).group_by(*pair)
     if most is None:
-        return sa.select(pairs.c.u, pairs.c.cell, pairs.c.m.label("kept"))
+        return found_pairs
+    pairs = found_pairs.subquery("found_pairs")
     groups = [question.keys.key(cell) for cell in range(len(question.keys))]
     tags = [group_text(group, question.salt) for group in [*groups, *[None] * question.has_other]]
     listed = dialect.listed("tags", {"tag": (tags, dialect.text_type)})
@@ -341,7 +344,7 @@ def keys_statement(question: KeyQuestion, records: StatementRecords) -> sa.Selec
     return (
         sa.select(*keys, counted, nobody)
         .group_by(*keys)
-        .having(sa.and_(sa.or_(counted > NOTHING, nobody > NOTHING), *inside))
+        .having(sa.and_(_has_records(counted, nobody), *inside))
     )
 
 
@@ -356,14 +359,15 @@ def _key_pairs(question: KeyQuestion, records: StatementRecords) -> sa.Select[An
     """Each unit with each of its groups, and the flag `kept` where it is counted there."""
     dialect, names = records.dialect, key_names(question.parts)
     keyed = records.keyed(question.parts, question.where)
-    keys = [keyed.c[name] for name in names]
+    pair = [keyed.c[name] for name in ("u", *names)]
     matches, inside = _is_any(question.where, keyed, dialect), _inside(question, keyed, dialect)
     if inside:
         found = [] if question.where is None else [dialect.is_set(matches)]
         matches = dialect.flag(sa.and_(*found, *inside))
-    pairs = sa.select(keyed.c.u, *keys, matches.label("m")).group_by(keyed.c.u, *keys).subquery("found")
+    found_pairs = sa.select(*pair, matches.label("kept" if question.max_groups is None else "m")).group_by(*pair)
     if question.max_groups is None:
-        return sa.select(pairs.c.u, *(pairs.c[n] for n in names), pairs.c.m.label("kept"))
+        return found_pairs
+    pairs = found_pairs.subquery("found")
     tag = group_hash(question.parts, [pairs.c[n] for n in names], question.salt, dialect)
     return kept(sa.select(pairs, tag.label("tag")), records, question.max_groups)
 
