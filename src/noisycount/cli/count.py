@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from noisycount.config.config import Config
-from noisycount.display.output import print_facts, print_json, status
+from noisycount.display.output import print_json, status
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.query.query import (
     NOISES,
@@ -45,7 +45,7 @@ from noisycount.readers.values import (
 )
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.answer import Answer, answer_to, preview_of
-from noisycount.tasks.answer_display import count_facts
+from noisycount.tasks.answer_display import print_answer
 from noisycount.tasks.answer_json import answer_json
 from noisycount.tasks.opening import TableFiles, check_query, dataset_asked
 
@@ -208,7 +208,7 @@ def count(  # noqa: PLR0913, PLR0917  (one argument an option)
     asker = configuration.analyst(analyst)
     if not query.has_one_price:
         raise click.UsageError("give either --epsilon, or both --within and --guess, such as --within 20% --guess 100")
-    if query.is_table:
+    if files != TableFiles():
         from noisycount.tasks.table_files import check_files, with_files  # noqa: PLC0415  (loads what reads files of keys)
 
         if not is_trial:
@@ -226,19 +226,12 @@ def count(  # noqa: PLR0913, PLR0917  (one argument an option)
 def _print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:
     written: list[Path] = []
     try:
-        if answer.query.is_table and answer.release is not None:
+        if files != TableFiles() and answer.release is not None:
             from noisycount.tasks.table_files import written_files  # noqa: PLC0415  (the same)
 
             written.extend(written_files(answer, files))
     finally:  # what was paid for is told, whatever became of the files
         if as_json:
             print_json(answer_json(answer))
-        elif not answer.query.is_table:
-            print_facts(count_facts(answer))
         else:
-            from noisycount.tasks.answer_display import print_preview, print_table_answer  # noqa: PLC0415  (the same)
-
-            if answer.release is None:
-                print_preview(answer)
-            else:
-                print_table_answer(answer, written)
+            print_answer(answer, written)

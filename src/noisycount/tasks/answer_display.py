@@ -121,8 +121,17 @@ def left(largest: Fraction, budget: Budget, analyst: Analyst = Analyst()) -> str
 _MANY = 7  # levels, which are not told one by one
 
 
-def print_table_answer(answer: Answer, files: Sequence[Path] = ()) -> None:
-    """A published table on standard output, and the files that were written of it."""
+def print_answer(answer: Answer, files: Sequence[Path] = ()) -> None:
+    """An answer on standard output, and the files that were written of it."""
+    if not answer.query.is_table:
+        print_facts(count_facts(answer))
+    elif answer.release is None:
+        _print_preview(answer)
+    else:
+        _print_table(answer, files)
+
+
+def _print_table(answer: Answer, files: Sequence[Path]) -> None:
     release = answer.table
     print_facts(table_head(answer))
     counts = _told(release)
@@ -134,7 +143,7 @@ def print_table_answer(answer: Answer, files: Sequence[Path] = ()) -> None:
     print_facts([*table_facts(answer, len(places)), *file_facts(*files)])
 
 
-def print_preview(answer: Answer) -> None:
+def _print_preview(answer: Answer) -> None:
     """What a table would cost and give."""
     print_facts(table_head(answer))
     print_table(*level_rows(answer.noise, answer.confidence))

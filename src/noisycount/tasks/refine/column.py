@@ -118,9 +118,8 @@ def refined_column(asked: AnswersFile, laws: RowLaws, noise: AdditiveNoise, leve
         for population, rows in row_groups(laws, table, asked, given):
             _check_answers(table, asked.column, np.where(rows, answers, np.nan), population, noise)
             number = int(rows.sum())
-            part = _Answers(answers[rows], population, noise, level)
             told = _share_of(done, finished, number, given.sum())
-            for name, values in part.columns(told).items():
+            for name, values in _estimates(answers[rows], population, noise, level, told).items():
                 added[name][rows] = values
             finished += number
         table.save(asked.out, added, ~given)
@@ -151,25 +150,18 @@ def _check_answers(
         raise table.refusal(column, impossible, meant, f"mend it{continuous_words(noise)}")
 
 
-@frozen
-class _Answers:
-    """Answers about counts of one population."""
-
-    answers: Reals
-    population: Population
-    noise: AdditiveNoise
-    level: float
-
-    def columns(self, done: Done) -> dict[str, Column]:
-        """The columns to add, shape (answers,) each."""
-        if not self.answers.size:
-            return {}
-        whole = _quantiles(self.answers, self.population, self.noise, self.level, done)
-        return {
-            "mean": refined(self.answers, self.population, self.noise),
-            **dict(zip(_WHOLE, whole, strict=True)),
-            "surprise": surprises(self.answers, self.population, self.noise),
-        }
+def _estimates(
+    answers: Reals, population: Population, noise: AdditiveNoise, level: float, done: Done
+) -> dict[str, Column]:
+    """The columns to add for answers about counts of one population, shape (answers,) each."""
+    if not answers.size:
+        return {}
+    whole = _quantiles(answers, population, noise, level, done)
+    return {
+        "mean": refined(answers, population, noise),
+        **dict(zip(_WHOLE, whole, strict=True)),
+        "surprise": surprises(answers, population, noise),
+    }
 
 
 def _impossible(answers: Reals, population: Population, noise: AdditiveNoise) -> int | None:

@@ -13,9 +13,9 @@ from typing import Any
 from noisycount.config.config import Config
 from noisycount.display.numbers import plus_minus, rounded_up, signed
 from noisycount.display.texts import redacted_name
-from noisycount.ledger.budget import Loss
 from noisycount.model.tables.levels import OTHER
 from noisycount.tasks.answer_display import NEIGHBOURS
+from noisycount.tasks.answer_json import loss_json
 from noisycount.tasks.ledger import (
     accounts_json,
     answer_words,
@@ -41,7 +41,7 @@ from noisycount.tasks.report.words import (
     release_cells,
     report_facts,
 )
-from noisycount.validation import exact_text, optional_text
+from noisycount.validation import exact_text
 
 Rows = list[tuple[str, ...]]
 _MOST = 200  # rows of one table; JSON has all
@@ -285,11 +285,11 @@ def _dataset_json(dataset: DatasetReport) -> Object:
         "version": dataset.version,
         "budget": None if budget is None else budget.written,
         "why": dataset.why,
-        "spent": _loss_json(dataset.account.spent),
-        "spent_replaced": _loss_json(dataset.replaced),
+        "spent": loss_json(dataset.account.spent),
+        "spent_replaced": loss_json(dataset.replaced),
         "odds": dataset.odds,
         "remaining": exact_text(dataset.left),
-        "failed": {"number": len(dataset.failures), "spent": _loss_json(dataset.lost)},
+        "failed": {"number": len(dataset.failures), "spent": loss_json(dataset.lost)},
         "releases": [release_json(each) for each in dataset.releases],
     }
 
@@ -315,10 +315,6 @@ def release_json(released: ReportedRelease) -> Object:
             for noise in released.noises
         ],
     }
-
-
-def _loss_json(loss: Loss) -> Object:
-    return {"epsilon": optional_text(loss.epsilon), "rho": exact_text(loss.rho), "delta": exact_text(loss.delta)}
 
 
 def _json(value: object) -> str:

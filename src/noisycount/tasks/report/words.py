@@ -2,6 +2,7 @@
 
 from noisycount.config.config import Config
 from noisycount.display.numbers import percent, plus_minus, rounded_up
+from noisycount.display.output import Facts
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.chain import Verification
@@ -11,7 +12,6 @@ from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import Account, answer_words, intact_words, number_of
 from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Report, ReportedRelease
 
-Facts = list[tuple[str, str]]
 TITLE = "Report on private counts"
 CHECKED = "checked"  # the name of what is told of the rows of the ledger
 
