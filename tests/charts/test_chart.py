@@ -71,13 +71,6 @@ def test_several_answers_are_shown_by_their_average() -> None:
     assert "the answer, 98.5 records" in str(chart["vconcat"][1]["title"])
 
 
-def test_an_answer_without_noise_is_refused() -> None:
-    """There is no curve of what it says alone."""
-    message = r"^mechanism must be noise that is added to the count, got Exact\(\)$"
-    with pytest.raises(ValueError, match=message):
-        nc.chart(nc.posterior(3, nc.Binomial(10, 0.5), nc.Exact()))
-
-
 @pytest.mark.parametrize("population", [None, nc.Binomial(1000, 0.1)])
 def test_a_privacy_curve_is_shown_down_to_a_millionth(population: nc.Binomial | None) -> None:
     """Each point of the line is on the curve, from ε = 0 to where δ is 1e-6."""
@@ -111,10 +104,21 @@ def test_a_figure_is_shown_as_on_its_page() -> None:
     assert "Holds in part." in page
 
 
-def test_what_is_no_result_is_refused() -> None:
-    """The message says what a chart can be made of."""
-    with pytest.raises(ValueError, match=r"^result must be a Posterior, .* got 3: give one of th"):
-        nc.chart(3)
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [
+        (3, r"^result must be a Posterior, .* got 3: give one of th"),
+        (
+            nc.posterior(3, nc.Binomial(10, 0.5), nc.Exact()),
+            r"^mechanism must be noise that is added .* got Exact\(\)$",
+        ),
+        (SimpleNamespace(answer=3, mechanism=nc.Exact()), r"^mechanism must be noise that is added to the count"),
+    ],
+)
+def test_what_has_no_chart_is_refused(result: object, why: str) -> None:
+    """What is no result, and an answer without noise, which says nothing alone."""
+    with pytest.raises(ValueError, match=why):
+        nc.chart(result)
 
 
 def release(answer: int, where: str = "age >= 65") -> Release:
@@ -146,12 +150,6 @@ def test_no_count_below_0_is_shown(answer: int, interval: str) -> None:
     chart = shown(release(answer))
     assert f"shaded: {interval} persons, 95 % sure" in chart["title"]["subtitle"]
     assert min(point["count"] for point in values(chart)[1]) == 0
-
-
-def test_an_answer_of_other_mechanisms_is_refused() -> None:
-    """A sample tells nothing at a count alone."""
-    with pytest.raises(ValueError, match=r"^mechanism must be noise that is added to the count"):
-        nc.chart(SimpleNamespace(answer=3, mechanism=nc.Exact()))
 
 
 def test_a_long_question_is_no_wider_than_the_chart() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.charts.drawing import save_file
-from noisycount.charts.refined_table import MOST_DOTS, RefinedDot, RefinedDots, RefinedSums, answer_error, refined_chart
+from noisycount.charts.refined_table import MOST_DOTS, RefinedDot, RefinedDots, RefinedSums, refined_chart
 
 DOTS = [
     RefinedDot("Bern", 40, 9, 38.5, 31, 46),
@@ -69,13 +69,6 @@ def test_what_nobody_reads_is_refused(dots: list[RefinedDot]) -> None:
         RefinedDots(dots, "Towns", [])
 
 
-def test_the_error_of_an_answer_is_that_of_its_noise() -> None:
-    """Whole where the noise is; an exact answer has none."""
-    assert answer_error(nc.DiscreteLaplace.for_epsilon("0.15"), 0.95) == 20
-    assert answer_error(nc.Gaussian(10), 0.95) == pytest.approx(19.59964, rel=1e-6)
-    assert answer_error(nc.Exact(), 0.95) == 0
-
-
 def test_a_file_of_sixty_rows_is_drawn(tmp_path: Path) -> None:
     """As high as its rows need."""
     dots = [RefinedDot(f"town {n}", n, 5, n, max(0, n - 3), n + 3) for n in range(60)]
@@ -107,11 +100,11 @@ def test_sums_stand_below_the_cells_on_scales_of_their_own() -> None:
 
 def test_answers_are_told_from_estimates_in_grey() -> None:
     """The lines of answers are dashed, those of estimates are not."""
-    for panel in [refined_chart(TABLE).to_dict()]:
-        scale = panel["layer"][2]["encoding"]["strokeDash"]["scale"]
-        assert scale["domain"] == panel["layer"][3]["encoding"]["color"]["scale"]["domain"]
-        assert scale["range"] == [[5, 1], [1, 0]]
-        assert len(set(panel["layer"][3]["encoding"]["color"]["scale"]["range"])) == 2
+    _, _, lines, dots, _ = refined_chart(TABLE).to_dict()["layer"]
+    scale, colours = lines["encoding"]["strokeDash"]["scale"], dots["encoding"]["color"]["scale"]
+    assert scale["domain"] == colours["domain"]
+    assert scale["range"] == [[5, 1], [1, 0]]
+    assert len(set(colours["range"])) == 2
 
 
 def test_many_levels_of_sums_are_not_all_drawn() -> None:

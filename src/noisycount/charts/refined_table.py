@@ -135,9 +135,11 @@ def answer_error(mechanism: Mechanism | None, level: float) -> float:
     """A count lies within ±this of its answer with that probability; 0 of an exact one.
 
     Example:
-        >>> from noisycount import DiscreteLaplace, Exact
+        >>> from noisycount import DiscreteLaplace, Exact, Gaussian
         >>> answer_error(DiscreteLaplace.for_epsilon(0.15), 0.95), answer_error(Exact(), 0.95)
         (20, 0.0)
+        >>> round(answer_error(Gaussian(10), 0.95), 5)
+        19.59964
     """
     if not isinstance(mechanism, SymmetricNoise):
         return 0.0

@@ -80,10 +80,19 @@ def test_an_epsilon_tells_what_it_gives(run: Run) -> None:
     assert "±30, 30 % of about 100, with 95.2 % confidence" in shown
 
 
-def test_a_share_is_rounded_up_from_the_numbers_as_they_are_written(run: Run) -> None:
-    """1 of 5 is 20 %, not the 21 % above the float 0.2; 30 of 70 is 43 %."""
-    assert "±1, 20 % of about 5, with" in run("plan", "--epsilon", "3", "--guess", "5").output
-    assert "±30, 43 % of about 70, with" in run("plan", "--epsilon", "0.1", "--guess", "70").output
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--epsilon", "3", "--guess", "5"), "±1, 20 % of about 5, with"),  # not the 21 % above the float 0.2
+        (("--epsilon", "0.1", "--guess", "70"), "±30, 43 % of about 70, with"),
+        (("--error", "15.5"), "within ±15.5, that is ±15, with 95 % confidence"),
+        ((*GOAL[1:], "--budget", "0.3"), "0.3 pays for 2"),
+        ((*GOAL[1:], "--budget", "1/7"), "1/7 pays for no"),
+    ],
+)
+def test_numbers_are_taken_as_they_are_written(run: Run, words: tuple[str, ...], part: str) -> None:
+    """A share is rounded up, an error to whole records; 0.3 pays twice for 0.15."""
+    assert part in run("plan", *words).output
 
 
 @pytest.mark.parametrize("epsilon", ["14.6", "500", "1e6"])
@@ -101,11 +110,6 @@ def test_an_absolute_goal_is_a_relative_one(run: Run) -> None:
     guessed = run("plan", "--error", "20", "--guess", "100", "--json").object
     assert guessed["negative"] == relative.object["negative"]
     assert guessed["possible_answers"] == relative.object["possible_answers"]
-
-
-def test_fractions_of_a_record_are_told_as_whole_ones(run: Run) -> None:
-    """Within ±15.5 is within ±15 where answers are whole."""
-    assert "within ±15.5, that is ±15, with 95 % confidence" in run("plan", "--error", "15.5").output
 
 
 @pytest.mark.parametrize(("guess", "told"), [("100.5", "100"), ("101.5", "102"), ("0.4", "0")])
@@ -229,12 +233,6 @@ def test_a_table_tells_what_each_noise_leaves(run: Run, here: Path) -> None:
     assert "not paid for, as a budget in ε alone pays for no Gaussian noise" in refused
     bare = run("plan", "--cells", "health=5", "--epsilon", "1", "--json").object
     assert (bare["dataset"], bare["left"], bare["left_after"]) == (None, None, None)
-
-
-@pytest.mark.parametrize(("budget", "words"), [("0.3", "0.3 pays for 2"), ("1/7", "1/7 pays for no")])
-def test_a_budget_is_exact(run: Run, budget: str, words: str) -> None:
-    """0.3 pays twice for 0.15."""
-    assert words in run(*GOAL, "--budget", budget).output
 
 
 @pytest.mark.few(0)

@@ -364,28 +364,19 @@ NOISE = ("--noise", "laplace", "--scale", "3")
         ((*RECORDS, *NOISE, "--known", "9", "--known-positives", "-1"), "records from 0 to 2**53"),
         ((*RECORDS, *NOISE, "--plot", "p.pdf"), "must end in .svg or .png, got 'p.pdf'"),
         ((*RECORDS, *NOISE, "--plot", "no/p.svg"), "'no/p.svg' cannot be written (No such"),
+        *(
+            (("--size", "1000", "--rate", rate, *NOISE), "the property certain, and nothing about it can be hidden")
+            for rate in ("0", "100%", "1")
+        ),
+        (("--strata", "certain.csv", *NOISE), "a certain property has no neighbours"),
+        (
+            ("--strata", "towns.csv", *NOISE, "--known", "10"),
+            "--known needs --size and --rate: with --strata it is not told whose",
+        ),
     ],
 )
-def test_a_risk_is_asked_for_in_one_way(refused: Refused, words: tuple[str, ...], remedy: str) -> None:
-    """One line says what is wrong and what to give."""
+def test_a_risk_is_asked_for_in_one_way(refused: Refused, here: Path, words: tuple[str, ...], remedy: str) -> None:
+    """One line says what is wrong and what to give; what is certain cannot be hidden."""
+    (here / "certain.csv").write_text("size,rate\n60,0\n40,1\n")
+    (here / "towns.csv").write_text("size,rate\n60,0.2\n40,0.5\n")
     assert remedy in refused("risk", *words)
-
-
-@pytest.mark.parametrize("rate", ["0", "100%", "1"])
-def test_a_certain_property_is_refused(refused: Refused, rate: str) -> None:
-    """What every record has, or none, cannot be hidden."""
-    message = refused("risk", "--size", "1000", "--rate", rate, *NOISE)
-    assert "makes the property certain, and nothing about it can be hidden" in message
-
-
-def test_groups_that_are_all_certain_are_refused(refused: Refused, here: Path) -> None:
-    """Records of a certain group have no neighbours; they are as if known."""
-    (here / "s.csv").write_text("size,rate\n60,0\n40,1\n")
-    assert "a certain property has no neighbours" in refused("risk", "--strata", "s.csv", *NOISE)
-
-
-def test_known_records_of_groups_are_refused(refused: Refused, here: Path) -> None:
-    """It is not told whose they are."""
-    (here / "s.csv").write_text("size,rate\n60,0.2\n40,0.5\n")
-    message = refused("risk", "--strata", "s.csv", *NOISE, "--known", "10")
-    assert "--known needs --size and --rate: with --strata it is not told whose" in message

@@ -207,12 +207,6 @@ def test_arrow_files_say_what_to_install(refused: Refused, monkeypatch: pytest.M
     assert "; .parquet needs none" in told
 
 
-def test_a_picture_is_drawn(counted: Run, here: Path) -> None:
-    """Of the cells."""
-    assert counted("--by", "health", "--keys", HEALTH, "--plot", "table.svg").status == 0
-    assert "Persons by health" in (here / "table.svg").read_text("utf-8")
-
-
 def test_each_file_is_named_once_it_is_written(run: Run, monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
     """The rows and the picture; a table that was paid for is told though a file fails."""
     configure(here)
@@ -230,7 +224,7 @@ def test_each_file_is_named_once_it_is_written(run: Run, monkeypatch: pytest.Mon
     assert "file  " not in told.output
 
 
-def test_an_older_picture_is_replaced(counted: Run, here: Path) -> None:
+def test_a_picture_of_the_cells_replaces_an_older_one(counted: Run, here: Path) -> None:
     """As its help says; rows are written to a new file alone."""
     (here / "table.svg").write_text("older", "utf-8")
     assert counted("--by", "health", "--keys", HEALTH, "--plot", "table.svg").status == 0
@@ -274,6 +268,8 @@ LISTED = ("--by", "health", "--keys", HEALTH)
         ((*LISTED, "--by", "health"), "names 'health' twice"),
         ((*LISTED, "--keys", "health=a"), "lists the keys of 'health' twice"),
         ((*LISTED, "--groups-per-unit", "0"), "must be a whole number from 1"),
+        ((*LISTED, "--noise", "cauchy"), "must be laplace or gaussian, got 'cauchy'"),
+        ((*LISTED, "--margins", "total,total"), "names 'total' twice"),
     ],
 )
 def test_what_makes_no_sense_is_refused_first(refused: Refused, words: tuple[str, ...], why: str) -> None:
@@ -419,18 +415,6 @@ def test_rows_within_a_goal_under_gaussian_noise(run: Run, here: Path) -> None:
     told = run(*words, *goal).object
     assert told["price"]["epsilon"] is None
     assert told["levels"][0]["error"] == 50
-
-
-def test_the_kind_of_noise_is_named(refused: Refused) -> None:
-    """One of two."""
-    told = refused("count", "nowhere.csv", *LISTED, "--noise", "cauchy", "--epsilon", "1")
-    assert "must be laplace or gaussian, got 'cauchy'" in told
-
-
-def test_names_of_margins_stand_once(refused: Refused) -> None:
-    """Twice is a mistake."""
-    told = refused("count", "nowhere.csv", *LISTED, "--margins", "total,total", "--epsilon", "1")
-    assert "names 'total' twice" in told
 
 
 TOWNS = ("München", "Köln", "Berlin", None)

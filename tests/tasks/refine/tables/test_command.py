@@ -201,6 +201,8 @@ def test_a_file_says_what_its_sums_and_keys_mean(run: Run, here: Path, words: tu
     found = run("refine", "--table", "t.csv", "--json").object
     assert told(found) == told(known)
     assert (found["prior"], found["notes"]) == (known["prior"], known["notes"])
+    alone = "each count as likely before its answer"  # answers from a threshold on teach no prior
+    assert (alone in run("refine", "--key", key).words) is ("--delta" in words)
 
 
 @pytest.mark.parametrize(
@@ -248,18 +250,8 @@ def test_a_cumulative_table_is_refined_with_its_ranges(run: Run, here: Path) -> 
     assert [row["year"] for row in rows(here / "c.csv")][4:6] == ["5", "1 … 2"]
 
 
-def test_hidden_keys_are_refined_one_by_one(run: Run, here: Path) -> None:
-    """Only answers from a threshold on are shown, which teach no prior."""
-    budget = '{ epsilon = "5", delta = "1e-5", for_keys = "1e-5" }'
-    configure(here, f'unit = "person"\nbudget = {budget}')
-    words = ("--by", "health", "--delta", "1e-6", "--groups-per-unit", "1", "--epsilon", "1")
-    key = run("count", "survey", *words, "--json").object["key"]
-    shown = run("refine", "--key", key).output
-    assert "each count as likely before its answer" in " ".join(shown.split())
-
-
 def test_a_picture_shows_answers_and_estimates(run: Run, here: Path) -> None:
-    """A row a cell."""
+    """A row a cell; and a panel for each level whose sums were published, with their keys."""
     words = (*BY, *THREE, "--prior", "1", "--out", "o.csv", "--plot", "towns.svg")
     shown = run("refine", "--table", "towns.csv", *words).output.splitlines()
     assert [line.split() for line in shown[-2:]] == [["file", "o.csv"], ["file", "towns.svg"]]
@@ -267,6 +259,9 @@ def test_a_picture_shows_answers_and_estimates(run: Run, here: Path) -> None:
     assert "A, a3" in drawn
     assert ">count</text>" in drawn
     assert "answer, with noise" in drawn
+    texts = [part.partition("<")[0] for part in drawn.split(">")]
+    assert [texts.count(text) for text in ("county", "A", "A, a1")] == [1, 1, 1]
+    assert texts.count("total") == 2  # the name of its level, and of its row
 
 
 def test_stopping_leaves_nothing_half(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,15 +341,3 @@ def test_shares_and_ranks_stand_in_a_table_of_their_own(run: Run) -> None:
     assert [list(map(float, re.findall(r"[0-9.]+", cell))) for cell in cells] == [
         [round(100 * row[name], 1) for name in names] for row in found[:5]
     ]
-
-
-def test_a_picture_has_the_sums_too(run: Run, here: Path) -> None:
-    """A panel for each level whose sums were published, with their keys."""
-    words = ("refine", "--table", "towns.csv", *BY, *THREE, "--prior", "1", "--plot", "t.svg")
-    assert run(*words).status == 0
-    drawn = (here / "t.svg").read_text()
-    texts = [part.partition("<")[0] for part in drawn.split(">")]
-    assert texts.count("county") == 1
-    assert texts.count("total") == 2  # the name of its level, and of its row
-    assert texts.count("A") == 1
-    assert texts.count("A, a1") == 1
