@@ -163,11 +163,7 @@ def _units_by_node(question: CellQuestion, records: StatementRecords, several: S
     pairs = _cell_pairs(question, records).cte("pairs")
     counted, nobody = dialect.number_of(pairs.c.kept), records.is_nobody(pairs.c.u)
     cell = sa.func.coalesce(pairs.c.cell, whole(_NOWHERE))
-    by_cell = (
-        sa.select(*_shown(cell, counted, nobody))
-        .group_by(pairs.c.cell)
-        .having(_has_records(counted, nobody))
-    )
+    by_cell = sa.select(*_shown(cell, counted, nobody)).group_by(pairs.c.cell).having(_has_records(counted, nobody))
     if not several:
         return by_cell
     nodes = _nodes(question, several, dialect)
@@ -341,11 +337,7 @@ def keys_statement(question: KeyQuestion, records: StatementRecords) -> sa.Selec
         counted, nobody = dialect.number_of(rows.c.kept), records.is_nobody(rows.c.u)
         inside = []
     keys = [rows.c[name] for name in names]
-    return (
-        sa.select(*keys, counted, nobody)
-        .group_by(*keys)
-        .having(sa.and_(_has_records(counted, nobody), *inside))
-    )
+    return sa.select(*keys, counted, nobody).group_by(*keys).having(sa.and_(_has_records(counted, nobody), *inside))
 
 
 def _inside(question: KeyQuestion, rows: sa.FromClause, dialect: Dialect) -> list[Expression]:
