@@ -3,11 +3,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
-from threading import Barrier, Thread
+from threading import Barrier
 
 import pytest
 from hypothesis import given
@@ -17,28 +19,18 @@ from noisycount.errors import ConfigError
 from noisycount.service import keys as keys_module
 from noisycount.service.keys import Key, Keyring, Role
 
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
-@dataclass(slots=True)
-class Clock:
-    """A time that stands still until it is moved."""
 
-    time: datetime = datetime(2026, 11, 22, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        """The time."""
-        return self.time
+def at(passed: timedelta) -> Callable[[], datetime]:
+    """A clock that stands still so long after noon."""
+    return lambda: NOON + passed
 
 
 @pytest.fixture
-def clock() -> Clock:
-    """Noon."""
-    return Clock()
-
-
-@pytest.fixture
-def ring(tmp_path: Path, clock: Clock) -> Keyring:
-    """The keys beside a ledger that has none yet."""
-    return Keyring(tmp_path / "ledger.db.data", clock)
+def ring(tmp_path: Path) -> Keyring:
+    """The keys at noon beside a ledger that has none yet."""
+    return Keyring(tmp_path / "ledger.db.data", at(timedelta()))
 
 
 def test_a_key_opens_what_it_was_issued_for(ring: Keyring) -> None:
@@ -62,33 +54,30 @@ def test_a_key_has_256_random_bits(ring: Keyring) -> None:
     assert ring.issued() == ()
 
 
-def test_a_key_that_expired_opens_nothing(ring: Keyring, clock: Clock) -> None:
+def test_a_key_that_expired_opens_nothing(ring: Keyring) -> None:
     """It opens until the very moment, and never after; one without an end opens for ever."""
     key, issued = ring.issue("ana", Role.ANALYST, ["survey"], timedelta(days=90))
     lasting, _ = ring.issue("ben", Role.ANALYST, ["survey"])
-    clock.time += timedelta(days=90, seconds=-1)
-    assert ring.holder(key.text) == ring.valid(issued.id) == issued
-    clock.time += timedelta(seconds=1)
-    assert (ring.holder(key.text), ring.valid(issued.id)) == (None, None)
-    clock.time += timedelta(days=36_500)
+    for passed, found in ((timedelta(days=90, seconds=-1), issued), (timedelta(days=90), None)):
+        ring.now = at(passed)
+        assert (ring.holder(key.text), ring.valid(issued.id)) == (found, found)
+    ring.now = at(timedelta(days=36_500))
     assert ring.holder(lasting.text) is not None
 
 
 def test_a_key_for_no_data_set_sees_none(ring: Keyring) -> None:
     """That is another thing than one for every data set; so it is when it is read again."""
     key, issued = ring.issue("ana", Role.ANALYST, [])
-    holder = ring.holder(key.text)
-    assert holder == issued
-    assert holder is not None
-    assert holder.user.grants == frozenset()
-    assert not holder.user.may_see("survey")
+    assert ring.holder(key.text) == issued
+    assert issued.user.grants == frozenset()
+    assert not issued.user.may_see("survey")
     assert ring.issue("ben", Role.ANALYST, None)[1].user.may_see("survey")
 
 
-def test_a_key_that_was_revoked_opens_nothing_anywhere_at_once(ring: Keyring, clock: Clock) -> None:
+def test_a_key_that_was_revoked_opens_nothing_anywhere_at_once(ring: Keyring) -> None:
     """Another process at the same ledger knows at its next look, without a restart."""
     key, issued = ring.issue("ana", Role.ANALYST, ["survey"])
-    elsewhere = Keyring(ring.folder, clock)
+    elsewhere = Keyring(ring.folder, ring.now)
     assert elsewhere.holder(key.text) == issued
     assert [ended.id for ended in ring.revoke("ana")] == [issued.id]
     for each in (ring, elsewhere):
@@ -96,7 +85,7 @@ def test_a_key_that_was_revoked_opens_nothing_anywhere_at_once(ring: Keyring, cl
         assert each.valid(issued.id) is None
     assert ring.revoke("ana") == ()
     (kept,) = ring.issued()
-    assert kept.revoked == clock.time
+    assert kept.revoked == NOON
 
 
 def test_a_change_of_the_same_size_is_seen(ring: Keyring) -> None:
@@ -136,7 +125,7 @@ def test_no_text_makes_it_stumble(text: str) -> None:
     assert key is None or key.text == text
 
 
-def test_a_digest_is_always_compared(ring: Keyring, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_digest_is_always_compared(ring: Keyring, monkeypatch: pytest.MonkeyPatch) -> None:
     """Known, unknown, malformed, expired and revoked keys take one digest and one comparison.
 
     The comparison is that of the standard library whose time does not depend on the bytes.
@@ -153,44 +142,32 @@ def test_a_digest_is_always_compared(ring: Keyring, clock: Clock, monkeypatch: p
     old, _ = ring.issue("old", Role.ANALYST, ["survey"], timedelta(hours=1))
     out, _ = ring.issue("out", Role.ANALYST, ["survey"])
     ring.revoke("out")
-    clock.time += timedelta(days=1)
+    ring.now = at(timedelta(days=1))
     shown = [key.text, old.text, out.text, Key.new().text, "no key", ""]
     assert [ring.holder(text) is not None for text in shown] == [True, *[False] * 5]
     assert compared == [(32, 32)] * len(shown)
 
 
-def test_keys_of_another_ledger_open_nothing(ring: Keyring, tmp_path: Path) -> None:
-    """A row that was copied from elsewhere is worthless under another secret."""
+def test_a_digest_belongs_to_one_ledger_and_one_id(ring: Keyring, tmp_path: Path) -> None:
+    """A row that was copied from elsewhere, or a hash that was moved to another row, opens nothing."""
     other = Keyring(tmp_path / "other.data")
     key, issued = other.issue("ana", Role.ANALYST, ["survey"])
-    ring.issue("ben", Role.ANALYST, ["survey"])
+    mine, own = ring.issue("ben", Role.ANALYST, ["survey"])
+    moved = replace(own, id=Key.new().id, name="eve", role=Role.OWNER)
     with ring.changing() as (keys, _):
-        keys.append(issued)
+        keys[:] = [issued, moved]
     assert other.holder(key.text) == issued
-    assert ring.holder(key.text) is None
+    for shown in (key, mine, Key(moved.id, mine.secret)):
+        assert ring.holder(shown.text) is None
 
 
-def test_a_digest_belongs_to_one_id(ring: Keyring) -> None:
-    """A hash that was moved to another row opens nothing: it covers the id."""
-    key, issued = ring.issue("ana", Role.ANALYST, ["survey"])
-    moved = replace(issued, id=Key.new().id, name="eve", role=Role.OWNER)
-    with ring.changing() as (keys, _):
-        keys[:] = [moved]
-    assert ring.holder(Key(moved.id, key.secret).text) is None
-    assert ring.holder(key.text) is None
-
-
-def test_an_unreadable_file_opens_nothing(ring: Keyring) -> None:
-    """A folder in its place is refused in one line that says whose it is."""
+def test_a_place_without_keys_says_so(ring: Keyring, tmp_path: Path) -> None:
+    """A folder in the place of the file opens nothing, and a file in that of the folder takes no key."""
     key, _ = ring.issue("ana", Role.ANALYST, ["survey"])
     ring.path.unlink()
     ring.path.mkdir()
     with pytest.raises(ConfigError, match=r"cannot be read .*: only the ledger's owner may$"):
         ring.holder(key.text)
-
-
-def test_a_place_that_takes_no_keys_says_so(tmp_path: Path) -> None:
-    """A file in the place of the folder is named with the reason."""
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"keys cannot be kept in .* \(.*\): mend that"):
         Keyring(tmp_path / "file").issue("ana", Role.ANALYST, ["survey"])
@@ -198,18 +175,15 @@ def test_a_place_that_takes_no_keys_says_so(tmp_path: Path) -> None:
 
 def test_threads_that_issue_at_once_lose_no_key(ring: Keyring) -> None:
     """Eight start together, each with a ring of its own; all their keys open."""
-    gate, made = Barrier(8), list[Key]()
+    gate = Barrier(8)
 
-    def issue(number: int) -> None:
+    def issue(name: str) -> list[Key]:
         own = Keyring(ring.folder)
         gate.wait()
-        made.extend(own.issue(f"a{number}", Role.ANALYST, ["survey"])[0] for _ in range(3))
+        return [own.issue(name, Role.ANALYST, ["survey"])[0] for _ in range(3)]
 
-    threads = [Thread(target=issue, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        made = list(chain.from_iterable(threads.map(issue, "abcdefgh")))
     assert len(made) == len(ring.issued()) == 24
     assert all(ring.holder(key.text) for key in made)
 
@@ -239,17 +213,15 @@ def test_processes_that_issue_and_revoke_at_once_lose_nothing(ring: Keyring) -> 
     for process in racing:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-    told = []
     for process in racing:
         assert process.stdin is not None
         process.stdin.write("\n")
         process.stdin.flush()
     for process in racing:
-        told.append(process.communicate(timeout=60)[0].split())
+        keys = process.communicate(timeout=60)[0].split()
         assert process.returncode == 0
-    assert len(ring.issued()) == 30
-    for keys in told:
         assert [ring.holder(key) is not None for key in keys] == [True, False] * 5
+    assert len(ring.issued()) == 30
 
 
 def test_no_byte_of_the_keys_changes_in_silence(ring: Keyring) -> None:

@@ -1,4 +1,3 @@
-import subprocess
 from collections.abc import Sequence
 
 import pytest
@@ -7,7 +6,6 @@ from starlette.datastructures import FormData
 from noisycount.query.language import parse
 from noisycount.query.query import ColumnGrouping, Query
 from noisycount.query.schema import Kind
-from noisycount.service.pages.ask import calls_of
 from noisycount.service.pages.form import AskForm, Condition, FormError, Price, operators_of, where_of
 from noisycount.service.pages.preview import bar_picture, dots_picture
 from noisycount.service.questions import Question
@@ -30,6 +28,7 @@ VALUES = {
     "born": ("1960-01-01", "1970-12-31"),
     "seen": ("2026-01-01 12:00:00", "2026-02-01 00:00:00"),
 }
+SPLIT = [("split", ""), ("keys", "")]
 GOAL = [("goal", "within"), ("within", "20"), ("confidence", "95%")]
 
 
@@ -51,10 +50,14 @@ def test_every_operator_is_of_the_language(column: str) -> None:
         parse(text, COLUMNS)
 
 
-def test_text_cannot_leave_its_quotes() -> None:
-    """A value is a value, whatever stands in it."""
+def test_rows_and_text_are_what_they_say() -> None:
+    """A value is a value, whatever stands in it; free text with `or` does not swallow the rows."""
     text = where_of([Condition("town", "=", ("x' or true or town = '", ""))], "", COLUMNS)
     assert text == "town = 'x'' or true or town = '''"
+    where = where_of([Condition("age", ">", ("3", ""))], "smokes or age < 2", COLUMNS)
+    assert where == "age > 3 and (smokes or age < 2)"
+    with pytest.raises(FormError, match="no column 'wage'"):
+        where_of([Condition("wage")], "", COLUMNS)
 
 
 @pytest.mark.parametrize("value", ["old", "1e9", "1 or 1", "", " ", "0x1", "1;", "NaN"])
@@ -65,41 +68,20 @@ def test_number_is_a_number(value: str) -> None:
     assert refused.value.field == "value-0"
 
 
-def test_rows_and_text_hold_together() -> None:
-    """Free text with `or` does not swallow the rows."""
-    where = where_of([Condition("age", ">", ("3", ""))], "smokes or age < 2", COLUMNS)
-    assert where == "age > 3 and (smokes or age < 2)"
+@pytest.mark.parametrize("button", ["", "_group"])
+def test_buttons_change_rows(button: str) -> None:
+    """A condition or a group is added behind the others, and removed by its number; other buttons change none."""
+    sent = [*row("age", ">", "3"), *row("town", "=", "Bern"), ("group", "age"), *SPLIT, ("group", "town"), *SPLIT]
 
+    def columns(*pressed: tuple[str, str]) -> list[str]:
+        said = FormData([*sent, *pressed])
+        changed = AskForm.of(said).changed(said)
+        assert changed is not None
+        return [each.column for each in (changed.groups if button else changed.conditions)]
 
-def test_unknown_column_is_refused() -> None:
-    """A form that was changed by hand gets no further."""
-    with pytest.raises(FormError, match="no column 'wage'"):
-        where_of([Condition("wage")], "", COLUMNS)
-
-
-def test_buttons_change_rows() -> None:
-    """A row is added behind the others, and removed by its number; other buttons change none."""
-    sent = [*row("age", ">", "3"), *row("town", "=", "Bern")]
-    added = FormData([*sent, ("add", "1"), ("chosen", "born")])
-    removed = FormData([*sent, ("remove", "0")])
-    more, less = (AskForm.of(said).changed(said) for said in (added, removed))
-    assert more is not None
-    assert less is not None
-    assert [each.column for each in more.conditions] == ["age", "town", "born"]
-    assert [each.column for each in less.conditions] == ["town"]
+    assert columns((f"add{button}", "1"), (f"chosen{button}", "born")) == ["age", "town", "born"]
+    assert columns((f"remove{button}", "0")) == ["town"]
     assert AskForm.of(FormData(sent)).changed(FormData(sent)) is None
-
-
-def test_groups_change_too() -> None:
-    """The same of the columns of a table."""
-    sent = [("group", "town"), ("split", ""), ("keys", "Bern")]
-    added = FormData([*sent, ("add_group", "1"), ("chosen_group", "age")])
-    removed = FormData([*sent, ("remove_group", "0")])
-    more, less = (AskForm.of(said).changed(said) for said in (added, removed))
-    assert more is not None
-    assert less is not None
-    assert [each.column for each in more.groups] == ["town", "age"]
-    assert less.groups == ()
 
 
 def test_count_has_its_price() -> None:
@@ -156,29 +138,6 @@ def test_share_needs_a_guess_and_keeps_it() -> None:
     price = Price(within="20%", guess="100").of_count()
     sent = {"within": "20%", "guess": 100.0, "confidence": "95%"}
     assert Query(**price).to_json() == sent
-
-
-def test_commands_are_words_of_a_shell() -> None:
-    """No text breaks out of the command that is copied: a shell gives it back as it was."""
-    where = "town = 'O''Hara $(id) `id` \"x\" \\' and age > 3"
-    query = Query(wheres=[where], keys={"town": ["a,b", None, "null", 3]}, epsilon="0.1")
-    command = calls_of("survey", query, "", "https://counts.example")[0][1]
-    printed = subprocess.run(  # noqa: S603 - our own words, printed
-        ["/bin/sh", "-c", command.replace("noisycount", "printf '%s\\n'", 1)],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    words = printed.stdout.split("\n")
-    assert words[3] == where
-    assert words[5] == "town='a,b',null,'null',3"
-
-
-def test_python_compiles() -> None:
-    """What is copied for Python is Python."""
-    table = Query(by=["town"], keys={"town": ["a", None]}, epsilon="1/3")
-    for query in (table, Query(wheres=["town = 'O''Hara'"], epsilon="0.1")):
-        compile(calls_of("survey", query, "", "https://counts.example")[1][1], "copied", "exec")
 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "0.15", "2", "50"])

@@ -19,6 +19,7 @@ TABLE = {
     "groups_per_unit": "1",
     "within": "60",
 }
+HIDDEN = {"group": "town", "split": "", "keys": "", "delta": "1e-6", "goal": "epsilon", "epsilon": "1"}
 SURE = {"goal": "within", "confidence": "95%"}
 
 
@@ -42,10 +43,10 @@ def hidden(page: str, name: str) -> str:
     return found[1]
 
 
-def paid(state: ServiceState, fields: dict[str, object], key: str = "") -> tuple[str, str]:
+def paid(state: ServiceState, fields: dict[str, object], **more: str) -> tuple[str, str]:
     """Give the address of an answer, and its page."""
     page = posted(state, fields)
-    sent = {"question": hidden(page, "question"), "key": key or hidden(page, "key")}
+    sent = {"question": hidden(page, "question"), "key": hidden(page, "key"), **more}
     reply = calling(state).request("POST", "/ask/stay/spend", data=sent)
     assert reply.status_code == 303
     place = reply.headers["Location"]
@@ -59,10 +60,22 @@ def test_way_begins_at_the_list(state: ServiceState) -> None:
     assert "payroll" in calling(state, OWNER).get("/ask").text
 
 
-def test_preview_tells_what_no_record_can_satisfy(state: ServiceState) -> None:
-    """Before it is paid for."""
-    page = posted(state, {**COUNT, "operator": "between", "low": "64", "high": "1"})
-    assert "no record can satisfy age between 64 and 1: write the smaller end first" in page
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (
+            {"operator": "between", "low": "64", "high": "1"},
+            "no record can satisfy age between 64 and 1: write the smaller end first",
+        ),
+        ({"within": "20%", "guess": "100"}, "Fifty possible answers if the count is 100"),
+        ({"goal": "epsilon", "epsilon": "60"}, "more than what is left pays for"),
+    ],
+)
+def test_preview_tells_what_is_to_come(state: ServiceState, fields: dict[str, object], words: str) -> None:
+    """What no record can satisfy, answers around a public guess, and what is too dear: then there is no button."""
+    page = posted(state, {**COUNT, **fields})
+    assert words in page
+    assert ("Ask and spend" in page) is ("epsilon" not in fields)
 
 
 def test_preview_sends_what_it_showed(state: ServiceState) -> None:
@@ -70,12 +83,6 @@ def test_preview_sends_what_it_showed(state: ServiceState) -> None:
     page = posted(state, COUNT)
     assert json.loads(hidden(page, "question")) == {"where": "age >= 65", "epsilon": "0.15", "confidence": "95%"}
     assert "Ask and spend ε = 0.15" in page
-
-
-def test_share_of_a_guess_has_its_picture(state: ServiceState) -> None:
-    """With a public guess the dots are answers, around it."""
-    page = posted(state, {**COUNT, "within": "20%", "guess": "100"})
-    assert "Fifty possible answers if the count is 100" in page
 
 
 def test_answer_is_there_for_its_asker_and_owners(state: ServiceState) -> None:
@@ -132,14 +139,6 @@ def test_own_repetition_is_shown_as_the_first(state: ServiceState) -> None:
     assert "--by town,age:0,18,65" in page
 
 
-def test_hidden_keys_have_no_rows_of_few(state: ServiceState) -> None:
-    """With a δ the records tell the keys of many; refined one by one, under a stated prior."""
-    fields = {"group": "town", "split": "", "keys": "", "delta": "1e-6", "groups_per_unit": "1"}
-    priced = {**fields, "goal": "epsilon", "epsilon": "1"}
-    refusal = posted(state, priced)
-    assert 'role="alert"' in refusal  # the budget is in ε alone
-
-
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
@@ -150,6 +149,8 @@ def test_hidden_keys_have_no_rows_of_few(state: ServiceState) -> None:
         ({"group": "town", "split": "", "keys": "", "within": "20"}, "keys of town are missing"),
         ({"group": "age", "split": "", "keys": "1..99999999", "within": "20"}, "more than"),
         ({"where": "true", "goal": "epsilon", "epsilon": "99999999"}, "epsilon"),
+        (HIDDEN, "--groups-per-unit is missing"),
+        ({**HIDDEN, "groups_per_unit": "1"}, "δ"),  # of which the budget has none
     ],
 )
 def test_refusal_stands_on_the_page(state: ServiceState, fields: dict[str, object], told: str) -> None:
@@ -158,13 +159,6 @@ def test_refusal_stands_on_the_page(state: ServiceState, fields: dict[str, objec
     assert 'role="alert"' in page
     alert = page.partition('role="alert"')[2].partition("</div>")[0]
     assert told in alert
-
-
-def test_too_dear_is_not_offered(state: ServiceState) -> None:
-    """What is left does not pay for it: there is no button, and the page says why."""
-    page = posted(state, {**COUNT, "goal": "epsilon", "epsilon": "60"})
-    assert "Ask and spend" not in page
-    assert "more than what is left pays for" in page
 
 
 def test_broken_form_charges_nothing(state: ServiceState) -> None:
@@ -177,20 +171,10 @@ def test_broken_form_charges_nothing(state: ServiceState) -> None:
     assert len(state.ledger.entries()) == before
 
 
-def test_odd_key_gets_another_name(state: ServiceState) -> None:
-    """A key that no page made reaches no ledger."""
-    place, _ = paid(state, {**COUNT, "low": "7"}, key="../\x00")
+def test_what_is_paid_for_is_booked(state: ServiceState) -> None:
+    """For who asked, with what it is for, which stands on its page; a key that no page made reaches no ledger."""
+    place, page = paid(state, {**COUNT, "low": "8"}, key="../\x00", purpose="annual report")
     assert re.fullmatch(r"/releases/ana%3A[0-9a-f]{32}", place)
-
-
-def test_purpose_is_kept(state: ServiceState) -> None:
-    """What an answer is for stands on its page."""
-    page = posted(state, {**COUNT, "low": "8"})
-    sent = {"question": hidden(page, "question"), "key": "a" * 32, "purpose": "annual report"}
-    place = calling(state).request("POST", "/ask/stay/spend", data=sent).headers["Location"]
-    assert "annual report" in calling(state).get(place).text
-
-
-def test_analyst_is_booked(state: ServiceState) -> None:
-    """The ledger knows who asked."""
-    assert {entry.analyst for entry in state.ledger.entries()} == {ANA.name}
+    assert "annual report" in page
+    entry = state.ledger.entries()[-1]
+    assert (entry.analyst, entry.purpose) == (ANA.name, "annual report")

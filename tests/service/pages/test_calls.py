@@ -20,7 +20,7 @@ from tests.service.callers import OFTEN, calling, serving
 
 NAMED = User("ana", Role.ANALYST, None)
 OWNER = User("olga", Role.OWNER, None)
-TOWNS = ["O'Hara", "Zürich", 'a,b "c"', "back\\slash $HOME `id` !", " spaced ", "1..3", "null", ""]
+TOWNS = ["O'Hara", "Zürich", 'a,b "c"', "back\\slash $HOME `id` $(id) !", " spaced ", "1..3", "null", ""]
 COLUMNS = ["person", "town", "Größe (cm)", "it's", "a=b", "a,b", "a:b", "day", "ok"]
 CONFIGURATION = """
 [ledger]
@@ -142,7 +142,7 @@ def answers(state: ServiceState, user: User, run: Run, page: str) -> list[Any]:
 
 FORMS: dict[str, dict[str, object]] = {
     "apostrophe": {"where": "town = 'O''Hara' or town = 'Zürich'"},
-    "everything": {"where": "town = 'back\\slash $HOME `id` !'\nor town = 'a,b \"c\"'"},
+    "everything": {"where": "town = 'back\\slash $HOME `id` $(id) !'\nor town = 'a,b \"c\"'"},
     "odd columns": {"where": '"Größe (cm)" >= 150 and "it\'s" < 5 and "a=b" <> \'x=1\''},
     "share": {"where": "ok", "confidence": "0.9"},
     "percent": {"where": "ok", "confidence": "99.5 %", "epsilon": "1/3"},
@@ -150,7 +150,7 @@ FORMS: dict[str, dict[str, object]] = {
     "keys": {
         "group": "town",
         "split": "",
-        "keys": "'O''Hara',Zürich,'a,b \"c\"','back\\slash $HOME `id` !',' spaced ','1..3','null',null,''",
+        "keys": "'O''Hara',Zürich,'a,b \"c\"','back\\slash $HOME `id` $(id) !',' spaced ','1..3','null',null,''",
         "total": "on",
         "other": "on",
         "groups_per_unit": "1",

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.service.app import application
 from noisycount.service.pages.explore import boxes, fragment, moved
 from noisycount.tasks.explore.sliders import QUANTITIES, Sliders, chart_json
 from noisycount.tasks.explore.views import VIEWS, view
@@ -129,14 +128,6 @@ def test_refused_fragments_are_problems(caller: Caller, query: str, words: str) 
     reply = caller.get(f"/explore/fragment?{query}")
     assert (reply.status_code, reply.headers["Content-Type"]) == (422, "application/problem+json")
     assert words in reply.json()["detail"]
-
-
-def test_nobody_unknown_explores(tmp_path: Path) -> None:
-    """The page asks for a key, though it shows no data."""
-    with serving(configured(tmp_path)) as state:
-        stranger = Caller(application(state))
-        for path in ("/explore", "/explore/fragment?chart=error", "/explore/data?chart=error"):
-            assert stranger.get(path).status_code == 401
 
 
 def test_explore_needs_no_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,14 +18,14 @@ from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from noisycount.errors import BudgetError, NoisyCountError, PredicateError
+from noisycount.errors import NoisyCountError, PredicateError
 from noisycount.ledger.replies import Reply
 from noisycount.model.tables.levels import Label
 from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query, parse_by_text
 from noisycount.readers.values import parse_share
 from noisycount.service.auth import LimitedUser
-from noisycount.service.errors import InFlightError
+from noisycount.service.errors import InFlightError, problem_of
 from noisycount.service.keys import User
 from noisycount.service.pages.answer import Released
 from noisycount.service.pages.form import AskForm, FormError, operators_of
@@ -108,7 +108,9 @@ def _shown(state: ServiceState, user: User, name: str, sent: FormData) -> dict[s
         if "rehearse" not in sent:
             return shown | answered
         return shown | answered | {"rehearsal": RehearsedPanel.of(rehearsal_of(session, query))}
-    except (FormError, PredicateError, BudgetError, ValueError, click.ClickException) as error:
+    except (NoisyCountError, ValueError, click.ClickException) as error:
+        if problem_of(error).detail:  # an owner's business
+            raise
         return shown | {"error": _told(error)}
 
 
