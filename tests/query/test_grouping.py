@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.errors import PredicateError
-from noisycount.query.grouping import OUTSIDE, EachValue, GroupBy, NumberRanges, Period, PeriodLength
+from noisycount.query.grouping import OUTSIDE, EachValue, GroupBy, NumberRanges, Period
 from noisycount.query.predicate import Column
+from noisycount.query.query import PeriodLength
 from noisycount.query.schema import Kind
 
 AGE = Column("age", Kind.INTEGER)

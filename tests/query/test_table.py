@@ -13,18 +13,9 @@ from numpy.typing import NDArray
 
 from noisycount.errors import PredicateError
 from noisycount.model.tables.levels import Level
-from noisycount.query.grouping import (
-    EachValue,
-    GroupBy,
-    Key,
-    KeySet,
-    NumberRanges,
-    Period,
-    PeriodLength,
-    resolve_group_by,
-)
+from noisycount.query.grouping import EachValue, GroupBy, Key, KeySet, NumberRanges, Period, resolve_group_by
 from noisycount.query.predicate import Column
-from noisycount.query.query import parse_column_keys
+from noisycount.query.query import PeriodLength, parse_by, parse_column_keys
 from noisycount.query.schema import Kind
 from noisycount.query.table import (
     TableQuestion,
@@ -172,6 +163,13 @@ def test_a_bound_for_rows_is_refused() -> None:
     """A row is in one group, whatever the bound."""
     with pytest.raises(PredicateError, match="for persons"):
         TableQuestion((TOWN,), key_set((TOWN,), ["a"]), max_groups=2).groups(None)
+
+
+def test_a_name_with_a_comma_is_grouped_like_any_other() -> None:
+    """As one types it, in Python, and as a ledger has it."""
+    schema = {"a": Kind.INTEGER, "a,b": Kind.REAL}
+    for by in (parse_by(['"a,b":0,18', "a"]), ["a,b:0,18", "a"]):
+        assert [part.text for part in resolve_group_by(by, schema, None)] == ["a,b:0,18", "a"]
 
 
 @pytest.mark.parametrize("by", ["town", "age", "visit", "visit:month", "visit:quarter", "visit:year"])

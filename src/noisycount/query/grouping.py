@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import date
-from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import inf, isfinite, isnan
@@ -23,7 +22,7 @@ from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Codes, Level
 from noisycount.query.predicate import Column, Predicate
-from noisycount.query.query import ColumnGrouping
+from noisycount.query.query import PERIODS, ColumnGrouping, PeriodLength
 from noisycount.query.schema import INTEGERS, Kind, Schema, close_names
 
 Key: TypeAlias = int | str | bool | date | None  # what stands for a group; None for missing values
@@ -184,23 +183,6 @@ class NumberRanges(GroupBy):
         return f"{_number_text(low)} to under {_number_text(later[0])}"
 
 
-class PeriodLength(Enum):
-    """How long a period is; the value is how many of them a year has."""
-
-    YEAR = 1
-    QUARTER = 4
-    MONTH = 12
-
-
-_PERIODS = {
-    PeriodLength.YEAR: re.compile(r"([0-9]{4})"),
-    PeriodLength.QUARTER: re.compile(r"([0-9]{4})-?Q([1-4])"),
-    PeriodLength.MONTH: re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])"),
-}
-
-_EXAMPLES = {PeriodLength.YEAR: "2026", PeriodLength.QUARTER: "2026-Q1", PeriodLength.MONTH: "2026-01"}
-
-
 @frozen
 class Period(GroupBy):
     """Days or times by the month, quarter or year that they are in.
@@ -228,36 +210,28 @@ class Period(GroupBy):
     @property
     def keys_example(self) -> str:
         """Two periods."""
-        first = self._number(2026, 0)
+        first = 2026 * self.span.value
         return f"{self.label(first)},{self.label(first + 1)}"
 
     def key(self, value: Any) -> Key:  # noqa: ANN401 - of the kind of the column
         """The number of the period."""
         if value is None:
             return None
-        return self._number(value.year, (value.month - 1) * self.span.value // 12)
+        return int(value.year * self.span.value + (value.month - 1) * self.span.value // 12)
 
     def checked(self, key: object) -> Key:
         """The number of the period that a text names, such as 2026, 2026-Q1 or 2026-01."""
         if key is None:
             return None
-        found = _PERIODS[self.span].fullmatch(str(key)) if isinstance(key, int | str) else None
-        if found is None or isinstance(key, bool):
-            raise self._refused(key, f"write {_EXAMPLES[self.span]}, or null")
-        year, *place = map(int, found.groups())
-        return self._number(year, place[0] - 1 if place else 0)
+        is_text = isinstance(key, int | str) and not isinstance(key, bool)
+        number = self.span.number(str(key)) if is_text else None
+        if number is None:
+            raise self._refused(key, f"write {self.span.label(2026 * self.span.value)}, or null")
+        return number
 
     def label(self, key: Key) -> int | str | bool | None:
         """The period as `checked` reads it."""
-        if key is None:
-            return None
-        year, place = divmod(int(key), self.span.value)  # type: ignore[arg-type]  # a number
-        if self.span is PeriodLength.YEAR:
-            return f"{year:04d}"
-        return f"{year:04d}-Q{place + 1}" if self.span is PeriodLength.QUARTER else f"{year:04d}-{place + 1:02d}"
-
-    def _number(self, year: int, place: int) -> int:
-        return year * self.span.value + place
+        return None if key is None else self.span.label(int(key))  # type: ignore[arg-type]  # a number
 
 
 @lru_cache(maxsize=8)
@@ -274,7 +248,6 @@ def _number_text(edge: float) -> str:
 MAX_PARTS = 8
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-_SPANS = {span.name.lower(): span for span in PeriodLength}
 
 
 def resolve_group_by(
@@ -298,7 +271,9 @@ def resolve_group_by(
 
 def _items_of(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
     """The items of a list with commas, of which those between edges belong to their column."""
-    if text in schema:
+    name, _, how = text.rpartition(":")
+    is_grouped = how.strip().lower() in PERIODS or all(_REAL.fullmatch(edge.strip()) for edge in how.split(","))
+    if text in schema or (name in schema and is_grouped):  # whatever commas its name has
         yield text
         return
     item = ""
@@ -330,8 +305,8 @@ def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
     column = Column(name, schema[name])
     if isinstance(schema, Schema):
         schema.require_clear(name, how.split(","), "by")
-    if how.strip().lower() in _SPANS:
-        return Period(column, _SPANS[how.strip().lower()])
+    if how.strip().lower() in PERIODS:
+        return Period(column, PERIODS[how.strip().lower()])
     return NumberRanges(column, _edges(how, column))
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from enum import Enum
 from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
@@ -37,22 +38,44 @@ NOISES: Mapping[str, type[DiscreteNoise]] = {"laplace": DiscreteLaplace, "gaussi
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _RANGE = re.compile(r"(.+?)\.\.(.+)")
 
-_PERIODS = (
-    (re.compile(r"([0-9]{4})-?Q([1-4])"), 4, "{0:04d}-Q{1}"),
-    (re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])"), 12, "{0:04d}-{1:02d}"),
-)
-
 _TRUTHS = {"true": True, "false": False}
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*")
-_SPANS = ("month", "quarter", "year")
 _NAME = r'"(?:[^"]|"")+"|[^",:=]+'
 _ITEM = re.compile(rf"\s*({_NAME})\s*(?::(.*))?", re.DOTALL)
 _KEYS = re.compile(rf"\s*({_NAME})\s*=(.*)", re.DOTALL)
 _WORD = re.compile(r"\s*(?:'((?:[^']|'')*)'|([^',][^,]*?|))\s*(,|$)", re.DOTALL)
 _PIECE = re.compile(r'(?:[^",]|"(?:[^"]|"")*")+|(?<=,)(?=,|$)|^(?=,|$)')
 
-
 MAX_CELLS = 1_000_000
+
+
+class PeriodLength(Enum):
+    """How long a period is; the value is how many of them a year has."""
+
+    YEAR = 1
+    QUARTER = 4
+    MONTH = 12
+
+    def number(self, text: str) -> int | None:
+        """The number from the beginning of year 0 of the period that a text names; None where it names none."""
+        match = _PERIODS[self][0].fullmatch(text)
+        return match and int(match[1]) * self.value + int(match[2] or 1) - 1
+
+    def label(self, number: int) -> str:
+        """The text that names a period."""
+        year, place = divmod(number, self.value)
+        return _PERIODS[self][1].format(year, place + 1)
+
+
+# For each length the texts that name such a period, and the usual one.
+_PERIODS = {
+    PeriodLength.YEAR: (re.compile(r"([0-9]{4})()"), "{0:04d}"),
+    PeriodLength.QUARTER: (re.compile(r"([0-9]{4})-?Q([1-4])"), "{0:04d}-Q{1}"),
+    PeriodLength.MONTH: (re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])"), "{0:04d}-{1:02d}"),
+}
+
+# The lengths by what one types for them.
+PERIODS = {length.name.lower(): length for length in PeriodLength}
 
 
 @frozen
@@ -294,7 +317,7 @@ def _item(piece: str, whole: str) -> ColumnGrouping:
         raise ValueError(f"must name columns with commas between them, such as town,age:0,18,65, got {whole!r}")
     name, grouping = _unquoted(match[1]), (match[2] or "").strip()
     edges = grouping.split(",")
-    if match[2] is None or grouping in _SPANS or all(map(_NUMBER.fullmatch, edges)):
+    if match[2] is None or grouping in PERIODS or all(map(_NUMBER.fullmatch, edges)):
         return ColumnGrouping(name, grouping)
     raise ValueError(
         f"must have edges or month, quarter or year behind the colon, such as {name}:0,18,65, got {piece.strip()!r}"
@@ -410,12 +433,11 @@ def _between(low: str, high: str) -> "Iterator[Label] | None":
     """All values from one to another; None where they are of different kinds or do not rise."""
     if _WHOLE.fullmatch(low) and _WHOLE.fullmatch(high):
         return _rising(int(low), int(high))
-    for pattern, periods, shape in _PERIODS:
-        ends = [pattern.fullmatch(end) for end in (low, high)]
-        if all(ends):
-            first, last = (int(end[1]) * periods + int(end[2]) - 1 for end in ends if end)
+    for length in (PeriodLength.QUARTER, PeriodLength.MONTH):
+        first, last = length.number(low), length.number(high)
+        if first is not None and last is not None:
             steps = _rising(first, last)
-            return steps and (shape.format(step // periods, step % periods + 1) for step in steps)
+            return steps and map(length.label, steps)
     try:
         first_day, last_day = date.fromisoformat(low), date.fromisoformat(high)
     except ValueError:

@@ -14,18 +14,10 @@ import pytest
 from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import SourceError
-from noisycount.query.grouping import (
-    CellQuestion,
-    EachValue,
-    GroupBy,
-    Key,
-    KeyQuestion,
-    NumberRanges,
-    Period,
-    PeriodLength,
-)
+from noisycount.query.grouping import CellQuestion, EachValue, GroupBy, Key, KeyQuestion, NumberRanges, Period
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column, Predicate
+from noisycount.query.query import PeriodLength
 from noisycount.query.schema import Kind
 from tests.engines.tables import grid, identity, total
 from tests.engines.test_tables import all_keys

@@ -12,18 +12,9 @@ from noisycount.engines.conformance.records import MIXED, PERSON, Draws, Exercis
 from noisycount.engines.truth import Record
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level
-from noisycount.query.grouping import (
-    CellQuestion,
-    EachValue,
-    GroupBy,
-    Key,
-    KeyQuestion,
-    KeySet,
-    NumberRanges,
-    Period,
-    PeriodLength,
-)
+from noisycount.query.grouping import CellQuestion, EachValue, GroupBy, Key, KeyQuestion, KeySet, NumberRanges, Period
 from noisycount.query.predicate import Column, Comparison, Constant, Literal, Missing, Not, Operator, Pattern, Predicate
+from noisycount.query.query import PeriodLength
 from noisycount.query.schema import Kind
 
 _MOST_PARTS = 3

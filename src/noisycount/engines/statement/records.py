@@ -20,7 +20,8 @@ from noisycount.engines.truth import salt_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
-from noisycount.query.grouping import OUTSIDE, EachValue, GroupBy, Key, NumberRanges, Period, PeriodLength
+from noisycount.query.grouping import OUTSIDE, EachValue, GroupBy, Key, NumberRanges, Period
+from noisycount.query.query import PeriodLength
 from noisycount.query.schema import Kind
 
 _OPERATORS = {

@@ -25,9 +25,9 @@ from noisycount.model.tables.levels import (
     margin_levels,
     range_levels,
 )
-from noisycount.query.grouping import EachValue, GroupBy, NumberRanges, Period, PeriodLength
+from noisycount.query.grouping import EachValue, GroupBy, NumberRanges, Period
 from noisycount.query.predicate import Column
-from noisycount.query.query import ColumnGrouping, parse_by_text
+from noisycount.query.query import ColumnGrouping, PeriodLength, parse_by_text
 from noisycount.query.schema import Kind
 from noisycount.readers.values import noise_of
 from noisycount.tasks.answer import StoredCount
