@@ -1,9 +1,4 @@
-"""How far is the answer from the count?
-
-How often is an answer patently wrong: below 0, or above the number of records?
-
-Which ε meets an accuracy?
-"""
+"""How far is the answer from the count, how often is it patently wrong, and which ε meets an accuracy?"""
 
 import math
 from collections.abc import Sequence

@@ -1,15 +1,4 @@
-"""What can be subtracted, compared and divided: whatever has the law of a count.
-
-All products of two rows of positive numbers, added up.
-
-A smooth function between its values on a lattice.
-
-Σ_x P[X = x]·P[Y < x] over a run of counts, in few terms where both laws are smooth.
-
-The law of the difference of two counts.
-
-The probability that one count is greater than another.
-"""
+"""The law of the difference of two counts, and the probability that one is the greater."""
 
 import math
 from functools import lru_cache

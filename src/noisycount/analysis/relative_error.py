@@ -1,9 +1,4 @@
-"""How far is the answer from the count, as a share of a public guess of it?
-
-The ε of the discrete noise that is drawn, in two digits, for a share of a public guess.
-
-What do several answers cost together, and how many does a budget pay for?
-"""
+"""How far is the answer from the count, as a share of a public guess of it, and what does that cost?"""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,4 @@
-"""How far one record can move several counts at once.
-
-What zero-concentrated differential privacy implies in ε and δ, and which ρ implies them.
-"""
+"""What zero-concentrated differential privacy implies in ε and δ, and how far one record moves several counts."""
 
 from collections.abc import Callable
 from decimal import ROUND_DOWN, Decimal, localcontext

@@ -1,7 +1,4 @@
-"""No noise at all: the answer is the count.
-
-An answer that was not told because it was small.
-"""
+"""Answers without noise: the count itself, and that an answer was below a threshold."""
 
 import math
 from numbers import Real

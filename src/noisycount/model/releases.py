@@ -1,9 +1,4 @@
-"""The noise of the redistricting file of the 2020 census of the United States.
-
-The noise of Wikimedia's daily page views by country, project and page.
-
-What is known of the noise of published counts: `noisycount.releases`.
-"""
+"""What is known of the noise of published counts: the 2020 census of the United States, page views of Wikimedia."""
 
 import math
 import re

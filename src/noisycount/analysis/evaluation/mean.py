@@ -1,7 +1,4 @@
-"""The mean absolute error of the posterior mean.
-
-The averages of the posterior mean, and how often it is nearer to the count than the answer.
-"""
+"""The mean absolute error of the posterior mean, and how often it is nearer to the count than the answer."""
 
 import math
 from collections.abc import Callable

@@ -1,8 +1,6 @@
-"""The counts on each side of an answer: how much they weigh, and how far away they lie.
+"""The posterior mean for many answers, from the counts on each side of an answer.
 
-The posterior mean under Laplace noise for many answers: a look-up and an exponential each.
-
-The posterior mean under Laplace noise for many answers over a wide range of counts.
+Under Laplace noise it takes a look-up and an exponential each.
 """
 
 import math

@@ -1,9 +1,4 @@
-"""The law of a count as a table of the counts that matter.
-
-Probabilities and quantiles of a law of a count for whole arrays.
-
-A law of a count under the names of the laws in scipy.stats.
-"""
+"""The law of a count as a table of those that matter, and its probabilities and quantiles for whole arrays."""
 
 import math
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""Columns of numbers in the containers of other libraries, none of which is imported here.
-
-Answers, each with the mechanism that gave it.
-"""
+"""Answers, each with the mechanism that gave it, also in columns of libraries that are not imported here."""
 
 import sys
 from collections.abc import Callable, Sequence

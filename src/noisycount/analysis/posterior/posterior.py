@@ -1,9 +1,4 @@
-"""The estimates that follow from the law of a count.
-
-What is the count, given the answer?
-
-The laws of a count before and after its answers, as curves over the counts that matter.
-"""
+"""What is the count, given the answer: its law, the estimates that follow, and curves of both."""
 
 import warnings
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""The law of a count given answers whose noise is narrow: a table of the counts near them.
-
-How probable an answer at least as far out was, before it was given.
-"""
+"""The law of a count given answers, in a window where noise is narrow, and how probable these answers were."""
 
 import math
 from collections import defaultdict

@@ -1,7 +1,4 @@
-"""How surprising each of many answers is, from one table of what was known before.
-
-The best estimate of the count for each of many answers.
-"""
+"""The best estimate of the count for each of many answers, and how surprising each is."""
 
 import warnings
 from collections.abc import Callable, Sequence

@@ -1,7 +1,4 @@
-"""Logarithms around one count, split so that large terms cancel before they are rounded.
-
-Logarithms of binomial laws and of ratios of gamma functions around a count, to all digits.
-"""
+"""Logarithms of binomial laws and of ratios of gamma functions around a count, in which large terms cancel first."""
 
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal

@@ -1,7 +1,4 @@
-"""Sums of e^(−z²/(2·scale²)) over the integers.
-
-Discrete Gaussian noise.
-"""
+"""Discrete Gaussian noise, by sums of e^(−z²/(2·scale²)) over the integers."""
 
 import math
 from functools import lru_cache

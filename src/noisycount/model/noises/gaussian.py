@@ -1,7 +1,4 @@
-"""What continuous and discrete Gaussian noise have in common: a density of e^(−z²/(2·scale²)).
-
-Continuous Gaussian noise.
-"""
+"""Gaussian noise of density ∝ e^(−z²/(2·scale²)), and what the discrete kind has in common with it."""
 
 import math
 from fractions import Fraction

@@ -1,9 +1,4 @@
-"""What continuous and discrete Laplace noise have in common: a density of e^(−|z|/scale).
-
-Continuous Laplace noise.
-
-Discrete Laplace noise: the law of the answers that are really released.
-"""
+"""Laplace noise of density ∝ e^(−|z|/scale), continuous and discrete."""
 
 import math
 from abc import abstractmethod

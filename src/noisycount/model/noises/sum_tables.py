@@ -1,7 +1,4 @@
-"""The law of a narrow sum of discrete noises as a table, from the products of its parts.
-
-The law of a sum of noises as polynomials in pieces: many errors at once, O(1) each.
-"""
+"""Tables of sums of noises: of narrow discrete ones each probability, else polynomials in pieces."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,9 +1,4 @@
-"""Laplace transforms E[e^(s·Z)] of noises, seen from a real point: the parts of a sum of noises.
-
-The Laplace transform of discrete Gaussian noise.
-
-What turns the transform of a law into that of the mass between two errors.
-"""
+"""Laplace transforms E[e^(s·Z)] of noises, seen from a real point, and what makes tails and masses of them."""
 
 import math
 from collections.abc import Callable

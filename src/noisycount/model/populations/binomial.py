@@ -1,11 +1,4 @@
-"""Records that can be exchanged, the law of whose count has a formula with a smooth logarithm.
-
-Records that can be exchanged, with a formula for the law of their count.
-
-Independent records of one known rate.
-
-Records of one uncertain rate.
-"""
+"""Records that can be exchanged, with a formula for the law of their count: of a known rate, of an uncertain one."""
 
 import math
 from abc import abstractmethod

@@ -1,9 +1,4 @@
-"""The law of a sum of independent binomial counts around its mean.
-
-Records of many different rates, and the few kinds that stand for all of them in smooth sums.
-
-The law of a sum of binomial counts far into its tails, stitched from tilted laws.
-"""
+"""The law of a sum of independent binomial counts, around its mean and far into its tails."""
 
 import math
 from dataclasses import field

@@ -1,13 +1,4 @@
-"""The means of a count and of its pairs of unlike records.
-
-What every population offers, and what tells it from its neighbours.
-
-What somebody knows who holds some records of a population.
-
-A record that tells nothing about the others.
-
-Records that can be exchanged: the law of their count says all.
-"""
+"""What every population offers: the law of its count, what somebody knows of it, and its neighbours."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
-"""Laws on 0, 1, 2, … whose distribution functions are known to any number of binary digits.
+"""Exact draws by inversion: uniform digits, as many as it takes to tell in which step of a law they lie.
 
 Integers only: each number lies between two, in units of 2^−bits, that are rounded apart.
-
-Exact draws by inversion: uniform digits, as many as it takes to tell in which step they lie.
 """
 
 from abc import ABC, abstractmethod

@@ -1,7 +1,4 @@
-"""The law of the count of a cell, as a mixture that a table of answers can teach.
-
-The law of the sum of independent cells, to full relative precision at every count.
-"""
+"""The law of the count of a cell, as a mixture that answers can teach, and of the sum of independent cells."""
 
 import math
 from functools import cached_property
@@ -157,15 +154,15 @@ class CellLaw(Shown):
 
 
 Complexes = NDArray[np.complex128]
-_STEP_CELL_SUMS = 0.04  # along a hyperbola: what sums of steps are off is e^-38 or less
+_PATH_STEP = 0.04  # along a hyperbola: what sums of steps are off is e^-38 or less
 _SHARE = 0.5  # of the width of a saddle
 _BEND = 0.25  # of a hyperbola towards the poles
 _NARROW = 30.0  # standard deviation of a sum up to which circles take few steps
 _REACH, _FARTHEST_TAIL = 40.0, 400.0  # standard deviations, and records, for the circles' length
 _NEAR = 0.2  # of 1: where the logarithm has few digits without care
-_AT_ONCE_CELL_SUMS, _MOST_STEPS = 32, 3200  # steps
+_STEPS_AT_ONCE, _MOST_STEPS = 32, 3200  # steps
 _VANISHED = 1e-17
-_FARTHEST_CELL_SUMS = 40.0  # of the logit of a saddle's place
+_FARTHEST_LOGIT = 40.0  # of the logit of a saddle's place
 _NODES = 24  # of a polynomial through logarithms
 _PANEL = 1.2  # the largest count of a polynomial over its smallest
 
@@ -236,7 +233,7 @@ class _Paths:
         def excess(logits: Reals) -> Reals:
             return sums.cells * _moments(sums.law, pole / (1 + np.exp(logits)))[0] - counts
 
-        ends = np.full(counts.size, _FARTHEST_CELL_SUMS)
+        ends = np.full(counts.size, _FARTHEST_LOGIT)
         return cls(sums, counts, pole / (1 + np.exp(roots(excess, -ends, ends))))
 
     def log_integrals(self) -> Reals:
@@ -257,8 +254,8 @@ class _Paths:
         half = math.ceil(_REACH * reach / 2)
         peaks = self._logs(self.gaps[:, None])[:, 0].real
         found = np.full(self.counts.size, 0.5)
-        for start in range(1, half + 1, _AT_ONCE_CELL_SUMS):
-            turns = np.arange(start, min(start + _AT_ONCE_CELL_SUMS, half + 1))
+        for start in range(1, half + 1, _STEPS_AT_ONCE):
+            turns = np.arange(start, min(start + _STEPS_AT_ONCE, half + 1))
             gaps = self.gaps[:, None] - saddles[:, None] * np.expm1(1j * math.pi / half * turns)
             terms = np.exp(self._logs(gaps) - peaks[:, None])
             found += (terms.real * np.where(turns == half, 0.5, 1.0)).sum(axis=1)
@@ -270,11 +267,11 @@ class _Paths:
         """The logarithms along hyperbolas."""
         saddles, beyond = self._saddles, _beyond(self.sums.law)
         sizes = np.minimum(self.gaps, saddles)
-        steps = np.minimum(_STEP_CELL_SUMS, _SHARE * saddles / (sizes * deviations))
+        steps = np.minimum(_PATH_STEP, _SHARE * saddles / (sizes * deviations))
         peaks = self._logs(self.gaps[:, None])[:, 0].real
         found = sizes / saddles / 2
-        for start in range(1, _MOST_STEPS, _AT_ONCE_CELL_SUMS):
-            places = steps[:, None] * np.arange(start, start + _AT_ONCE_CELL_SUMS)
+        for start in range(1, _MOST_STEPS, _STEPS_AT_ONCE):
+            places = steps[:, None] * np.arange(start, start + _STEPS_AT_ONCE)
             aside = _BEND * (np.cosh(places) - 1) + 1j * np.sinh(places)
             slopes = _BEND * np.sinh(places) + 1j * np.cosh(places)
             gaps = self.gaps[:, None] - sizes[:, None] * aside

@@ -1,7 +1,4 @@
-"""The weights by which a count divides: Γ(k + a)/(k!·Γ(a)), and q^k/k! where rates are known.
-
-How the count of a node divides among its children, before any answer.
-"""
+"""How the count of a node divides among its children, before any answer."""
 
 import math
 from collections.abc import Sequence
