@@ -186,13 +186,7 @@ def out_of_range_bounds(size: int, noise: Mechanism) -> tuple[float, float]:
 
 
 def negative_probability(count: float, noise: Mechanism) -> float:
-    """P[Y < 0] when the true count is `count`, at least 0; of discrete noise P[Z >= k + 1].
-
-    Example:
-        >>> from noisycount.model.noises.laplace import DiscreteLaplace
-        >>> round(negative_probability(2, DiscreteLaplace(3)), 6)
-        0.214316
-    """
+    """P[Y < 0] when the true count is `count`, at least 0; of discrete noise P[Z >= k + 1]."""
     law = added_noise(noise)
     first = math.floor(count) + 1.0 if law.is_discrete else float(count)
     return math.exp(law.log_exceedance(first))

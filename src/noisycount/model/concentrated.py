@@ -14,10 +14,6 @@ def l1_sensitivity(counts: int, of_a_record: int, *, replaced: bool) -> int:
 
     A record that comes or goes moves those that it can be in; one that replaces another also those that the other was
     in.
-
-    Example:
-        >>> l1_sensitivity(12, 1, replaced=False), l1_sensitivity(12, 1, replaced=True)
-        (1, 2)
     """
     return min(counts, (2 if replaced else 1) * of_a_record)
 
@@ -32,10 +28,6 @@ def epsilon_of_rho(rho: float | Fraction, delta: float | Fraction) -> float:
     """The smallest ε that ρ-zCDP is known to imply at δ.
 
     The infimum over the orders α > 1 of αρ + log(1 − 1/α) − (log δ + log α)/(α − 1).
-
-    Example:
-        >>> round(epsilon_of_rho(0.5, 1e-6), 4)
-        5.2215
     """
     spent, chance = _exact_positive(rho, "rho"), _exact_share(delta)
 
@@ -50,10 +42,6 @@ def delta_of_rho(rho: float | Fraction, epsilon: float | Fraction) -> float:
     """The smallest δ that ρ-zCDP is known to imply at ε, at most 1.
 
     The infimum over the orders α > 1 of e^((α − 1)(αρ − ε)) (1 − 1/α)^α / (α − 1).
-
-    Example:
-        >>> round(delta_of_rho(0.5, 5.2215) * 1e6, 3)
-        1.0
     """
     spent, goal = _exact_positive(rho, "rho"), _exact_positive(epsilon, "epsilon")
 
@@ -69,10 +57,6 @@ def rho_within(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
     """The largest ρ of six digits with which ρ-zCDP is known to imply (ε, δ).
 
     The supremum over the orders α > 1 of (ε − log(1 − 1/α) + (log δ + log α)/(α − 1))/α.
-
-    Example:
-        >>> rho_within(Fraction(2), Fraction(1, 10**6))
-        Fraction(440763, 5000000)
     """
     goal, chance = _exact_positive(epsilon, "epsilon"), _exact_share(delta)
 

@@ -50,21 +50,12 @@ def epsilon_within(error: float | Fraction, confidence: float, queries: int = 1)
     """The ε with which Laplace noise stays within ±error, in all of k answers.
 
     ε = −ln(1 − confidence^(1/k))/error.
-
-    Example:
-        >>> round(epsilon_within(15, 0.95, queries=10), 6)
-        0.35169
     """
     return -_log_beta_of_one(confidence, queries) / positive_number(error, "error")
 
 
 def error_within(noise: DiscreteNoise, confidence: float, queries: int = 1) -> int:
-    """The smallest m such that all answers lie within ±m with that confidence, in records.
-
-    Example:
-        >>> error_within(DiscreteLaplace.for_epsilon(0.15), 0.95)
-        20
-    """
+    """The smallest m such that all answers lie within ±m with that confidence, in records."""
     return int(noise.error_with_tail(_log_beta_of_one(confidence, queries))) - 1
 
 

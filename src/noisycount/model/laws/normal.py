@@ -21,10 +21,6 @@ def erfcx(values: Reals) -> Reals:
 
     Source: Hunter and Regan (1972), A note on the evaluation of the complementary error function: the trapezoidal rule
     at midpoints, and the residue of the pole that it passes by; for x >= 0 no term is negative.
-
-    Example:
-        >>> erfcx(np.array([0.0, 1.0, 10.0])).round(12).tolist()
-        [1.0, 0.427583576156, 0.056140992744]
     """
     x = np.minimum(values, _LARGEST)
     near = np.minimum(x, _POLE)
@@ -35,24 +31,14 @@ def erfcx(values: Reals) -> Reals:
 
 
 def normal_tail(values: Reals) -> Reals:
-    """P[Z >= z] of the standard normal law, to a few units in the last place.
-
-    Example:
-        >>> normal_tail(np.array([0.0, 1.96, -40.0])).round(6).tolist()
-        [0.5, 0.024998, 1.0]
-    """
+    """P[Z >= z] of the standard normal law, to a few units in the last place."""
     far = np.minimum(np.abs(values), _UNDERFLOW)
     tails = _bell(far) * erfcx(far / math.sqrt(2)) / 2
     return np.where(np.signbit(values), 1 - tails, tails)
 
 
 def log_two_sided(values: Reals) -> Reals:
-    """Ln P[|Z| >= z] of the standard normal law, for z >= 0.
-
-    Example:
-        >>> log_two_sided(np.array([0.0, 1.96, 50.0])).round(6).tolist()
-        [0.0, -2.995816, -1254.138214]
-    """
+    """Ln P[|Z| >= z] of the standard normal law, for z >= 0."""
     with np.errstate(over="ignore"):
         logs: Reals = np.log(erfcx(values / math.sqrt(2))) - values * values / 2
     return logs
@@ -62,10 +48,6 @@ def two_sided_quantile(log_beta: float) -> float:
     """The z with ln P[|Z| >= z] = log_beta, for log_beta <= 0.
 
     Newton's method never passes the root: the tail and its logarithm are bent one way.
-
-    Example:
-        >>> round(two_sided_quantile(math.log(0.05)), 6)
-        1.959964
     """
     if log_beta < -math.log(2):
         return _from_above(log_beta)

@@ -34,11 +34,6 @@ class CellLaw(Shown):
     """A count is 0 with some probability, else of one of several negative binomial laws.
 
     P[K = k] = w_0·[k = 0] + Σ_j w_j·(k + 1)(k + 2)/2·(3/(3 + m_j))³·(m_j/(3 + m_j))^k.
-
-    Example:
-        >>> law = CellLaw(0.5, np.array([2.0]), np.array([0.5]))
-        >>> law.mean, round(float(np.exp(law.log_pmf(0))), 6)
-        (1.0, 0.608)
     """
 
     zero: float  # the probability w_0 of a cell that is surely empty

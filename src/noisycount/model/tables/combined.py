@@ -114,14 +114,6 @@ def combined(levels: Sequence[Level], answers: Sequence[Reals], variances: Seque
     Differentially Private Histograms Through Consistency (2010), for variances that differ. Others:
     conjugate gradients.
     Numerical error: 1e-9 of the scale of the noise.
-
-    Example:
-        >>> from noisycount.model.tables.levels import range_levels
-        >>> codes = np.array([[0], [1]], dtype=np.int32)
-        >>> cells = Level("age", np.array([0, 1], dtype=np.int32), 2, codes)
-        >>> found = combined((cells, *range_levels(2)), [[4, 6], [13]], [1.0, 1.0])
-        >>> [level.tolist() for level in found]
-        [[5.0, 7.0], [12.0]]
     """
     given = [np.asarray(each, dtype=np.float64) for each in answers]
     if [each.shape for each in given] != [(level.size,) for level in levels]:
@@ -185,12 +177,7 @@ def _dimensions(sizes: Sequence[int], margin: Margin) -> int:
 
 
 def lattice(margins: Collection[Margin]) -> list[Margin]:
-    """The margins and all within them, of fewest parts first.
-
-    Example:
-        >>> [sorted(margin) for margin in lattice([frozenset({0, 1})])]
-        [[], [0], [1], [0, 1]]
-    """
+    """The margins and all within them, of fewest parts first."""
     within = chain.from_iterable(
         combinations(sorted(margin), kept) for margin in margins for kept in range(len(margin) + 1)
     )
@@ -257,12 +244,6 @@ def standard_errors(levels: Sequence[Level], variances: Sequence[float]) -> tupl
     Nested levels are computed node by node. Margins of a whole grid are sums of residuals: the
     answers about a margin of N_C rows add 1/(N_C·variance) to the precision p of each within it.
     Shapes: result (nodes,).
-
-    Example:
-        >>> from noisycount.model.tables.levels import range_levels
-        >>> levels = (Level("age", np.arange(2, dtype=np.int32), 2), *range_levels(2))
-        >>> [error.round(3).tolist() for error in standard_errors(levels, (1, 1))]
-        [[0.816, 0.816], [0.816]]
     """
     nested = NestedLevels.of(levels)
     if nested is not None:
@@ -288,10 +269,6 @@ def prefix_errors(cells: int, variances: Sequence[float]) -> Reals:
     its sum and that of its two parts' own estimates, of variances u and v, its parts deviate from
     them by shares u/(u + v) and v/(u + v), and from that by ±e of variance u·v/(u + v).
     Shapes: result (cells,).
-
-    Example:
-        >>> prefix_errors(2, (1, 1)).round(3).tolist()
-        [0.816, 0.816]
     """
     height = (cells - 1).bit_length()
     if len(variances) != height + 1:

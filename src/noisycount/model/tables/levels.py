@@ -47,13 +47,7 @@ OTHER = "other"  # what a reader calls the row of all other keys
 
 
 def cell_level(codes: Codes, names: Sequence[str], *, has_other: bool = False) -> Level:
-    """The level of the cells themselves, "other" as the last of them if there is one. Shapes: codes (cells, parts).
-
-    Example:
-        >>> codes = np.array([[0, 0], [0, 1], [1, 0]], dtype=np.int32)
-        >>> cell_level(codes, ("town", "sex"), has_other=True).of_cell
-        array([0, 1, 2, 3], dtype=int32)
-    """
+    """The level of the cells themselves, "other" as the last of them if there is one. Shapes: codes (cells, parts)."""
     size = len(codes) + has_other
     return Level(",".join(names), np.arange(size, dtype=np.int32), size, codes)
 
@@ -65,12 +59,6 @@ def margin_levels(
 
     "Other", the last cell, is a part of the total, and of no other margin.
     Shapes: codes (cells, parts).
-
-    Example:
-        >>> codes = np.array([[0, 0], [0, 1], [1, 0]], dtype=np.int32)
-        >>> town, total = margin_levels(codes, ("town", "sex"), [("town",), ()])
-        >>> town.of_cell.tolist(), town.codes.tolist(), total.of_cell.tolist()
-        ([0, 0, 1], [[0, -1], [1, -1]], [0, 0, 0])
     """
     return tuple(_margin(codes, names, margin, has_other=has_other) for margin in margins)
 
@@ -101,10 +89,6 @@ def range_levels(cells: int) -> tuple[Level, ...]:
     """The sums of ordered cells in blocks of 2, 4, 8 and so on, up to all.
 
     The last block of a level is shorter where cells run out.
-
-    Example:
-        >>> [level.of_cell.tolist() for level in range_levels(3)]
-        [[0, 0, 1], [0, 0, 0]]
     """
     places = np.arange(cells, dtype=np.int32)
     return tuple(
@@ -114,12 +98,7 @@ def range_levels(cells: int) -> tuple[Level, ...]:
 
 
 def range_bounds(level: Level) -> NDArray[np.int64]:
-    """The first and the last cell of each node of a level of ranges, shape (nodes, 2).
-
-    Example:
-        >>> range_bounds(range_levels(3)[0]).tolist()
-        [[0, 1], [2, 2]]
-    """
+    """The first and the last cell of each node of a level of ranges, shape (nodes, 2)."""
     nodes = np.arange(level.size)
     first, after = (np.searchsorted(level.of_cell, nodes, side) for side in ("left", "right"))
     return np.stack([first, after - 1], axis=1)
@@ -140,13 +119,6 @@ def shares(levels: Sequence[Level], sensitivities: Sequence[int], noise: type[Di
 
     Of ranges prefix sums are wanted: the cells get twice as much as each level of ranges, s ∝ Δ
     beyond. Under Gaussian noise that is at most 0.3 % above the best that any shares give.
-
-    Example:
-        >>> from noisycount import DiscreteLaplace
-        >>> from noisycount.model.tables.levels import range_levels
-        >>> levels = range_levels(4)
-        >>> [str(share) for share in shares(levels, (2, 1), DiscreteLaplace)]
-        ['4/5', '1/5']
     """
     if any(level.codes is None for level in levels[1:]):
         twice = [_CELLS] + [1] * (len(levels) - 1)

@@ -25,11 +25,6 @@ def threshold(noise: AdditiveNoise, delta: Fraction | float, groups: int) -> int
 
     Numerical error: T is never too small; it is one too large where δ(T) is below δ by less than
     one part in 1e10.
-
-    Example:
-        >>> from noisycount import DiscreteLaplace
-        >>> threshold(DiscreteLaplace(10), Fraction(1, 10**6), groups=1)
-        133
     """
     if not _SMALLEST_DELTA <= delta < 1:
         raise ValueError(f"delta must be at least 1e-300 and below 1, got {delta}")
@@ -46,11 +41,6 @@ def delta_of_threshold(noise: AdditiveNoise, threshold: int, groups: int = 1) ->
     """The chance δ(T) = 1 − P[Z < T − 1]^g that keys of one unit alone are shown, rounded up.
 
     Numerical error: never below δ(T), and above by at most one part in 1e10 down to 1e-300.
-
-    Example:
-        >>> from noisycount import DiscreteLaplace
-        >>> f"{delta_of_threshold(DiscreteLaplace(10), 133):.3g}"
-        '9.72e-07'
     """
     _check(noise, groups)
     hidden = groups * noise.log_exceedance(2 - threshold)  # P[Z < T − 1] = P[Z > 1 − T]
@@ -58,13 +48,7 @@ def delta_of_threshold(noise: AdditiveNoise, threshold: int, groups: int = 1) ->
 
 
 def surely_shown(noise: AdditiveNoise, threshold: int, confidence: float) -> int:
-    """The smallest count of at least 1 whose key appears with that probability, P[c + Z >= T].
-
-    Example:
-        >>> from noisycount import DiscreteLaplace
-        >>> surely_shown(DiscreteLaplace(10), 133, 0.95)
-        156
-    """
+    """The smallest count of at least 1 whose key appears with that probability, P[c + Z >= T]."""
     _check(noise, 1)
     log_confidence = math.log(open_probability(confidence, "confidence"))
 

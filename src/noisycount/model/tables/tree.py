@@ -354,12 +354,7 @@ def _named_columns(keys: Any) -> dict[str, list[str]]:  # noqa: ANN401  (data fr
 
 
 def _first_seen(values: Nodes) -> Nodes:
-    """The values numbered in the order of their first appearance, from 0.
-
-    Example:
-        >>> _first_seen(np.array([7, 3, 7, 5]))
-        array([0, 1, 0, 2])
-    """
+    """The values numbered in the order of their first appearance, from 0."""
     _, firsts, codes = np.unique(values, return_index=True, return_inverse=True)
     ranks = np.empty(firsts.size, dtype=np.int64)
     ranks[np.argsort(firsts)] = np.arange(firsts.size)
