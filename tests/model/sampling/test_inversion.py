@@ -19,8 +19,7 @@ from noisycount.model.sampling.inversion import (
     laplace_by_inversion,
 )
 from noisycount.model.sampling.vectors import discrete_gaussian_array, discrete_laplace_array
-from tests.model.sampling.test_gaussian import gaussian_p_value
-from tests.model.sampling.test_sampler import laplace_p_value
+from tests.model.sampling.test_draws import gaussian_p_value, laplace_p_value
 
 SCALES = [Fraction(1, 3), Fraction(1), Fraction(7, 3), Fraction(10), Fraction(355, 113)]
 LAWS: list[Law] = [

@@ -3,7 +3,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from io import BytesIO
 from itertools import product
@@ -22,21 +22,8 @@ from noisycount.model.sampling.scalar import (
     public_grid,
     rounded_laplace,
 )
-from noisycount.model.sampling.vectors import _below_by_product, discrete_gaussian_array, discrete_laplace_array
-from tests.oracles.chi_square import chi_square_p_value
+from noisycount.model.sampling.vectors import _below_by_product
 from tests.oracles.enumeration import Script, ScriptOfIntegers, bracket, enumerated, scripted_exponential
-
-SCALES = [
-    Fraction(1, 2),
-    Fraction(1),
-    Fraction(7, 3),
-    Fraction(10),
-    Fraction(1000),
-    Fraction(123_456_789_012_345, 98_765_432_101),
-    Fraction(2**53 - 1, 2**53 - 3),
-]
-FALSE_ALARM = 1e-6 / (2 * len(SCALES))
-BULK = [discrete_laplace_array, discrete_gaussian_array]
 
 
 def probability(value: int, scale: Fraction) -> mpf:
@@ -133,39 +120,6 @@ def test_enumeration_refuses_a_scale_a_hundredth_off() -> None:
     assert not low <= probability(0, Fraction(101, 200)) <= high
 
 
-def laplace_p_value(draws: np.ndarray, scale: Fraction, parts: int = 10) -> float:
-    """The p-value of draws against the discrete Laplace law of that scale, in parts of it."""
-    x = mp.exp(-mpf(scale.denominator) / scale.numerator)
-
-    def below(edge: int) -> mpf:
-        """P[Z < edge]."""
-        return x ** (1 - edge) / (1 + x) if edge <= 0 else 1 - x**edge / (1 + x)
-
-    return chi_square_p_value(draws, float(scale), below, parts)
-
-
-@pytest.mark.few(0)
-@pytest.mark.parametrize("scale", SCALES)
-def test_single_draws_follow_the_law(scale: Fraction) -> None:
-    """χ² of the scalar path; false-alarm rate of all scales and both paths together 1e-6."""
-    draws = np.array([discrete_laplace(scale, RandomIntegers()) for _ in range(20_000)])
-    assert laplace_p_value(draws, scale, parts=3) > FALSE_ALARM
-
-
-@pytest.mark.few(0)
-@pytest.mark.parametrize("scale", SCALES)
-def test_bulk_draws_follow_the_law(scale: Fraction) -> None:
-    """χ² of the vectorised path; false-alarm rate of all scales and both paths together 1e-6."""
-    assert laplace_p_value(discrete_laplace_array(scale, 1_000_000), scale) > FALSE_ALARM
-
-
-@pytest.mark.parametrize("factor", [Fraction(98, 100), Fraction(102, 100)])
-def test_chi_square_refuses_a_scale_two_percent_off(factor: Fraction) -> None:
-    """The χ² above can fail: it refuses noise whose scale is 2 % too small or too large."""
-    draws = discrete_laplace_array(Fraction(10) * factor, 1_000_000)
-    assert laplace_p_value(draws, Fraction(10)) < FALSE_ALARM
-
-
 @pytest.mark.parametrize(("bound", "value"), list(product([3, 10, 1000, 2**24 - 3], [0, 1, 2])))
 def test_bulk_integers_are_uniform_word_by_word(bound: int, value: int) -> None:
     """Each value belongs to exactly ⌊2^32/bound⌋ accepted words of 32 bits."""
@@ -175,20 +129,6 @@ def test_bulk_integers_are_uniform_word_by_word(bound: int, value: int) -> None:
     values, fair = _below_by_product(bound, words.size, lambda _: words.astype(np.uint32).tobytes())
     accepted = words[fair & (values == value)]
     assert accepted.max() - accepted.min() + 1 == 2**32 // bound
-
-
-@pytest.mark.parametrize("law", BULK)
-def test_bulk_draws_come_from_the_entropy_that_is_given(law: Callable[..., np.ndarray]) -> None:
-    """The same bytes give the same draws: no other randomness takes part."""
-    first, again = (law(Fraction(7, 3), 1000, np.random.default_rng(7).bytes) for _ in range(2))
-    assert np.array_equal(first, again)
-
-
-@pytest.mark.parametrize("law", BULK)
-@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 100_001])
-def test_bulk_draws_come_in_the_number_asked(law: Callable[..., np.ndarray], size: int) -> None:
-    """The array has exactly the size asked, across chunk boundaries too."""
-    assert law(Fraction(1, 3), size).shape == (size,)
 
 
 WORKERS = 8
