@@ -267,3 +267,35 @@ def test_a_chain_of_one_price_is_one_answer() -> None:
     stops = (chain.beyond(counts, counts) + chain.short(counts, counts))[0]
     expected = [nc.DiscreteLaplace(10).errors.exceedance(np.array([30 - count]))[0] for count in counts]
     assert stops == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_stopped_chain_has_no_rho_of_its_last_price() -> None:
+    """E_Q[exp(αL − α(α − 1)ε²/2)] of the page is more than 1, where ε is that at which the chain stopped.
+
+    L is ε for answers of the neighbour's count or more, and −ε below: the chain stops at the first of these.
+    """
+    prices = np.array([0.1 * 1.1**place for place in range(12)])
+    order = 8
+    scales = [Fraction(1 / price) for price in prices.tolist()]
+    chain = StoppedChain.of(scales, [1] * prices.size)
+    counts = np.array([0.0])
+    reached = (chain.beyond(counts, np.array([1.0])) + chain.short(counts, counts))[:, 0]
+    losses = order * prices - order * (order - 1) * prices**2 / 2
+    capped = 1 - reached.sum()
+    mean = reached @ np.exp(losses) + capped * math.exp(losses[-1] - 2 * order * prices[-1])
+    assert mean == pytest.approx(1.0944, abs=1e-4)
+
+
+def test_where_a_chain_stopped_tells_no_more_than_its_last_answer() -> None:
+    """P[stops at i with y | x]/P_i(y − x) is one number for all counts x."""
+    rule = few_prices("0.5", "0.9", "0.5")
+    place, answer = 4, rule.thresholds[4] + 3
+    law = nc.DiscreteLaplace.for_epsilon(rule.prices[place])
+    shares = []
+    for count in (answer - 30, answer - 1, answer):
+        counts = np.array([float(count)])
+        chance = rule.chain.beyond(counts, counts + answer - count) - rule.chain.beyond(
+            counts, counts + answer - count + 1
+        )
+        shares.append(chance[place, 0] / Brute.law(np.array(answer - count), law.scale))
+    assert shares == pytest.approx([shares[0]] * 3, rel=1e-9)

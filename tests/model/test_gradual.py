@@ -188,6 +188,28 @@ def test_all_answers_together_lose_the_largest_price(neighbour: int) -> None:
     assert (min(ratios), max(ratios)) == (THREE[-1], 1 / THREE[-1])
 
 
+@pytest.mark.parametrize("neighbour", [-1, 1])
+@pytest.mark.parametrize("thresholds", [(2, 1, -9), (0, 0, -9), (1, -1, -9)])
+def test_a_stopped_chain_loses_the_price_at_which_it_stopped(thresholds: tuple[int, ...], neighbour: int) -> None:
+    """Path by path, as rationals, and reaches it; a path is all answers up to the first at its threshold."""
+    ratios: dict[int, set[Fraction]] = {1: set(), 2: set(), 3: set()}
+    for answers in product(range(-3, 4), repeat=3):
+        length = 1 + next(k for k in range(3) if answers[k] >= thresholds[k])
+        path, prices = answers[:length], THREE[:length]
+        ratios[length].add(joint(path, prices, 0) / joint(path, prices, neighbour))
+    for length, found in ratios.items():
+        largest = 1 / THREE[length - 1]
+        assert all(1 / largest <= ratio <= largest for ratio in found)
+        assert {1 / largest, largest} & found
+
+
+def test_two_chains_about_one_record_lose_the_sum_of_their_prices() -> None:
+    """A list of questions that share records is not paid by its longest chain."""
+    path, prices = (0, 0), THREE[:2]
+    ratio = joint(path, prices, 0) / joint(path, prices, 1)
+    assert ratio**2 == 1 / THREE[1] ** 2 > 1 / THREE[1]
+
+
 def test_a_wrong_share_loses_more_than_the_largest_price_when_the_coarse_answer_came_first() -> None:
     """The mutant: a conditional law of a p₀ wrong by a hundredth, normed, after a true coarse answer."""
 

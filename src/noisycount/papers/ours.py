@@ -2,7 +2,7 @@
 
 Our figure of wrong assumptions: the error of an estimate against the rate it assumes.
 
-Figures of our own: sums of noises, samples, prices, knowledge, wrong rates, tables, lists.
+Figures of our own: sums of noises, samples, prices, knowledge, wrong rates, tables, lists, accuracy first.
 """
 
 import math
@@ -20,6 +20,7 @@ from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.searches import Bracket, root
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict, number, percent
+from noisycount.papers.our_first import first
 from noisycount.papers.our_lists import overlap, repeated, rule
 from noisycount.papers.our_privacy import knowledge, price, samples
 from noisycount.papers.our_tables import coverage, ranges, tables
@@ -202,5 +203,6 @@ PAPER = Paper(
         "ours.repeated": repeated,
         "ours.overlap": overlap,
         "ours.rule": rule,
+        "ours.first": first,
     },
 )

@@ -1,0 +1,96 @@
+"""Our figure of accuracy first: what a stated share of the count costs whom, and without a guess."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from noisycount.analysis.relative_error import epsilon_for_relative_error, relative_confidence
+from noisycount.analysis.within import coverage, knowing_price, mean_price, stopping_rule
+from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.theme import DOTS, GUIDE, LEVELS, LONG, SOLID, STYLES
+from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
+
+WITHIN, CONFIDENCE = Fraction(1, 5), Fraction(19, 20)
+AT_MOST = Fraction(1, 2)
+GOALS = {
+    "±20 % at 95 %": (WITHIN, CONFIDENCE),
+    "±10 % at 95 %": (Fraction(1, 10), CONFIDENCE),
+    "±50 % at 90 %": (Fraction(1, 2), Fraction(9, 10)),
+}
+WRONG = (2, 5, 10)
+COUNTS = tuple(int(count) for count in np.unique(np.geomspace(200, 10_000, 35).round()))
+NOTABLE = 1.1  # "hardly more": by less than a tenth
+
+
+def first() -> Figure:
+    """The price of a share of the count over that of who knows it, against the count."""
+    lines = [
+        Line(f"no guess, {words}", style, COUNTS, tuple(_of_rule(*goal, count) for count in COUNTS))
+        for (words, goal), style in zip(GOALS.items(), LEVELS, strict=False)
+    ]
+    wrong = [
+        Line(f"guess {times} times too low", style, COUNTS, tuple(_of_guess(times, count) for count in COUNTS))
+        for times, style in zip(WRONG, map(STYLES["printed"].dashed, (DOTS, LONG, SOLID)), strict=True)
+    ]
+    return Figure(
+        key="ours.first",
+        source="noisycount",
+        number="after Naldi and D'Acquisto (2015)",
+        title="What a share of the count costs without a guess",
+        caption="The mean ε over that of somebody who knows the count. No guess: prices rise until an answer is large "
+        f"enough, to at most {float(AT_MOST)} (docs/accuracy-first.md). With a guess: the price of the paper's eq. "
+        "(10) for ±20 % at 95 % where the guess is too low; where it is too high, less is paid and the accuracy is not "
+        "kept. Both axes are logarithmic.",
+        x=Axis("count", "records", is_log=True, ticks=(200, 500, 1000, 2000, 5000, 10_000)),
+        y=Axis("price over that of who knows", is_log=True, low=0.9, high=12.0, ticks=(1, 2, 5, 10)),
+        panels=(Panel("", (*lines, *wrong, Line("", GUIDE, (COUNTS[0], COUNTS[-1]), (1, 1)))),),
+        claims=(_hardly_more(lines), _kept(), _wrong_guess()),
+    )
+
+
+def _of_rule(within: Fraction, confidence: Fraction, count: int) -> float:
+    rule = stopping_rule(within, confidence, AT_MOST)
+    return mean_price(rule, count) / knowing_price(within, confidence, count)
+
+
+def _of_guess(times: int, count: int) -> float:
+    price = epsilon_for_relative_error(count / times, float(WITHIN), float(CONFIDENCE))
+    return price / knowing_price(WITHIN, CONFIDENCE, count)
+
+
+def _hardly_more(lines: list[Line]) -> Claim:
+    narrow = [*lines[0].ys, *lines[1].ys]
+    return Claim(
+        "docs/accuracy-first.md",
+        "Not to know the count costs hardly more than to know it, where the share is narrow.",
+        f"for counts from {COUNTS[0]} to {COUNTS[-1]:,} it costs {number(min(narrow))} to {number(max(narrow))} times "
+        f"as much for ±20 % and ±10 % at 95 %, and {number(min(lines[2].ys))} to {number(max(lines[2].ys))} for ±50 % "
+        "at 90 %.",
+        Verdict.of(max(narrow) < NOTABLE),
+    )
+
+
+def _kept() -> Claim:
+    worst = [min(coverage(stopping_rule(*goal, AT_MOST), count) for count in COUNTS) for goal in GOALS.values()]
+    told = ", ".join(f"{100 * least:.2f} % for {words}" for words, least in zip(GOALS, worst, strict=True))
+    return Claim(
+        "docs/accuracy-first.md, Theorem 5",
+        "What is told holds with the stated confidence, whatever the count.",
+        f"the least over these counts is {told}.",
+        Verdict.of(*(each >= goal[1] for each, goal in zip(worst, GOALS.values(), strict=True))),
+    )
+
+
+def _wrong_guess() -> Claim:
+    price = epsilon_for_relative_error(1000, float(WITHIN), float(CONFIDENCE))
+    sure = [float(relative_confidence(1000 / times, float(WITHIN), price)) for times in WRONG]
+    paid = [_of_guess(times, COUNTS[-1]) for times in WRONG]
+    return Claim(
+        "docs/accuracy-first.md",
+        "A wrong guess costs as many times as it is wrong, or breaks the promise.",
+        f"2, 5 or 10 times too low it costs {', '.join(map(number, paid))} times as much; as much too high it keeps "
+        f"±20 % with {', '.join(map(percent, sure))} in place of 95 %.",
+        Verdict.of(
+            *(each < CONFIDENCE for each in sure), *(each >= times for each, times in zip(paid, WRONG, strict=True))
+        ),
+    )
