@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.service.pages.explore import boxes, fragment, moved
-from noisycount.tasks.explore.sliders import QUANTITIES, Sliders, chart_json
-from noisycount.tasks.explore.views import VIEWS, view
+from noisycount.tasks.explore.sliders import QUANTITIES, Sliders
+from noisycount.tasks.explore.views import VIEWS, chart_json, view
 from tests.layers import examples
 from tests.service.callers import Caller, calling, configured, serving
 from tests.tasks.explore.strategies import sliders

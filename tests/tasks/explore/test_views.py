@@ -17,9 +17,8 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.known import Known
 from noisycount.model.subsampling import Subsample
-from noisycount.tasks.explore.charts import FLOOR
-from noisycount.tasks.explore.sliders import Sliders, chart_json
-from noisycount.tasks.explore.views import VIEWS, view
+from noisycount.tasks.explore.sliders import Sliders
+from noisycount.tasks.explore.views import FLOOR, VIEWS, chart_json, view
 from tests.layers import examples
 from tests.tasks.explore.strategies import sliders
 

@@ -16,8 +16,8 @@ from noisycount.readers.values import NOISE_KINDS
 from noisycount.service.auth import ChartUser
 from noisycount.service.keys import User
 from noisycount.service.pages.layout import PAGE_HEADERS, page, piece, redirect
-from noisycount.tasks.explore.sliders import QUANTITIES, Quantity, Sliders, chart_json
-from noisycount.tasks.explore.views import VIEWS, view
+from noisycount.tasks.explore.sliders import QUANTITIES, Quantity, Sliders
+from noisycount.tasks.explore.views import VIEWS, chart_json, view
 from noisycount.validation import exact_text
 
 FROM = "from"  # the field that says where the sliders stood before

@@ -5,21 +5,16 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlencode
 
-from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
-from noisycount.charts.svg import ChartView
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
-from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.populations.binomial import Binomial
-from noisycount.model.populations.population import Population
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.readers.values import NOISE_KINDS, noise_of
-from noisycount.tasks.risk import Adversary, RiskScenario
+from noisycount.tasks.risk import RiskScenario
 from noisycount.validation import exact_text, parse_rational
 
 _LONGEST = 20
@@ -246,46 +241,3 @@ def _scale(epsilon: str, noise: str, *, is_given_too: bool) -> Fraction:
     if noise in NOISE_KINDS and NOISE_KINDS[noise](1).epsilon is None:
         raise NoisyCountError(f"{noise} noise has no epsilon with δ = 0: give its scale")
     return 1 / EPSILON.value(epsilon)
-
-
-_CURVES, _DELTAS = 256, 4096  # remembered
-
-
-def is_affordable(sliders: Sliders, adversary: Adversary, most: float) -> bool:
-    """Whether what an adversary learns can be computed while somebody waits.
-
-    To sample among known and unknown records is to mix many laws, the more the wider the count.
-    """
-    is_mixed = sliders.is_sampled and adversary.name == "partly informed"
-    return not is_mixed or sliders.population.law().variance <= most
-
-
-@lru_cache(_DELTAS)
-def deltas(mechanism: Mechanism, population: Population | None, epsilons: tuple[float, ...]) -> tuple[float, ...]:
-    """δ at each ε, as `privacy_curve(mechanism, population).delta(epsilons)` gives it."""
-    found: list[float] = _curve(mechanism, population).delta(epsilons).tolist()
-    return tuple(found)
-
-
-@lru_cache(_CURVES)
-def _curve(mechanism: Mechanism, population: Population | None) -> PrivacyCurve:
-    return privacy_curve(mechanism, population)
-
-
-def chart_json(name: str, sliders: Sliders, shown: ChartView) -> dict[str, Any]:
-    """A chart: what was asked, what it means, and all of its numbers."""
-    plot = shown.plot
-    return {
-        "chart": name,
-        "sliders": sliders.texts,
-        "epsilon": None if sliders.epsilon is None else float(sliders.epsilon),
-        "answer": sliders.answer,
-        "title": plot.title,
-        "sentence": shown.sentence,
-        "note": shown.note,
-        "x": plot.x.to_dict(),
-        "y": plot.y.to_dict(),
-        "lines": [line.to_dict() for line in shown.lines],
-        "marks": [{"x": mark.x, "words": mark.words} for mark in shown.marks],
-        "band": None if shown.band is None else list(shown.band),
-    }

@@ -1,16 +1,35 @@
-"""The four charts of Explore, by name, and what they mean, one sentence each."""
+"""The four charts of Explore, by name: what is computed, what is drawn, and what it means, one sentence each."""
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
 
+import numpy as np
+
+from noisycount.analysis.evaluation.evaluation import Estimated, mean_absolute_error
+from noisycount.analysis.posterior.posterior import posterior_of
+from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
+from noisycount.analysis.privacy.smallest_scale import smallest_scale
+from noisycount.analysis.utility import utility_loss
+from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.plot import Axis, Line, Panel, Plot
 from noisycount.charts.svg import ChartView, Mark
 from noisycount.charts.theme import BLUE, DOTS, GREEN, GUIDE, LONG, STYLES, VERMILION, Style
 from noisycount.display.numbers import approximately, at_most, odds_sentence, percent, signed, to_one_place
 from noisycount.errors import NoisyCountError
-from noisycount.tasks.explore.charts import DELTA, FLOOR, ErrorCurves, PosteriorView, PrivacyCurves, WorthCurves
-from noisycount.tasks.explore.sliders import Sliders
-from noisycount.tasks.risk import Adversary
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.populations.binomial import Binomial
+from noisycount.model.populations.population import Population
+from noisycount.model.subsampling import Subsample
+from noisycount.readers.values import NOISE_KINDS
+from noisycount.tasks.explore.sliders import QUANTITIES, Sliders
+from noisycount.tasks.risk import Adversary, float_above
 from noisycount.validation import exact_text
 
 
@@ -25,94 +44,6 @@ def records(number: float) -> str:
     return f"{text.replace('-', '−')} record{'' if text == '1' else 's'}"
 
 
-def counted_words(sliders: Sliders) -> str:
-    """Whose count the answer is about."""
-    if sliders.is_sampled:
-        return f"among the {signed(sliders.drawn)} records that are drawn"
-    return f"among all {signed(sliders.size)} records"
-
-
-def told_sentence(told: PosteriorView) -> str:
-    """What the answer tells."""
-    low, high = told.curves.low, told.curves.high
-    answer, counted = signed(told.sliders.answer), counted_words(told.sliders)
-    return (
-        f"If the answer is {answer}, the true count {counted} lies from {signed(low)} to {signed(high)} with 95 % "
-        f"probability, given the rate; the best estimate is {to_one_place(told.posterior.mean)}, with a standard "
-        f"deviation of {records(told.posterior.std)} in place of the {records(told.alone)} of the answer alone."
-    )
-
-
-def errors_sentence(errors: ErrorCurves) -> str:
-    """How far off the answer is."""
-    answer, refined = errors.own
-    at = f"ε = {errors.epsilon:.3g}"
-    if errors.sliders.epsilon is None:
-        at += f" (with δ = {Decimal(str(DELTA)):e})"
-    better = "" if refined is None else f", together with the public rate by {records(refined)}"
-    return (
-        f"At {at} the answer is off by {records(answer)} on average{better}; whoever guesses from "
-        f"the rate alone, without any answer, is off by {records(errors.guess)}."
-    )
-
-
-def leaks_sentence(leaks: PrivacyCurves) -> str:
-    """What adversaries can learn."""
-    told = ", ".join(f"{at_most(leak.asked)} for one who {adversary_name(leak.adversary)}" for leak in leaks.leaks)
-    own = leaks.sliders.epsilon
-    promised = ""
-    if own is not None:
-        promised = f"; at ε = {approximately(own)}, that of this noise, it is 0: {odds_sentence(own)}"
-    return (
-        "δ is the chance, at worst, that the answer gives one person away; otherwise it shifts the "
-        f"odds by at most e^ε. At ε = {leaks.epsilon:.3g} it is {told}{promised}."
-    )
-
-
-def worth_sentence(worth: WorthCurves) -> str:
-    """What the noise costs, and what it hides."""
-    own, size = worth.own, worth.sliders.size
-    share = percent(Decimal(f"{worth.errors[own] / size:.2e}"))
-    parts = f"{records(worth.noise)} of privacy noise"
-    if worth.sliders.is_sampled:
-        parts += f" and {records(worth.sampling)} of sampling error"
-    guessed = ", ".join(
-        f"{guess.shares[own] * 100:.3g} % of the time by one who {adversary_name(guess.adversary)}"
-        for guess in worth.guesses
-    )
-    return (
-        f"The standard error about all records is {records(worth.errors[own])}, {share} of them "
-        f"({parts}); whether one person counts is guessed right {guessed}, 50 % being blind luck."
-    )
-
-
-def adversary_name(adversary: Adversary) -> str:
-    """An adversary by what is known besides the answer."""
-    return f"knows {adversary.knows}"
-
-
-def without_refined(errors: ErrorCurves) -> str:
-    """Why refined errors are not drawn; empty where they are."""
-    if errors.refined is not None:
-        return ""
-    return (
-        "With this noise and so many records the error of the refined answer takes longer than a "
-        "page may: noisycount.mean_absolute_error of the library computes it."
-    )
-
-
-def without_informed(sliders: Sliders, *, is_whole: bool) -> str:
-    """Why the partly informed adversary is not drawn, and what draws it; empty where it is."""
-    if is_whole:
-        return ""
-    return (
-        f"Of samples of so many records, what one learns who knows {signed(sliders.known_records)} "
-        f"of them takes longer than a page may: noisycount risk --size {sliders.size} --rate "
-        f"{exact_text(sliders.rate)} --noise {sliders.noise} --scale {exact_text(sliders.scale)} "
-        f"--sample {sliders.drawn} --known {sliders.known_records} computes it."
-    )
-
-
 def view(name: str, sliders: Sliders) -> ChartView:
     """One chart."""
     if name not in VIEWS:
@@ -121,10 +52,14 @@ def view(name: str, sliders: Sliders) -> ChartView:
     return VIEWS[name](sliders)
 
 
+_POINTS = 61  # of the whole range, and as many again where the count probably lies
+
+
 def _posterior(sliders: Sliders) -> ChartView:
-    """What is the count, given the answer?"""
-    told = PosteriorView.of(sliders)
-    curves, shown = told.curves, told.shown
+    """What is the count of the records that are drawn, given the answer?"""
+    told = posterior_of(sliders.answer, sliders.counted, sliders.made_noise)
+    curves = RefinementCurves.of(told)
+    shown, low, high = _shown(curves), curves.low, curves.high
     counts = tuple(float(curves.counts[place]) for place in shown)
     laws = (
         ("before, from the rate alone", Style(BLUE, LONG), curves.prior),
@@ -132,7 +67,10 @@ def _posterior(sliders: Sliders) -> ChartView:
         ("after, from both together", Style(GREEN), curves.posterior),
     )
     lines = [Line(name, style, counts, tuple(float(law[place]) for place in shown)) for name, style, law in laws]
-    low, high = curves.low, curves.high
+    answer, counted = signed(sliders.answer), f"among all {signed(sliders.size)} records"
+    if sliders.is_sampled:
+        counted = f"among the {signed(sliders.drawn)} records that are drawn"
+    mark = Mark(float(sliders.answer), f"the answer, {answer}", is_dashed=True)
     return ChartView(
         _plot(
             "What is the true count?",
@@ -140,82 +78,260 @@ def _posterior(sliders: Sliders) -> ChartView:
             Axis("probability of each count", low=0.0),
             lines,
         ),
-        told_sentence(told),
-        marks=(Mark(float(sliders.answer), f"the answer, {signed(sliders.answer)}", is_dashed=True),)
-        if counts[0] <= sliders.answer <= counts[-1]
-        else (),
+        f"If the answer is {answer}, the true count {counted} lies from {signed(low)} to {signed(high)} with 95 % "
+        f"probability, given the rate; the best estimate is {to_one_place(told.mean)}, with a standard deviation of "
+        f"{records(told.std)} in place of the {records(sliders.made_noise.variance**0.5)} of the answer alone.",
+        marks=(mark,) if counts[0] <= sliders.answer <= counts[-1] else (),
         band=(low - 0.5, high + 0.5),
         band_words=f"{signed(low)} to {signed(high)} records, 95 % probability",
     )
 
 
+def _shown(curves: RefinementCurves) -> list[int]:
+    """Which points of the curves are drawn: enough of all, and enough where it matters."""
+    counts = np.asarray(curves.counts)
+    width = curves.high - curves.low + 1
+    inside = np.flatnonzero((counts >= curves.low - width) & (counts <= curves.high + width)).tolist()
+    return sorted({*_spread(range(counts.size)), *_spread(inside)})
+
+
+def _spread(places: Sequence[int]) -> list[int]:
+    chosen = np.linspace(0, len(places) - 1, min(_POINTS, len(places))).round().astype(int)
+    return [places[place] for place in chosen.tolist()]
+
+
+_DELTA = 1e-6  # the δ of noise that has no ε without one
+_EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+# Up to which standard deviation of the count refined errors take a tenth of a second at most.
+_MOST_SPREAD = {"discrete-laplace": 100.0, "laplace": 10.0, "discrete-gaussian": 6.0}
+_NOTHING = DiscreteLaplace(2**40)  # an answer that says nothing at all
+_REMEMBERED = 4096
+
+
 def _error(sliders: Sliders) -> ChartView:
-    """How far is the answer from the count, at which price?"""
-    errors = ErrorCurves.of(sliders)
-    measured = [("the answer itself", STYLES["answer"], errors.answer)]
-    if errors.refined is not None:
-        measured.append(("refined by the public rate (mean)", STYLES["mean"], errors.refined))
-    measured.append(("no answer, the rate alone", GUIDE, (errors.guess,) * len(errors.epsilons)))
-    price = "ε" if sliders.epsilon is not None else "ε at δ = 10⁻⁶"
+    """How far is the answer from the count, at which price: mean absolute errors about the records that are drawn."""
+    counted, price, at_delta = sliders.counted, "ε", ""
+    if sliders.epsilon is None:
+        own, price, at_delta = (
+            _epsilon_at_delta(sliders.made_noise),
+            "ε at δ = 10⁻⁶",
+            f" (with δ = {Decimal(str(_DELTA)):e})",
+        )
+    else:
+        own = float(sliders.epsilon)
+    noises = {epsilon: _noise(sliders.noise, epsilon) for epsilon in _EPSILONS} | {own: sliders.made_noise}
+    epsilons = tuple(sorted(noises))
+    answer = tuple(_mean_error(counted, noises[one], "answer") for one in epsilons)
+    guess = _mean_error(counted, _NOTHING, "mean")
+    measured, place = [("the answer itself", STYLES["answer"], answer)], epsilons.index(own)
+    if counted.law().deviation <= _MOST_SPREAD.get(sliders.noise, 0.0):
+        refined = tuple(_mean_error(counted, noises[one], "mean") for one in epsilons)
+        measured.append(("refined by the public rate (mean)", STYLES["mean"], refined))
+        better, note = f", together with the public rate by {records(refined[place])}", ""
+    else:
+        better, note = (
+            "",
+            (
+                "With this noise and so many records the error of the refined answer takes longer than a "
+                "page may: noisycount.mean_absolute_error of the library computes it."
+            ),
+        )
+    measured.append(("no answer, the rate alone", GUIDE, (guess,) * len(epsilons)))
     return ChartView(
         _plot(
             "How far off is the answer?",
             Axis(f"{price}, the price of the answer", is_log=True),
             Axis("mean absolute error", _unit(sliders), is_log=True),
-            [Line(name, style, errors.epsilons, ys) for name, style, ys in measured],
+            [Line(name, style, epsilons, ys) for name, style, ys in measured],
         ),
-        errors_sentence(errors),
-        marks=(Mark(errors.epsilon, f"this noise, ε = {errors.epsilon:.3g}"),),
-        note=without_refined(errors),
+        f"At ε = {own:.3g}{at_delta} the answer is off by {records(answer[place])} on average{better}; whoever "
+        f"guesses from the rate alone, without any answer, is off by {records(guess)}.",
+        marks=(Mark(own, f"this noise, ε = {own:.3g}"),),
+        note=note,
     )
+
+
+@lru_cache(_REMEMBERED)
+def _epsilon_at_delta(noise: AdditiveNoise) -> float:
+    return privacy_curve(noise).epsilon(_DELTA)
+
+
+@lru_cache(_REMEMBERED)
+def _noise(kind: str, epsilon: float) -> AdditiveNoise:
+    made = NOISE_KINDS[kind]
+    if made(1).epsilon is not None:
+        return made(1 / epsilon)
+    return made(smallest_scale(made, epsilon, _DELTA))
+
+
+@lru_cache(_REMEMBERED)
+def _mean_error(counted: Binomial, noise: Mechanism, by: Estimated) -> float:
+    return mean_absolute_error(counted, noise, by)
+
+
+FLOOR = 1e-9  # the smallest δ that is drawn
+_HALVINGS = 5  # of the axis, until a curve is narrow enough to be drawn by itself
+_BISECTIONS = 2
+_SHARES = (0.0, 0.35, 0.7, 0.85, 0.95, 0.99)  # of the ε at which a curve leaves
+_ASKED = 0.6  # of the axis, at most, is the ε for which δ is told
+_MOST_VARIANCE = 100.0  # of a sampled count, in records²: a tenth of a second
+_BEYOND = 1.1  # how far the axis goes beyond the longest curve
+_GAUSSIAN_TAIL = 6.0  # standard deviations beyond which a normal tail is below the smallest δ
 
 
 def _delta(sliders: Sliders) -> ChartView:
-    """How much can one record move the answer?"""
-    leaks = PrivacyCurves.of(sliders)
-    lines = [
-        Line(
-            adversary_name(leak.adversary),
-            STYLES[leak.adversary.name],
-            leak.epsilons,
-            tuple(max(FLOOR, delta) for delta in leak.deltas),
-        )
-        for leak in leaks.leaks
-    ]
-    marks = [Mark(leaks.epsilon, f"ε = {leaks.epsilon:.3g}", is_dashed=True)]
-    if sliders.epsilon is not None and sliders.epsilon <= leaks.end:
-        marks.append(Mark(float(sliders.epsilon), f"this noise, ε = {float(sliders.epsilon):.3g}"))
+    """How much can one record move the answer: δ(ε) against each adversary, the worst case first."""
+    mechanism, own, reach = sliders.setting.mechanism, sliders.epsilon, _reach(sliders)
+    adversaries, note = _affordable(sliders, _MOST_VARIANCE)
+    curves = [_curve(mechanism, each, reach) for each in adversaries]
+    longest = max(epsilons[-1] for epsilons, _ in curves)
+    end, asked = _BEYOND * longest, _round_below(_ASKED * longest)
+    told = ", ".join(
+        f"{at_most(_deltas(mechanism, each.population, (asked,))[0])} for one who {_name(each)}" for each in adversaries
+    )
+    promised, marks = "", [Mark(asked, f"ε = {asked:.3g}", is_dashed=True)]
+    if own is not None:
+        promised = f"; at ε = {approximately(own)}, that of this noise, it is 0: {odds_sentence(own)}"
+    if own is not None and own <= end:
+        marks.append(Mark(float(own), f"this noise, ε = {float(own):.3g}"))
     return ChartView(
         _plot(
             "What can one record change?",
-            Axis("ε", low=0.0, high=leaks.end),
+            Axis("ε", low=0.0, high=end),
             Axis("δ, chance to be given away", low=FLOOR, high=1.0, is_log=True),
-            lines,
+            [
+                Line(_name(each), STYLES[each.name], epsilons, tuple(max(FLOOR, delta) for delta in found))
+                for each, (epsilons, found) in zip(adversaries, curves, strict=True)
+            ],
         ),
-        leaks_sentence(leaks),
+        "δ is the chance, at worst, that the answer gives one person away; otherwise it shifts the odds by at most "
+        f"e^ε. At ε = {asked:.3g} it is {told}{promised}.",
         marks=tuple(marks),
-        note=without_informed(sliders, is_whole=leaks.is_whole),
+        note=note,
     )
 
 
+def _curve(mechanism: Mechanism, adversary: Adversary, end: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """A curve from 0 on: first where it leaves the picture, then points that are denser there."""
+    known = adversary.population
+
+    def at(*epsilons: float) -> dict[float, float]:
+        return dict(zip(epsilons, _deltas(mechanism, known, epsilons), strict=True))
+
+    found = at(*(end / 2**power for power in reversed(range(_HALVINGS))))
+    last = next((epsilon for epsilon in found if found[epsilon] < FLOOR), end)
+    before = max((epsilon for epsilon in found if epsilon < last), default=0.0)
+    for _ in range(_BISECTIONS):
+        middle = (before + last) / 2
+        found |= at(middle)
+        before, last = (before, middle) if found[middle] < FLOOR else (middle, last)
+    found |= at(*(last * share for share in _SHARES))
+    shown = sorted(epsilon for epsilon in found if epsilon <= last)
+    return tuple(shown), tuple(found[epsilon] for epsilon in shown)
+
+
+def _reach(sliders: Sliders) -> float:
+    """An ε beyond which who knows all other records learns hardly more."""
+    scale = float(sliders.scale)
+    if sliders.epsilon is not None:
+        return float_above(sliders.epsilon)
+    return _GAUSSIAN_TAIL / scale + 1 / (2 * scale**2)
+
+
+def _round_below(number: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is not above a number."""
+    power = math.floor(math.log10(number))
+    rounds = (float(f"{leading}e{power}") for leading in (5, 2, 1))
+    return next(found for found in rounds if found <= number)
+
+
+_FACTORS = tuple(map(Fraction, ("1/8", "3/16", "1/4", "1/2", "1", "3", "8")))  # of the scale
+_MOST_VARIANCE_WORTH = 10.0  # of a sampled count, in records²: a tenth of a second
+
+
 def _utility(sliders: Sliders) -> ChartView:
-    """What does the noise cost, and what does it hide?"""
-    worth = WorthCurves.of(sliders)
-    lines = [
-        Line(adversary_name(guess.adversary), STYLES[guess.adversary.name], worth.errors, guess.shares)
-        for guess in worth.guesses
+    """What does the noise cost, and what does it hide, for scales around its own."""
+    size, drawn, scale = sliders.size, sliders.drawn, QUANTITIES["scale"]
+    others = [
+        replace(sliders, scale=sliders.scale * factor)
+        for factor in _FACTORS
+        if scale.low <= sliders.scale * factor <= scale.high
     ]
+    mechanisms, own = [each.setting.mechanism for each in others], others.index(sliders)
+    errors = tuple(math.sqrt(utility_loss(each, sliders.population)) * size for each in mechanisms)
+    adversaries, note = _affordable(sliders, _MOST_VARIANCE_WORTH)
+    # How often the best guess about one person is right, 50:50 before: (1 + δ(0))/2.
+    guesses = [
+        tuple((1 + _deltas(mechanism, each.population, (0.0,))[0]) / 2 for mechanism in mechanisms)
+        for each in adversaries
+    ]
+    parts = f"{records(sliders.made_noise.variance**0.5 * size / drawn)} of privacy noise"
+    if sliders.is_sampled:
+        sampling = math.sqrt(utility_loss(Subsample(drawn), sliders.population)) * size
+        parts += f" and {records(sampling)} of sampling error"
+    guessed = ", ".join(
+        f"{shares[own] * 100:.3g} % of the time by one who {_name(each)}"
+        for each, shares in zip(adversaries, guesses, strict=True)
+    )
     return ChartView(
         _plot(
             "What does privacy cost?",
             Axis("standard error of the answer", "records", is_log=True),
             Axis("right guesses about one person", low=0.5, is_share=True),
-            lines,
+            [
+                Line(_name(each), STYLES[each.name], errors, shares)
+                for each, shares in zip(adversaries, guesses, strict=True)
+            ],
         ),
-        worth_sentence(worth),
-        marks=(Mark(worth.errors[worth.own], f"this noise, ±{records(worth.errors[worth.own])}"),),
-        note=without_informed(sliders, is_whole=worth.is_whole),
+        f"The standard error about all records is {records(errors[own])}, "
+        f"{percent(Decimal(f'{errors[own] / size:.2e}'))} of them ({parts}); whether one person counts is guessed "
+        f"right {guessed}, 50 % being blind luck.",
+        marks=(Mark(errors[own], f"this noise, ±{records(errors[own])}"),),
+        note=note,
     )
+
+
+def _affordable(sliders: Sliders, most: float) -> tuple[list[Adversary], str]:
+    """The adversaries whose part takes no longer than a page may, and what computes that of the others."""
+    every = list(sliders.setting.adversaries())
+    shown = [each for each in every if _is_affordable(sliders, each, most)]
+    if len(shown) == len(every):
+        return shown, ""
+    return shown, (
+        f"Of samples of so many records, what one learns who knows {signed(sliders.known_records)} "
+        f"of them takes longer than a page may: noisycount risk --size {sliders.size} --rate "
+        f"{exact_text(sliders.rate)} --noise {sliders.noise} --scale {exact_text(sliders.scale)} "
+        f"--sample {sliders.drawn} --known {sliders.known_records} computes it."
+    )
+
+
+_CURVES_KEPT, _DELTAS_KEPT = 256, 4096  # remembered
+
+
+def _is_affordable(sliders: Sliders, adversary: Adversary, most: float) -> bool:
+    """Whether what an adversary learns can be computed while somebody waits.
+
+    To sample among known and unknown records is to mix many laws, the more the wider the count.
+    """
+    is_mixed = sliders.is_sampled and adversary.name == "partly informed"
+    return not is_mixed or sliders.population.law().variance <= most
+
+
+@lru_cache(_DELTAS_KEPT)
+def _deltas(mechanism: Mechanism, population: Population | None, epsilons: tuple[float, ...]) -> tuple[float, ...]:
+    """δ at each ε, as `privacy_curve(mechanism, population).delta(epsilons)` gives it."""
+    found: list[float] = _privacy_curve(mechanism, population).delta(epsilons).tolist()
+    return tuple(found)
+
+
+@lru_cache(_CURVES_KEPT)
+def _privacy_curve(mechanism: Mechanism, population: Population | None) -> PrivacyCurve:
+    return privacy_curve(mechanism, population)
+
+
+def _name(adversary: Adversary) -> str:
+    """An adversary by what is known besides the answer."""
+    return f"knows {adversary.knows}"
 
 
 def _unit(sliders: Sliders) -> str:
@@ -233,3 +349,22 @@ VIEWS: dict[str, Callable[[Sliders], ChartView]] = {
     "delta": _delta,
     "utility": _utility,
 }
+
+
+def chart_json(name: str, sliders: Sliders, shown: ChartView) -> dict[str, Any]:
+    """A chart: what was asked, what it means, and all of its numbers."""
+    plot = shown.plot
+    return {
+        "chart": name,
+        "sliders": sliders.texts,
+        "epsilon": None if sliders.epsilon is None else float(sliders.epsilon),
+        "answer": sliders.answer,
+        "title": plot.title,
+        "sentence": shown.sentence,
+        "note": shown.note,
+        "x": plot.x.to_dict(),
+        "y": plot.y.to_dict(),
+        "lines": [line.to_dict() for line in shown.lines],
+        "marks": [{"x": mark.x, "words": mark.words} for mark in shown.marks],
+        "band": None if shown.band is None else list(shown.band),
+    }
