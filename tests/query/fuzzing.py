@@ -26,7 +26,9 @@ __all__ = ["Found", "fuzz"]
 AT_ONCE = 250
 ROWS = 20
 # What the SQL of a predicate may consist of, as DuckDB itself names the parts.
-PARTS = frozenset(["CAST", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "OPERATOR", "PARAMETER", "TYPE"])
+PARTS = frozenset(
+    ["BETWEEN", "CAST", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "OPERATOR", "PARAMETER", "TYPE"]
+)
 FUNCTIONS = frozenset(["~~", "!~~"])  # LIKE, and NOT LIKE
 
 
