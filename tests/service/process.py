@@ -21,7 +21,7 @@ __all__ = ["Service"]
 
 DATASET = "survey"
 PATIENCE = 300.0  # seconds: a machine may have much to do
-_STARTED = [sys.executable, "-c", "from noisycount.cli.main import main; main()", "serve"]
+_COMMAND = "from noisycount.cli.main import main; main()"
 _FILE = """
 [ledger]
 url = "sqlite:///{folder}/ledger.db"
@@ -75,7 +75,15 @@ class Service:
     def start(self) -> float:
         """Start it; how many seconds pass until it takes connections and answers the first."""
         started = time.monotonic()
-        words = [*_STARTED, "--port", str(self.port), *([] if self.slots else ["--no-slots"])]
+        words = [
+            sys.executable,
+            "-c",
+            _COMMAND,
+            "serve",
+            "--port",
+            str(self.port),
+            *([] if self.slots else ["--no-slots"]),
+        ]
         with Path(self.folder, "log").open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
                 words,
@@ -112,6 +120,33 @@ class Service:
                 return line.recv(12).endswith(b" 200")
         except OSError:
             return False
+
+
+@contextmanager
+def demonstration(home: Path, code: str = _COMMAND) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+    """A process that serves the survey at any port, and the facts that it told; its lines are in `log` of its home."""
+    with (
+        Path(home, "log").open("wb") as log,
+        subprocess.Popen(  # noqa: S603 - our own interpreter and words
+            [sys.executable, "-c", code, "serve", "--demo", "--port", "0"],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            cwd=home,
+            env={**os.environ, "HOME": str(home), "COLUMNS": "200", "TMPDIR": str(home)},
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            told = {}
+            for line in process.stdout:
+                name, _, value = line.strip().partition("  ")
+                told[name] = value.strip()
+                if name == "ends":
+                    break
+            yield process, told
+        finally:
+            process.kill()
 
 
 def _disk() -> str | None:

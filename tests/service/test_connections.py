@@ -2,11 +2,8 @@
 
 import asyncio
 import json
-import os
 import resource
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,11 +19,12 @@ from uvicorn.server import ServerState
 
 from noisycount.service import server
 from noisycount.service.server import Connection, accepted_at_once, end_overdue, most_connections
+from tests.service.conftest import PATIENCE
+from tests.service.process import demonstration
 
 CROWD = 400
 FILES = 256
 SHORT = 2.0  # seconds, in place of those that heads and replies have
-PATIENCE = 60.0
 CODE = f"""
 import resource
 from noisycount.cli.main import main
@@ -87,38 +85,12 @@ class Served:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Give one for all tests, which is told to stop in the end, and does."""
     home = tmp_path_factory.mktemp("home")
-    with (
-        Path(home, "log").open("wb") as log,
-        subprocess.Popen(  # noqa: S603 - our own interpreter and words
-            [sys.executable, "-c", CODE, "serve", "--demo", "--port", "0"],
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            cwd=home,
-            env={**os.environ, "HOME": str(home), "COLUMNS": "200", "TMPDIR": str(home)},
-        ) as process,
-    ):
-        try:
-            yield told_by(process, home)
-            process.terminate()
-            assert process.wait(PATIENCE) == 0
-        finally:
-            process.kill()
+    with demonstration(home, CODE) as (process, told):
+        yield Served(int(told["address"].rpartition(":")[2]), told["key"], process.pid, home / "log")
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
     lines = Path(home, "log").read_text(encoding="utf-8").splitlines()
     assert json.loads(lines[-1])["event"] == "stopped"
-
-
-def told_by(process: subprocess.Popen[str], home: Path) -> Served:
-    """Give what a process told that serves now."""
-    assert process.stdout is not None
-    told = {}
-    for line in process.stdout:
-        name, _, value = line.strip().partition("  ")
-        told[name] = value.strip()
-        if name == "ends":
-            break
-    port = int(told["address"].rpartition(":")[2])
-    return Served(port, told["key"], process.pid, home / "log")
 
 
 @pytest.mark.few(1)

@@ -4,10 +4,9 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from threading import Event
 
@@ -22,33 +21,9 @@ from noisycount.service.server import demonstration, listening
 from noisycount.service.state import WorkQueue
 from tests.commands import Run
 from tests.service.conftest import PATIENCE
+from tests.service.process import demonstration as demonstration_process
 
-COMMAND = "from noisycount.cli.main import main; main()"
 COUNT = {"where": "health = 'poor'", "epsilon": "0.1"}
-
-
-@contextmanager
-def started(*words: str, home: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
-    """Give a process that serves, and what it told; it is ended whatever happens."""
-    with subprocess.Popen(  # noqa: S603 - our own interpreter and words
-        [sys.executable, "-c", COMMAND, "serve", "--port", "0", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=home,
-        env={**os.environ, "HOME": str(home), "COLUMNS": "200", "TMPDIR": str(home)},
-    ) as process:
-        try:
-            assert process.stdout is not None
-            told = {}
-            for line in process.stdout:
-                name, _, value = line.strip().partition("  ")
-                told[name] = value.strip()
-                if name == "ends":
-                    break
-            yield process, told
-        finally:
-            process.kill()
 
 
 def answered(ask: Callable[[], httpx.Response]) -> httpx.Response:
@@ -63,7 +38,7 @@ def test_the_demonstration_is_one_command(tmp_path: Path) -> None:
 
     Told to stop, it ends well; its log is lines of JSON, without the key and the question.
     """
-    with started("--demo", home=tmp_path) as (process, told):
+    with demonstration_process(tmp_path) as (process, told):
         address, key = told["address"], told["key"]
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
         headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": "one"}
@@ -71,9 +46,9 @@ def test_the_demonstration_is_one_command(tmp_path: Path) -> None:
             assert client.get("/healthz").status_code == 200
             reply = answered(lambda: client.post("/v1/datasets/survey/releases", json=COUNT))
             assert (reply.status_code, reply.json()["remaining"]) == (201, "1.9")
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+    errors = Path(tmp_path, "log").read_text(encoding="utf-8")
     lines = [json.loads(line) for line in errors.splitlines()]
     assert (lines[0]["event"], lines[-1]["event"]) == ("started", "stopped")
     assert key not in errors
@@ -84,11 +59,10 @@ def test_the_demonstration_is_one_command(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_control_c_ends_it(tmp_path: Path) -> None:
     """The shell is told, and nothing of Python is."""
-    with started("--demo", home=tmp_path) as (process, _):
+    with demonstration_process(tmp_path) as (process, _):
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130
-    assert "Traceback" not in errors
+        assert process.wait(PATIENCE) == 130
+    assert "Traceback" not in Path(tmp_path, "log").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("sig", "end"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, None)])
