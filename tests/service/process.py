@@ -17,7 +17,7 @@ from noisycount.config.file import load_config
 from noisycount.data import survey_path
 from noisycount.service.keys import Keyring, Role
 
-__all__ = ["Service"]
+__all__ = ["Service", "demo_process"]
 
 DATASET = "survey"
 PATIENCE = 300.0  # seconds: a machine may have much to do
@@ -75,15 +75,8 @@ class Service:
     def start(self) -> float:
         """Start it; how many seconds pass until it takes connections and answers the first."""
         started = time.monotonic()
-        words = [
-            sys.executable,
-            "-c",
-            _COMMAND,
-            "serve",
-            "--port",
-            str(self.port),
-            *([] if self.slots else ["--no-slots"]),
-        ]
+        words = [sys.executable, "-c", _COMMAND, "serve", "--port", str(self.port)]
+        words += [] if self.slots else ["--no-slots"]
         with Path(self.folder, "log").open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
                 words,
@@ -123,7 +116,7 @@ class Service:
 
 
 @contextmanager
-def demonstration(home: Path, code: str = _COMMAND) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+def demo_process(home: Path, code: str = _COMMAND) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
     """A process that serves the survey at any port, and the facts that it told; its lines are in `log` of its home."""
     with (
         Path(home, "log").open("wb") as log,

@@ -20,7 +20,7 @@ from uvicorn.server import ServerState
 from noisycount.service import server
 from noisycount.service.server import Connection, accepted_at_once, end_overdue, most_connections
 from tests.service.conftest import PATIENCE
-from tests.service.process import demonstration
+from tests.service.process import demo_process
 
 CROWD = 400
 FILES = 256
@@ -85,7 +85,7 @@ class Served:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Give one for all tests, which is told to stop in the end, and does."""
     home = tmp_path_factory.mktemp("home")
-    with demonstration(home, CODE) as (process, told):
+    with demo_process(home, CODE) as (process, told):
         yield Served(int(told["address"].rpartition(":")[2]), told["key"], process.pid, home / "log")
         process.terminate()
         assert process.wait(PATIENCE) == 0

@@ -21,7 +21,7 @@ from noisycount.service.server import demonstration, listening
 from noisycount.service.state import WorkQueue
 from tests.commands import Run
 from tests.service.conftest import PATIENCE
-from tests.service.process import demonstration as demonstration_process
+from tests.service.process import demo_process
 
 COUNT = {"where": "health = 'poor'", "epsilon": "0.1"}
 
@@ -38,7 +38,7 @@ def test_the_demonstration_is_one_command(tmp_path: Path) -> None:
 
     Told to stop, it ends well; its log is lines of JSON, without the key and the question.
     """
-    with demonstration_process(tmp_path) as (process, told):
+    with demo_process(tmp_path) as (process, told):
         address, key = told["address"], told["key"]
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
         headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": "one"}
@@ -59,7 +59,7 @@ def test_the_demonstration_is_one_command(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_control_c_ends_it(tmp_path: Path) -> None:
     """The shell is told, and nothing of Python is."""
-    with demonstration_process(tmp_path) as (process, _):
+    with demo_process(tmp_path) as (process, _):
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 130
     assert "Traceback" not in Path(tmp_path, "log").read_text(encoding="utf-8")
