@@ -1,9 +1,8 @@
 """The form of a question: its rows, its groups and its price, kept as typed and read once whole."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 from fractions import Fraction
 from typing import Any, Self
 
@@ -26,41 +25,21 @@ class FormError(ValueError):
         self.field = field
 
 
-class Shape(Enum):
-    """How the values of an operator stand in a question."""
-
-    NONE = 0
-    ONE = 1
-    TWO = 2
-    LIST = -1
-
-
 @frozen
 class FormOperator:
     """One thing that can be said of a column."""
 
     name: str  # as the form sends it, and as the language has it
     words: str  # as people read it
-    shape: Shape  # how many values it needs
-
-    @property
-    def needs(self) -> int:
-        """How many fields of values it needs; a list is typed into one."""
-        return abs(self.shape.value)
+    needs: int  # how many fields of values it needs; a list is typed into one
+    takes_list: bool = False
 
     def text(self, column: str, kind: Kind, values: tuple[str, str], field: str) -> str:
         """What it says in the language of questions."""
-        name = quoted_name(column)
-        if self.shape is Shape.NONE:
-            return f"{name} {self.name}"
-        if self.shape is Shape.TWO:
-            low, high = (_value(column, kind, value, field) for value in values)
-            return f"{name} {self.name} {low} and {high}"
-        if self.shape is Shape.LIST:
-            listed = [each.strip() for each in values[0].split(",")]
-            written = ", ".join(_value(column, kind, each, field) for each in listed)
-            return f"{name} {self.name} ({written})"
-        return f"{name} {self.name} {_value(column, kind, values[0], field)}"
+        typed = values[0].split(",") if self.takes_list else values[: self.needs]
+        written = [_value(column, kind, each, field) for each in typed]
+        said = f"({', '.join(written)})" if self.takes_list else " and ".join(written)
+        return f"{quoted_name(column)} {self.name} {said}".rstrip()
 
 
 _NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
@@ -79,25 +58,23 @@ def _value(column: str, kind: Kind, typed: str, field: str) -> str:
     return number
 
 
-def _operators(shape: Shape, *pairs: str) -> Iterator[FormOperator]:
-    """The operators of a shape, each from its name and its words."""
-    for name, _, words in (pair.partition(": ") for pair in pairs):
-        yield FormOperator(name, words, shape)
+def _operators(needs: int, *pairs: str) -> list[FormOperator]:
+    """Operators that need as many values, each from its name and its words."""
+    return [FormOperator(name, words, needs) for name, _, words in (pair.partition(": ") for pair in pairs)]
 
 
-_EQUAL = (*_operators(Shape.ONE, "=: is", "<>: is not"),)
-_BETWEEN = FormOperator("between", "is from … to …", Shape.TWO)
-_LISTED = (*_operators(Shape.LIST, "in: is one of", "not in: is none of"),)
-_MISSING = (*_operators(Shape.NONE, "is null: is missing", "is not null: is not missing"),)
-_NUMBERS = (">=: is at least", "<=: is at most", ">: is more than", "<: is less than")
-_TIMES = (">=: is not before", "<=: is not after", ">: is after", "<: is before")
+_EQUAL = _operators(1, "=: is", "<>: is not")
+_BETWEEN = _operators(2, "between: is from … to …")
+_LISTED = [replace(each, takes_list=True) for each in _operators(1, "in: is one of", "not in: is none of")]
+_MISSING = _operators(0, "is null: is missing", "is not null: is not missing")
+_NUMBERS = _operators(1, ">=: is at least", "<=: is at most", ">: is more than", "<: is less than")
+_TIMES = _operators(1, ">=: is not before", "<=: is not after", ">: is after", "<: is before")
+_LIKE = _operators(1, "like: is like (% stands for anything)", "not like: is not like (% stands for anything)")
 
-_LIKE = ("like: is like (% stands for anything)", "not like: is not like (% stands for anything)")
-
-_OF_NUMBERS = (*_operators(Shape.ONE, *_NUMBERS), _BETWEEN, *_EQUAL, *_LISTED, *_MISSING)
-_OF_TIMES = (*_operators(Shape.ONE, *_TIMES), _BETWEEN, *_EQUAL, *_MISSING)
-_OF_TEXTS = (*_EQUAL, *_LISTED, *_operators(Shape.ONE, *_LIKE), *_MISSING)
-_OF_BOOLEANS = (*_operators(Shape.NONE, "= true: is true", "= false: is false"), *_MISSING)
+_OF_NUMBERS = (*_NUMBERS, *_BETWEEN, *_EQUAL, *_LISTED, *_MISSING)
+_OF_TIMES = (*_TIMES, *_BETWEEN, *_EQUAL, *_MISSING)
+_OF_TEXTS = (*_EQUAL, *_LISTED, *_LIKE, *_MISSING)
+_OF_BOOLEANS = (*_operators(0, "= true: is true", "= false: is false"), *_MISSING)
 
 
 def operators_of(kind: Kind) -> tuple[FormOperator, ...]:

@@ -128,8 +128,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals["static"] = address
-    made.filters |= {"percent": percent, "plus_minus": plus_minus, "signed": signed}
+    made.filters |= {"percent": percent, "plus_minus": plus_minus, "signed": signed, "digits": _digits}
     return made
+
+
+def _digits(number: float) -> str:
+    """A coordinate with no more digits than anybody sees."""
+    return f"{number:.1f}".removesuffix(".0")
 
 
 def redirect(path: str) -> Response:
