@@ -73,7 +73,6 @@ class Answer:
     dataset: DatasetConfig  # whose records are counted
     unit: str | None  # the column whose distinct values are; None for rows
     analyst: Analyst  # who asks
-    ledger: Path | None  # where the answer is kept; None for a server
     remains: RemainingBudget  # what is left of the data set's budget and of the analyst's own
     # what was published; None: this is a preview, and nothing was charged or counted
     release: Release | TableRelease | None = None
@@ -86,6 +85,7 @@ class Answer:
     # a stored answer to the same question at the largest ε above this one, if the analyst has any
     better: StoredCount | None = None
     impossible: Sequence[str] = ()  # what the question says of itself: what no record can satisfy
+    ledger: Path | None = None  # where the answer is kept, for who may know; None for a server
     leaves: Sequence[str] = ()  # what an answer that is previewed would leave, where that is not plain
 
     @property
@@ -110,6 +110,11 @@ class Answer:
     def noise(self) -> TablePlan:
         """The noise of a table, level by level."""
         return self.plan.noise
+
+    @property
+    def dataset_name(self) -> str:
+        """The data set, as the ledger calls it once the answer is published."""
+        return self.dataset.name if self.release is None else self.release.dataset
 
     @property
     def confidence(self) -> float:
@@ -179,7 +184,8 @@ def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
         session.require_possible(plan, analyst)  # a refused question makes no ledger
         with session.charging() as charged:
             answer = answer_at(charged, query, analyst, slot, plan=plan, purpose=purpose)
-            return replace(answer, better=_better_answer(charged, plan, analyst))
+            better, ledger = _better_answer(charged, plan, analyst), configuration.ledger_file
+            return replace(answer, better=better, ledger=ledger)
 
 
 def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
@@ -204,7 +210,6 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
             dataset=session.dataset,
             unit=release.unit,
             analyst=analyst,
-            ledger=session.ledger_file,
             remains=release.remains or RemainingBudget(session.dataset.budget, release.remaining),
             release=release,
             repeated=release.repeated,
@@ -240,7 +245,6 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         dataset=account,
         unit=records.unit,
         analyst=analyst,
-        ledger=session.ledger_file,
         remains=spent.remains,
         repeated=is_free,
         affordable=is_affordable,

@@ -42,7 +42,7 @@ def count_facts(answer: Answer) -> Facts:
     scale = approximately(plan.mechanism.scale)
     return [
         ("question", f"{plan.where}  ({plan.meaning})"),
-        ("data set", counted(dataset_name(answer), answer.unit)),
+        ("data set", counted(answer.dataset_name, answer.unit)),
         *told,
         *(("", words) for words in accepted(answer.unreadable_as_missing)),
         ("noise", f"{plan.mechanism.name}, scale {scale}"),
@@ -80,11 +80,6 @@ def _price(answer: Answer) -> str:
     if answer.affordable:
         return f"{price} would be charged"
     return f"{price} exceeds what is left: it would be refused"
-
-
-def dataset_name(answer: Answer) -> str:
-    """Of which data set it is, as the ledger calls it once it is published."""
-    return answer.dataset.name if answer.release is None else answer.release.dataset
 
 
 def accepted(columns: Sequence[str]) -> Iterator[str]:
@@ -180,7 +175,7 @@ def table_head(answer: Answer) -> Facts:
         where = f"{len(plan.predicates):,} questions"
     return [
         ("question", where),
-        ("data set", counted(dataset_name(answer), answer.unit)),
+        ("data set", counted(answer.dataset_name, answer.unit)),
         *(("", words) for words in accepted(answer.unreadable_as_missing)),
     ]
 

@@ -8,7 +8,7 @@ from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.release.results import TablePlan, TableRelease, TableRow
 from noisycount.tasks.answer import Answer
-from noisycount.tasks.answer_display import NEIGHBOURS, dataset_name, errors_of_all
+from noisycount.tasks.answer_display import NEIGHBOURS, errors_of_all
 from noisycount.validation import exact_text, optional_text
 
 
@@ -26,7 +26,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         **({"dry_run": True} if is_preview else {}),
         **_counts(answer),
         "confidence": answer.confidence,
-        "dataset": redacted_name(dataset_name(answer)),
+        "dataset": redacted_name(answer.dataset_name),
         **({"by": list(release.labels.names)} if isinstance(release, TableRelease) else {}),
         "where": plan.where,
         "meaning": plan.meaning,

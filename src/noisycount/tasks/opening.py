@@ -355,11 +355,6 @@ class DatasetSession:
         """The data set under the name by which the ledger books its spending."""
         return replace(self.dataset, account=self.records.name)
 
-    @property
-    def ledger_file(self) -> Path | None:
-        """The file of the ledger; None for a server."""
-        return self.configuration.ledger_file
-
     def plan(self, query: Query, analyst: Analyst | None = None) -> QueryPlan:
         """The plan of a question, at the price that it needs."""
         dataset, records = self.dataset, self.records
