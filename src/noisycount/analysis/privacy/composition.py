@@ -41,11 +41,6 @@ class GaussianAnswers:
 
     scales: tuple[Fraction, ...]  # of the noises, in records
 
-    @classmethod
-    def of(cls, noises: Sequence[DiscreteGaussian]) -> "GaussianAnswers":
-        """Those of the noises."""
-        return cls(tuple(sorted(noise.exact_scale for noise in noises)))
-
     @cached_property
     def is_within_reach(self) -> bool:
         """Whether the sum has few enough places: not of scales such as 3 and 3.001."""
@@ -169,7 +164,7 @@ def _together(alike: Sequence[SymmetricNoise]) -> list[Answers]:
         return [_geometric(first, len(alike))]
     discrete = [one for one in alike if isinstance(one, DiscreteGaussian)]
     if len(discrete) == len(alike) > 1:
-        together = GaussianAnswers.of(discrete)
+        together = GaussianAnswers(tuple(sorted(one.exact_scale for one in discrete)))
         if together.is_within_reach:
             return [together]
     return [SingleAnswer(one) for one in alike]
@@ -200,36 +195,18 @@ def merged_noises(noises: Iterable[SymmetricNoise]) -> list[SymmetricNoise]:
         >>> merged_noises([Gaussian(3), Gaussian(3), Gaussian(3), Gaussian(3)])
         [Gaussian(scale=1.5)]
     """
-    others, variances = [], []
-    for noise in map(_single, noises):
-        variance = gaussian_variance(noise)
-        if variance is None:
-            others.append(noise)
+    others: list[SymmetricNoise] = []
+    precision = Fraction(0)
+    for noise in noises:
+        parts = noise.noises if isinstance(noise, NoiseSum) else [noise]
+        scales = [one.exact_scale for one in parts if isinstance(one, Gaussian)]
+        if len(scales) == len(parts):
+            precision += 1 / sum((scale**2 for scale in scales), Fraction(0))
         else:
-            variances.append(variance)
-    return [*_mean(variances), *others]
-
-
-def gaussian_variance(noise: SymmetricNoise) -> Fraction | None:
-    """The variance of Gaussian noise; None of other noise."""
-    if isinstance(noise, Gaussian):
-        return noise.exact_scale**2
-    if isinstance(noise, NoiseSum) and all(isinstance(one, Gaussian) for one in noise.noises):
-        return sum((one.exact_scale**2 for one in noise.noises), Fraction(0))
-    return None
-
-
-def _single(noise: SymmetricNoise) -> SymmetricNoise:
-    """A noise, or the only one of a sum."""
-    return noise.noises[0] if isinstance(noise, NoiseSum) and len(noise.noises) == 1 else noise
-
-
-def _mean(variances: Sequence[Fraction]) -> list[SymmetricNoise]:
-    """The noise of the mean of Gaussian answers of these variances; none of none."""
-    if not variances:
-        return []
-    precision = sum((1 / variance for variance in variances), Fraction(0))
-    return [Gaussian(float(DIGITS.sqrt(decimal_ratio(1 / precision))))]
+            others.append(parts[0] if len(parts) == 1 else noise)
+    if not precision:
+        return others
+    return [Gaussian(float(DIGITS.sqrt(decimal_ratio(1 / precision)))), *others]
 
 
 def composed_answers(pairs: tuple[Pair, ...], mechanisms: Sequence[Exact | SymmetricNoise]) -> Divergences:
@@ -260,22 +237,17 @@ class ComposedAnswers:
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """δ₊ and δ₋, for each ε."""
         pairs = [*self.pairs, *(pair.mirrored for pair in self.pairs)]
-        found = _sticks(pairs, *answer_groups(self.noises), epsilons)
+        fewer, whole = answer_groups(self.noises)
+        if whole is not None:
+            found = whole.hockey_sticks(pairs, epsilons)
+        else:  # at least δ of each group of answers, at most that without noise
+            lower = [answers.hockey_sticks(pairs, epsilons) for answers in fewer]
+            known = [hockey_sticks(pair, None, epsilons) for pair in pairs]
+            found = [
+                [
+                    Between.of_bounds(max(one.lower for one in at_one), best.upper)
+                    for *at_one, best in zip(*of_pair, strict=True)
+                ]
+                for of_pair in zip(*lower, known, strict=True)
+            ]
         return largest(found[: len(self.pairs)]), largest(found[len(self.pairs) :])
-
-
-def _sticks(
-    pairs: Sequence[Pair], fewer: Sequence[Answers], whole: Answers | None, epsilons: list[float]
-) -> list[list[Bounded]]:
-    """δ in one direction: at least that of each group of answers, at most that without noise."""
-    if whole is not None:
-        return whole.hockey_sticks(pairs, epsilons)
-    lower = [answers.hockey_sticks(pairs, epsilons) for answers in fewer]
-    known = [hockey_sticks(pair, None, epsilons) for pair in pairs]
-    return [
-        [
-            Between.of_bounds(max(one.lower for one in at_one), best.upper)
-            for *at_one, best in zip(*of_pair, strict=True)
-        ]
-        for of_pair in zip(*lower, known, strict=True)
-    ]

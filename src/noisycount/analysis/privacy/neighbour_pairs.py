@@ -111,22 +111,21 @@ def _drawn_or_not(first: float, laws: tuple[Reals, Reals, Reals], share: Fractio
     )
 
 
-def sampled_pair(pair: Pair, centre: int, size: int, sample_size: int) -> TablePair:
-    """The laws of the number of positive records in a sample: Σ_k P[k]·P[S = s | K = k]."""
-    sampling = Sampling(pair, centre, size, sample_size)
-    return sampling.of_independent() if pair.is_shift else sampling.of_dependent()
-
-
 @frozen
 class Sampling:
-    """How a sample is drawn from records whose count has one of two laws."""
+    """How a sample is drawn from records whose count has one of two laws: Σ_k P[k]·P[S = s | K = k]."""
 
     pair: Pair
     centre: int  # the count that is its offset 0
     size: int  # the number n of records
     sample_size: int  # the number m of records drawn
 
-    def of_independent(self) -> TablePair:
+    @property
+    def drawn_pair(self) -> TablePair:
+        """The laws of the number of positive records in the sample."""
+        return self._of_independent() if self.pair.is_shift else self._of_dependent()
+
+    def _of_independent(self) -> TablePair:
         """The pair if the others do not depend on the record: it is drawn, or only others are."""
         offsets, weights = self._points()
         law = (weights * self.pair.ratio_minus(offsets))[None]
@@ -143,7 +142,7 @@ class Sampling:
         share = Fraction(self.sample_size, self.size)
         return _drawn_or_not(self._offset(int(held[0])), laws, share, self._rounding)
 
-    def of_dependent(self) -> TablePair:
+    def _of_dependent(self) -> TablePair:
         """The pair from sums of P₊, P₋, P₊ − P₋ and |P₊ − P₋| over all counts."""
         offsets, weights = self._points()
         differences = self.pair.difference(offsets)
@@ -253,7 +252,7 @@ def independent_pair(neighbours: IndependentNeighbours, size: int, sample_size: 
     pair, centre = shifted_pair(law)
     if sample_size is None:
         return pair
-    return sampled_pair(pair, centre + neighbours.positives, size, sample_size)
+    return Sampling(pair, centre + neighbours.positives, size, sample_size).drawn_pair
 
 
 @cache
@@ -297,7 +296,7 @@ def exchangeable_pair(neighbours: ExchangeableNeighbours, size: int, sample_size
     pair, centre = _sample_pair(population, Sample(population, Fraction(1)))
     if sample_size is None:
         return pair
-    return sampled_pair(pair, centre + neighbours.positives, size, sample_size)
+    return Sampling(pair, centre + neighbours.positives, size, sample_size).drawn_pair
 
 
 def _sample_pair(population: Exchangeable, sample: Sample) -> tuple[Pair, int]:

@@ -55,19 +55,9 @@ class WorkloadAnswers:
             added = _excesses(seen, moves, factors)
             sums[0] += added
             sums[1] += added if told is seen else _excesses(told, moves, factors)
+        kernels = self._lattice.kernels
         lower, upper = sums.max(axis=2)
-        return self._bounded(lower[0], upper[0], factors), self._bounded(lower[1], upper[1], factors)
-
-    def _bounded(self, lower: Reals, upper: Reals, factors: list[float]) -> list[Bounded]:
-        """Bounds for each ε, with what laws may be off."""
-        kernels, error = self._lattice.kernels, self._lattice.error
-        relative = sum(kernel.error for kernel in kernels)
-        share = min(kernel.share for kernel in kernels)
-        found: list[Bounded] = []
-        for low, high, factor in zip(lower.tolist(), upper.tolist(), factors, strict=True):
-            off = (1 + factor) * error
-            found.append(Between.of_bounds(low - off, high + off + 2 * relative, share))
-        return found
+        return _bounded(lower, upper, factors, self._lattice.error, kernels, min(one.share for one in kernels))
 
     @cached_property
     def _lattice(self) -> Lattice:
@@ -78,6 +68,19 @@ class WorkloadAnswers:
             return whole
         offsets = max(1.0, _PLACES / whole.places)
         return _lattice_of(self.workload, min(_MOST_STEPS, 1 << int(math.log2(offsets) / continuous)))
+
+
+def _bounded(  # noqa: PLR0913, PLR0917  (what is known of both directions)
+    lower: Reals, upper: Reals, factors: list[float], error: float, kernels: Sequence[Kernel], share: float
+) -> tuple[list[Bounded], list[Bounded]]:
+    """Bounds of δ₊ and δ₋ for each e^ε, with what laws may be off: shape (2, ε)."""
+    off = (1 + np.array(factors)) * error
+    relative = sum(kernel.error for kernel in kernels)
+    plus, minus = (
+        [Between.of_bounds(low, high, share) for low, high in zip(lows, highs, strict=True)]
+        for lows, highs in zip((lower - off).tolist(), (upper + off + 2 * relative).tolist(), strict=True)
+    )
+    return list(plus), list(minus)
 
 
 def is_within_reach(workload: Workload) -> bool:
@@ -159,12 +162,10 @@ def is_independent(workload: Workload) -> bool:
 def _difference(workload: Workload) -> float:
     """How far the rates of patterns are from products, added up."""
     ones = [workload.question_rate(place) for place in range(len(workload.mechanisms))]
-    return math.fsum(abs(rate - _product(ones, pattern)) for pattern, rate in workload.rates.items())
-
-
-def _product(ones: list[float], pattern: Pattern) -> float:
-    """The rate of a pattern if questions are independent."""
-    return math.prod(p if bit else 1 - p for p, bit in zip(ones, pattern, strict=True))
+    products = (
+        math.prod(p if bit else 1 - p for p, bit in zip(ones, pattern, strict=True)) for pattern in workload.rates
+    )
+    return math.fsum(abs(rate - one) for rate, one in zip(workload.rates.values(), products, strict=True))
 
 
 @frozen(eq=False, slots=False)
@@ -189,26 +190,16 @@ class IndependentAnswers:
                 excesses = self._excesses([one.laws[kind][way] for one, way in moved], factors)
                 none = math.prod(1 - one.beyond[kind][way] for one, way in moved)
                 found[moves[0]] = np.maximum(found[moves[0]], excesses + (1 - none))
-        plus, minus = (self._bounded(lower[way], upper[way], factors) for way in (0, 1))
-        return plus, minus
+        roundings = _PER_LEVEL * math.log2(self._length) * math.sqrt(self._length)
+        error = _UNIT * roundings * len(self._answers)
+        error += (self.workload.size - 1) * _difference(self.workload)
+        error += sum(6 * LOST + _ROUNDING for _ in self._answers)
+        return _bounded(lower, upper, factors.tolist(), error, [one.kernel for one in self._answers], 0.5)
 
     def _excesses(self, laws: list[Complexes], factors: Reals) -> Reals:
         """Σ (P − e^ε·R)₊ of the product of some laws, for each ε."""
         masses, moments = np.fft.irfft(reduce(np.multiply, laws), self._length)
         return np.array([np.maximum(moments - factor * masses, 0.0).sum() for factor in factors])
-
-    def _bounded(self, lower: Reals, upper: Reals, factors: Reals) -> list[Bounded]:
-        """Bounds for each ε, with what laws may be off."""
-        roundings = _PER_LEVEL * math.log2(self._length) * math.sqrt(self._length)
-        error = _UNIT * roundings * len(self._answers)
-        error += (self.workload.size - 1) * _difference(self.workload)
-        error += sum(6 * LOST + _ROUNDING for _ in self._answers)
-        relative = sum(one.kernel.error for one in self._answers)
-        found: list[Bounded] = []
-        for low, high, factor in zip(lower.tolist(), upper.tolist(), factors.tolist(), strict=True):
-            off = (1 + factor) * error
-            found.append(Between.of_bounds(low - off, high + off + 2 * relative, 0.5))
-        return found
 
     @property
     def _length(self) -> int:
@@ -307,12 +298,16 @@ def workload_answers(workload: Workload) -> Divergences:
     Of many answers about one count, with noises of different kinds, the upper ends are those of the count; where all
     other records are known, what the ε of all answers leaves.
     """
-    is_one = len(workload.mechanisms) == 1
-    if is_one and workload.size == 1 and composed_epsilon(workload.mechanisms[0]) is None:
-        _require_precise(workload)
-    if is_one and (is_precise(workload.mechanisms[0]) or not is_within_reach(workload)):
+    first, is_one = workload.mechanisms[0], len(workload.mechanisms) == 1
+    if is_one and (is_precise(first) or not is_within_reach(workload)):
+        if workload.size == 1 and composed_epsilon(first) is None and not is_precise(first):
+            raise ValueError(
+                f"mechanism must be at most {MOST_ANSWERS} noises where they are of different kinds, "
+                "one of which has no ε, and all other records are known, got "
+                f"{len(workload.answers)}: add up their prices"
+            )
         population = Binomial(workload.size, workload.question_rate(0))
-        return composed_answers(tuple(neighbour_pairs(Exact(), population)), workload.mechanisms[0])
+        return composed_answers(tuple(neighbour_pairs(Exact(), population)), first)
     if is_table(workload) and (is_noiseless(workload) or not is_within_reach(workload)):
         return table_answers(workload)
     if is_independent(workload) and not is_short(workload):
@@ -327,19 +322,5 @@ def workload_answers(workload: Workload) -> Divergences:
             f"{len(workload.mechanisms)} that make {len(workload.rates)} atoms: ask fewer, or add "
             "up the ε of the worst case"
         )
-    return BoundedWorkload(workload_answers(workload.of(range(_least(workload)))), moves)
-
-
-def _require_precise(workload: Workload) -> None:
-    """The refusal of noises whose answers about one record nothing but the sum of ε bounds."""
-    if not is_precise(workload.mechanisms[0]) and not is_within_reach(workload):
-        raise ValueError(
-            f"mechanism must be at most {MOST_ANSWERS} noises where they are of different kinds, "
-            "one of which has no ε, and all other records are known, got "
-            f"{len(workload.answers)}: add up their prices"
-        )
-
-
-def _least(workload: Workload) -> int:
-    """How many of the first questions are had as a whole."""
-    return _FEWER if is_within_reach(workload.of(range(_FEWER))) else 1
+    fewer = _FEWER if is_within_reach(workload.of(range(_FEWER))) else 1  # questions that are had as a whole
+    return BoundedWorkload(workload_answers(workload.of(range(fewer))), moves)
