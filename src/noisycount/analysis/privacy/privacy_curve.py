@@ -49,10 +49,11 @@ def _checked(
                 f"other by the rates of the atoms, got {population!r}: give Atoms(size, rates)"
             )
         return _mechanisms(mechanism if isinstance(mechanism, Sequence) else [mechanism]), None
-    if not isinstance(mechanism, Sequence):
-        asked = asked_questions(population, questions, None)
-        return _mechanisms([mechanism] * len(asked)), asked
-    return _mechanisms(mechanism), asked_questions(population, questions, len(mechanism))
+    if isinstance(mechanism, Sequence):
+        asked = asked_questions(population, questions, len(mechanism))
+        return _mechanisms(mechanism), asked
+    asked = asked_questions(population, questions, None)
+    return _mechanisms([mechanism] * len(asked)), asked
 
 
 def _several_answers(
