@@ -11,9 +11,9 @@ from typing import Any
 from flint import arb, ctx
 from tests.oracles import tails
 from tests.oracles.balls import ball, choose, normal_tail
-from tests.oracles.enclosed import Outsider, delta
+from tests.oracles.enclosed import delta
 from tests.oracles.enclosed import directions as enclosed_directions
-from tests.oracles.pairs import binomial_pairs, hypergeometric, known_pairs
+from tests.oracles.pairs import Outsider, binomial_pairs, hypergeometric, known_pairs
 from tests.oracles.random_curves import Setting as Curve
 from tests.oracles.random_curves import random_mechanism, random_outsider, random_setting
 from tests.oracles.several import of_atoms, of_pair

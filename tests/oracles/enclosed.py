@@ -7,7 +7,6 @@ many roots as P₊ − e^ε·P₋ has changes of sign.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from flint import arb, arb_poly, ctx
@@ -15,54 +14,12 @@ from flint import arb, arb_poly, ctx
 import noisycount as nc
 from tests.oracles.balls import ball, floor, total
 from tests.oracles.noises import Noise, noise_of
-from tests.oracles.pairs import (
-    Pair,
-    beta_binomial_pairs,
-    binomial_pairs,
-    known_pairs,
-    sampled,
-    strata_pairs,
-    tabulated_pairs,
-)
+from tests.oracles.pairs import Outsider, Pair, sampled
 
 START_BITS, MOST_BITS = 256, 8192
 RELATIVE_BITS = 50  # to which δ is known
 NEGLIGIBLE = 1e-80  # δ below that need not be known
 STEPS = 160  # halvings in the search of a threshold
-
-
-@dataclass(frozen=True)
-class Outsider:
-    """What somebody knows: a population, some of whose records he holds."""
-
-    # all records, as nobody knows them; None: the worst case without a size
-    population: nc.Population | None
-    known: int = 0  # how many he holds
-    positives: int = 0  # how many of these are positive
-    table: Sequence[float] = ()  # the probabilities of a `Tabulated` population as they were given
-
-    @property
-    def told(self) -> nc.Population | None:
-        """The same as an argument of `privacy_curve`."""
-        if self.population is None or not self.known:
-            return self.population
-        return self.population.given(self.known, self.positives)
-
-    def pairs(self) -> list[Pair]:
-        """A pair for each kind of record that he does not hold, of the count of all records."""
-        population, held = self.population, (self.known, self.positives)
-        match population:
-            case None:
-                return known_pairs(1)
-            case nc.Known():
-                return known_pairs(population.size, population.count)
-            case nc.Strata():
-                return strata_pairs(population.sizes.tolist(), population.rates.tolist())
-            case nc.Binomial():
-                return [one.moved(*held) for one in binomial_pairs(population.size - self.known, population.rate)]
-            case nc.BetaBinomial():
-                return beta_binomial_pairs(population.size, population.alpha, population.beta, *held)
-        return tabulated_pairs(self.table, *held)
 
 
 def delta(mechanism: nc.Mechanism, outsider: Outsider, epsilon: float) -> arb:

@@ -3,6 +3,7 @@
 Each number is a ball, so that what is computed from it proves its own digits.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -172,8 +173,9 @@ def _tabled(weights: Sequence[arb], width: arb) -> Noise:
     )
 
 
-def sum_of_discrete(noises: Sequence[Mechanism], reach: int) -> Noise:
-    """The convolution of discrete noises, term by term on −reach..reach, which must hold all."""
+def sum_of_discrete(noises: Sequence[Mechanism]) -> Noise:
+    """The convolution of discrete noises, term by term as far as e^−130 of the widest one."""
+    reach = 130 * math.ceil(max(noise.exact_scale for noise in noises)) + 20
     law = [arb(1)]
     for noise in map(noise_of, noises):
         own = [noise.density(arb(z)) for z in range(-reach, reach + 1)]

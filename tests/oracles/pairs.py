@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from flint import arb
 
+import noisycount as nc
 from tests.oracles.balls import choose, dot, total
 from tests.oracles.posterior import Law, beta_binomial_law, binomial_window, strata_law
 
@@ -125,3 +126,46 @@ def binomial_sample_pairs(
         for side in (drawn.positive, drawn.negative)
     )
     return [Pair(first, positive, negative, sample_size)]
+
+
+@dataclass(frozen=True)
+class Outsider:
+    """What somebody knows: a population, some of whose records he holds."""
+
+    # all records, as nobody knows them; None: the worst case without a size
+    population: nc.Population | None
+    known: int = 0  # how many he holds
+    positives: int = 0  # how many of these are positive
+    table: Sequence[float] = ()  # the probabilities of a `Tabulated` population as they were given
+
+    @property
+    def told(self) -> nc.Population | None:
+        """The same as an argument of `privacy_curve`."""
+        if self.population is None or not self.known:
+            return self.population
+        return self.population.given(self.known, self.positives)
+
+    @classmethod
+    def of_table(cls, table: Sequence[float], known: int = 0, positives: int = 0) -> "Outsider":
+        """Somebody who knows a table, and some of the records."""
+        return cls(nc.Tabulated(table), known, positives, table)
+
+    def curve(self, mechanism: nc.Mechanism) -> nc.PrivacyCurve:
+        """What is computed."""
+        return nc.privacy_curve(mechanism, self.told)
+
+    def pairs(self) -> list[Pair]:
+        """A pair for each kind of record that he does not hold, of the count of all records."""
+        population, held = self.population, (self.known, self.positives)
+        match population:
+            case None:
+                return known_pairs(1)
+            case nc.Known():
+                return known_pairs(population.size, population.count)
+            case nc.Strata():
+                return strata_pairs(population.sizes.tolist(), population.rates.tolist())
+            case nc.Binomial():
+                return [one.moved(*held) for one in binomial_pairs(population.size - self.known, population.rate)]
+            case nc.BetaBinomial():
+                return beta_binomial_pairs(population.size, population.alpha, population.beta, *held)
+        return tabulated_pairs(self.table, *held)

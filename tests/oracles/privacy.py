@@ -22,26 +22,27 @@ _FULL = 3000  # laws up to this length are summed whole
 _TRANSPARENT = arb("1e-25")  # noise so narrow hides no count: e^(−10^24) is left out
 
 
-def directions(mechanism: Mechanism, pairs: Sequence[Pair], epsilon: float, sum_reach: int = 60) -> tuple[mpf, mpf]:
+def directions(mechanism: Mechanism, pairs: Sequence[Pair], epsilon: float) -> tuple[mpf, mpf]:
     """δ₊ and δ₋, each the largest over the kinds of records."""
     if isinstance(mechanism, Subsample):
-        drawn = [sampled(pair, mechanism.sample_size) for pair in pairs]
-        return directions(mechanism.noise or Exact(), drawn, epsilon, sum_reach)
+        drawn = mechanism.sample_size
+        inside = [pair if pair.records == drawn else sampled(pair, drawn) for pair in pairs]
+        return directions(mechanism.noise or Exact(), inside, epsilon)
     both = []
     for pair in pairs:
-        told, noise = _told(mechanism, pair, sum_reach)
+        told, noise = _told(mechanism, pair)
         sides = (told, told.mirrored)
         both.append([certified(_plus(side, noise, ball(epsilon).exp())) for side in sides])
     plus, minus = (max(side) for side in zip(*both, strict=True))
     return plus, minus
 
 
-def delta(mechanism: Mechanism, pairs: Sequence[Pair], epsilon: float, sum_reach: int = 60) -> mpf:
+def delta(mechanism: Mechanism, pairs: Sequence[Pair], epsilon: float) -> mpf:
     """The larger of δ₊ and δ₋."""
-    return max(directions(mechanism, pairs, epsilon, sum_reach))
+    return max(directions(mechanism, pairs, epsilon))
 
 
-def _told(mechanism: Mechanism, pair: Pair, sum_reach: int) -> tuple[Pair, Noise | None]:
+def _told(mechanism: Mechanism, pair: Pair) -> tuple[Pair, Noise | None]:
     """The pair with all noise added that is discrete, if other noise is to come; and that noise."""
     if isinstance(mechanism, Exact):
         return pair, None
@@ -52,12 +53,13 @@ def _told(mechanism: Mechanism, pair: Pair, sum_reach: int) -> tuple[Pair, Noise
         return pair, noise_of(mechanism if rest else discrete[0])
     if not rest and isinstance(discrete[0], DiscreteLaplace) and discrete[1:] == discrete[:1]:
         return pair, noise_of(mechanism)
-    summed = sum_of_discrete(discrete, sum_reach)
+    summed = sum_of_discrete(discrete)
     if not rest:
         return pair, summed
-    law = [summed.density(arb(z)) for z in range(-sum_reach, sum_reach + 1)]
+    reach = floor(summed.reach)
+    law = [summed.density(arb(z)) for z in range(-reach, reach + 1)]
     sides = (convolved(side, law) for side in (pair.positive, pair.negative))
-    return Pair(pair.first - sum_reach, *sides, pair.records), noise_of(NoiseSum(rest))
+    return Pair(pair.first - reach, *sides, pair.records), noise_of(NoiseSum(rest))
 
 
 def _plus(pair: Pair, noise: Noise | None, factor: arb) -> arb:

@@ -9,9 +9,9 @@ from flint import arb, arb_poly, ctx
 
 import noisycount as nc
 from tests.oracles.balls import ball
-from tests.oracles.enclosed import NEGLIGIBLE, RELATIVE_BITS, Outsider, delta, told_pairs
+from tests.oracles.enclosed import NEGLIGIBLE, RELATIVE_BITS, delta, told_pairs
 from tests.oracles.noises import DEEPEST, noise_of
-from tests.oracles.pairs import Pair
+from tests.oracles.pairs import Outsider, Pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ class Setting:
     @property
     def fault(self) -> str:
         """What is wrong with the curve there; nothing if its bracket holds δ."""
-        curve = nc.privacy_curve(self.mechanism, self.outsider.told)
+        curve = self.outsider.curve(self.mechanism)
         value, (lower, upper) = curve.delta(self.epsilon), curve.bracket(self.epsilon)
         exact = delta(self.mechanism, self.outsider, self.epsilon)
         holds = arb(lower) <= exact.upper() and arb(upper) >= exact.lower()
@@ -108,7 +108,7 @@ def _tabulated(source: random.Random, size: int) -> Outsider:
     rest = table[positives : size - (known - positives) + 1]
     if not any(rest[1:]) or not any(rest[:-1]):
         known = positives = 0
-    return Outsider(nc.Tabulated(table), known, positives, table)
+    return Outsider.of_table(table, known, positives)
 
 
 def _known(source: random.Random, size: int) -> Outsider:

@@ -17,8 +17,6 @@ from tests.oracles.posterior import Law
 
 __all__ = ["Division", "EnumeratedTables", "SummedTables", "Told", "random_tables"]
 
-_REACH = 400  # records: of a sum of discrete noises, whose scales are a few records
-
 
 @dataclass(frozen=True)
 class Told:
@@ -133,7 +131,7 @@ def _likelihood(told: Told, count: int) -> arb:
 @cache
 def _noise(mechanism: nc.Mechanism) -> Noise:
     if isinstance(mechanism, nc.NoiseSum) and mechanism.is_discrete:
-        return sum_of_discrete(mechanism.noises, _REACH)
+        return sum_of_discrete(mechanism.noises)
     return noise_of(mechanism)
 
 

@@ -9,18 +9,12 @@ from tests.oracles.pairs import Pair
 from tests.oracles.privacy import directions
 
 
-def assert_exact(
-    curve: nc.PrivacyCurve,
-    mechanism: nc.Mechanism,
-    pairs: Sequence[Pair],
-    epsilons: Sequence[float],
-    sum_reach: int = 60,
-) -> None:
+def assert_exact(curve: nc.PrivacyCurve, pairs: Sequence[Pair], epsilons: Sequence[float]) -> None:
     """Directions within 1e-9 down to 1e-50; brackets true and narrow everywhere."""
     faults = []
     for epsilon in epsilons:
-        exact = directions(mechanism, pairs, epsilon, sum_reach)
-        faults += [f"{mechanism} at {epsilon!r}: {f}" for f in faults_of(curve, epsilon, exact)]
+        exact = directions(curve.mechanism, pairs, epsilon)
+        faults += [f"{curve.mechanism} at {epsilon!r}: {f}" for f in faults_of(curve, epsilon, exact)]
     assert not faults, "\n".join(faults)
 
 

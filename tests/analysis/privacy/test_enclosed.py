@@ -6,15 +6,11 @@ from fractions import Fraction
 import pytest
 
 import noisycount as nc
-from tests.oracles.enclosed import Outsider, delta
+from tests.oracles.enclosed import delta
+from tests.oracles.pairs import Outsider
 from tests.oracles.random_curves import Setting, random_setting
 
 SETTINGS = 200
-
-
-def tabulated(*table: float) -> Outsider:
-    """Somebody who knows a table."""
-    return Outsider(nc.Tabulated(table), table=table)
 
 
 HARD = [
@@ -22,9 +18,9 @@ HARD = [
     Setting(nc.Subsample(20, nc.Laplace(1)), Outsider(nc.BetaBinomial(20, 1, 1)), 3.5074668645433147),
     Setting(nc.Subsample(1, nc.Laplace(1.4732)), Outsider(nc.Strata([7], [0.204])), 0.11210691923601002),
     Setting(nc.Subsample(3, nc.Laplace(2.545)), Outsider(nc.Binomial(5, 0.3)), 0.2413879619028705),
-    Setting(nc.Subsample(1, nc.Laplace(3)), tabulated(0, 0, 1e-12, 0, 1 - 1e-12), 0.1),
-    Setting(nc.Subsample(1, nc.Laplace(0.14)), tabulated(0, 0, 1e-17, 0, 1.0), 0.1),
-    Setting(nc.Subsample(1), tabulated(0, 0, 1e-17, 0, 1.0), 0.0),
+    Setting(nc.Subsample(1, nc.Laplace(3)), Outsider.of_table([0, 0, 1e-12, 0, 1 - 1e-12]), 0.1),
+    Setting(nc.Subsample(1, nc.Laplace(0.14)), Outsider.of_table([0, 0, 1e-17, 0, 1.0]), 0.1),
+    Setting(nc.Subsample(1), Outsider.of_table([0, 0, 1e-17, 0, 1.0]), 0.0),
     Setting(nc.DiscreteLaplace(1), Outsider(nc.BetaBinomial(4, 1e13, 1)), 1.0),
     Setting(nc.Exact(), Outsider(nc.BetaBinomial(1, 25.5, 819.8)), 0.5),
     Setting(nc.Laplace(0.2125), Outsider(nc.BetaBinomial(5, 0.013145, 0.243404)), 10.414301537538387),
@@ -40,7 +36,7 @@ def test_brackets_hold_delta_where_curves_are_hard(setting: Setting) -> None:
 def test_delta_just_below_the_largest_loss_has_its_digits() -> None:
     """The likelihood ratio stays from the last count on, and the threshold is just before."""
     for setting in HARD[:7]:
-        curve = nc.privacy_curve(setting.mechanism, setting.outsider.told)
+        curve = setting.outsider.curve(setting.mechanism)
         exact = float(delta(setting.mechanism, setting.outsider, setting.epsilon))
         assert curve.delta(setting.epsilon) == pytest.approx(exact, rel=1e-9)
 
@@ -53,7 +49,7 @@ BELOW_THE_LARGEST_LOSS = [
 ]
 
 
-ALMOST_CERTAIN = tabulated(0.0, 1.0, 1e-85)
+ALMOST_CERTAIN = Outsider.of_table([0.0, 1.0, 1e-85])
 TENTH = 0.10294453926958513
 WITH_GAPS = [
     *[TENTH, 0.0, 2.2306581428092494e-250, 0.0717368239216618, 0.01471183126896986],
@@ -64,13 +60,13 @@ WITH_GAPS = [
 LOST = {
     "a root next to an integer": Setting(nc.Laplace(2.0), ALMOST_CERTAIN, 0.0),
     "the same under Gaussian noise": Setting(nc.Gaussian(2.0), ALMOST_CERTAIN, 0.0),
-    "the same under narrow noise": Setting(nc.Gaussian(0.2), tabulated(1e-85, 1.0, 1e-125), 0.0),
-    "a root at a tiny ε": Setting(nc.Laplace(0.0278), tabulated(0.0, 1.0, 0.0, 1.5e-92), 1.2e-61),
+    "the same under narrow noise": Setting(nc.Gaussian(0.2), Outsider.of_table([1e-85, 1.0, 1e-125]), 0.0),
+    "a root at a tiny ε": Setting(nc.Laplace(0.0278), Outsider.of_table([0.0, 1.0, 0.0, 1.5e-92]), 1.2e-61),
     "a tail that underflows, times e^ε": Setting(
         nc.Gaussian(0.0728), Outsider(nc.Strata([2], [1.7273e-205])), 471.48338233442416
     ),
     "a far count that e^ε brings near": Setting(
-        nc.DiscreteLaplace(Fraction(35184372088832, 7152398380902953)), tabulated(*WITH_GAPS), 409.08305667960553
+        nc.DiscreteLaplace(Fraction(35184372088832, 7152398380902953)), Outsider.of_table(WITH_GAPS), 409.08305667960553
     ),
     "a price that is reached": Setting(
         nc.DiscreteLaplace(0.0693), Outsider(nc.Binomial(1, 0.9999999999999667)), 0.0118593080429687
@@ -86,7 +82,7 @@ def test_brackets_hold_delta_where_digits_were_lost(name: str) -> None:
     """And are narrow there."""
     assert not LOST[name].fault
     setting = LOST[name]
-    lower, upper = nc.privacy_curve(setting.mechanism, setting.outsider.told).bracket(setting.epsilon)
+    lower, upper = setting.outsider.curve(setting.mechanism).bracket(setting.epsilon)
     assert upper - lower <= 1e-8 * upper
 
 
