@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.forms import ColumnForm
+from noisycount.engines.formats import ColumnFormat
 from noisycount.query.language import parse
 
 ROUNDS = 5
@@ -60,7 +60,7 @@ def by_duckdb(path: Path) -> Run:
     return lambda: work(counted)
 
 
-def of_copy(copy: Path, forms: dict[str, ColumnForm]) -> Run:
+def of_copy(copy: Path, forms: dict[str, ColumnFormat]) -> Run:
     """Open the copy, count, close."""
 
     def counted() -> None:

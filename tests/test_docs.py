@@ -33,7 +33,7 @@ HOUSE = PROJECT / "docs/contributing/house.md"
 WITH_A_SERVER = {"docs/servers.md": "tests/test_servers_page.py"}
 """Pages whose commands need a server, and the test that runs them with one."""
 
-ELSEWHERE = {"source.py", "bench.py", "interface.py", "./.tmp"}  # in any room; where an engine ran
+ELSEWHERE = {"source.py", "under_test.py", "interface.py", "./.tmp"}  # in any room; where an engine ran
 ROOMS = [PROJECT, PROJECT / "src/noisycount"]
 PATH = re.compile(r"`([\w./-]+\.(?:py|md|css)|[\w.-]*[a-z][\w.-]*/[\w./-]*|LICENSE)`")
 LINK = re.compile(r"\]\((?!\w+:)([^()\s#]*)(?:#([^()\s]*))?[^()]*\)")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from noisycount.catalog.catalog import Catalog, DatasetRecord, DatasetSettings
 from noisycount.catalog.sources import Contents
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.places import files_of
 from noisycount.errors import NoisyCountError
 from noisycount.ledger.budget import budget_of
@@ -22,14 +22,14 @@ from tests.layers import examples
 
 NAME = "survey"
 KINDS = {
-    "person": ColumnForm(Kind.TEXT),
-    "age": ColumnForm(Kind.INTEGER),
-    "cost": ColumnForm(Kind.REAL, decimal=",", accepts_unreadable=True),
-    "smoker": ColumnForm(Kind.BOOLEAN, true=("ja",), false=("nein",)),
-    "joined": ColumnForm(Kind.DATE),
-    "town": ColumnForm(Kind.TEXT),
+    "person": ColumnFormat(Kind.TEXT),
+    "age": ColumnFormat(Kind.INTEGER),
+    "cost": ColumnFormat(Kind.REAL, decimal=",", accepts_unreadable=True),
+    "smoker": ColumnFormat(Kind.BOOLEAN, true=("ja",), false=("nein",)),
+    "joined": ColumnFormat(Kind.DATE),
+    "town": ColumnFormat(Kind.TEXT),
 }
-FORM = FileForm("utf-8", ";", 0)
+FORM = FileFormat("utf-8", ";", 0)
 CELLS = ["", "7", "70", "1,5", "ja", "nein", "2024-02-29", "2023-02-29", "Ulm", "k.A.", "0x10", "∞"]
 QUESTIONS = [
     *("age >= 65", "age = 'old'", "cost > 1", "cost = 'x'", "smoker", "not smoker"),

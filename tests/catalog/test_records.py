@@ -8,7 +8,7 @@ import pytest
 from noisycount.catalog.catalog import DatasetRecord
 from noisycount.catalog.folder import Copies
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.forms import ColumnForm
+from noisycount.engines.formats import ColumnFormat
 from noisycount.errors import ConfigError, LedgerError, SourceError
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.schema import Kind
@@ -22,7 +22,7 @@ def test_kinds_are_written_down_once(survey: Path, asked: Asked, ledger: Ledger)
     assert asked(survey, unit="person").columns == {"age": Kind.INTEGER, "town": Kind.TEXT}
     written = DatasetRecord.read(ledger.descriptions()["survey"])
     assert written.unit == "person"
-    assert written.columns["age"] == ColumnForm(Kind.INTEGER)
+    assert written.columns["age"] == ColumnFormat(Kind.INTEGER)
     survey.write_text(SURVEY.replace("70", "old").replace("31", "young").replace("32", "young"))
     desk = asked(survey, unit="person")
     assert desk.columns == {"age": Kind.INTEGER, "town": Kind.TEXT}
@@ -36,14 +36,14 @@ def test_what_does_not_fit_is_accepted_in_writing(survey: Path, asked: Asked, le
     survey.write_text(SURVEY + "4,many,Ulm\n" + "".join(f"{n},20,Bonn\n" for n in range(5, 30)))
     with pytest.raises(SourceError, match="answers nothing"):
         asked(survey, unit="person").release(OLD, EXACTLY)
-    accepted = {"age": ColumnForm(Kind.INTEGER, accepts_unreadable=True)}
+    accepted = {"age": ColumnFormat(Kind.INTEGER, accepts_unreadable=True)}
     desk = asked(survey, unit="person", kinds=accepted)
     release, other = desk.release(OLD, EXACTLY), desk.release("town = 'Ulm'", EXACTLY)
     assert (release.answer, release.unreadable_as_missing) == (1, ("age",))
     assert (other.answer, other.unreadable_as_missing) == (3, ())
     assert desk.release("age is null", EXACTLY).answer == 2
     with pytest.raises(SourceError, match="answers nothing"):
-        asked(survey, kinds={"age": ColumnForm(Kind.INTEGER)}).release("age > 1", EXACTLY)
+        asked(survey, kinds={"age": ColumnFormat(Kind.INTEGER)}).release("age > 1", EXACTLY)
     assert ledger.spent("survey") == 3 * 40
 
 

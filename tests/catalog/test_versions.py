@@ -8,21 +8,21 @@ import pytest
 from noisycount.catalog.catalog import DatasetRecord
 from noisycount.catalog.folder import Copies
 from noisycount.catalog.sources import Contents
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.places import files_of
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.schema import Kind
 from tests.catalog.conftest import EXACTLY, Asked
 
-FORM = FileForm("utf-8", ",", 0)
+FORM = FileFormat("utf-8", ",", 0)
 OTHERS = {
-    "encoding": FileForm("cp1252", ",", 0),
-    "delimiter": FileForm("utf-8", ";", 0),
-    "skip": FileForm("utf-8", ",", 1),
+    "encoding": FileFormat("cp1252", ",", 0),
+    "delimiter": FileFormat("utf-8", ";", 0),
+    "skip": FileFormat("utf-8", ",", 1),
 }
 """Forms that differ from it in one part."""
-WORDS = ColumnForm(Kind.BOOLEAN, true=("ja",), false=("nein",))
-TEXT, REAL = ColumnForm(Kind.TEXT), ColumnForm(Kind.REAL)
+WORDS = ColumnFormat(Kind.BOOLEAN, true=("ja",), false=("nein",))
+TEXT, REAL = ColumnFormat(Kind.TEXT), ColumnFormat(Kind.REAL)
 OLD = "age >= 65"
 OLDER = (
     '{"unit": "person", "columns": {"age": {"kind": "integer"}}, "content": "00", "others": {}, '
@@ -33,7 +33,7 @@ VERSION = "sha256:8b4e67f37073b1d787be70d599c1bd4736c98f1e2f0acca7daea6cf01cf4f1
 """What its version was then."""
 
 
-@pytest.mark.parametrize("part", [field.name for field in fields(FileForm)])
+@pytest.mark.parametrize("part", [field.name for field in fields(FileFormat)])
 def test_the_version_covers_each_part_of_the_form_of_a_file(part: str) -> None:
     """Read otherwise, the same bytes are other records, and have another copy."""
     written = DatasetRecord(None, {}, "00", form=FORM)
@@ -51,17 +51,17 @@ def test_an_encoding_has_one_version_under_all_its_names() -> None:
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        (REAL, ColumnForm(Kind.INTEGER)),
-        (REAL, ColumnForm(Kind.REAL, decimal=",")),
-        (ColumnForm(Kind.DATE), ColumnForm(Kind.DATE, date_format="%d.%m.%Y")),
-        (ColumnForm(Kind.BOOLEAN), WORDS),
+        (REAL, ColumnFormat(Kind.INTEGER)),
+        (REAL, ColumnFormat(Kind.REAL, decimal=",")),
+        (ColumnFormat(Kind.DATE), ColumnFormat(Kind.DATE, date_format="%d.%m.%Y")),
+        (ColumnFormat(Kind.BOOLEAN), WORDS),
         (WORDS, replace(WORDS, true=("wahr",))),
         (WORDS, replace(WORDS, false=("falsch",))),
         (TEXT, replace(TEXT, missing=("k.A.",))),
         (TEXT, replace(TEXT, trim=True)),
     ],
 )
-def test_the_version_covers_what_cells_stand_for(first: ColumnForm, second: ColumnForm) -> None:
+def test_the_version_covers_what_cells_stand_for(first: ColumnFormat, second: ColumnFormat) -> None:
     """Each part of the form of a column that changes a value changes the version."""
     assert len({DatasetRecord(None, {"x": form}, "00").version for form in (first, second)}) == 2
 
@@ -69,15 +69,15 @@ def test_the_version_covers_what_cells_stand_for(first: ColumnForm, second: Colu
 @pytest.mark.parametrize(
     ("text", "wrong", "right", "question", "expected"),
     [
-        ("person,town\n1,Köln\n2,Köln\n", FileForm("cp437"), FileForm("cp1252"), "town = 'Köln'", (0, 2)),
-        ("person,town\nperson,town\n1,Ulm\n", FileForm(skip=0), FileForm(skip=1), "town = 'town'", (1, 0)),
+        ("person,town\n1,Köln\n2,Köln\n", FileFormat("cp437"), FileFormat("cp1252"), "town = 'Köln'", (0, 2)),
+        ("person,town\nperson,town\n1,Ulm\n", FileFormat(skip=0), FileFormat(skip=1), "town = 'town'", (1, 0)),
     ],
 )
 def test_a_corrected_form_is_counted_and_charged_anew(  # noqa: PLR0913 - one argument a part
     *,
     text: str,
-    wrong: FileForm,
-    right: FileForm,
+    wrong: FileFormat,
+    right: FileFormat,
     question: str,
     expected: tuple[int, int],
     tmp_path: Path,
@@ -108,14 +108,14 @@ def test_answers_of_an_older_release_stay_free_until_the_form_changes(
     survey: Path, asked: Asked, ledger: Ledger
 ) -> None:
     """Read as it was, a file has the version that it had; and `--renew` ends that."""
-    columns = {"person": TEXT, "age": ColumnForm(Kind.INTEGER), "town": TEXT}
+    columns = {"person": TEXT, "age": ColumnFormat(Kind.INTEGER), "town": TEXT}
     digest = Contents().of(files_of(survey)).digest
     older = DatasetRecord("person", columns, digest, form=FORM, legacy_form=FORM)
     ledger.describe("survey", older.text)
     first = asked(survey).release(OLD, EXACTLY)
     assert f'"version": "{older.version}"' in ledger.entries("survey")[0].request.question
     others = [
-        asked(survey, form=FileForm("cp1252")).release(OLD, EXACTLY),
+        asked(survey, form=FileFormat("cp1252")).release(OLD, EXACTLY),
         asked(survey, form=FORM).release(OLD, EXACTLY),
         asked(survey, renews=True).release(OLD, EXACTLY),
         asked(survey).release(OLD, EXACTLY),

@@ -14,7 +14,7 @@ from noisycount.config.config import DEFAULT_BUDGET, Config, DatasetConfig
 from noisycount.config.file import DATASET_KEYS, FILE_NAME, TEMPLATE, default_config, find_config, load_config
 from noisycount.config.places import SERVER_KEYS
 from noisycount.config.service import ServiceConfig
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import ConfigError
 from noisycount.ledger.budget import PureBudget
 from noisycount.query.schema import Kind
@@ -66,8 +66,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             size=5912,
             columns=("age", "health"),
             table="visits",
-            kinds={"age": ColumnForm(Kind.INTEGER), "born": ColumnForm(Kind.DATE, missing=("k.A.",))},
-            form=FileForm("cp1252", "\t", 0),
+            kinds={"age": ColumnFormat(Kind.INTEGER), "born": ColumnFormat(Kind.DATE, missing=("k.A.",))},
+            form=FileFormat("cp1252", "\t", 0),
             account="old",
             budget=Fraction(3, 10),
         )
@@ -80,7 +80,7 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     assert dataset == DatasetConfig("survey", tmp_path / "data" / "survey.csv", unit="row")
     assert dataset.budget == PureBudget(Fraction(2))
     assert (dataset.size, dataset.columns, dataset.table) == (None, None, None)
-    assert (dataset.kinds, dataset.form, dataset.account) == (None, FileForm(), "survey")
+    assert (dataset.kinds, dataset.form, dataset.account) == (None, FileFormat(), "survey")
 
 
 def test_rows_are_a_unit_that_is_named(tmp_path: Path) -> None:

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.engines.check import MISSING_WORDS, Check, ColumnCheck, guessed_form
-from noisycount.engines.forms import ColumnForm, FileForm, date_pattern
+from noisycount.engines.formats import ColumnFormat, FileFormat, date_pattern
 from noisycount.engines.interface import require_readable
 from noisycount.errors import SourceError
 from noisycount.query.schema import ZONED, Kind
 from tests.layers import examples
 
-AGE, ACCEPTED = ColumnForm(Kind.INTEGER), ColumnForm(Kind.INTEGER, accepts_unreadable=True)
+AGE, ACCEPTED = ColumnFormat(Kind.INTEGER), ColumnFormat(Kind.INTEGER, accepts_unreadable=True)
 
 
-def column(name: str, form: ColumnForm | None, unreadable: int) -> ColumnCheck:
+def column(name: str, form: ColumnFormat | None, unreadable: int) -> ColumnCheck:
     """A column of ten missing cells."""
     return ColumnCheck(name, Kind.INTEGER, "text", form, 10, unreadable)
 
@@ -73,27 +73,27 @@ def comma(text: str) -> str:
     return text.translate(str.maketrans(",.", ".,"))
 
 
-WRITTEN: dict[str, tuple[ColumnForm, list[str]]] = {
-    "integers": (ColumnForm(Kind.INTEGER), [str(7 * n - 30) for n in range(60)]),
-    "reals": (ColumnForm(Kind.REAL), [f"{n / 7:.2f}" for n in range(60)]),
-    "exponents": (ColumnForm(Kind.REAL), [f"{n / 7:.2e}" for n in range(60)]),
-    "thousands": (ColumnForm(Kind.REAL), [f"{n * 77.5:,.2f}" for n in range(60)]),
-    "commas": (ColumnForm(Kind.REAL, decimal=","), [comma(f"{n / 7:.2f}") for n in range(60)]),
-    "points": (ColumnForm(Kind.REAL, decimal=","), [comma(f"{n * 77.5:,.2f}") for n in range(60)]),
-    "texts": (ColumnForm(Kind.TEXT), [f"region {n}" for n in range(60)]),
-    "codes": (ColumnForm(Kind.TEXT), [f"{n:03}" for n in range(60)]),
+WRITTEN: dict[str, tuple[ColumnFormat, list[str]]] = {
+    "integers": (ColumnFormat(Kind.INTEGER), [str(7 * n - 30) for n in range(60)]),
+    "reals": (ColumnFormat(Kind.REAL), [f"{n / 7:.2f}" for n in range(60)]),
+    "exponents": (ColumnFormat(Kind.REAL), [f"{n / 7:.2e}" for n in range(60)]),
+    "thousands": (ColumnFormat(Kind.REAL), [f"{n * 77.5:,.2f}" for n in range(60)]),
+    "commas": (ColumnFormat(Kind.REAL, decimal=","), [comma(f"{n / 7:.2f}") for n in range(60)]),
+    "points": (ColumnFormat(Kind.REAL, decimal=","), [comma(f"{n * 77.5:,.2f}") for n in range(60)]),
+    "texts": (ColumnFormat(Kind.TEXT), [f"region {n}" for n in range(60)]),
+    "codes": (ColumnFormat(Kind.TEXT), [f"{n:03}" for n in range(60)]),
     "truths": (
-        ColumnForm(Kind.BOOLEAN, true=("ja", "j", "wahr"), false=("nein", "n", "falsch")),
+        ColumnFormat(Kind.BOOLEAN, true=("ja", "j", "wahr"), false=("nein", "n", "falsch")),
         ["ja", "Nein", "JA"] * 20,
     ),
-    "dates": (ColumnForm(Kind.DATE), [f"{t:%Y-%m-%d}" for t in TIMES]),
-    "german": (ColumnForm(Kind.DATE, date_format="%d.%m.%Y"), [f"{t:%d.%m.%Y}" for t in TIMES]),
-    "british": (ColumnForm(Kind.DATE, date_format="%d/%m/%Y"), [f"{t:%d/%m/%Y}" for t in TIMES]),
-    "american": (ColumnForm(Kind.DATE, date_format="%m/%d/%Y"), [f"{t:%m/%d/%Y}" for t in TIMES]),
-    "slashes": (ColumnForm(Kind.DATE, date_format="%Y/%m/%d"), [f"{t:%Y/%m/%d}" for t in TIMES]),
-    "times": (ColumnForm(Kind.TIMESTAMP), [f"{t:%Y-%m-%d %H:%M:%S}" for t in TIMES]),
-    "zones": (ColumnForm(Kind.TIMESTAMP, date_format=ZONED), [f"{t:%Y-%m-%dT%H:%M:%S}+02:00" for t in TIMES]),
-    "minutes": (ColumnForm(Kind.TIMESTAMP, date_format="%d.%m.%Y %H:%M"), [f"{t:%d.%m.%Y %H:%M}" for t in TIMES]),
+    "dates": (ColumnFormat(Kind.DATE), [f"{t:%Y-%m-%d}" for t in TIMES]),
+    "german": (ColumnFormat(Kind.DATE, date_format="%d.%m.%Y"), [f"{t:%d.%m.%Y}" for t in TIMES]),
+    "british": (ColumnFormat(Kind.DATE, date_format="%d/%m/%Y"), [f"{t:%d/%m/%Y}" for t in TIMES]),
+    "american": (ColumnFormat(Kind.DATE, date_format="%m/%d/%Y"), [f"{t:%m/%d/%Y}" for t in TIMES]),
+    "slashes": (ColumnFormat(Kind.DATE, date_format="%Y/%m/%d"), [f"{t:%Y/%m/%d}" for t in TIMES]),
+    "times": (ColumnFormat(Kind.TIMESTAMP), [f"{t:%Y-%m-%d %H:%M:%S}" for t in TIMES]),
+    "zones": (ColumnFormat(Kind.TIMESTAMP, date_format=ZONED), [f"{t:%Y-%m-%dT%H:%M:%S}+02:00" for t in TIMES]),
+    "minutes": (ColumnFormat(Kind.TIMESTAMP, date_format="%d.%m.%Y %H:%M"), [f"{t:%d.%m.%Y %H:%M}" for t in TIMES]),
 }
 
 
@@ -117,7 +117,7 @@ def test_odd_cells_change_no_kind(name: str, odd: list[str], silent: list[str], 
     mixed = [*cells, *odd, *silent, "", "  "]
     random.Random(order).shuffle(mixed)  # noqa: S311 - repeatable, not secret
     found = guessed_form(mixed).form
-    assert found == ColumnForm.of_parts(form.parts | {"missing": list(found.missing)})
+    assert found == ColumnFormat.of_parts(form.parts | {"missing": list(found.missing)})
     assert {*found.missing} == {*silent}
 
 
@@ -173,24 +173,24 @@ def test_four_fifths_of_the_cells_decide(misfits: int, kind: Kind, first: bool) 
 
 
 FORMS = [
-    ColumnForm(Kind.INTEGER),
-    ColumnForm(Kind.REAL, decimal=",", missing=("NA", "k.A."), accepts_unreadable=True),
-    ColumnForm(Kind.TEXT, trim=True),
-    ColumnForm(Kind.BOOLEAN, true=("ja",), false=("nein", "nö")),
-    ColumnForm(Kind.DATE, date_format="%d.%m.%Y"),
-    ColumnForm(Kind.TIMESTAMP, date_format=ZONED),
+    ColumnFormat(Kind.INTEGER),
+    ColumnFormat(Kind.REAL, decimal=",", missing=("NA", "k.A."), accepts_unreadable=True),
+    ColumnFormat(Kind.TEXT, trim=True),
+    ColumnFormat(Kind.BOOLEAN, true=("ja",), false=("nein", "nö")),
+    ColumnFormat(Kind.DATE, date_format="%d.%m.%Y"),
+    ColumnFormat(Kind.TIMESTAMP, date_format=ZONED),
 ]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_form_is_written_and_read_back(form: ColumnForm) -> None:
+def test_a_form_is_written_and_read_back(form: ColumnFormat) -> None:
     """Its parts hold all that it says, in texts, lists and truth values."""
-    assert ColumnForm.of_parts(form.parts) == form
+    assert ColumnFormat.of_parts(form.parts) == form
 
 
 def test_parts_say_only_what_is_unusual() -> None:
     """A kind alone is the usual form of its texts."""
-    assert ColumnForm(Kind.DATE).parts == {"kind": "date"}
+    assert ColumnFormat(Kind.DATE).parts == {"kind": "date"}
     assert FORMS[1].parts == {"kind": "real", "decimal": ",", "missing": ["NA", "k.A."], "unreadable": "missing"}
 
 
@@ -219,7 +219,7 @@ def test_parts_say_only_what_is_unusual() -> None:
 def test_what_is_not_said_rightly_is_refused(parts: dict[str, Any], words: str) -> None:
     """In one line with what is meant."""
     with pytest.raises(SourceError) as caught:
-        ColumnForm.of_parts(parts)
+        ColumnFormat.of_parts(parts)
     assert words in str(caught.value)
     assert str(caught.value).isprintable()
 
@@ -227,16 +227,16 @@ def test_what_is_not_said_rightly_is_refused(parts: dict[str, Any], words: str) 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: FileForm(encoding="cp99"), "such as \"cp1252\", got 'cp99'"),
-        (lambda: FileForm(encoding="hex"), "encoding must be one that Python knows"),
-        (lambda: FileForm(delimiter=""), 'delimiter must be one character, such as ";"'),
-        (lambda: FileForm(delimiter='"'), "delimiter must be one character"),
-        (lambda: FileForm(delimiter=", "), "delimiter must be one character"),
-        (lambda: FileForm(skip=-1), "skip must be from 0 to 1000 lines, got -1"),
-        (lambda: FileForm(skip=1001), "got 1001"),
+        (lambda: FileFormat(encoding="cp99"), "such as \"cp1252\", got 'cp99'"),
+        (lambda: FileFormat(encoding="hex"), "encoding must be one that Python knows"),
+        (lambda: FileFormat(delimiter=""), 'delimiter must be one character, such as ";"'),
+        (lambda: FileFormat(delimiter='"'), "delimiter must be one character"),
+        (lambda: FileFormat(delimiter=", "), "delimiter must be one character"),
+        (lambda: FileFormat(skip=-1), "skip must be from 0 to 1000 lines, got -1"),
+        (lambda: FileFormat(skip=1001), "got 1001"),
     ],
 )
-def test_what_is_not_said_rightly_of_a_file_is_refused(make: Callable[[], FileForm], words: str) -> None:
+def test_what_is_not_said_rightly_of_a_file_is_refused(make: Callable[[], FileFormat], words: str) -> None:
     """In one line with what is meant."""
     with pytest.raises(SourceError) as caught:
         make()

@@ -12,7 +12,7 @@ import pytest
 
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.duckdb.texts import TextFile
-from noisycount.engines.forms import FileForm
+from noisycount.engines.formats import FileFormat
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
 from tests.sources import writing
@@ -99,7 +99,7 @@ def test_the_encoding_that_a_refusal_names_is_the_right_one(tmp_path: Path, name
     path.write_bytes(REFUSED[name][0])
     (encoding,) = re.findall('encoding = "(.*)",', refusal(lambda: DuckDBSource.open(path)))
     expected = {'"Größe €" = 1.8': 1, "age < 30": 1, "true": 2}
-    assert counts(path, *expected, form=FileForm(encoding=encoding)) == expected
+    assert counts(path, *expected, form=FileFormat(encoding=encoding)) == expected
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_what_is_wrong_is_found_wherever_it_is(tmp_path: Path) -> None:
     assert "line 20,003 has 3 cells for 2 names" in refusal(lambda: DuckDBSource.open(path))
     path.write_bytes(lines + "29,gö\n".encode("cp1252"))
     assert "is not in utf-8" in refusal(lambda: DuckDBSource.open(path))
-    form = FileForm(encoding="cp1252")
+    form = FileFormat(encoding="cp1252")
     assert counts(path, "health = 'gö'", form=form) == {"health = 'gö'": 1}
     path.write_bytes(lines + b"29,g\x81\n")
     message = refusal(lambda: DuckDBSource.open(path, form=form))
@@ -141,11 +141,11 @@ def test_what_is_stated_is_not_guessed(tmp_path: Path) -> None:
     """A delimiter, titles and their number, where they look like something else."""
     path = tmp_path / "x.csv"
     path.write_bytes(b"a;b,c;d\n1;2,3;4\n")
-    assert counts(path, "a = 1", form=FileForm(delimiter=";"))["a = 1"] == 1
+    assert counts(path, "a = 1", form=FileFormat(delimiter=";"))["a = 1"] == 1
     path.write_bytes(b"a,b\n1,2\nc,d\n3,4\n")
-    assert counts(path, "c = 3", "true", form=FileForm(skip=2)) == {"c = 3": 1, "true": 1}
+    assert counts(path, "c = 3", "true", form=FileFormat(skip=2)) == {"c = 3": 1, "true": 1}
     path.write_bytes(b"one title\nage\n31\n")
-    assert counts(path, "age = 31", form=FileForm(skip=1)) == {"age = 31": 1}
+    assert counts(path, "age = 31", form=FileFormat(skip=1)) == {"age = 31": 1}
 
 
 @pytest.mark.parametrize("name", ["x.tsv", "X.TSV", "x.tsv.gz"])

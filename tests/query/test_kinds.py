@@ -13,7 +13,7 @@ from sqlalchemy import types
 from noisycount.display.values import plain
 from noisycount.engines.duckdb import table
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.forms import ColumnForm
+from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.statement import records
 from noisycount.errors import PredicateError
@@ -68,7 +68,7 @@ def test_a_new_kind_is_asked_about(tmp_path: Path, where: str, count: int) -> No
     """In a file of texts, a typed file and in memory, with one normal text."""
     table = tmp_path / "records.csv"
     table.write_text(f"who,age\n{FIRST},1\n{str(FIRST).upper()},2\n{SECOND},3\n,4\n")
-    forms = {"who": ColumnForm.of_parts({"kind": "uuid"})}
+    forms = {"who": ColumnFormat.of_parts({"kind": "uuid"})}
     copy_of = tmp_path / "copy.parquet"
     with DuckDBSource.open(table, kinds=forms, copy=copy_of) as source:
         assert source.schema["who"] is UUIDS
@@ -95,7 +95,7 @@ def test_a_table_is_by_a_new_kind(tmp_path: Path) -> None:
     table.write_text("who,age\n" + "".join(f"{each['who'] or ''},1\n" for each in records))
     with (
         MemorySource(records, {"who": UUIDS}) as memory,
-        DuckDBSource.open(table, kinds={"who": ColumnForm(UUIDS)}) as source,
+        DuckDBSource.open(table, kinds={"who": ColumnFormat(UUIDS)}) as source,
     ):
         counted = [engine.count_cells(question)[0].tolist() for engine in (memory, source)]
     assert counted == [[2, 1, 1]] * 2

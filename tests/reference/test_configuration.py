@@ -9,7 +9,7 @@ import pytest
 from noisycount.config.config import Config
 from noisycount.config.file import TEMPLATE, load_config
 from noisycount.config.service import ALGORITHMS, ServiceConfig
-from noisycount.engines.forms import ColumnForm, date_pattern
+from noisycount.engines.formats import ColumnFormat, date_pattern
 from noisycount.errors import ConfigError
 from noisycount.query.schema import KINDS
 from tests.reference.pages import blocks, rows, section, text
@@ -162,7 +162,7 @@ def test_kinds_and_directives_are_those_of_the_code() -> None:
     assert re.findall(r'"(\w+)"', said["kind"]) == [*KINDS]
     for directive in re.findall(r"%\w", said["date_format"]):
         assert date_pattern(directive)
-    assert set(ColumnForm.__slots__) - {"accepts_unreadable"} == set(said) - {"unreadable"}
+    assert set(ColumnFormat.__slots__) - {"accepts_unreadable"} == set(said) - {"unreadable"}
 
 
 @pytest.mark.parametrize("content", blocks(text(PAGE), "toml noisycount.toml") if CASES else [])

@@ -15,7 +15,7 @@ from noisycount.catalog.catalog import Catalog, DatasetRecord, DatasetSettings
 from noisycount.catalog.sources import Contents
 from noisycount.engines.duckdb.dialect import DUCKDB, records_of
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import Source
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.places import files_of
@@ -94,9 +94,9 @@ def opened_as_described(folder: Path, records: Records) -> Source:
     """Open a CSV file whose kinds were written down, and which is read when it is counted."""
     opened_as_csv(folder, records).close()
     path = folder / "records.csv"
-    forms = {name: ColumnForm(kind) for name, kind in DIRTY.items()}
+    forms = {name: ColumnFormat(kind) for name, kind in DIRTY.items()}
     digest = Contents().of(files_of(path)).digest
-    written = DatasetRecord(None, forms, digest, form=FileForm("utf-8", ",", 0))
+    written = DatasetRecord(None, forms, digest, form=FileFormat("utf-8", ",", 0))
     catalog = Catalog({"survey": written})
     described = PrivateRecords.open(path, DatasetSettings("survey"), catalog)
     return described._source  # noqa: SLF001 - as its desk has it

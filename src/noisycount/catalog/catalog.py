@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from noisycount.display.texts import redacted_name
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_part
@@ -27,29 +27,29 @@ class DatasetRecord:
     """What is written down of a data set.
 
     Example:
-        >>> written = DatasetRecord(None, {"age": ColumnForm(Kind.INTEGER)}, "00")
+        >>> written = DatasetRecord(None, {"age": ColumnFormat(Kind.INTEGER)}, "00")
         >>> DatasetRecord.read(written.text) == written
         True
     """
 
     unit: str | None  # the column that names the person; None: every row is one unit
-    columns: Mapping[str, ColumnForm]  # what the cells of each column that questions can use stand for
+    columns: Mapping[str, ColumnFormat]  # what the cells of each column that questions can use stand for
     content: str  # the SHA-256 of the records, in hexadecimal digits
     # what the engine calls the values of each column that no question can use
     others: Mapping[str, str] = field(default_factory=dict)
     table: str | None = None  # which table of a file with several
-    form: FileForm | None = None  # how the texts of a file are found in it; None where it states its types
+    form: FileFormat | None = None  # how the texts of a file are found in it; None where it states its types
     earlier: tuple[str, ...] = ()  # what its content was before, the oldest first
     edition: str | None = None  # what the owner of records on a server calls them as they are now
     # the form that its version leaves out, as an older release wrote it down; None: its version covers every form
-    legacy_form: FileForm | None = None
+    legacy_form: FileFormat | None = None
 
     @classmethod
     def read(cls, text: str) -> Self:
         """What a text says, as `text` gives it."""
         try:
             said: dict[str, Any] = json.loads(text)
-            columns = {name: ColumnForm.of_parts(parts) for name, parts in said["columns"].items()}
+            columns = {name: ColumnFormat.of_parts(parts) for name, parts in said["columns"].items()}
             form = _form(said["form"])
             read = {
                 "columns": columns,
@@ -128,12 +128,12 @@ class DatasetRecord:
         return Schema(kinds, self.others, commas=commas).for_questions(self.unit, columns)
 
 
-def _form(parts: Mapping[str, Any] | None) -> FileForm | None:
+def _form(parts: Mapping[str, Any] | None) -> FileFormat | None:
     """The form of a file that parts describe, if any do."""
-    return None if parts is None else FileForm(**parts)
+    return None if parts is None else FileFormat(**parts)
 
 
-def _form_parts(form: FileForm | None) -> dict[str, Any] | None:
+def _form_parts(form: FileFormat | None) -> dict[str, Any] | None:
     """What a form says, an encoding by one of its names."""
     if form is None:
         return None
@@ -157,8 +157,8 @@ class DatasetSettings:
     columns: Sequence[str] | None = None  # what questions may use; None: all but the unit
     table: str | None = None  # which table of a file with several
     # what cells of columns stand for; of the others what is written down of them
-    kinds: Mapping[str, ColumnForm] | None = None
-    form: FileForm = FileForm()  # how texts are found in a file
+    kinds: Mapping[str, ColumnFormat] | None = None
+    form: FileFormat = FileFormat()  # how texts are found in a file
     renews: bool = False  # whether what was written down of the columns is to be forgotten
 
 
@@ -236,7 +236,7 @@ class Catalog:
         return replace(former, columns=columns, form=form)
 
 
-def _completed(stated: FileForm, former: FileForm) -> FileForm:
+def _completed(stated: FileFormat, former: FileFormat) -> FileFormat:
     """A form of which everything is said that was said before."""
     said = {one.name: getattr(stated, one.name) for one in fields(stated)}
     return replace(former, **{name: value for name, value in said.items() if value is not None})

@@ -10,7 +10,7 @@ from noisycount.config.places import Source, is_place, record_identities, served
 from noisycount.config.service import ServiceConfig
 from noisycount.config.toml_table import suggestion
 from noisycount.display.texts import without_passwords
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.places import ServedTable, is_lake, is_server
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
@@ -33,8 +33,8 @@ class DatasetConfig:
     columns: tuple[str, ...] | None = None  # what questions may use; None: all but the unit
     table: str | None = None  # the table of a DuckDB file; None: its only one
     # what the texts of a file's columns stand for; None: nobody stated it of any
-    kinds: Mapping[str, ColumnForm] | None = None
-    form: FileForm = FileForm()  # how the texts are found in the file
+    kinds: Mapping[str, ColumnFormat] | None = None
+    form: FileFormat = FileFormat()  # how the texts are found in the file
     account: str = ""  # the name under which the ledger books its spending; empty: its own name
     budget: Budget = DEFAULT_BUDGET  # the most that all answers together may cost; a number is a budget in ε
     needs_purpose: bool = False  # whether a spend must say what its answer is for

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self, TypeGuard
 
 from noisycount.display.texts import without_passwords
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import PARTS, Budget, budget_from
@@ -173,7 +173,7 @@ _PARTS = {"encoding": _TEXT, "delimiter": _TEXT, "skip": (int, "a whole number, 
 FILE_KEYS = tuple(_PARTS)  # what is said of a file of texts
 
 
-def read_kinds(table: TomlTable) -> dict[str, ColumnForm] | None:
+def read_kinds(table: TomlTable) -> dict[str, ColumnFormat] | None:
     """What the texts of each column stand for; None where nothing is stated."""
     if "kinds" not in table.values:
         return None
@@ -181,19 +181,19 @@ def read_kinds(table: TomlTable) -> dict[str, ColumnForm] | None:
     return {name: _column_form(stated, name) for name in stated.values}
 
 
-def read_file_form(table: TomlTable) -> FileForm:
+def read_file_form(table: TomlTable) -> FileFormat:
     """How texts are found in the file."""
     parts: dict[str, Any] = {key: _part(table, key) for key in FILE_KEYS if key in table.values}
-    return FileForm(**parts)
+    return FileFormat(**parts)
 
 
-def _column_form(stated: TomlTable, name: str) -> ColumnForm:
+def _column_form(stated: TomlTable, name: str) -> ColumnFormat:
     """What the texts of one column stand for: a kind, or a table that says more."""
     value = stated.values[name]
     if not isinstance(value, dict) and not (isinstance(value, str) and value in KINDS):
         raise stated.refusal(name, f"is no kind: write one of {', '.join(KINDS)}, in quotes, or a table of parts")
     try:
-        return ColumnForm.of_parts(value if isinstance(value, dict) else {"kind": value})
+        return ColumnFormat.of_parts(value if isinstance(value, dict) else {"kind": value})
     except SourceError as error:
         raise stated.refusal(name, str(error)) from None
 
@@ -205,7 +205,7 @@ def _part(table: TomlTable, key: str) -> object:
         raise table.refusal(key, f"must be {form}")
     part: dict[str, Any] = {key: value}
     try:
-        FileForm(**part)
+        FileFormat(**part)
     except SourceError as error:
         raise table.refusal(key, str(error)) from None
     return value

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from html import escape
 
 from noisycount.display.values import Shown
-from noisycount.engines.forms import BLANKS, ColumnForm, FileForm
+from noisycount.engines.formats import BLANKS, ColumnFormat, FileFormat
 from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, Kind, Schema, Spelling
 
@@ -23,7 +23,7 @@ class ColumnCheck(Shown):
     name: str  # of the column
     kind: Kind | None  # of its values; None: no question can use it
     type: str  # what the engine calls its values
-    form: ColumnForm | None  # what its texts stand for; None where the file states the type of its values
+    form: ColumnFormat | None  # what its texts stand for; None where the file states the type of its values
     missing: int  # how many cells say nothing
     unreadable: int = 0  # how many cells do not fit the kind
     examples: tuple[str, ...] = ()  # some different ones, at most `EXAMPLES`
@@ -59,7 +59,7 @@ class Check(Shown):
 
     rows: int  # how many there are
     columns: tuple[ColumnCheck, ...]  # what is in each column
-    form: FileForm | None = None  # how the texts of a file were found; None for other records
+    form: FileFormat | None = None  # how the texts of a file were found; None for other records
     units: int | None = None  # how many different persons the unit names; None: nobody counted them
     without_unit: tuple[int, ...] = ()  # the lines of some rows that name no person, at most `EXAMPLES`
     # that of the last row where it is nearly empty, as a row of sums is; None: it is as the others
@@ -79,7 +79,7 @@ class Check(Shown):
         return f"<table><caption>{caption}</caption><tr>{header}</tr>{rows}</table>"
 
     @property
-    def forms(self) -> dict[str, ColumnForm]:
+    def forms(self) -> dict[str, ColumnFormat]:
         """What the texts of each column stand for."""
         return {column.name: column.form for column in self.columns if column.form is not None}
 
@@ -92,7 +92,7 @@ def typed_check(  # noqa: PLR0913 - what an owner is told
     *,
     reasons: Mapping[str, str],
     types: Mapping[str, str] | None = None,
-    forms: Mapping[str, ColumnForm] | None = None,
+    forms: Mapping[str, ColumnFormat] | None = None,
 ) -> Check:
     """The check of records that state the types of their columns, of which so many cells of each are given."""
     used = [
@@ -138,7 +138,7 @@ _OTHER = {".": ",", ",": "."}
 class Guess:
     """A form of a column, and why."""
 
-    form: ColumnForm
+    form: ColumnFormat
     reason: str
 
 
@@ -146,7 +146,7 @@ class Guess:
 class _Candidate:
     """A form, the cells that fit it, and what they are called."""
 
-    form: ColumnForm
+    form: ColumnFormat
     fits: Callable[[str], object]
     cells: str
 
@@ -160,7 +160,7 @@ class _Candidate:
 
 def _candidate(kind: Kind, spelling: Spelling) -> _Candidate:
     """The values of a kind, written in one way."""
-    form = ColumnForm(kind, decimal=spelling.decimal, date_format=spelling.date_format)
+    form = ColumnFormat(kind, decimal=spelling.decimal, date_format=spelling.date_format)
     return _Candidate(form, re.compile(spelling.pattern).fullmatch, spelling.words)
 
 
@@ -191,18 +191,18 @@ def guessed_form(cells: Iterable[str]) -> Guess:
     texts = [text for cell in cells if (text := cell.strip(BLANKS))]
     given = [text for text in texts if text not in MISSING_WORDS]
     if not given:
-        return Guess(ColumnForm(Kind.TEXT), "no cell says anything")
+        return Guess(ColumnFormat(Kind.TEXT), "no cell says anything")
     if any(map(re.compile("[+-]?0[0-9]+").fullmatch, given)):
-        return Guess(ColumnForm(Kind.TEXT), "some have leading zeros, as codes have")
+        return Guess(ColumnFormat(Kind.TEXT), "some have leading zeros, as codes have")
     if all(map(_CANDIDATES[0].fits, given)):  # nothing could be likelier, and most columns are so
         return _guess(_CANDIDATES[0], texts)
     found = [(one.share(given), one) for one in (*_CANDIDATES, *_truths(given))]
     most = max(share for share, _ in found)
     best = [one for share, one in found if share == most]
     if most < _ENOUGH:
-        return Guess(ColumnForm(Kind.TEXT), "they are texts")
+        return Guess(ColumnFormat(Kind.TEXT), "they are texts")
     if doubt := _doubt([one.form for one in best]):
-        return Guess(ColumnForm(Kind.TEXT), doubt)
+        return Guess(ColumnFormat(Kind.TEXT), doubt)
     return _guess(best[0], texts)
 
 
@@ -222,10 +222,10 @@ def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str]) -> Guess:
         said = sum(types.get(kind, 0) for kind in family)
         if total and said >= _ENOUGH * total:
             kind = next(kind for kind in family if types.get(kind, 0))
-            return _guess(_Candidate(ColumnForm(kind), bool, f"of kind {kind.value}"), texts)
+            return _guess(_Candidate(ColumnFormat(kind), bool, f"of kind {kind.value}"), texts)
     guess = guessed_form(texts)
     if guess.form.kind.is_number:
-        return Guess(ColumnForm(Kind.TEXT), "the file says that they are texts")
+        return Guess(ColumnFormat(Kind.TEXT), "the file says that they are texts")
     return guess
 
 
@@ -236,7 +236,7 @@ def _guess(best: _Candidate, texts: Sequence[str]) -> Guess:
     return Guess(_with_missing(best.form, words), f"they are {best.cells}")
 
 
-def _doubt(forms: Sequence[ColumnForm]) -> str | None:
+def _doubt(forms: Sequence[ColumnFormat]) -> str | None:
     """Why none of several forms can be chosen; None: the first can."""
     if {"%d/%m/%Y", "%m/%d/%Y"} <= {form.date_format for form in forms}:
         return "they are dates with the day or the month first: state date_format"
@@ -251,13 +251,13 @@ def _truths(cells: Sequence[str]) -> Iterator[_Candidate]:
     """The words of truth values that nearly all cells are, with some on both sides."""
     said = {cell.casefold() for cell in cells}
     for true, false in _TRUTH_WORDS:
-        form = ColumnForm(Kind.BOOLEAN, true=true, false=false)
+        form = ColumnFormat(Kind.BOOLEAN, true=true, false=false)
         words = re.compile("|".join(map(re.escape, (*true, *false))), re.IGNORECASE)
         one = _Candidate(form, words.fullmatch, f"{true[0]} or {false[0]}")
         if said & {*true} and said & {*false} and one.share(cells) >= _NEARLY_ALL:
             yield one
 
 
-def _with_missing(form: ColumnForm, words: Sequence[str]) -> ColumnForm:
+def _with_missing(form: ColumnFormat, words: Sequence[str]) -> ColumnFormat:
     """The form with words for missing values."""
-    return ColumnForm.of_parts({**form.parts, "missing": list(words)}) if words else form
+    return ColumnFormat.of_parts({**form.parts, "missing": list(words)}) if words else form

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, ColumnCheck
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Column, Predicate, columns
@@ -134,11 +134,11 @@ class CheckedSource(Source, Protocol):
         """The columns that questions may use, and the whole that they are from."""
 
     @property
-    def forms(self) -> Mapping[str, ColumnForm]:
+    def forms(self) -> Mapping[str, ColumnFormat]:
         """What the cells of each column stand for that questions could use, and of the unit."""
 
     @property
-    def form(self) -> FileForm | None:
+    def form(self) -> FileFormat | None:
         """How the texts of a file were found in it; None where it states its types."""
 
     def used(self) -> Sequence[ColumnCheck]:
@@ -183,9 +183,9 @@ class TypedSource(Closeable):
         return frozenset()
 
     @property
-    def forms(self) -> dict[str, ColumnForm]:
+    def forms(self) -> dict[str, ColumnFormat]:
         """The kind of each column."""
-        return {name: ColumnForm(kind) for name, kind in self.schema.entire.items()}
+        return {name: ColumnFormat(kind) for name, kind in self.schema.entire.items()}
 
     @property
     def form(self) -> None:

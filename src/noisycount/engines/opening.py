@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from noisycount.engines.conformance.certificate import Bench, Certificate, require_certified
+from noisycount.engines.conformance.certificate import Certificate, EngineUnderTest, require_certified
 from noisycount.engines.interface import CheckedSource
 from noisycount.engines.places import LakePlace, ServerPlace
 from noisycount.errors import SourceError, install_hint
@@ -57,22 +57,22 @@ def served(  # noqa: PLR0913 - one argument a property of the records
     return source
 
 
-def bench_of(place: ServerPlace | None) -> Bench:
+def engine_under_test(place: ServerPlace | None) -> EngineUnderTest:
     """What tests an engine, on tables of made-up records.
 
     `place`: a table of the server or cluster, which is not touched; None: the engine of files.
     """
     if place is None:
-        from noisycount.engines.duckdb.bench import DuckDBBench  # noqa: PLC0415 - on first use
+        from noisycount.engines.duckdb.under_test import DuckDBUnderTest  # noqa: PLC0415 - on first use
 
-        return DuckDBBench()
+        return DuckDBUnderTest()
     if place.is_cluster:
-        from noisycount.engines.spark.bench import SparkBench  # noqa: PLC0415 - on first use
+        from noisycount.engines.spark.under_test import SparkUnderTest  # noqa: PLC0415 - on first use
 
-        return SparkBench(place.url)
-    from noisycount.engines.sql.bench import SqlBench  # noqa: PLC0415 - on first use
+        return SparkUnderTest(place.url)
+    from noisycount.engines.sql.under_test import ServerUnderTest  # noqa: PLC0415 - on first use
 
-    return SqlBench(place.url)
+    return ServerUnderTest(place.url)
 
 
 def _server_engine(place: ServerPlace) -> "type[SqlSource | SparkSource]":

@@ -17,9 +17,9 @@ from noisycount.display.texts import redacted_name
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.conformance.certificate import Certificate
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CheckedSource, Closeable
-from noisycount.engines.opening import bench_of, files, frames, served
+from noisycount.engines.opening import engine_under_test, files, frames, served
 from noisycount.engines.places import ServedTable, ServerPlace, files_of
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -93,7 +93,7 @@ class Records(Shown, Closeable):
         return dict(self._source.schema)
 
     @property
-    def forms(self) -> dict[str, ColumnForm]:
+    def forms(self) -> dict[str, ColumnFormat]:
         """What the cells of each column that questions may use stand for."""
         written = self._source.record.columns
         return {name: written[name] for name in self._source.schema}
@@ -244,8 +244,8 @@ def checked_records(  # noqa: PLR0913 - one argument a property of the records
     unit: str | None = None,
     columns: Sequence[str] | None = None,
     table: str | None = None,
-    kinds: Mapping[str, ColumnForm] | None = None,
-    form: FileForm = FileForm(),  # noqa: B008 - frozen
+    kinds: Mapping[str, ColumnFormat] | None = None,
+    form: FileFormat = FileFormat(),  # noqa: B008 - frozen
 ) -> Check:
     """What is in the records at a place, whether or not their cells fit.
 
@@ -294,4 +294,4 @@ def examined_engine(place: ServerPlace | None, progress: Callable[[int, int], No
     """What an engine says of made-up records, in tables that are gone afterwards."""
     from noisycount.engines.conformance.suite import examined  # noqa: PLC0415  (for this alone)
 
-    return examined(bench_of(place), progress)
+    return examined(engine_under_test(place), progress)

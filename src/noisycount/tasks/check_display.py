@@ -8,7 +8,7 @@ from noisycount.display.numbers import signed
 from noisycount.display.output import Facts, Table, seen_from_here
 from noisycount.display.texts import toml_value
 from noisycount.engines.check import EXAMPLES, ColumnCheck
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.query.schema import ZONED
 from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
@@ -22,14 +22,14 @@ def kind_words(column: ColumnCheck) -> str:
     return column.kind.value if column.form is None else form_words(column.form)
 
 
-def form_words(form: ColumnForm) -> str:
+def form_words(form: ColumnFormat) -> str:
     """What the texts of a column stand for, in a few words.
 
     Example:
         >>> from noisycount.query.schema import Kind
-        >>> form_words(ColumnForm(Kind.REAL, decimal=",", missing=("NA", "k.A.")))
+        >>> form_words(ColumnFormat(Kind.REAL, decimal=",", missing=("NA", "k.A.")))
         'real, decimal comma, NA or k.A. missing'
-        >>> form_words(ColumnForm(Kind.DATE, date_format="%d.%m.%Y", accepts_unreadable=True))
+        >>> form_words(ColumnFormat(Kind.DATE, date_format="%d.%m.%Y", accepts_unreadable=True))
         'date as %d.%m.%Y, unreadable missing'
     """
     words = [form.kind.value]
@@ -42,19 +42,19 @@ def form_words(form: ColumnForm) -> str:
     return ", ".join([*words, *_values(form)])
 
 
-def value_words(form: ColumnForm) -> str:
+def value_words(form: ColumnFormat) -> str:
     """What the values of a column are, for those who ask, not how they are written in a file.
 
     Example:
         >>> from noisycount.query.schema import Kind
-        >>> value_words(ColumnForm(Kind.DATE, date_format="%d.%m.%Y", missing=("k.A.",)))
+        >>> value_words(ColumnFormat(Kind.DATE, date_format="%d.%m.%Y", missing=("k.A.",)))
         'date, k.A. missing'
     """
     zone = " in UTC" if form.date_format == ZONED else ""
     return ", ".join([form.kind.value + zone, *_values(form)])
 
 
-def _values(form: ColumnForm) -> Iterator[str]:
+def _values(form: ColumnFormat) -> Iterator[str]:
     """What is true, and what is missing."""
     if form.true:
         yield f"{form.true[0]} or {form.false[0]}"
@@ -93,7 +93,7 @@ def inspection_facts(inspection: Inspection) -> Facts:
     return facts if inspection.is_configured or dataset.table else facts[1:]
 
 
-def file_words(form: FileForm) -> str:
+def file_words(form: FileFormat) -> str:
     """How texts were found in a file."""
     lines = f"{form.skip} line{'' if form.skip == 1 else 's'}" if form.skip else "no line"
     return f"{form.encoding} texts between {toml_value(form.delimiter)}, {lines} before the names of the columns"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from noisycount.config.places import name_for
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.check import EXAMPLES, ColumnCheck
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.frozen import frozen
 from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
@@ -44,7 +44,7 @@ def _of_file(inspection: Inspection) -> Iterator[str]:
         yield f"encoding = {toml_value(encoding)}"
 
 
-def form_lines(form: FileForm) -> Iterator[tuple[str, str]]:
+def form_lines(form: FileFormat) -> Iterator[tuple[str, str]]:
     """What is stated of how the texts of a file are found, each line with why."""
     if form.encoding not in UTF:
         yield f"encoding = {toml_value(form.encoding)}", "it is not UTF-8"
@@ -67,7 +67,7 @@ def _of_columns(inspection: Inspection) -> Iterator[str]:
             yield from _or_words(column, column.form)
 
 
-def _or_words(column: ColumnCheck, form: ColumnForm) -> Iterator[str]:
+def _or_words(column: ColumnCheck, form: ColumnFormat) -> Iterator[str]:
     """Another line, where all cells that do not fit are words that may say that nothing is known.
 
     It is a comment, as only the owner knows.

@@ -9,7 +9,7 @@ from noisycount.catalog.catalog import ROW
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.numbers import plus_minus, signed
 from noisycount.display.output import Facts, Table, seen_from_here
-from noisycount.engines.forms import ColumnForm
+from noisycount.engines.formats import ColumnFormat
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
@@ -49,7 +49,7 @@ class View:
     dataset: DatasetConfig  # as its owner configured it
     unit: str | None  # the column whose distinct values are counted; None for rows
     is_said: bool  # whether anybody said so yet
-    columns: Mapping[str, ColumnForm]  # what questions may use, and what the cells of each stand for
+    columns: Mapping[str, ColumnFormat]  # what questions may use, and what the cells of each stand for
     remains: RemainingBudget  # what is left of the budget, and of the quota of whoever looks
     entries: tuple[Entry, ...] = ()  # what was asked, oldest first
     usual: Fraction = _USUAL  # ε of an answer where nothing was asked

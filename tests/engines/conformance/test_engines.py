@@ -4,9 +4,9 @@ import pytest
 
 from noisycount.engines.conformance.certificate import require_certified
 from noisycount.engines.conformance.suite import examined, suite, suite_hash
-from noisycount.engines.duckdb.bench import DuckDBBench
-from noisycount.engines.spark.bench import SparkBench
-from noisycount.engines.sql.bench import SqlBench
+from noisycount.engines.duckdb.under_test import DuckDBUnderTest
+from noisycount.engines.spark.under_test import SparkUnderTest
+from noisycount.engines.sql.under_test import ServerUnderTest
 from tests.postgresql import Server
 from tests.transcripts import said
 
@@ -18,7 +18,7 @@ WHOLE, TENTH = (pytest.param(one_in, marks=pytest.mark.thorough) for one_in in (
 @pytest.mark.parametrize("one_in", [200, WHOLE])
 def test_duckdb_passes_the_suite(one_in: int) -> None:
     """Names that differ in case alone are one name there; a page shows how much is asked."""
-    found = examined(DuckDBBench(), asked=suite(one_in))
+    found = examined(DuckDBUnderTest(), asked=suite(one_in))
     assert (found.differences, found.unheld) == ((), CASES)
     if one_in == 1:
         assert found.suite == suite_hash()
@@ -28,7 +28,7 @@ def test_duckdb_passes_the_suite(one_in: int) -> None:
 @pytest.mark.parametrize("one_in", [200, TENTH])
 def test_postgresql_passes_the_suite(postgresql: Server, one_in: int) -> None:
     """It needs no certificate; `audits/test_conformance.py` asks it all of the suite."""
-    found = examined(SqlBench(postgresql.url("postgres")), asked=suite(one_in))
+    found = examined(ServerUnderTest(postgresql.url("postgres")), asked=suite(one_in))
     assert (found.differences, found.unheld) == ((), NUL)
     require_certified("records", found.identity, suite_hash(), [])
 
@@ -36,6 +36,6 @@ def test_postgresql_passes_the_suite(postgresql: Server, one_in: int) -> None:
 @pytest.mark.thorough
 def test_spark_passes_the_suite(spark_url: str) -> None:
     """It is another; `audits/test_conformance.py` asks it all of the suite, as the doctor does."""
-    found = examined(SparkBench(spark_url), asked=suite(200))
+    found = examined(SparkUnderTest(spark_url), asked=suite(200))
     assert (found.differences, found.unheld) == ((), ())
     require_certified("records", found.identity, suite_hash(), [])

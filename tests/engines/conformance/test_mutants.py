@@ -3,7 +3,7 @@
 import pytest
 
 from noisycount.engines.conformance.suite import Examiner, examined, suite
-from tests.engines.conformance.benches import MemoryBench
+from tests.engines.conformance.engines_under_test import MemoryUnderTest
 from tests.engines.conformance.mutants import MUTANTS, Engine
 
 
@@ -11,11 +11,11 @@ from tests.engines.conformance.mutants import MUTANTS, Engine
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_wrong_engine_is_found_out(mutant: type[Engine]) -> None:
     """One question in ten shows each mistake, with the question and both numbers."""
-    (difference,) = Examiner(MemoryBench(mutant), suite(10), most=1).examination().differences
+    (difference,) = Examiner(MemoryUnderTest(mutant), suite(10), most=1).examination().differences
     assert difference.expected != difference.found
     assert difference.question
 
 
 def test_engine_that_wrong_ones_are_made_of_is_right() -> None:
     """What the mutants have in common is no mistake."""
-    assert examined(MemoryBench(Engine), asked=suite(100)).differences == ()
+    assert examined(MemoryUnderTest(Engine), asked=suite(100)).differences == ()

@@ -18,7 +18,7 @@ from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.language import parse
 from noisycount.query.predicate import And, Not, Or, Predicate, canonical_text
 from noisycount.query.schema import Kind
-from tests.engines.conformance.benches import MemoryBench
+from tests.engines.conformance.engines_under_test import MemoryUnderTest
 
 
 def test_hash_is_of_all_records_and_questions() -> None:
@@ -52,7 +52,7 @@ def test_every_predicate_is_one_that_an_analyst_may_write() -> None:
 def test_plain_python_gives_every_answer_as_it_is_defined() -> None:
     """The reference engine passes a part of the suite, and is told as it goes on."""
     told: list[tuple[int, int]] = []
-    found = examined(MemoryBench(), lambda *done: told.append(done), suite(one_in=100))
+    found = examined(MemoryUnderTest(), lambda *done: told.append(done), suite(one_in=100))
     assert (found.differences, found.unheld) == ((), ())
     assert found.answers >= told[-1][0] == told[-1][1] == sum(e.questions for e in suite(100))
     assert told == sorted(told)
@@ -80,7 +80,7 @@ def depth(predicate: Predicate) -> int:
 
 def test_what_an_engine_cannot_hold_is_told_and_not_asked() -> None:
     """Its tables refuse texts beyond the first plane; all other cells are still asked about."""
-    found = examined(MemoryBench(Narrow), asked=suite(100))
+    found = examined(MemoryUnderTest(Narrow), asked=suite(100))
     assert found.differences == ()
     assert found.unheld == ("characters beyond the first plane, such as emoji",)
 
@@ -88,12 +88,12 @@ def test_what_an_engine_cannot_hold_is_told_and_not_asked() -> None:
 def test_what_every_engine_must_hold_is_no_choice() -> None:
     """Its refusal is the end of the examination."""
     with pytest.raises(SourceError, match="no accents here"):
-        examined(MemoryBench(Plain), asked=suite(100))
+        examined(MemoryUnderTest(Plain), asked=suite(100))
 
 
 def test_engine_that_refuses_a_question_is_wrong_about_it_alone() -> None:
     """Where one question makes a scan of many fail, the others are asked again."""
-    found = examined(MemoryBench(Picky), asked=suite(100))
+    found = examined(MemoryUnderTest(Picky), asked=suite(100))
     assert found.differences
     for each in found.differences:
         assert each.found is None
@@ -102,7 +102,7 @@ def test_engine_that_refuses_a_question_is_wrong_about_it_alone() -> None:
 
 def test_engine_that_fails_a_table_is_wrong_about_it_once() -> None:
     """The table is told as a whole, with all of its counts added up."""
-    found = examined(MemoryBench(Tableless), asked=suite(100))
+    found = examined(MemoryUnderTest(Tableless), asked=suite(100))
     assert {each.found for each in found.differences} == {None}
     assert all(each.question.endswith(": all of it") for each in found.differences)
 

@@ -4,13 +4,13 @@ import re
 from datetime import UTC, date, datetime
 from math import isfinite
 
-from noisycount.engines.forms import ColumnForm, date_pattern
+from noisycount.engines.formats import ColumnFormat, date_pattern
 from noisycount.query.schema import ISO_ZONED, ZONED, Kind
 
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 
 
-def reference(cell: str | None, form: ColumnForm) -> tuple[bool, object]:
+def reference(cell: str | None, form: ColumnFormat) -> tuple[bool, object]:
     """Whether a cell says anything, and its value; None: it stands for none."""
     if not cell:
         return False, None
@@ -21,7 +21,7 @@ def reference(cell: str | None, form: ColumnForm) -> tuple[bool, object]:
     return True, _VALUES[form.kind](text, form)
 
 
-def _number(text: str, form: ColumnForm) -> str | None:
+def _number(text: str, form: ColumnFormat) -> str | None:
     """The digits of a number with a decimal point and without marks between groups of three."""
     point, group = (".", ",") if form.decimal == "." else (",", ".")
     found = re.fullmatch(
@@ -38,28 +38,28 @@ def _number(text: str, form: ColumnForm) -> str | None:
     return f"{sign}{first}{''.join(rest)}{decimals.replace(point, '.')}{exponent}"
 
 
-def _integer(text: str, form: ColumnForm) -> int | None:
+def _integer(text: str, form: ColumnFormat) -> int | None:
     plain = _number(text, form)
     if plain is None or not re.fullmatch("[+-]?[0-9]+", plain):
         return None
     return int(plain) if -(2**63) <= int(plain) < 2**63 else None
 
 
-def _real(text: str, form: ColumnForm) -> float | None:
+def _real(text: str, form: ColumnFormat) -> float | None:
     if re.fullmatch("[+-]?inf(inity)?|nan", text, re.IGNORECASE | re.ASCII):
         return float(text)
     plain = _number(text, form)
     return float(plain) if plain is not None and isfinite(float(plain)) else None
 
 
-def _boolean(text: str, form: ColumnForm) -> bool | None:
+def _boolean(text: str, form: ColumnFormat) -> bool | None:
     said = text.lower()
     if said in [word.lower() for word in form.true or TRUE]:
         return True
     return False if said in [word.lower() for word in form.false or FALSE] else None
 
 
-def _moment(text: str, form: ColumnForm) -> datetime | None:
+def _moment(text: str, form: ColumnFormat) -> datetime | None:
     if form.date_format is None:
         pattern = form.kind.iso
     else:
@@ -77,7 +77,7 @@ def _moment(text: str, form: ColumnForm) -> datetime | None:
         return None
 
 
-def _date(text: str, form: ColumnForm) -> date | None:
+def _date(text: str, form: ColumnFormat) -> date | None:
     moment = _moment(text, form)
     return None if moment is None else moment.date()
 

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.forms import ColumnForm
+from noisycount.engines.formats import ColumnFormat
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
@@ -145,13 +145,13 @@ TEXTS = (
     '3,x,"1e3",29.02.1990,,2020-01-31,' + "z" * 300 + "\n"
 )
 FORMS = {
-    "person": ColumnForm(Kind.TEXT),
-    "age": ColumnForm(Kind.INTEGER, accepts_unreadable=True),
-    "cost": ColumnForm(Kind.REAL, decimal=","),
-    "born": ColumnForm(Kind.DATE, date_format="%d.%m.%Y", accepts_unreadable=True),
-    "smoker": ColumnForm(Kind.BOOLEAN, true=("ja",), false=("nein",)),
-    "seen": ColumnForm(Kind.TIMESTAMP),
-    "note": ColumnForm(Kind.TEXT),
+    "person": ColumnFormat(Kind.TEXT),
+    "age": ColumnFormat(Kind.INTEGER, accepts_unreadable=True),
+    "cost": ColumnFormat(Kind.REAL, decimal=","),
+    "born": ColumnFormat(Kind.DATE, date_format="%d.%m.%Y", accepts_unreadable=True),
+    "smoker": ColumnFormat(Kind.BOOLEAN, true=("ja",), false=("nein",)),
+    "seen": ColumnFormat(Kind.TIMESTAMP),
+    "note": ColumnFormat(Kind.TEXT),
 }
 OF_TEXTS = [
     *("true", "age >= 31", "age is null", "cost > 1000", "cost < 0", "born = '1990-01-31'"),
@@ -233,7 +233,7 @@ def test_a_copy_that_fills_the_disk_is_removed(texts: Path, monkeypatch: pytest.
 def test_what_answers_nothing_is_not_copied(texts: Path) -> None:
     """Cells that their owner has not accepted keep the records from being used at all."""
     copy = texts.with_name("copy")
-    kinds = FORMS | {"age": ColumnForm(Kind.INTEGER)}
+    kinds = FORMS | {"age": ColumnFormat(Kind.INTEGER)}
     with pytest.raises(SourceError, match="answers nothing"):
         DuckDBSource.open(texts, kinds=kinds, copy=copy)
     assert not copy.exists()
@@ -261,13 +261,13 @@ def test_a_damaged_copy_is_refused(texts: Path, damage: str) -> None:
 @pytest.mark.parametrize(
     "forms",
     [
-        {**FORMS, "age": ColumnForm(Kind.REAL)},
-        {**FORMS, "more": ColumnForm(Kind.TEXT)},
+        {**FORMS, "age": ColumnFormat(Kind.REAL)},
+        {**FORMS, "more": ColumnFormat(Kind.TEXT)},
         {name: form for name, form in FORMS.items() if name != "note"},
         {},
     ],
 )
-def test_a_copy_of_something_else_is_refused(texts: Path, forms: dict[str, ColumnForm]) -> None:
+def test_a_copy_of_something_else_is_refused(texts: Path, forms: dict[str, ColumnFormat]) -> None:
     """Its columns must be those that are said of it."""
     copy = copy_of(texts)
     with pytest.raises(SourceError, match="is no copy of these records: remove it"):

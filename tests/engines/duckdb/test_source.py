@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
@@ -550,7 +550,7 @@ def test_plan_does_not_depend_on_the_values(tmp_path: Path) -> None:
 
 
 STATED = {
-    name: ColumnForm(kind, accepts_unreadable=True)
+    name: ColumnFormat(kind, accepts_unreadable=True)
     for name, kind in {"age": Kind.INTEGER, "born": Kind.DATE, "bmi": Kind.REAL, "smoker": Kind.BOOLEAN}.items()
 }
 
@@ -627,7 +627,7 @@ def test_texts_that_are_written_anew_touch_no_disk(tmp_path: Path, monkeypatch: 
     """They pass through a pipe: a copy could stay after a kill."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     path = write_csv(tmp_path, text.encode("cp1252"))
-    form = FileForm(encoding="cp1252")
+    form = FileFormat(encoding="cp1252")
     assert counts(path, "town = 'Zürich'", form=form, kinds={}) == [1]
     assert [*tmp_path.iterdir()] == [path]
 
@@ -672,9 +672,9 @@ def test_a_file_that_is_read_in_another_way_has_another_version(tmp_path: Path) 
         (text, {"kinds": {"x": Kind.TEXT}}),
         (text, {"kinds": {"x": Kind.INTEGER}}),
         (text, {"kinds": {"x": Kind.REAL}}),
-        (text, {"form": FileForm(encoding="cp1252")}),
-        (text, {"form": FileForm(encoding="cp437")}),
-        (text, {"form": FileForm(delimiter="|")}),
+        (text, {"form": FileFormat(encoding="cp1252")}),
+        (text, {"form": FileFormat(encoding="cp437")}),
+        (text, {"form": FileFormat(delimiter="|")}),
     ]
     versions = []
     for path, options in ways:

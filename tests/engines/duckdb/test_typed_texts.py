@@ -15,7 +15,7 @@ from noisycount.engines.check import ColumnCheck
 from noisycount.engines.duckdb.connection import quoted_name
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.duckdb.typed_texts import TextTable
-from noisycount.engines.forms import ColumnForm
+from noisycount.engines.formats import ColumnFormat
 from noisycount.errors import PredicateError, SourceError
 from noisycount.query.language import parse
 from noisycount.query.schema import ZONED, Kind
@@ -49,7 +49,7 @@ def test_a_cell_that_does_not_fit_its_stated_kind_refuses_all_until_it_is_accept
     path = write_csv(tmp_path, "x\n" + "".join(f'"{cell}"\n' for cell in cells))
     with pytest.raises(SourceError, match="cells of 'x' do not fit their kind: whoever owns it"):
         DuckDBSource.open(path, kinds={"x": kind})
-    accepted = ColumnForm(kind, accepts_unreadable=True)
+    accepted = ColumnFormat(kind, accepts_unreadable=True)
     assert counts(path, question, kinds={"x": accepted}) == [count]
 
 
@@ -98,9 +98,9 @@ ROWS = st.lists(st.tuples(RANDOM_CELLS, RANDOM_CELLS), min_size=0, max_size=4)
 PERSONS = ["7", "7.0", "07", "anna", "-0", "0"]
 TWO_FORMS = st.sampled_from(
     [
-        *(ColumnForm(Kind.INTEGER), ColumnForm(Kind.REAL, missing=("n/a", "NULL"))),
-        *(ColumnForm(Kind.REAL, decimal=","), ColumnForm(Kind.TEXT, trim=True), ColumnForm(Kind.TEXT)),
-        *(ColumnForm(Kind.BOOLEAN), ColumnForm(Kind.DATE), ColumnForm(Kind.TIMESTAMP)),
+        *(ColumnFormat(Kind.INTEGER), ColumnFormat(Kind.REAL, missing=("n/a", "NULL"))),
+        *(ColumnFormat(Kind.REAL, decimal=","), ColumnFormat(Kind.TEXT, trim=True), ColumnFormat(Kind.TEXT)),
+        *(ColumnFormat(Kind.BOOLEAN), ColumnFormat(Kind.DATE), ColumnFormat(Kind.TIMESTAMP)),
     ]
 )
 NEIGHBOURS = (
@@ -119,7 +119,7 @@ def test_one_more_record_moves_a_count_by_one_at_most_and_no_refusal(
     added: list[tuple[str, str]],
     person: str,
     questions: list[str],
-    written: tuple[ColumnForm, ColumnForm, int],
+    written: tuple[ColumnFormat, ColumnFormat, int],
 ) -> None:
     """Whatever its cells and those of others are, for rows, and for a person with all records."""
     others = [(PERSONS[n % len(PERSONS)], *row) for n, row in enumerate(rows * 20)]
@@ -157,7 +157,7 @@ class File:
     unit: str | None
     quoting: int
 
-    def replies(self, questions: list[str], kinds: Mapping[str, ColumnForm]) -> Replies:
+    def replies(self, questions: list[str], kinds: Mapping[str, ColumnFormat]) -> Replies:
         """The count, or the words of the refusal, of each question; None: all are refused."""
         with self.path.open("w", encoding="utf-8", newline="") as file:
             writer(file, quoting=self.quoting).writerows([("person", "a", "b"), *self.rows])
@@ -178,21 +178,21 @@ class File:
 
 
 FORMS = [
-    ColumnForm(Kind.INTEGER),
-    ColumnForm(Kind.INTEGER, decimal=",", missing=("NA", "-1")),
-    ColumnForm(Kind.REAL),
-    ColumnForm(Kind.REAL, decimal=",", missing=("k.A.",)),
-    ColumnForm(Kind.TEXT),
-    ColumnForm(Kind.TEXT, trim=True, missing=("it's", "NA")),
-    ColumnForm(Kind.BOOLEAN),
-    ColumnForm(Kind.BOOLEAN, true=("ja", "J'a"), false=("nein", "0")),
-    ColumnForm(Kind.DATE),
-    ColumnForm(Kind.DATE, date_format="%d.%m.%Y"),
-    ColumnForm(Kind.DATE, date_format="%m/%d/%y"),
-    ColumnForm(Kind.TIMESTAMP),
-    ColumnForm(Kind.TIMESTAMP, date_format=ZONED),
-    ColumnForm(Kind.TIMESTAMP, date_format="%d.%m.%Y %H:%M"),
-    ColumnForm(Kind.TIMESTAMP, date_format="%Y%m%d %I:%M:%S %p"),
+    ColumnFormat(Kind.INTEGER),
+    ColumnFormat(Kind.INTEGER, decimal=",", missing=("NA", "-1")),
+    ColumnFormat(Kind.REAL),
+    ColumnFormat(Kind.REAL, decimal=",", missing=("k.A.",)),
+    ColumnFormat(Kind.TEXT),
+    ColumnFormat(Kind.TEXT, trim=True, missing=("it's", "NA")),
+    ColumnFormat(Kind.BOOLEAN),
+    ColumnFormat(Kind.BOOLEAN, true=("ja", "J'a"), false=("nein", "0")),
+    ColumnFormat(Kind.DATE),
+    ColumnFormat(Kind.DATE, date_format="%d.%m.%Y"),
+    ColumnFormat(Kind.DATE, date_format="%m/%d/%y"),
+    ColumnFormat(Kind.TIMESTAMP),
+    ColumnFormat(Kind.TIMESTAMP, date_format=ZONED),
+    ColumnFormat(Kind.TIMESTAMP, date_format="%d.%m.%Y %H:%M"),
+    ColumnFormat(Kind.TIMESTAMP, date_format="%Y%m%d %I:%M:%S %p"),
 ]
 EXTREMES = [
     *("9223372036854775807", "9223372036854775808", "-9223372036854775808", "1e308", "1e309", "1_0", "0x10", "0b1"),
@@ -219,7 +219,7 @@ CELLS = st.one_of(
 
 
 def checked(
-    cells: Sequence[Sequence[str]], forms: Mapping[str, ColumnForm] | None
+    cells: Sequence[Sequence[str]], forms: Mapping[str, ColumnFormat] | None
 ) -> tuple[list[tuple[object, ...]], list[ColumnCheck]]:
     """The values of a table of rows of texts, of these forms or of guessed ones, and its check."""
     names = tuple(forms or [f"c{number}" for number in range(len(cells[0]))])
@@ -261,7 +261,7 @@ def check_cells(cells: list[str]) -> None:
 
 @given(st.lists(CELLS, min_size=2, max_size=12), st.sampled_from(FORMS))
 @examples(10)
-def test_a_cell_changes_no_other_cell(cells: list[str], form: ColumnForm) -> None:
+def test_a_cell_changes_no_other_cell(cells: list[str], form: ColumnFormat) -> None:
     """Each alone stands for what it stands for among others."""
     together, _ = checked([[cell] for cell in cells], {"x": form})
     alone = [checked([[cell]], {"x": form})[0][0] for cell in cells]
@@ -296,7 +296,7 @@ def test_words_for_missing_values_are_found_wherever_they_are(columns: int) -> N
     cells = [[str(number)] * columns for number in range(9000)]
     cells[4321] = ["n/a", "5"][:columns]
     rows, found = checked(cells, None)
-    assert found[0].form == ColumnForm(Kind.INTEGER, missing=("n/a",))
+    assert found[0].form == ColumnFormat(Kind.INTEGER, missing=("n/a",))
     assert not any(column.is_refused for column in found)
     assert rows[4321] == (None, 5)[:columns]
     assert rows[8999] == (8999,) * columns
@@ -306,7 +306,7 @@ def test_words_for_missing_values_are_found_wherever_they_are(columns: int) -> N
 def test_all_columns_are_checked(number: int) -> None:
     """However many there are."""
     rows, found = checked(
-        [[str(n) for n in range(number)], ["x"] * number], {f"c{n}": ColumnForm(Kind.INTEGER) for n in range(number)}
+        [[str(n) for n in range(number)], ["x"] * number], {f"c{n}": ColumnFormat(Kind.INTEGER) for n in range(number)}
     )
     assert rows == [tuple(range(number)), (None,) * number]
     assert [(column.name, column.unreadable) for column in found] == [(f"c{n}", 1) for n in range(number)]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import SourceError
 from noisycount.query.schema import Kind
 from tests.engines.duckdb.test_source import counts
@@ -77,7 +77,7 @@ def test_texts_among_numbers_are_told(tmp_path: Path) -> None:
     assert (column.kind, column.unreadable, column.examples) == (Kind.INTEGER, 1, ("unknown",))
     with pytest.raises(SourceError, match="answers nothing, as cells of 'age'"):
         DuckDBSource.open(path)
-    form = ColumnForm(Kind.INTEGER, missing=("NA",), accepts_unreadable=True)
+    form = ColumnFormat(Kind.INTEGER, missing=("NA",), accepts_unreadable=True)
     assert counts(path, "age < 10", "age is null", kinds={"age": form}) == [10, 2]
 
 
@@ -86,7 +86,7 @@ def test_texts_can_be_stated_to_be_numbers(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(lines([{"cost": "1.234,5"}, {"cost": "2,5"}]))
     assert counts(path, "cost like '2%'") == [1]
-    assert counts(path, "cost > 1000", kinds={"cost": ColumnForm(Kind.REAL, decimal=",")}) == [1]
+    assert counts(path, "cost > 1000", kinds={"cost": ColumnFormat(Kind.REAL, decimal=",")}) == [1]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_what_says_nothing_of_json_is_refused(tmp_path: Path) -> None:
     """Its lines have no delimiter, and no titles stand before them."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(lines(OBJECTS))
-    for form in (FileForm(skip=1), FileForm(delimiter=";"), FileForm(encoding="cp1252")):
+    for form in (FileFormat(skip=1), FileFormat(delimiter=";"), FileFormat(encoding="cp1252")):
         with pytest.raises(SourceError, match=r"says nothing of .*, as JSON files are: leave it out"):
             DuckDBSource.open(path, form=form)
 
@@ -175,7 +175,7 @@ def test_texts_among_numbers_of_a_sheet_are_told(tmp_path: Path) -> None:
     assert (column.kind, column.examples) == (Kind.INTEGER, ("unbekannt",))
     with pytest.raises(SourceError, match="answers nothing, as cells of 'age'"):
         DuckDBSource.open(path)
-    form = ColumnForm(Kind.INTEGER, missing=("k.A.",), accepts_unreadable=True)
+    form = ColumnFormat(Kind.INTEGER, missing=("k.A.",), accepts_unreadable=True)
     assert counts(path, "age < 10", "age is null", kinds={"age": form}) == [10, 2]
 
 
@@ -184,7 +184,7 @@ def test_titles_above_the_names_are_left_out(tmp_path: Path) -> None:
     rows = [["Report 2026"], [None], *ROWS, [None] * 8]
     path = write_workbook(tmp_path / "x.xlsx", {"a": rows})
     assert counts(path, "true", "age = 31") == [3, 1]
-    assert counts(path, "true", "age = 31", form=FileForm(skip=2)) == [3, 1]
+    assert counts(path, "true", "age = 31", form=FileFormat(skip=2)) == [3, 1]
 
 
 def test_one_of_several_sheets_must_be_named(tmp_path: Path) -> None:
@@ -239,4 +239,4 @@ def test_what_says_nothing_of_a_workbook_is_refused(tmp_path: Path) -> None:
     """Its texts have no encoding and no delimiter of their own."""
     path = write_workbook(tmp_path / "x.xlsx", {"a": ROWS})
     with pytest.raises(SourceError, match=r"delimiter says nothing of .*, as Excel files are: leave it"):
-        DuckDBSource.open(path, form=FileForm(delimiter=";"))
+        DuckDBSource.open(path, form=FileFormat(delimiter=";"))

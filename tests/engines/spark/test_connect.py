@@ -9,7 +9,7 @@ import pytest
 from noisycount.engines.conformance.suite import examined, suite
 from noisycount.engines.opening import served
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.spark.bench import SparkBench
+from noisycount.engines.spark.under_test import SparkUnderTest
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
 from tests.spark import ConnectServer, free_port
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.thorough
 
 def test_a_server_of_connect_passes_the_suite(spark_connect: ConnectServer) -> None:
     """A part of it: the plans are those of a driver, which passes all of it."""
-    found = examined(SparkBench(spark_connect.url), asked=suite(one_in=200))
+    found = examined(SparkUnderTest(spark_connect.url), asked=suite(one_in=200))
     assert (found.differences, found.unheld) == ((), ())
 
 

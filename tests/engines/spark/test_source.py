@@ -11,8 +11,8 @@ import pytest
 
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.spark.bench import SparkBench
 from noisycount.engines.spark.source import SparkSource
+from noisycount.engines.spark.under_test import SparkUnderTest
 from noisycount.errors import SourceError
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, EachValue, KeyQuestion, KeySet, NumberRanges
@@ -36,12 +36,12 @@ def counted(source: SparkSource, *questions: str) -> list[int]:
 @pytest.mark.parametrize("unit", [None, pytest.param("person", marks=pytest.mark.thorough)])
 def test_predicates_and_tables_count_as_the_reference_does(spark_url: str, unit: str | None) -> None:
     """Every question of the contract, tables with listed and hidden keys, by rows and persons."""
-    bench = SparkBench(spark_url)
+    engine = SparkUnderTest(spark_url)
     parts = (EachValue(Column("health", Kind.TEXT)), EachValue(Column("smoker", Kind.BOOLEAN)))
     values = (("poor", "", None), (True, None))
     keys = KeySet(parts, values, np.array([[0, 0], [1, 1], [2, 1]], np.int32))
     levels = (Level("cells", np.arange(4, dtype=np.int32), 4), Level("total", np.array([0, 0, -1, 0], np.int32), 1))
-    with bench.source(SURVEY, SURVEY_SCHEMA, unit) as source, MemorySource(SURVEY, SURVEY_SCHEMA, unit) as reference:
+    with engine.source(SURVEY, SURVEY_SCHEMA, unit) as source, MemorySource(SURVEY, SURVEY_SCHEMA, unit) as reference:
         asked = [parse(text, reference.schema) for text in COUNTS if unit is None or "person" not in text]
         assert source.count(asked) == reference.count(asked)
         for most in (None, 1):
@@ -50,7 +50,7 @@ def test_predicates_and_tables_count_as_the_reference_does(spark_url: str, unit:
             assert all(map(np.array_equal, found, wanted))
             hidden = KeyQuestion(parts, asked[0], most, "salt")
             assert all_keys(source.count_keys(hidden)) == all_keys(reference.count_keys(hidden))
-    assert (bench.identity.engine, bench.identity.collation) == ("spark", "UTF8_BINARY")
+    assert (engine.identity.engine, engine.identity.collation) == ("spark", "UTF8_BINARY")
 
 
 def test_types_of_parquet_are_of_their_kinds(spark_url: str, tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_many_edges_are_found_by_bisection(spark_url: str) -> None:
         NumberRanges(Column("n", Kind.INTEGER), tuple(range(0, 8192, 2))),
         NumberRanges(Column("x", Kind.REAL), tuple(edge / 4 for edge in range(4096))),
     ]
-    with SparkBench(spark_url).source(records, schema) as source:
+    with SparkUnderTest(spark_url).source(records, schema) as source:
         reference = MemorySource(records, schema)
         for part in parts:
             question = KeyQuestion([part], None)
@@ -200,6 +200,6 @@ def test_many_edges_are_found_by_bisection(spark_url: str) -> None:
 
 def test_nothing_is_written_to_the_working_folder(spark_url: str) -> None:
     """No warehouse, no metastore, no log, after all that the tests of this file did."""
-    SparkBench(spark_url)
+    SparkUnderTest(spark_url)
     names = {"spark-warehouse", "metastore_db", "derby.log", "artifacts"}
     assert not names & {path.name for path in Path().iterdir()}

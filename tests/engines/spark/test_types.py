@@ -10,8 +10,8 @@ import pytest
 
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.spark.bench import SparkBench
 from noisycount.engines.spark.source import SparkSource
+from noisycount.engines.spark.under_test import SparkUnderTest
 from noisycount.errors import SourceError
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, EachValue, KeySet
@@ -38,7 +38,7 @@ def catalogue(spark_url: str) -> Iterator[Any]:
     """A session whose tables others see."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - once it is known to be there
 
-    SparkBench(spark_url)
+    SparkUnderTest(spark_url)
     session = SparkSession.builder.getOrCreate().newSession()
     session.conf.set("spark.sql.timeType.enabled", "true")
     yield session
@@ -92,7 +92,7 @@ def test_a_million_listed_cells_are_counted(spark_url: str) -> None:
         Level("cells", np.arange(cells, dtype=np.int32), cells),
         Level("halves", (np.arange(cells) // 500_000).astype(np.int32), 2),
     )
-    with SparkBench(spark_url).source(records, schema, "who") as source:
+    with SparkUnderTest(spark_url).source(records, schema, "who") as source:
         found = source.count_cells(CellQuestion(keys, None, levels))
     assert [*found[1]] == [7, 7]
     assert [*np.flatnonzero(found[0])] == list(range(0, cells, 1000))
@@ -107,5 +107,5 @@ def test_deep_and_long_predicates_are_counted(spark_url: str) -> None:
     long = " or ".join(f"n = {number}" for number in range(0, 200, 2))
     records = [{"n": n} for n in range(200)]
     asked = [parse(text, schema) for text in (deep, long)]
-    with SparkBench(spark_url).source(records, schema) as source:
+    with SparkUnderTest(spark_url).source(records, schema) as source:
         assert source.count(asked) == MemorySource(records, schema).count(asked)

@@ -11,8 +11,8 @@ import pytest
 from noisycount.engines.conformance.certificate import require_certified
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.sql.bench import SqlBench
 from noisycount.engines.sql.source import SqlSource
+from noisycount.engines.sql.under_test import ServerUnderTest
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, EachValue, KeyQuestion, KeySet, NumberRanges, resolve_group_by
 from noisycount.query.language import parse
@@ -159,12 +159,12 @@ def test_a_bench_needs_no_right_but_to_make_temporary_tables(postgresql: Server)
         shell.execute("CREATE ROLE tester LOGIN; REVOKE ALL ON SCHEMA public FROM public")
         shell.execute(f"REVOKE ALL ON DATABASE {name} FROM public".encode())
         shell.execute(f"GRANT CONNECT ON DATABASE {name} TO tester".encode())
-    bench = SqlBench(postgresql.url(name, "tester"))
+    engine = ServerUnderTest(postgresql.url(name, "tester"))
     with pytest.raises(SourceError, match="let its owner grant TEMPORARY of the database"):
-        bench.source([], {"age": Kind.INTEGER}).__enter__()
+        engine.source([], {"age": Kind.INTEGER}).__enter__()
     with postgresql.shell(name) as shell:
         shell.execute(f"GRANT TEMPORARY ON DATABASE {name} TO tester".encode())
-    with bench.source([{"age": 31}], {"age": Kind.INTEGER}) as source:
+    with engine.source([{"age": 31}], {"age": Kind.INTEGER}) as source:
         assert source.count([parse("age = 31", source.schema)]) == [1]
     with postgresql.shell(name) as shell:
         left = shell.execute("SELECT count(*) FROM pg_class WHERE relpersistence = 't'").fetchone()
@@ -173,7 +173,7 @@ def test_a_bench_needs_no_right_but_to_make_temporary_tables(postgresql: Server)
 
 def test_the_servers_of_our_tests_are_certified(postgresql: Server) -> None:
     """Whatever the collation of a database, its texts are compared by their code points."""
-    identity = SqlBench(postgresql.url("postgres")).identity
+    identity = ServerUnderTest(postgresql.url("postgres")).identity
     assert (identity.engine, identity.collation) == ("postgresql", "C (UTF8)")
     require_certified("records", identity, "", [])
 
@@ -182,7 +182,7 @@ def test_another_encoding_is_another_engine(postgresql: Server) -> None:
     """Bytes are in the order of code points in UTF-8 alone."""
     with postgresql.shell("postgres") as shell:
         shell.execute("CREATE DATABASE western ENCODING LATIN1 TEMPLATE template0")
-    identity = SqlBench(postgresql.url("western")).identity
+    identity = ServerUnderTest(postgresql.url("western")).identity
     assert identity.collation == "C (LATIN1)"
     with pytest.raises(SourceError, match="which is not counted, as it was never tested here"):
         require_certified("records", identity, "", [])
@@ -190,7 +190,7 @@ def test_another_encoding_is_another_engine(postgresql: Server) -> None:
 
 def test_server_answers_no_question_of_a_closed_bench(postgresql: Server) -> None:
     """A source outside its block counts nothing."""
-    with SqlBench(postgresql.url("postgres")).source([], {"age": Kind.INTEGER}) as source:
+    with ServerUnderTest(postgresql.url("postgres")).source([], {"age": Kind.INTEGER}) as source:
         pass
     with pytest.raises(SourceError, match="is closed: open it again"):
         source.prepare()
@@ -198,8 +198,8 @@ def test_server_answers_no_question_of_a_closed_bench(postgresql: Server) -> Non
 
 def test_wrong_types_are_refused_in_one_line(postgresql: Server) -> None:
     """What a server cannot hold is withheld, as every text of a server is."""
-    bench = SqlBench(postgresql.url("postgres"))
+    engine = ServerUnderTest(postgresql.url("postgres"))
     with pytest.raises(SourceError) as caught:
-        bench.source([{"note": "canary\0"}], {"note": Kind.TEXT}).__enter__()
+        engine.source([{"note": "canary\0"}], {"note": Kind.TEXT}).__enter__()
     assert "canary" not in str(caught.value)
     assert caught.value.__cause__ is caught.value.__context__ is None

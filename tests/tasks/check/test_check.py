@@ -7,7 +7,7 @@ import pytest
 from noisycount.catalog.catalog import DatasetRecord
 from noisycount.config.file import load_config
 from noisycount.display.texts import pasteable
-from noisycount.engines.forms import ColumnForm
+from noisycount.engines.formats import ColumnFormat
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.schema import ZONED, Kind
 from noisycount.tasks.check_display import form_words
@@ -272,13 +272,13 @@ def test_what_cannot_be_read_in_any_encoding_is_refused(refused: Refused, here: 
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        (ColumnForm(Kind.INTEGER), "integer"),
-        (ColumnForm(Kind.TIMESTAMP, date_format=ZONED), "timestamp in UTC"),
-        (ColumnForm(Kind.BOOLEAN, true=("ja", "j"), false=("nein",)), "boolean, ja or nein"),
-        (ColumnForm(Kind.TEXT, trim=True, missing=("NA",)), "text, trimmed, NA missing"),
+        (ColumnFormat(Kind.INTEGER), "integer"),
+        (ColumnFormat(Kind.TIMESTAMP, date_format=ZONED), "timestamp in UTC"),
+        (ColumnFormat(Kind.BOOLEAN, true=("ja", "j"), false=("nein",)), "boolean, ja or nein"),
+        (ColumnFormat(Kind.TEXT, trim=True, missing=("NA",)), "text, trimmed, NA missing"),
     ],
 )
-def test_forms_have_words(form: ColumnForm, words: str) -> None:
+def test_forms_have_words(form: ColumnFormat, words: str) -> None:
     """What matters to who asks."""
     assert form_words(form) == words
 

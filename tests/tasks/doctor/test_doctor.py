@@ -12,7 +12,7 @@ from noisycount.cli.main import STATUSES
 from noisycount.engines.conformance.suite import examined, suite, suite_hash
 from noisycount.errors import SourceError
 from tests.commands import Refused, Run
-from tests.engines.conformance.benches import MemoryBench
+from tests.engines.conformance.engines_under_test import MemoryUnderTest
 from tests.engines.conformance.mutants import MUTANTS
 from tests.postgresql import Server
 from tests.transcripts import said
@@ -36,7 +36,7 @@ def wrong(monkeypatch: pytest.MonkeyPatch) -> Wrong:
     """What makes every engine a wrong one."""
 
     def make() -> None:
-        monkeypatch.setattr("noisycount.release.records.bench_of", lambda _: MemoryBench(IGNORES_CASE))
+        monkeypatch.setattr("noisycount.release.records.engine_under_test", lambda _: MemoryUnderTest(IGNORES_CASE))
 
     return make
 
@@ -76,7 +76,7 @@ def test_wrong_engine_gets_none_and_loses_what_it_had(
     run: Run, configured: Path, wrong: Wrong, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The status is 1, the first questions are shown with both numbers."""
-    monkeypatch.setattr("noisycount.release.records.bench_of", lambda _: MemoryBench())
+    monkeypatch.setattr("noisycount.release.records.engine_under_test", lambda _: MemoryUnderTest())
     assert run("doctor", "survey").status == 0
     assert len(json.loads(configured.read_text())) == 1
     wrong()

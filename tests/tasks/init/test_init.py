@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.file import load_config
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.query.schema import Kind
 from noisycount.tasks.check import examined_place
 from noisycount.tasks.init import Draft
@@ -53,9 +53,9 @@ def test_a_file_is_described(run: Run, umfrage: Path) -> None:
     assert "unbekannt" not in text  # no cell of the data but the words that mean nothing
     dataset = load_config(umfrage.parent / "noisycount.toml").datasets["Umfrage-2025"]
     assert (dataset.source, dataset.unit, dataset.size) == (umfrage, "COLUMN", None)
-    assert dataset.form == FileForm("cp1252", ";", 2)
+    assert dataset.form == FileFormat("cp1252", ";", 2)
     assert dataset.kinds is not None
-    assert dataset.kinds["Alter"] == ColumnForm(Kind.INTEGER)
+    assert dataset.kinds["Alter"] == ColumnFormat(Kind.INTEGER)
     told = run("check", "Umfrage-2025")  # no row is taken for a person before its owner says so
     assert "unit names 'COLUMN', which is no column: use 'Person'" in told.errors
 
@@ -70,8 +70,8 @@ def test_the_owner_says_name_and_unit(run: Run, here: Path) -> None:
         "Read it, then ask: noisycount count visits --where TEXT --epsilon 0.1",
     ]
     dataset = load_config(here / "noisycount.toml").datasets["visits"]
-    assert (dataset.unit, dataset.form) == ("person", FileForm())
-    assert dataset.kinds == {"person": ColumnForm(Kind.TEXT), "age": ColumnForm(Kind.INTEGER)}
+    assert (dataset.unit, dataset.form) == ("person", FileFormat())
+    assert dataset.kinds == {"person": ColumnFormat(Kind.TEXT), "age": ColumnFormat(Kind.INTEGER)}
     (here / "noisycount.toml").unlink()
     run("init", "a.csv", "--unit", "row")
     assert 'unit = "row"\n' in (here / "noisycount.toml").read_text()
@@ -88,7 +88,7 @@ def test_a_file_that_states_its_kinds_has_none_written(run: Run, here: Path) -> 
     """Its columns are listed, and its table named."""
     run("init", "survey.parquet", "--unit", "person")
     dataset = load_config(here / "noisycount.toml").datasets["survey"]
-    assert (dataset.kinds, dataset.form, dataset.columns) == (None, FileForm(), None)
+    assert (dataset.kinds, dataset.form, dataset.columns) == (None, FileFormat(), None)
     text = (here / "noisycount.toml").read_text()
     assert '# columns = ["year", "site", "plan",' in text
     assert max(map(len, text.splitlines())) <= 100
@@ -104,7 +104,7 @@ def test_lines_of_json_are_described(run: Run, here: Path) -> None:
     (here / "a.jsonl").write_text('{"age": 1}\n{"age": null}\n')
     run("init", "a.jsonl", "--unit", "row")
     dataset = load_config(here / "noisycount.toml").datasets["a"]
-    assert (dataset.form, dataset.kinds) == (FileForm(), {"age": ColumnForm(Kind.INTEGER)})
+    assert (dataset.form, dataset.kinds) == (FileFormat(), {"age": ColumnFormat(Kind.INTEGER)})
     assert run("check", "a", "--json").object["fits"]
 
 

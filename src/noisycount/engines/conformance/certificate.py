@@ -99,7 +99,7 @@ def require_certified(shown: str, identity: Identity, suite: str, certificates: 
     )
 
 
-class Bench(Protocol):
+class EngineUnderTest(Protocol):
     """An engine that makes temporary tables, and counts them as it counts its owner's."""
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.display.values import Shown
-from noisycount.engines.conformance.certificate import Bench, Certificate, Identity
+from noisycount.engines.conformance.certificate import Certificate, EngineUnderTest, Identity
 from noisycount.engines.conformance.records import CELLS, FEATURES, Exercise, Feature, TableQuestion, digest, narrowed
 from noisycount.engines.conformance.tables import exercises
 from noisycount.engines.interface import Source
@@ -156,7 +156,7 @@ class _Answer:
 class Examiner:
     """An engine, and what it is asked."""
 
-    bench: Bench  # the engine
+    engine: EngineUnderTest  # the engine
     exercises: Sequence[Exercise]  # what it is asked
     progress: Callable[[int, int], None] | None = None  # it is told how many questions of how many were asked
     most: int = 20  # after how many differences it is asked no more
@@ -176,7 +176,7 @@ class Examiner:
                 if len(differences) == self.most:
                     break
         return Examination(
-            self.bench.identity,
+            self.engine.identity,
             answers,
             tuple(differences),
             tuple(dict.fromkeys(self.unheld)),
@@ -226,7 +226,7 @@ class Examiner:
         return source
 
     def _source(self, exercise: Exercise) -> AbstractContextManager[Source]:
-        return self.bench.source(exercise.records, exercise.schema, exercise.unit)
+        return self.engine.source(exercise.records, exercise.schema, exercise.unit)
 
     def _refusal(self, exercise: Exercise) -> _Answer:
         """That an engine counts nothing in records that cannot be counted."""
@@ -308,7 +308,7 @@ def suite(one_in: int = 1) -> Sequence[Exercise]:
 
 
 def examined(
-    bench: Bench, progress: Callable[[int, int], None] | None = None, asked: Sequence[Exercise] | None = None
+    engine: EngineUnderTest, progress: Callable[[int, int], None] | None = None, asked: Sequence[Exercise] | None = None
 ) -> Examination:
     """What an engine says of made-up records, compared with what is so by definition."""
-    return Examiner(bench, suite() if asked is None else asked, progress).examination()
+    return Examiner(engine, suite() if asked is None else asked, progress).examination()

@@ -16,7 +16,7 @@ from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import Lines, TextFile
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
-from noisycount.engines.forms import ColumnForm, FileForm, by_ending
+from noisycount.engines.formats import ColumnFormat, FileFormat, by_ending
 from noisycount.engines.places import files_of, is_several
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -50,7 +50,7 @@ def is_written(connection: Connection, copy: Path) -> bool:
     return True
 
 
-def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnForm]) -> str:
+def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnFormat]) -> str:
     """The relation of a copy, which must have the columns that are said of it."""
     relation = f"read_parquet({quoted_text(path_pattern(copy))}, hive_partitioning=false)"
     found = connection.sql(f"SELECT * FROM {relation}")
@@ -68,8 +68,8 @@ class Description:
     columns: Sequence[str] | None = None  # what questions may use; None: all but the unit
     table: str | None = None  # which table of a database
     # what the texts of columns stand for; the others: what they most likely do
-    kinds: Mapping[str, ColumnForm] | None = None
-    form: FileForm = FileForm()  # how texts are found in the file
+    kinds: Mapping[str, ColumnFormat] | None = None
+    form: FileFormat = FileFormat()  # how texts are found in the file
     is_for_check: bool = False  # whether nothing is counted but what is in each column, the unit among them
 
 
@@ -93,17 +93,17 @@ def _texts(connection: Connection, place: Path, told: Description) -> Relation:
 def _objects(connection: Connection, place: Path, told: Description) -> Relation:
     file = JsonLines.load(place, connection)
     table = TextTable(connection, file.names, file.types)
-    return _typed(table, told, FileForm(), partial(file.lines, connection))
+    return _typed(table, told, FileFormat(), partial(file.lines, connection))
 
 
 def _sheet(connection: Connection, place: Path, told: Description) -> Relation:
     sheet = Workbook.load(place, connection, told.table, told.form.skip)
     table = TextTable(connection, sheet.names, sheet.types)
-    form = FileForm(skip=sheet.skip)
+    form = FileFormat(skip=sheet.skip)
     return _typed(table, told, form, lambda rows: {row: sheet.places[row] for row in rows})
 
 
-def _typed(table: TextTable, told: Description, form: FileForm, lines: Lines) -> Relation:
+def _typed(table: TextTable, told: Description, form: FileFormat, lines: Lines) -> Relation:
     """A table `loaded` of texts, once it is one of values."""
     for name in told.kinds or ():
         if name not in table.names:
@@ -304,8 +304,8 @@ def format_of(path: Path, told: Description) -> Format:
     return found
 
 
-def stated_forms(kinds: Mapping[str, Kind | ColumnForm] | None) -> dict[str, ColumnForm] | None:
+def stated_forms(kinds: Mapping[str, Kind | ColumnFormat] | None) -> dict[str, ColumnFormat] | None:
     """What the texts of columns stand for; a kind alone is the usual form of its texts."""
     if kinds is None:
         return None
-    return {n: ColumnForm(kind) if isinstance(kind, Kind) else kind for n, kind in kinds.items()}
+    return {n: ColumnFormat(kind) if isinstance(kind, Kind) else kind for n, kind in kinds.items()}

@@ -22,7 +22,7 @@ from noisycount.engines.duckdb.connection import (
 from noisycount.engines.duckdb.files import PARQUET, TEXTS
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import TextFile
-from noisycount.engines.forms import FileForm, by_ending
+from noisycount.engines.formats import FileFormat, by_ending
 from noisycount.engines.interface import Closeable
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
@@ -83,7 +83,7 @@ class PublicTable(Closeable):
 
         def loaded() -> tuple[str, ...]:
             if form != _PARQUET:
-                TextFile.read(place, FileForm()).load(connection, keeps_empty=True)
+                TextFile.read(place, FileFormat()).load(connection, keeps_empty=True)
             else:
                 pattern = quoted_text(path_pattern(place))
                 connection.execute(

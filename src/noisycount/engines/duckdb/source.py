@@ -34,7 +34,7 @@ from noisycount.engines.duckdb.files import (
 )
 from noisycount.engines.duckdb.table import check_counts, made_view, read_all, row_within, type_reason
 from noisycount.engines.duckdb.typed_texts import with_values
-from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import Closeable, require_known_columns, require_known_parts, require_readable
 from noisycount.engines.places import LakePlace, files_of
 from noisycount.errors import SourceError, install_hint
@@ -118,8 +118,8 @@ class DuckDBSource(Closeable):
         unit: str | None = None,
         columns: Sequence[str] | None = None,
         table: str | None = None,
-        kinds: Mapping[str, Kind | ColumnForm] | None = None,
-        form: FileForm = FileForm(),  # noqa: B008 - frozen
+        kinds: Mapping[str, Kind | ColumnFormat] | None = None,
+        form: FileFormat = FileFormat(),  # noqa: B008 - frozen
         seconds: float | None = None,
         copy: Path | None = None,
     ) -> Self:
@@ -137,7 +137,7 @@ class DuckDBSource(Closeable):
     def of_copy(
         cls,
         copy: Path,
-        forms: Mapping[str, ColumnForm],
+        forms: Mapping[str, ColumnFormat],
         *,
         unit: str | None = None,
         columns: Sequence[str] | None = None,
@@ -180,8 +180,8 @@ class DuckDBSource(Closeable):
         unit: str | None = None,
         columns: Sequence[str] | None = None,
         table: str | None = None,
-        kinds: Mapping[str, Kind | ColumnForm] | None = None,
-        form: FileForm = FileForm(),  # noqa: B008 - frozen
+        kinds: Mapping[str, Kind | ColumnFormat] | None = None,
+        form: FileFormat = FileFormat(),  # noqa: B008 - frozen
     ) -> Check:
         """What is in a file, for its owner, whether or not its cells fit; as `found` takes it."""
         told = Description(unit, None, table, stated_forms(kinds), form, is_for_check=True)
@@ -249,11 +249,11 @@ class DuckDBSource(Closeable):
         return frozenset(name for name, form in self.forms.items() if form.accepts_unreadable)
 
     @property
-    def forms(self) -> dict[str, ColumnForm]:
+    def forms(self) -> dict[str, ColumnFormat]:
         """What the cells of each column stand for; see ``CheckedSource.forms``."""
         found = {column.name: column.form for column in self._texts if column.form}
         whole = self.schema.entire
-        return found or {**{name: ColumnForm(kind) for name, kind in whole.items()}, **(self.told.kinds or {})}
+        return found or {**{name: ColumnFormat(kind) for name, kind in whole.items()}, **(self.told.kinds or {})}
 
     @property
     def _texts(self) -> Sequence[ColumnCheck]:
@@ -261,7 +261,7 @@ class DuckDBSource(Closeable):
         return () if self.relation.check is None else self.relation.check.columns
 
     @property
-    def form(self) -> FileForm | None:
+    def form(self) -> FileFormat | None:
         """How the texts were found; see ``CheckedSource.form``."""
         return None if self.relation.check is None else self.relation.check.form
 

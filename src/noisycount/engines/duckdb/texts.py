@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_text, require_single_names
-from noisycount.engines.forms import FileForm
+from noisycount.engines.formats import FileFormat
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 
@@ -78,12 +78,12 @@ class TextFile:
     """A file of lines of cells, and how its texts are found in it."""
 
     place: Path  # the file, which may be compressed by gzip
-    form: FileForm  # how its texts are found, with nothing left open
+    form: FileFormat  # how its texts are found, with nothing left open
     line_end: str | None  # what ends a line, where that is the carriage return of old; else None
     names: tuple[str, ...]
 
     @classmethod
-    def read(cls, place: Path, stated: FileForm) -> Self:
+    def read(cls, place: Path, stated: FileFormat) -> Self:
         """The file as it is described, and found for the rest."""
         head = _head(place)
         encoding = stated.encoding or _encoding(head)
@@ -281,7 +281,7 @@ def _records(text: str, delimiter: str, skip: int) -> list[list[str]]:
     return found[:-1] if was_cut and len(found) > 1 else found
 
 
-def _found(form: FileForm, text: str) -> FileForm:
+def _found(form: FileFormat, text: str) -> FileFormat:
     """The form with its delimiter and how many lines are titles, from the first lines."""
     marked = re.match(r"sep=([^\w\s\"]|\t)\r?\n", text)  # as spreadsheets write it
     if marked is not None:

@@ -10,7 +10,7 @@ from noisycount.engines.check import EXAMPLES, FEW, Check, ColumnCheck, Guess, g
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import Lines
-from noisycount.engines.forms import BLANKS, ColumnForm, date_pattern
+from noisycount.engines.formats import BLANKS, ColumnFormat, date_pattern
 from noisycount.frozen import frozen
 from noisycount.query.schema import ISO_ZONED, ZONED, Kind
 
@@ -19,12 +19,12 @@ _DAYS = "BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
 _MOMENTS = "BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
 
 
-def truth_words(form: ColumnForm) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def truth_words(form: ColumnFormat) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The words for true and for false, in whatever case."""
     return form.true or _TRUE, form.false or _FALSE
 
 
-def plain_cast(text: str, form: ColumnForm) -> str | None:
+def plain_cast(text: str, form: ColumnFormat) -> str | None:
     """The SQL of DuckDB's own reading of a text, which most cells agree with; None: it has none."""
     if form.kind in {Kind.TEXT, Kind.BOOLEAN} or form.date_format is not None:
         return None
@@ -33,7 +33,7 @@ def plain_cast(text: str, form: ColumnForm) -> str | None:
     return f"TRY_CAST({text} AS {SQL_TYPES[form.kind]})"
 
 
-def sure_cases(text: str, cast: str | None, form: ColumnForm) -> str:
+def sure_cases(text: str, cast: str | None, form: ColumnFormat) -> str:
     """The cases of a CASE of SQL in which a text is surely a value; empty: there are none.
 
     Where no case is true, the text may be a value all the same. DuckDB casts more texts than it should: it rounds 1.5
@@ -72,13 +72,13 @@ def _is_plain_real(text: str, cast: str, decimal: str) -> str:
 _NO_NUMBER = "[+-]?(?i:inf(inity)?)|(?i:nan)"
 
 
-def given_cell(cell: str, form: ColumnForm) -> str:
+def given_cell(cell: str, form: ColumnFormat) -> str:
     """The SQL of whether a cell says anything: it is neither empty nor a word for missing."""
     words = form.missing if _keeps_blanks(form) else (*form.missing, "")
     return f"({cell} IS NOT NULL{_is_none_of(_text(cell, form), words)})"
 
 
-def typed_cell(cell: str, form: ColumnForm, cast: str | None = None) -> str:
+def typed_cell(cell: str, form: ColumnFormat, cast: str | None = None) -> str:
     """The SQL of a text as the value that it stands for, null where it stands for none."""
     value = _value(_text(cell, form), form)
     if sure := sure_cases(cell, cast or plain_cast(cell, form), form):
@@ -94,7 +94,7 @@ def _is_none_of(text: str, words: Sequence[str]) -> str:
     return "".join(f" AND {text} <> {quoted_text(word)}" for word in words)
 
 
-def number_pattern(form: ColumnForm) -> str:
+def number_pattern(form: ColumnFormat) -> str:
     """The regular expression of the numbers of a column that are written with digits."""
     point, group = (r"\.", ",") if form.decimal == "." else (",", r"\.")
     whole = f"([0-9]+|[0-9]{{1,3}}({group}[0-9]{{3}})+)"
@@ -103,17 +103,17 @@ def number_pattern(form: ColumnForm) -> str:
     return f"[+-]?({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?"
 
 
-def _keeps_blanks(form: ColumnForm) -> bool:
+def _keeps_blanks(form: ColumnFormat) -> bool:
     """Whether the blanks around a cell belong to it."""
     return form.kind is Kind.TEXT and not form.trim
 
 
-def _text(cell: str, form: ColumnForm) -> str:
+def _text(cell: str, form: ColumnFormat) -> str:
     """The SQL of a cell without the blanks around it, where they do not belong to it."""
     return cell if _keeps_blanks(form) else f"trim({cell}, '{BLANKS}')"
 
 
-def _value(text: str, form: ColumnForm) -> str:
+def _value(text: str, form: ColumnFormat) -> str:
     match form.kind:
         case Kind.TEXT:
             return text
@@ -125,7 +125,7 @@ def _value(text: str, form: ColumnForm) -> str:
             return _written(text, form)
 
 
-def _number(text: str, form: ColumnForm) -> str:
+def _number(text: str, form: ColumnFormat) -> str:
     """The SQL of a number; one too large for its type is none."""
     group = "," if form.decimal == "." else "."
     plain = f"replace({text}, '{group}', '')"
@@ -141,7 +141,7 @@ def _number(text: str, form: ColumnForm) -> str:
     )
 
 
-def _truth(text: str, form: ColumnForm) -> str:
+def _truth(text: str, form: ColumnFormat) -> str:
     true, false = (_lowered(text, words) for words in truth_words(form))
     return f"CASE WHEN {true} THEN true WHEN {false} THEN false END"
 
@@ -151,7 +151,7 @@ def _lowered(text: str, words: Sequence[str]) -> str:
     return f"({' OR '.join(f'lower({text}) = lower({quoted_text(word)})' for word in words)})"
 
 
-def _written(text: str, form: ColumnForm) -> str:
+def _written(text: str, form: ColumnFormat) -> str:
     """The SQL of a date or a time, or of what else is written in one way."""
     type_ = SQL_TYPES[form.kind]
     if form.date_format == ZONED:
@@ -286,7 +286,9 @@ class TextTable:
         """How many there are."""
         return int(self.connection.execute("SELECT count(*) FROM loaded").fetchall()[0][0])
 
-    def typed(self, stated: Mapping[str, ColumnForm], unit: str | None, *, explains: bool = False) -> list[ColumnCheck]:
+    def typed(
+        self, stated: Mapping[str, ColumnFormat], unit: str | None, *, explains: bool = False
+    ) -> list[ColumnCheck]:
         """The making of the table `typed`, and what does not fit into it.
 
         `explains`: whether to say what the texts look like where that is what is stated.
@@ -307,11 +309,11 @@ class TextTable:
         yield
         self.connection.execute("PRAGMA enable_optimizer")
 
-    def _typed(self, stated: Mapping[str, ColumnForm], unit: str | None) -> list[ColumnCheck]:
+    def _typed(self, stated: Mapping[str, ColumnFormat], unit: str | None) -> list[ColumnCheck]:
         """The making of the table, as `typed` says."""
         told = {name: Guess(form, "its owner says so") for name, form in stated.items()}
         if unit in self.names:
-            told[unit] = Guess(ColumnForm(Kind.TEXT), "it names the person")
+            told[unit] = Guess(ColumnFormat(Kind.TEXT), "it names the person")
         cells = {} if told.keys() >= {*self.names} else self._sample()
         guesses = {name: told.get(name) or self._guess(name, cells[name]) for name in self.names}
         self._make(guesses)
@@ -328,7 +330,7 @@ class TextTable:
             found |= self._counted(better)
         return self._with_examples([found[name] for name in self.names])
 
-    def _explained(self, columns: Sequence[ColumnCheck], stated: Mapping[str, ColumnForm]) -> list[ColumnCheck]:
+    def _explained(self, columns: Sequence[ColumnCheck], stated: Mapping[str, ColumnFormat]) -> list[ColumnCheck]:
         """The columns, with a better reason than what is stated where they look like it."""
         cells = self._sample() if stated else {}
         looks = {name: self._guess(name, cells[name]) for name in stated}
@@ -426,12 +428,12 @@ class TextTable:
         return {name: cells or [] for name, cells in found.items()}
 
 
-def _look(form: ColumnForm) -> ColumnForm:
+def _look(form: ColumnFormat) -> ColumnFormat:
     """What the texts look like, whatever stands for missing ones."""
     return replace(form, missing=(), accepts_unreadable=False, trim=False)
 
 
-def _typed_query(forms: Mapping[str, ColumnForm]) -> str:
+def _typed_query(forms: Mapping[str, ColumnFormat]) -> str:
     """The query of what the texts of some columns stand for, each cast once.
 
     It reads a table, not the file: DuckDB turns a TRY_CAST of what it reads into a CAST.

@@ -7,10 +7,10 @@ from noisycount.engines.memory import MemorySource
 from noisycount.engines.truth import Record
 from noisycount.query.schema import Kind
 
-__all__ = ["MemoryBench"]
+__all__ = ["MemoryUnderTest"]
 
 
-class MemoryBench:
+class MemoryUnderTest:
     """Plain Python, or a wrong engine made of it."""
 
     def __init__(self, engine: type[MemorySource] = MemorySource) -> None:

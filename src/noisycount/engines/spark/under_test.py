@@ -12,7 +12,7 @@ from noisycount.engines.spark.source import SparkSource
 from noisycount.engines.truth import Record
 from noisycount.query.schema import Kind
 
-_VIEW = "noisycount_bench"
+_VIEW = "noisycount_made_records"
 _TYPES = {
     Kind.INTEGER: pa.int64(),
     Kind.REAL: pa.float64(),
@@ -23,8 +23,8 @@ _TYPES = {
 }
 
 
-class SparkBench:
-    """A cluster that is tested; see ``Bench``. `url`: of the cluster; what stands behind a # is not touched."""
+class SparkUnderTest:
+    """A cluster as an `EngineUnderTest`. `url`: of the cluster; what stands behind a # is not touched."""
 
     __slots__ = ("_url", "identity")
 
@@ -37,7 +37,7 @@ class SparkBench:
     def source(
         self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
     ) -> Iterator[SparkSource]:
-        """The records in a view of a session of their own; see ``Bench.source``."""
+        """The records in a view of a session of their own; see `EngineUnderTest.source`."""
         place = ServerPlace.read(f"{self._url}#{_VIEW}")
         session = Session.open(place.url, place.shown)
         columns = [pa.array([record.get(name) for record in records], _TYPES[kind]) for name, kind in schema.items()]

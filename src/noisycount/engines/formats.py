@@ -50,11 +50,11 @@ _DIRECTIVES = {
 
 
 @frozen
-class ColumnForm(Shown):
+class ColumnFormat(Shown):
     """What the cells of one column of texts stand for.
 
     Example:
-        >>> ColumnForm(Kind.REAL, decimal=",").parts
+        >>> ColumnFormat(Kind.REAL, decimal=",").parts
         {'kind': 'real', 'decimal': ','}
     """
 
@@ -102,9 +102,9 @@ class ColumnForm(Shown):
         """What is said of a column, as a line of the table `kinds` of a configuration.
 
         Example:
-            >>> print(ColumnForm(Kind.REAL, decimal=",").line("cost"))
+            >>> print(ColumnFormat(Kind.REAL, decimal=",").line("cost"))
             cost = { kind = "real", decimal = "," }
-            >>> print(ColumnForm(Kind.INTEGER).line("age"))
+            >>> print(ColumnFormat(Kind.INTEGER).line("age"))
             age = "integer"
         """
         parts = self.parts
@@ -115,7 +115,7 @@ class ColumnForm(Shown):
         """The form that parts describe, as `parts` gives them.
 
         Example:
-            >>> ColumnForm.of_parts({"kind": "real", "unreadable": "missing"}).accepts_unreadable
+            >>> ColumnFormat.of_parts({"kind": "real", "unreadable": "missing"}).accepts_unreadable
             True
         """
         said = dict(parts)
@@ -130,11 +130,11 @@ class ColumnForm(Shown):
         return cls(kind, accepts_unreadable=unreadable is not None, **said)
 
 
-_DEFAULTS = {field.name: field.default for field in fields(ColumnForm) if field.name != "kind"}
+_DEFAULTS = {field.name: field.default for field in fields(ColumnFormat) if field.name != "kind"}
 
 
 @frozen
-class FileForm(Shown):
+class FileFormat(Shown):
     """How the texts of a file are found in it."""
 
     # of its characters, as Python names it; None: UTF-8, or what a mark at its beginning says

@@ -22,7 +22,7 @@ _AT_ONCE = 200  # rows of one statement
 
 
 @frozen
-class DuckDBBench:
+class DuckDBUnderTest:
     """This engine, tested on files of its own in a folder that is gone afterwards."""
 
     @property

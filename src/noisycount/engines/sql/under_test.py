@@ -20,7 +20,7 @@ _DENIED = "may not make temporary tables by this account: let its owner grant TE
 
 
 @frozen
-class SqlBench:
+class ServerUnderTest:
     """A server as a place of temporary tables; its account needs no other right there."""
 
     url: str = field(repr=False)  # its address, which may name a table behind a #
@@ -51,7 +51,7 @@ class SqlBench:
     def source(
         self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
     ) -> Iterator[SqlSource]:
-        """The records in a temporary table; see `Bench.source`."""
+        """The records in a temporary table; see `EngineUnderTest.source`."""
         connection = without_server_errors(self.place.shown, self.engine.connect)
         try:
             without_server_errors(self.place.shown, lambda: self._filled(connection, records, schema), _DENIED)
