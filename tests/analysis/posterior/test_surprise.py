@@ -8,6 +8,8 @@ import pytest
 import noisycount as nc
 from noisycount.analysis.posterior.posterior import posterior, posterior_of
 from noisycount.analysis.posterior.predictive import SURPRISING, is_expected
+from noisycount.analysis.posterior.refine import surprises
+from noisycount.model.noises.additive import AdditiveNoise
 from tests.oracles.tails import exceedance
 
 POPULATIONS = [
@@ -53,6 +55,18 @@ def test_surprise_is_the_two_sided_predictive_probability(
     )
     exact = min(1.0, 2 * min(sides))
     assert posterior(answer, population, noise).surprise == pytest.approx(exact, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("population", [*POPULATIONS, nc.Binomial(10**10, 0.3)], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    "noise", [nc.Laplace(2), nc.DiscreteLaplace(3), nc.Gaussian(2), nc.DiscreteGaussian(2)], ids=repr
+)
+def test_a_column_has_the_surprise_of_each_answer(population: nc.Population, noise: AdditiveNoise) -> None:
+    """Equal ones too, near what is expected and far from it."""
+    answers = np.round(population.law().mean) + np.array([0.0, 7, -12, 7, 60])
+    alone = [posterior_of(answer, population, noise).surprise for answer in answers.tolist()]
+    assert surprises(answers, population, noise) == pytest.approx(np.array(alone), rel=1e-9, abs=1e-13)
 
 
 @pytest.mark.few(1)

@@ -38,12 +38,6 @@ def surprises(answers: Reals, population: Population, noise: AdditiveNoise) -> R
 
     Numerical error:
         At most 1e-13, and the sums leave out 2e-16.
-
-    Example:
-        >>> from noisycount.model.noises.laplace import Laplace
-        >>> from noisycount.model.populations.binomial import Binomial
-        >>> surprises(np.array([30.0, 95.0]), Binomial(100, 0.3), Laplace(5)).round(6).tolist()
-        [0.996369, 3e-06]
     """
     different, places = np.unique(answers, return_inverse=True)
     prior = population.law()
