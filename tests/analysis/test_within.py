@@ -129,6 +129,53 @@ def test_a_cell_bounds_each_of_its_counts(goal: tuple[str, str, str]) -> None:
         assert (bounds >= failures[: first.size * width].reshape(-1, width).max(axis=1) * (1 - 1e-12)).all()
 
 
+@pytest.mark.parametrize("goal", GOALS)
+def test_a_rule_for_any_time_bounds_each_count(goal: tuple[str, str, str]) -> None:
+    """Cells bound their counts, each of which is promised; the slack is larger than that of the first answer."""
+    rule, once = stopping_rule(*goal, anytime=True), stopping_rule(*goal)
+    counts = np.arange(10_000)
+    failures = rule.failures(rule.chain, counts, counts)
+    promised = float(1 - rule.confidence)
+    assert 0.9 * promised < failures.max() <= promised
+    assert rule.slack > once.slack
+    for width in (2, 25):
+        first = counts[::width]
+        bounds = rule.failures(rule.chain, first, first + width - 1)
+        assert (bounds >= failures.reshape(-1, width).max(axis=1) * (1 - 1e-12)).all()
+
+
+@pytest.mark.parametrize("share", [0, 0.6, 1.5, 4])
+def test_a_rule_for_any_time_adds_up_its_prices(share: float) -> None:
+    """What may be told at each price, by the law of one answer and the words that are told."""
+    grid = price_grid("0.5")
+    rule = StoppingRule("0.5", "0.8", (*grid[-25:-1:2], grid[-1]), anytime=True)  # type: ignore[arg-type]
+    count = round(share * rule.thresholds[-1])
+    places = np.arange(count - 2000, count + 2000)
+    wrong = np.array([not low <= count <= high for low, high in map(rule.interval, places.tolist())])
+    total = 0.0
+    for price, threshold in zip(rule.prices, rule.thresholds, strict=True):
+        law = Brute.law(places - count, 1 / price)
+        total += law[wrong & (places >= threshold)].sum()
+    total += law[wrong & (places < threshold)].sum()
+    assert 1 - coverage(rule, count) == pytest.approx(total, abs=1e-12)
+
+
+def test_a_chain_that_somebody_stops_at_will_keeps_the_promise_of_any_time() -> None:
+    """Stopped at a wrong answer wherever one reaches its threshold: the worst that can be chosen."""
+    rule = stopping_rule("0.2", "0.95", "0.5", anytime=True)
+    size, count = 4000, 300
+    scales = [nc.DiscreteLaplace.for_epsilon(price).scale for price in rule.prices]
+    errors = discrete_laplace_array(scales[0], size)
+    is_wrong = np.zeros(size, np.bool_)
+    for place, threshold in enumerate(rule.thresholds):
+        answers = count + errors
+        off = (answers * 0.8 > count) | (answers * 1.2 < count)
+        is_wrong |= (answers >= threshold) & off
+        if place + 1 < len(scales):
+            errors = finer_errors(errors, *scales[place : place + 2])
+    assert 0 < is_wrong.mean() <= 0.05
+
+
 def test_a_cell_that_fails_is_found() -> None:
     """The certificate of a slack that is a little too small ends at counts that fail."""
     rule = stopping_rule("0.2", "0.95", "0.5")

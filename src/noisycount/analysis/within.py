@@ -61,6 +61,8 @@ class StoppingRule:
         confidence: Of all that is told, in [1/2, 1).
         prices: Rising; each is the ε of all answers up to it.
         sensitivity: How far one record moves the count.
+        anytime: Whether what is told of an answer that reaches its threshold holds wherever somebody stops: for
+            tables that stop as a whole, and chains that go on after an answer that somebody has seen.
 
     Raises:
         ValueError: If the share, the confidence or the prices are none.
@@ -70,6 +72,7 @@ class StoppingRule:
     confidence: Fraction
     prices: tuple[Fraction, ...]
     sensitivity: int = 1
+    anytime: bool = False
     reach: int = field(init=False)  # ± of an answer whose price is capped, in records
     slack: float = field(init=False)
     thresholds: tuple[int, ...] = field(init=False)
@@ -119,6 +122,8 @@ class StoppingRule:
         Exact where both are one. Of prices so high that the answer before is unstopped with less than e^−40, that
         chance stands for all.
         """
+        if self.anytime:
+            return self._ever_wrong(chain, first, last)
         prices = chain.rates.size
         bounds = np.zeros(first.size)
         ends = np.searchsorted(first, 4.0 ** np.arange(1, 31))
@@ -137,9 +142,8 @@ class StoppingRule:
 
     def _wrong(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
         """P[stops and is wrong], at most; `docs/accuracy-first.md` proves it for the counts between."""
-        share = self.within
         low, high = first.astype(float), last.astype(float)
-        above = (first * share.denominator // (share.denominator - share.numerator) + 1).astype(float)
+        above = self._above(first)
         rates, ends = chain.rates[:, None], chain.thresholds[:, None]
         if (first == last).all():
             chances: Reals = np.sum(chain.beyond(low, above) + chain.short(low, self._below(first)), axis=0)
@@ -156,6 +160,28 @@ class StoppingRule:
             bounds: Reals = np.sum(beyond + short, axis=0)
         return bounds
 
+    def _ever_wrong(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
+        """P[at some price the answer is told and wrong], at most: the sum over the prices.
+
+        Of the counts from first to last each error is wrong from the least or to the largest of all.
+        """
+        rates, low, high = chain.rates[:, None], first.astype(float), last.astype(float)
+        ends = chain.thresholds[:, None]
+        beyond = _exceedance(rates, np.maximum(self._above(first) - low, ends - high))
+        start, end = ends - high, np.maximum(self._below(first) - low, ends - high)
+        bounds: Reals = np.sum(beyond + _exceedance(rates, start) - _exceedance(rates, end), axis=0)
+        rate, threshold = chain.rates[-1:], chain.thresholds[-1]
+        above = np.full(first.size, self.reach + 1.0)
+        bounds += _exceedance(rate, above) - _exceedance(rate, np.maximum(threshold - low, above))
+        below = np.minimum(threshold - low, -self.reach)
+        return bounds + np.where(last > 0, _exceedance(rate, 1 - below), 0.0)
+
+    def _above(self, counts: Wholes) -> Reals:
+        """These answers and larger ones are too large for the counts."""
+        share = self.within
+        above: Reals = (counts * share.denominator // (share.denominator - share.numerator) + 1).astype(float)
+        return above
+
     def _below(self, counts: Wholes) -> Reals:
         """The answers below these are too small for the counts."""
         share = self.within
@@ -169,6 +195,13 @@ class StoppingRule:
         with np.errstate(over="ignore", invalid="ignore"):
             bounds: Reals = (above + below) * np.exp(chain.rates[-1] * (last - first))
         return bounds
+
+
+def _exceedance(rates: Reals, errors: Reals) -> Reals:
+    """P[D >= error] of discrete Laplace noise."""
+    tails = np.exp(-rates * np.where(errors > 0, errors, 1 - errors)) / (1 + np.exp(-rates))
+    chances: Reals = np.where(errors > 0, tails, 1 - tails)
+    return chances
 
 
 class _SlackSearch:
@@ -210,10 +243,23 @@ class _SlackSearch:
     def last_count(self, chain: StoppedChain) -> int:
         """From here on failures are at most (1 − confidence)/3 of three kinds, which only fall.
 
-        The first answer does not reach its threshold, or is wrong on one of both sides.
+        The first answer does not reach its threshold, or is wrong on one of both sides. Of a rule for any time it is
+        the sum over the prices that is small enough, and falls.
         """
+        share = float(self.rule.within)
         part = math.log(3 / self.limit) / float(chain.rates[0])
-        return math.ceil(max(float(chain.thresholds[0]) + part, part * (1 + 1 / float(self.rule.within))))
+        last = math.ceil(max(float(chain.thresholds[0]) + part, part * (1 + 1 / share)))
+        if not self.rule.anytime:
+            return last
+
+        def failures(count: int) -> float:
+            errors = chain.rates * (count * share / (1 + share))
+            unstopped = math.exp(-float(chain.rates[-1] * (count - chain.thresholds[-1])))
+            return 2 * float(np.exp(-errors).sum()) + unstopped
+
+        while failures(last) > self.limit:
+            last *= 2
+        return last
 
     def uncertified(self, chain: StoppedChain) -> Wholes:
         """Counts at which cells begin that fail too often, or are not shown not to."""
@@ -233,12 +279,19 @@ class _SlackSearch:
 
 
 @lru_cache(maxsize=64)
-def _rule_of(within: Fraction, confidence: Fraction, at_most: Fraction, sensitivity: int) -> StoppingRule:
-    return StoppingRule(within, confidence, price_grid(at_most), sensitivity)
+def _rule_of(
+    within: Fraction, confidence: Fraction, at_most: Fraction, sensitivity: int, *, anytime: bool
+) -> StoppingRule:
+    return StoppingRule(within, confidence, price_grid(at_most), sensitivity, anytime)
 
 
 def stopping_rule(
-    within: RationalLike, confidence: RationalLike, at_most: RationalLike, sensitivity: int = 1
+    within: RationalLike,
+    confidence: RationalLike,
+    at_most: RationalLike,
+    sensitivity: int = 1,
+    *,
+    anytime: bool = False,
 ) -> StoppingRule:
     """The rule that tells a count within ±within of itself, for a price of at most `at_most`.
 
@@ -247,6 +300,7 @@ def stopping_rule(
         confidence: The probability with which what is told holds, whatever the count, in [1/2, 1).
         at_most: The largest ε.
         sensitivity: How far one record moves the count.
+        anytime: Whether it holds wherever somebody stops, as `StoppingRule` says.
 
     Raises:
         ValueError: If one of them is not in its range.
@@ -263,11 +317,12 @@ def stopping_rule(
         price_as_written(confidence, "confidence"),
         price_as_written(at_most, "at_most"),
         whole_number(sensitivity, "sensitivity", smallest=1),
+        anytime=anytime,
     )
 
 
 def coverage(rule: StoppingRule, count: int) -> float:
-    """The probability that what the rule tells of a count is true.
+    """The probability that what the rule tells of a count is true; of a rule for any time at least that.
 
     Example:
         >>> round(coverage(stopping_rule("0.2", "0.95", "0.5"), 1000), 4)
