@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from noisycount.charts.drawing import save_file
-from noisycount.charts.plan import GoalLine, PossibleAnswers, plan_chart
+from noisycount.charts.plan import PossibleAnswers, plan_chart
+from noisycount.charts.plot import Line
+from noisycount.charts.theme import LEVELS
 
 DOTS = PossibleAnswers(
     places=[(97, 1), (100, 1), (100, 2), (103, 1)],
@@ -19,9 +21,9 @@ DOTS = PossibleAnswers(
     title="answer",
 )
 LINES = [
-    GoalLine("ε = 0.05", [0.5, 0.95], [14, 60]),
-    GoalLine("ε = 0.1", [0.5, 0.95], [7, 30]),
-    GoalLine("ε = 0.2", [0.5, 0.95], [3.5, 15]),
+    Line("ε = 0.05", LEVELS[0], (0.5, 0.95), (14, 60)),
+    Line("ε = 0.1", LEVELS[1], (0.5, 0.95), (7, 30)),
+    Line("ε = 0.2", LEVELS[2], (0.5, 0.95), (3.5, 15)),
 ]
 
 
@@ -47,7 +49,7 @@ def test_lines_of_equal_epsilon_have_their_names_beside_them() -> None:
     _, layers = drawn()
     curves = [(layer, values) for layer, values in layers if layer["mark"]["type"] == "line"]
     names = [(layer, values) for layer, values in layers if layer["mark"]["type"] == "text"]
-    assert [[point["error"] for point in values] for _, values in curves] == [list(line.errors) for line in LINES]
+    assert [[point["error"] for point in values] for _, values in curves] == [list(line.ys) for line in LINES]
     assert [layer["encoding"]["text"]["value"] for layer, _ in names] == [line.name for line in LINES]
     assert [values[0]["error"] for _, values in names] == [60, 30, 15]
     assert len({str(layer["mark"]["strokeDash"]) for layer, _ in curves}) == 3
@@ -79,11 +81,8 @@ def test_the_picture_is_written(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
-    """No dots, an interval upside down, a line without points or with too few errors."""
+    """No dots, an interval upside down."""
     with pytest.raises(ValueError, match=r"^places must hold at least one dot, got \[\]"):
         replace(DOTS, places=[])
     with pytest.raises(ValueError, match=r"^low must not exceed high, got 121 and 120"):
         replace(DOTS, low=121)
-    for errors in ([], [1.0]):
-        with pytest.raises(ValueError, match=r"^confidences and errors must be equally many"):
-            GoalLine("ε = 1", [0.5, 0.9][: 2 * len(errors)], errors)

@@ -40,53 +40,15 @@ def asked(source: object, ledger: Path, name: str | None = None, unit: str = "pe
     return [{str(row.labels[0]): row.answer for row in table.rows} for table in told]
 
 
-def unnamed(frame: pl.DataFrame, _: Path, ledger: Path) -> Tables:
-    """A frame that nobody names."""
-    return asked(frame, ledger)
+def of_file(ending: str, name: str | None = None) -> Door:
+    """A file by its path, or with a name."""
+    write = {"csv": pl.DataFrame.write_csv, "jsonl": pl.DataFrame.write_ndjson, "parquet": pl.DataFrame.write_parquet}
 
+    def tables(frame: pl.DataFrame, folder: Path, ledger: Path) -> Tables:
+        write[ending](frame, folder / f"records.{ending}")
+        return asked(folder / f"records.{ending}", ledger, name)
 
-def of_pandas(frame: pl.DataFrame, _: Path, ledger: Path) -> Tables:
-    """The same of another library."""
-    return asked(frame.to_pandas(), ledger)
-
-
-def named(frame: pl.DataFrame, _: Path, ledger: Path) -> Tables:
-    """A frame with a name."""
-    return asked(frame, ledger, "survey")
-
-
-def of_csv(frame: pl.DataFrame, folder: Path, ledger: Path) -> Tables:
-    """A file of texts by its path."""
-    frame.write_csv(folder / "records.csv")
-    return asked(folder / "records.csv", ledger)
-
-
-def of_named_file(frame: pl.DataFrame, folder: Path, ledger: Path) -> Tables:
-    """A file with a name."""
-    frame.write_csv(folder / "records.csv")
-    return asked(folder / "records.csv", ledger, "survey")
-
-
-def of_lines(frame: pl.DataFrame, folder: Path, ledger: Path) -> Tables:
-    """A file of JSON lines."""
-    frame.write_ndjson(folder / "records.jsonl")
-    return asked(folder / "records.jsonl", ledger)
-
-
-def of_parquet(frame: pl.DataFrame, folder: Path, ledger: Path) -> Tables:
-    """A file that states its types."""
-    frame.write_parquet(folder / "records.parquet")
-    return asked(folder / "records.parquet", ledger)
-
-
-def of_folder(frame: pl.DataFrame, folder: Path, ledger: Path) -> Tables:
-    """A folder of files."""
-    return asked(parts(frame, folder), ledger)
-
-
-def of_pattern(frame: pl.DataFrame, folder: Path, ledger: Path) -> Tables:
-    """A pattern of files."""
-    return asked(parts(frame, folder) / "*.parquet", ledger)
+    return tables
 
 
 def of_database(frame: pl.DataFrame, folder: Path, ledger: Path) -> Tables:
@@ -133,15 +95,24 @@ def require_one_more(before: Tables, after: Tables) -> None:
         assert sum(other.values()) == 401
 
 
-DOORS = (
-    *(unnamed, of_pandas, named, of_csv, of_named_file, of_lines, of_parquet, of_folder),
-    *(of_pattern, of_database, of_service),
-)
+DOORS: dict[str, Door] = {
+    "unnamed frame": lambda frame, _, ledger: asked(frame, ledger),
+    "frame of pandas": lambda frame, _, ledger: asked(frame.to_pandas(), ledger),
+    "named frame": lambda frame, _, ledger: asked(frame, ledger, "survey"),
+    "texts": of_file("csv"),
+    "named file": of_file("csv", "survey"),
+    "lines of JSON": of_file("jsonl"),
+    "file that states its types": of_file("parquet"),
+    "folder": lambda frame, folder, ledger: asked(parts(frame, folder), ledger),
+    "pattern": lambda frame, folder, ledger: asked(parts(frame, folder) / "*.parquet", ledger),
+    "table of DuckDB": of_database,
+    "service": of_service,
+}
 
 
 @pytest.mark.few(10)
 @pytest.mark.parametrize("is_shared", [True, False], ids=["one ledger", "two ledgers"])
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 def test_one_record_more_moves_no_other_count(
     tmp_path: Path,
     door: Door,
@@ -195,11 +166,11 @@ def test_one_record_more_moves_no_other_count_of_a_copy(tmp_path: Path) -> None:
     for folder in folders:
         folder.mkdir()
     ledger = tmp_path / "ledger.db"
-    before = of_named_file(EVERYBODY, folders[0], ledger)
+    before = DOORS["named file"](EVERYBODY, folders[0], ledger)
     with nc.open_desk(folders[0] / "records.csv", unit=None, ledger=ledger) as desk:
         assert desk.dataset.name == "survey"
-    assert of_csv(EVERYBODY, folders[1], ledger) == before
-    require_one_more(before, of_csv(ONE_MORE, folders[2], ledger))
+    assert DOORS["texts"](EVERYBODY, folders[1], ledger) == before
+    require_one_more(before, DOORS["texts"](ONE_MORE, folders[2], ledger))
 
 
 def test_one_record_more_moves_no_other_count_of_a_server(tmp_path: Path, postgresql: Server) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import altair as alt
 
 from noisycount.charts.drawing import band, data_chart, heading, unchecked
-from noisycount.charts.theme import BLUE, CONFIG, GRID, INK, LEVELS
+from noisycount.charts.plot import Line
+from noisycount.charts.theme import BLUE, CONFIG, GRID, INK
 from noisycount.frozen import frozen
 
 _WIDTH, _HEIGHT = 480, 220
@@ -37,35 +38,19 @@ class PossibleAnswers:
             raise ValueError(f"low must not exceed high, got {self.low} and {self.high}: swap them")
 
 
-@frozen
-class GoalLine:
-    """The errors that one ε gives, at rising confidence."""
-
-    name: str  # the ε, in words
-    confidences: Sequence[float]  # in (0, 1), rising
-    errors: Sequence[float]  # the error at each confidence, in records
-
-    def __post_init__(self) -> None:
-        """The refusal of a line that cannot be drawn."""
-        if not len(self.confidences) == len(self.errors) > 0:
-            lengths = len(self.confidences), len(self.errors)
-            raise ValueError(
-                f"confidences and errors must be equally many, got {lengths}: give an error for each confidence"
-            )
-
-
 @unchecked
 def plan_chart(
-    answers: PossibleAnswers, lines: Sequence[GoalLine], goal: tuple[float, float], title: str, subtitle: str
+    answers: PossibleAnswers, lines: Sequence[Line], goal: tuple[float, float], title: str, subtitle: str
 ) -> alt.VConcatChart:
-    """Possible answers above the curves of equal ε.
+    """Possible answers above the curves of equal ε: errors, in records, at rising confidence.
 
     Source: the dots after Kay, Kola, Hullman and Munson (2016), *When (ish) is My Bus?*; the curves are Naldi and
     D'Acquisto (2015), Fig. 1, with error against confidence.
 
     Example:
+        >>> from noisycount.charts.theme import LEVELS
         >>> dots = PossibleAnswers([(9, 1), (11, 1)], 2, 8, 12, 10, "Two answers", [], "answer")
-        >>> line = GoalLine("ε = 0.1", [0.5, 0.9], [7, 23])
+        >>> line = Line("ε = 0.1", LEVELS[0], (0.5, 0.9), (7, 23))
         >>> len(plan_chart(dots, [line], (0.9, 23), "A plan", "±20 %").vconcat)
         2
     """
@@ -101,7 +86,7 @@ def _answers(answers: PossibleAnswers) -> alt.LayerChart:
     return alt.LayerChart(layer=layers, title=heading, width=_WIDTH, height=_HEIGHT)
 
 
-def _goals(lines: Sequence[GoalLine], goal: tuple[float, float]) -> alt.LayerChart:
+def _goals(lines: Sequence[Line], goal: tuple[float, float]) -> alt.LayerChart:
     """Error against confidence, with the name of each ε beside its line."""
     x = alt.X(
         "confidence:Q",
@@ -116,10 +101,10 @@ def _goals(lines: Sequence[GoalLine], goal: tuple[float, float]) -> alt.LayerCha
         scale=alt.Scale(nice=True, zero=True),
     )
     layers = []
-    for line, style in zip(lines, LEVELS, strict=False):
-        points = zip(line.confidences, line.errors, strict=True)
-        curve = data_chart([{"confidence": float(at), "error": float(error)} for at, error in points])
-        end = data_chart([{"confidence": line.confidences[-1], "error": line.errors[-1]}])
+    for line in lines:
+        style, points = line.style, zip(line.xs, line.ys, strict=True)
+        curve = data_chart([{"confidence": at, "error": error} for at, error in points])
+        end = data_chart([{"confidence": line.xs[-1], "error": line.ys[-1]}])
         layers += [
             curve.mark_line(color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width).encode(x=x, y=y),
             end.mark_text(

@@ -8,9 +8,11 @@ import numpy as np
 
 from noisycount.analysis.relative_error import iso_epsilon_curves, relative_error
 from noisycount.charts.drawing import save_file
-from noisycount.charts.plan import GoalLine, PossibleAnswers, plan_chart
+from noisycount.charts.plan import PossibleAnswers, plan_chart
+from noisycount.charts.plot import Line
 from noisycount.charts.privacy import NamedCurve, PrivacyView, privacy_chart
 from noisycount.charts.table import TableBar, TableBars, table_chart
+from noisycount.charts.theme import LEVELS
 from noisycount.display.numbers import approximately, at_most, percent, plus_minus, signed
 from noisycount.display.output import Done, writing
 from noisycount.tasks.forecast import TableForecast, shape_words
@@ -55,8 +57,8 @@ def save_plan_plot(plan: Plan, file: Path) -> None:
     prices = [plan.epsilon * factor for factor in _FACTORS]
     errors = iso_epsilon_curves(1, [float(price) for price in prices], confidences)
     lines = [
-        GoalLine(f"ε = {_short(price)}", confidences.tolist(), curve.tolist())
-        for price, curve in zip(prices, errors, strict=True)
+        Line(f"ε = {_short(price)}", style, tuple(confidences.tolist()), tuple(curve.tolist()))
+        for price, style, curve in zip(prices, LEVELS, errors, strict=False)
     ]
     title = f"What ε = {approximately(plan.epsilon)} gives"
     subtitle = "" if plan.error is None else f"goal: {goal_words(plan)}"

@@ -1,6 +1,5 @@
 """What all answers of a ledger show together, to an outsider and in the worst case; in words, as JSON, and printed."""
 
-from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -140,7 +139,7 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
         dataset.size,
         questions,
         tuple(questions.index(asked_words(entry)) for entry in counts),
-        _prices(counts),
+        tuple(entry.request.epsilon for entry in counts if entry.request.epsilon is not None),
         tuple(ChargedTable(asked_words(entry), entry.request.price) for entry in entries if not _is_count(entry)),
         PaidSoFar(
             entries[-1].spent,
@@ -154,11 +153,6 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
 def _is_count(entry: Entry) -> bool:
     """Whether it is one count with noise of a price in ε."""
     return entry.request.epsilon is not None and not asks_for_table(entry)
-
-
-def _prices(entries: Sequence[Entry]) -> tuple[Fraction, ...]:
-    """The ε of each count."""
-    return tuple(entry.request.epsilon for entry in entries if entry.request.epsilon is not None)
 
 
 @frozen
@@ -290,13 +284,8 @@ def list_facts(risks: ListRisks) -> list[tuple[str, str]]:
     ]
 
 
-def list_header() -> tuple[str, ...]:
-    """The names of the columns."""
-    return "adversary", "knows", "δ"
-
-
 def list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
-    """One line an adversary of whom something is told, with cells as `list_header` names them."""
+    """One line an adversary of whom something is told: who it is, what is known, and δ."""
     worst = (_WORST, "all other records", at_most(risks.worst))
     if risks.outsider is None:
         of_group = risks.asked.paid.delta_replaced(risks.epsilon)
@@ -393,5 +382,5 @@ def tell_list(risks: ListRisks, *, as_json: bool) -> None:
         print_json(list_json(risks))
         return
     print_facts(list_facts(risks))
-    print_table(list_header(), list_rows(risks))
+    print_table(("adversary", "knows", "δ"), list_rows(risks))
     print_facts(list_cautions(risks))
