@@ -91,9 +91,9 @@ def test_words_become_values_of_the_kind(kind: Kind, text: str, expected: list[L
     assert expand_keys("column", kind, [TypedKey(text)]) == expected
 
 
-@pytest.mark.parametrize("text", ["3..1", "a..b", "2026-01..2026-Q3", "1..2026-01", "1..2000000"])
+@pytest.mark.parametrize("text", ["3..1", "a..b", "2026-01..2026-Q3", "1..2026-01", "0..9223372036854775807"])
 def test_ranges_that_are_none_are_refused(text: str) -> None:
-    """Those that fall, mix two kinds, or are longer than any table."""
+    """Those that fall, mix two kinds, or are longer than any table: at once, however long."""
     with pytest.raises(PredicateError, match="keys of year"):
         expand_keys("year", Kind.INTEGER, [TypedKey(text)])
 
@@ -108,12 +108,6 @@ def test_margins_are_names() -> None:
     assert parse_margins(["total, town*sex"]) == ("total", "town*sex")
     with pytest.raises(ValueError, match="must name margins"):
         parse_margins(["total,"])
-
-
-def test_long_range_is_refused_at_once() -> None:
-    """No memory and no time is spent on keys that no table can have."""
-    with pytest.raises(PredicateError, match="more than"):
-        expand_keys("year", Kind.INTEGER, [TypedKey("0..9223372036854775807")])
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def status_of(error: BaseException | None) -> int:
     return next((status for kind, status in STATUSES.items() if isinstance(error, kind)), USAGE)
 
 
-def print_refusal(refusal: str, status: int = USAGE) -> None:
+def _print_refusal(refusal: str, status: int = USAGE) -> None:
     """A refusal as one line on standard error, or as one JSON object where JSON was asked for."""
     text = without_passwords(" ".join(refusal.split()))
     if "--json" in sys.argv[1:]:
@@ -179,12 +179,12 @@ def main() -> NoReturn:
         sys.exit(USAGE)
     except click.ClickException as error:
         status = status_of(error.__cause__)
-        print_refusal(_with_help(error), status)
+        _print_refusal(_with_help(error), status)
         if isinstance(error.__cause__, OverrunError):
             os._exit(status)  # the count goes on in a thread; its end would tell how long it took
         sys.exit(status)
     except OSError as error:
-        print_refusal(
+        _print_refusal(
             f"{error.filename or 'output'} cannot be used ({error.strerror}): mend that and ask "
             "again; an answer that was paid for is kept"
         )

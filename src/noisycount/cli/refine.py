@@ -43,6 +43,7 @@ _WHOLE = (
     "a published table is given by --table FILE or --key KEY [SOURCE], without ANSWERs, --answers, "
     "--size, --rate and --strata; one count of the ledger by --key and --size alone, and --rate"
 )
+_NOISE_MISSING = "give either --epsilon, or both --noise and --scale, such as --noise gaussian --scale 10"
 _LEARNED = "learned"
 _SOURCE = "noisycount.source"
 _ERAS = ("pre-2017", "historical", "current")
@@ -113,7 +114,7 @@ def _noises(epsilons: Sequence[Fraction], noise: str | None, scales: Sequence[Fr
         return tuple(map(DiscreteLaplace.for_epsilon, epsilons))
     if not epsilons and (noise is None) == (not scales):
         return tuple(values.noise_of(noise or "", scale) for scale in scales)
-    raise click.UsageError("give either --epsilon, or both --noise and --scale, such as --noise gaussian --scale 10")
+    raise click.UsageError(_NOISE_MISSING)
 
 
 _PUBLISHED = (
@@ -310,9 +311,7 @@ def _one(noises: Sequence[AdditiveNoise], answers: int = 1) -> AdditiveNoise:
     if len(noises) == 1:
         return noises[0]
     if not noises:
-        raise click.UsageError(
-            "give either --epsilon, or both --noise and --scale, such as --noise gaussian --scale 10"
-        )
+        raise click.UsageError(_NOISE_MISSING)
     each = f", or {answers} times, once an answer" if answers > 1 else ""
     raise click.UsageError(f"the noise is given {len(noises)} times: give --epsilon, or --scale, once{each}")
 

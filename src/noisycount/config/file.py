@@ -28,8 +28,8 @@ from noisycount.ledger.entries import Analyst, Head
 
 FILE_NAME = "noisycount.toml"
 TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")
-LEDGER_KEYS = ("url", "head")
-ANALYST_KEYS = ("budget",)
+_LEDGER_KEYS = ("url", "head")
+_ANALYST_KEYS = ("budget",)
 _REQUIRED = "required"
 _LONGEST_REASON = 500  # characters: a sentence or two
 
@@ -76,7 +76,7 @@ def default_config() -> Config:
 
 def _ledger_url(table: TomlTable) -> str:
     """The ledger's address; a relative SQLite file lies beside the configuration."""
-    table.require_known(LEDGER_KEYS)
+    table.require_known(_LEDGER_KEYS)
     url = resolve_ledger_url(table.path.parent, table.text("url") or "sqlite:///ledger.db")
     if url is not None:
         return url
@@ -86,7 +86,7 @@ def _ledger_url(table: TomlTable) -> str:
 
 def _analyst(name: str, table: TomlTable) -> Analyst:
     _check_name(name, table)
-    table.require_known(ANALYST_KEYS)
+    table.require_known(_ANALYST_KEYS)
     return Analyst(name, read_budget(table))
 
 

@@ -16,7 +16,7 @@ from noisycount.ledger.budget import PARTS, Budget, budget_from
 from noisycount.ledger.entries import check_text
 from noisycount.query.schema import KINDS
 
-SHOWN_LENGTH = 60
+_SHOWN_LENGTH = 60
 _LONGEST = 604_800  # seconds: a week
 
 
@@ -149,7 +149,7 @@ def _is_text(value: object) -> TypeGuard[str]:
 def _shown(value: object) -> str:
     """A value as TOML would write it, on one line and not longer than a line."""
     text = without_passwords(json.dumps(value, default=str, ensure_ascii=False))
-    return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
+    return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."
 
 
 def read_budget(table: TomlTable) -> Budget | None:

@@ -112,7 +112,7 @@ def tokens(text: str) -> list[Token]:
     All patterns after like have at most 200 characters together, as each can cost a step for each
     character of a text: what an asker makes slow for some records only, a slot cannot hide.
     """
-    require_bytes(text)
+    _require_bytes(text)
     found: list[Token] = []
     position = 0
     while position < len(text):
@@ -138,7 +138,7 @@ def tokens(text: str) -> list[Token]:
     return found
 
 
-def require_bytes(text: str) -> None:
+def _require_bytes(text: str) -> None:
     """The refusal of a text that is no Unicode or is longer than 4,096 bytes in UTF-8."""
     if not isinstance(text, str):
         raise PredicateError(f"where must be a text, got a {type(text).__name__}")
@@ -244,7 +244,7 @@ def parse(text: str, schema: Mapping[str, Kind]) -> Predicate:
     """
     known = schema if isinstance(schema, Schema) else Schema(schema)
     predicate = _TypedSyntax(known).predicate(_Grammar(tokens(text)).whole())
-    require_bytes(canonical_text(predicate))
+    _require_bytes(canonical_text(predicate))
     return predicate
 
 

@@ -32,7 +32,7 @@ from noisycount.query.predicate import (
 from noisycount.query.schema import Kind, Schema
 
 # Reals hold every integer below it, so that no two of them become one number.
-EXACT_INTEGERS = 2**53
+_EXACT_INTEGERS = 2**53
 
 
 def _comparison(left: Column, operator: Operator, right: Column | Literal) -> Predicate:
@@ -53,7 +53,7 @@ def _literal(column: Column, literal: Literal) -> Literal:
     That only where both tell the same integers apart.
     """
     value = literal.value
-    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < EXACT_INTEGERS
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < _EXACT_INTEGERS
     if column.kind is Kind.INTEGER and is_whole:
         return Literal(Kind.INTEGER, int(value))  # type: ignore[arg-type]  # a float
     return replace(literal, value=0.0) if literal.kind is Kind.REAL and not value else literal
@@ -245,7 +245,7 @@ class _End:
     is_open: bool
 
 
-def only_values(test: Predicate) -> list[Any] | None:
+def _only_values(test: Predicate) -> list[Any] | None:
     """The only values for which a test of a column is true; None: nobody knows a list."""
     match test:
         case Comparison(column, Operator.EQUAL, Literal() as literal):
@@ -261,7 +261,7 @@ def only_values(test: Predicate) -> list[Any] | None:
     return [value for value in values if not is_discrete or value == floor(value)]
 
 
-def may_hold(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
+def _may_hold(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
     """Whether a test of a column may be true where the column has the value."""
     match test:
         case Comparison(column, operator, Literal() as literal):
@@ -273,7 +273,7 @@ def may_hold(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind
             others = [_value(column, choice) for choice in choices]
             return None in others or value in others
         case Range():
-            return all(may_hold(end, value) for end in _ends(test))
+            return all(_may_hold(end, value) for end in _ends(test))
         case Not(Range() as inside):
             low, high = (_value(inside.column, end) for end in (inside.low, inside.high))
             return low is None or high is None or not low <= value <= high
@@ -281,7 +281,7 @@ def may_hold(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind
             return True
 
 
-def have_disjoint_bounds(tests: Sequence[Predicate]) -> bool:
+def _have_disjoint_bounds(tests: Sequence[Predicate]) -> bool:
     """Whether the tests of a column leave no value between its ends."""
     ends = [end for test in tests for end in _ends(test)]
     lows = [_end(end) for end in ends if end.operator in (Operator.MORE, Operator.AT_LEAST)]
@@ -325,7 +325,7 @@ def _value(column: Column, literal: Literal) -> Any:  # noqa: ANN401 - of the ki
     """
     value = literal.value
     if column.kind is Kind.INTEGER and isinstance(value, float):
-        return value if abs(value) < EXACT_INTEGERS else None
+        return value if abs(value) < _EXACT_INTEGERS else None
     if column.kind is Kind.REAL and isinstance(value, int):
         return float(value)
     if column.kind is Kind.DATE and isinstance(value, date):
@@ -408,11 +408,11 @@ def _is_impossible(tests: Sequence[Predicate]) -> bool:
     orders = [set(_possible(test)) for test in tests if _is_of_columns(test)]
     if orders:
         return not set.intersection(*orders)
-    lists = [values for values in map(only_values, tests) if values is not None]
+    lists = [values for values in map(_only_values, tests) if values is not None]
     if lists:
         least = min(lists, key=len)
-        return not any(all(may_hold(test, value) for test in tests) for value in least)
-    return have_disjoint_bounds(tests)
+        return not any(all(_may_hold(test, value) for test in tests) for value in least)
+    return _have_disjoint_bounds(tests)
 
 
 def _is_of_columns(test: Predicate) -> bool:

@@ -291,12 +291,12 @@ Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP = Boolean(), Date(), Timestamp()
 # Each kind by its name.
 KINDS = {kind.value: kind for kind in (Kind.INTEGER, Kind.REAL, Kind.TEXT, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP)}
 
-LISTED_NAMES = 8
+_LISTED_NAMES = 8
 
 # Likeness takes time as the square of the length: at most 0.1 s in all, whatever the columns are.
-COMPARED_NAMES = 200
-COMPARED_CHARACTERS = 40
-SHOWN_CHARACTERS = 80  # of a listed name: as much as fits a line
+_COMPARED_NAMES = 200
+_COMPARED_CHARACTERS = 40
+_SHOWN_CHARACTERS = 80  # of a listed name: as much as fits a line
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 
@@ -361,15 +361,15 @@ def close_names(name: str, names: Sequence[str], written: Callable[[str], str] |
     Of many or long names only those nearest in their beginning and length are compared, and only
     their beginnings.
     """
-    by_start = {other[:COMPARED_CHARACTERS]: other for other in _nearest(name, names)}
-    close = get_close_matches(name[:COMPARED_CHARACTERS], by_start)
-    listed = [by_start[start] for start in close] or names[:LISTED_NAMES]
+    by_start = {other[:_COMPARED_CHARACTERS]: other for other in _nearest(name, names)}
+    close = get_close_matches(name[:_COMPARED_CHARACTERS], by_start)
+    listed = [by_start[start] for start in close] or names[:_LISTED_NAMES]
     return ", ".join(_shown(each, written or repr) for each in listed) or "records that have columns"
 
 
 def _nearest(name: str, names: Sequence[str]) -> Sequence[str]:
     """The names worth comparing with another: all, or those of most like beginning and length."""
-    if len(names) <= COMPARED_NAMES:
+    if len(names) <= _COMPARED_NAMES:
         return names
 
     def distance(other: str) -> tuple[int, int]:
@@ -377,9 +377,9 @@ def _nearest(name: str, names: Sequence[str]) -> Sequence[str]:
         alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         return -alike, abs(len(other) - len(name))
 
-    return nsmallest(COMPARED_NAMES, names, key=distance)
+    return nsmallest(_COMPARED_NAMES, names, key=distance)
 
 
 def _shown(name: str, written: Callable[[str], str]) -> str:
-    cut = name[:SHOWN_CHARACTERS]
+    cut = name[:_SHOWN_CHARACTERS]
     return written(name) if cut == name else f"{written(cut)}…"
