@@ -8,14 +8,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from noisycount.service.app import application
-from noisycount.service.auth import user_of
 from noisycount.service.keys import Role, User
-from noisycount.service.pages.ledger import AT_ONCE, Filters
+from noisycount.service.pages.ledger import AT_ONCE
 from noisycount.service.state import ServiceState
 from noisycount.tasks.report.report import report_on
 from tests.ledger.ledgers import change
-from tests.service.callers import Caller
+from tests.service.callers import calling, serving
 from tests.tasks.report.ledgers import HOSTILE, NAMES, configured, filled
 
 DEBITS = 131
@@ -28,16 +26,13 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceState]:
     """A service with a long ledger."""
     configuration = configured(tmp_path_factory.mktemp("state"))
     filled(configuration, DEBITS)
-    state = ServiceState.open(configuration, slots=False)
-    yield state
-    state.close()
+    with serving(configuration) as state:
+        yield state
 
 
 def page(state: ServiceState, path: str, user: User = OWNER) -> httpx.Response:
-    """The reply to a user who is known."""
-    made = application(state)
-    made.dependency_overrides[user_of] = lambda: user
-    return Caller(made, headers={"Accept": "text/html"}).get(path)
+    """The page that a user gets."""
+    return calling(state, user).get(path, headers={"Accept": "text/html"})
 
 
 def rows(reply: httpx.Response) -> list[str]:
@@ -126,25 +121,14 @@ def test_a_broken_chain_is_told(tmp_path: Path) -> None:
     """By a check of every row, by the report, and at once where the service reads it first."""
     configuration = configured(tmp_path)
     filled(configuration, 12)
-    state = ServiceState.open(configuration, slots=False)
-    for path in ("/ledger?check=1", "/report"):
-        told = page(state, path).text
-        assert "consistent in themselves" in told
-        assert "notice note" in told
-        assert "notice good" not in told
-    change(state.ledger, "UPDATE ledger SET answer = '1' WHERE number = 4")
-    for path in ("/ledger?check=1", "/report"):
-        assert "NOT VERIFIED: row 4 " in page(state, path).text
-    state.close()
-    state = ServiceState.open(configuration, slots=False)
-    assert "NOT VERIFIED: row 4 of the ledger is damaged; restore it" in page(state, "/ledger").text
-    state.close()
-
-
-def test_a_filter_shows_nothing_beyond_what_may_be_seen() -> None:
-    """Neither a data set that is not granted, nor the entries of another analyst."""
-    said = Filters(dataset="visits", analyst="ben")
-    seen = said.selection(NAMES, frozenset({"survey"}), "ana")
-    assert (seen.datasets, seen.analyst) == (frozenset(), "ana")
-    both = said.selection(NAMES, frozenset(NAMES), None)
-    assert (both.datasets, both.analyst) == (frozenset({"visits"}), "ben")
+    with serving(configuration) as state:
+        for path in ("/ledger?check=1", "/report"):
+            told = page(state, path).text
+            assert "consistent in themselves" in told
+            assert "notice note" in told
+            assert "notice good" not in told
+        change(state.ledger, "UPDATE ledger SET answer = '1' WHERE number = 4")
+        for path in ("/ledger?check=1", "/report"):
+            assert "NOT VERIFIED: row 4 " in page(state, path).text
+    with serving(configuration) as state:
+        assert "NOT VERIFIED: row 4 of the ledger is damaged; restore it" in page(state, "/ledger").text
