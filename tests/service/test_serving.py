@@ -1,7 +1,5 @@
 import asyncio
-import json
 import os
-import re
 import signal
 import socket
 import sys
@@ -10,7 +8,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from threading import Event
 
-import httpx
 import pytest
 import uvicorn
 
@@ -22,38 +19,6 @@ from noisycount.service.state import WorkQueue
 from tests.commands import Run
 from tests.service.conftest import PATIENCE
 from tests.service.process import demo_process
-
-COUNT = {"where": "health = 'poor'", "epsilon": "0.1"}
-
-
-def answered(ask: Callable[[], httpx.Response]) -> httpx.Response:
-    """Give the answer to what may be asked again where a busy machine overran a slot."""
-    while (reply := ask()).status_code in {409, 504}:
-        pass
-    return reply
-
-
-def test_the_demonstration_is_one_command(tmp_path: Path) -> None:
-    """It tells an address and a key, answers by them, and leaves nothing behind.
-
-    Told to stop, it ends well; its log is lines of JSON, without the key and the question.
-    """
-    with demo_process(tmp_path) as (process, told):
-        address, key = told["address"], told["key"]
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
-        headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": "one"}
-        with httpx.Client(base_url=address, headers=headers, timeout=PATIENCE) as client:
-            assert client.get("/healthz").status_code == 200
-            reply = answered(lambda: client.post("/v1/datasets/survey/releases", json=COUNT))
-            assert (reply.status_code, reply.json()["remaining"]) == (201, "1.9")
-        process.terminate()
-        assert process.wait(PATIENCE) == 0
-    errors = Path(tmp_path, "log").read_text(encoding="utf-8")
-    lines = [json.loads(line) for line in errors.splitlines()]
-    assert (lines[0]["event"], lines[-1]["event"]) == ("started", "stopped")
-    assert key not in errors
-    assert "poor" not in errors
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("noisycount-")] == []
 
 
 @pytest.mark.thorough
