@@ -4,7 +4,7 @@ import os
 from hypothesis import settings
 
 from tests.commands import here, refused, run
-from tests.layers import pytest_collection_modifyitems, pytest_report_header
+from tests.layers import pytest_collection_modifyitems, pytest_report_header, pytest_xdist_auto_num_workers
 from tests.postgresql import postgresql, roomy_folder, unguarded
 from tests.sources import ledger_url, open_source
 from tests.spark import spark_cluster, spark_connect, spark_url
@@ -16,6 +16,7 @@ __all__ = [
     "postgresql",
     "pytest_collection_modifyitems",
     "pytest_report_header",
+    "pytest_xdist_auto_num_workers",
     "refused",
     "run",
     "spark_cluster",

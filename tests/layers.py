@@ -2,13 +2,13 @@
 
 A fast run is `-m "not thorough"`. Of a test that is marked `few(n)` it takes n cases, always the
 same, and one more that changes from day to day, or with `NOISYCOUNT_SEED`. Tests of the same cases
-take the same ones, so that they share what is computed once.
+take the same ones, so that they share what is computed once. Tests that are marked `long` wait for
+minutes or nearly so, and begin first: else one process would end long after the others.
 """
 
 import hashlib
 import os
 from collections import defaultdict
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from types import FunctionType
 
@@ -55,9 +55,15 @@ def pytest_report_header() -> str:
     return f"{SEED}={seed()}"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than cores: in many tests it waits, for a tick, a server or other processes."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Mark as thorough what a fast run leaves out of the tests with many cases."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as thorough what a fast run leaves out of the tests with many cases, and begin with long tests."""
     cases = defaultdict(list)
     for item in items:
         if mark := item.get_closest_marker("few"):
@@ -67,6 +73,7 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
         rest = sorted(first[count:], key=lambda item: order(_case(item), seed()))
         for item in rest[1:]:
             item.add_marker(pytest.mark.thorough)
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def _case(item: pytest.Item) -> str:

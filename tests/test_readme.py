@@ -102,6 +102,7 @@ def test_an_install_by_name_is_found(told: str, *, is_found: bool) -> None:
 
 
 @cloned
+@pytest.mark.long
 @pytest.mark.thorough
 def test_the_first_block_works_on_a_fresh_machine(tmp_path: Path) -> None:
     """In a copy of the repository, for somebody with a home, a Python and make, and no more."""

@@ -17,7 +17,7 @@ ROOT_FILES = {
     *("LICENSE", "Makefile", "pyproject.toml"),
 }
 ROOMS = ["src", "tests", "benchmarks", "audits", "docs", "deploy"]
-INSTALLED = {*(".py", ".typed", ".parquet", ".toml", ".csv", ".md"), *(".html", ".css", ".js", ".svg")}
+INSTALLED = {*(".py", ".typed", ".parquet", ".toml", ".csv", ".json", ".md"), *(".html", ".css", ".js", ".svg")}
 METADATA = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 
 
