@@ -203,6 +203,24 @@ def test_a_stopped_chain_loses_the_price_at_which_it_stopped(thresholds: tuple[i
         assert {1 / largest, largest} & found
 
 
+@pytest.mark.parametrize(("coarse", "fine"), [(0.2, 0.22), (0.1, 0.4), (1.0, 1.2), (0.01, 3.0)])
+def test_a_top_up_has_the_rho_of_its_own_price(coarse: float, fine: float) -> None:
+    """After any answer its loss has two values, 2ε apart, and E_Q[e^loss] = 1: divergences of many orders."""
+    for before in (-coarse, coarse):
+        chance = (exp(before) - exp(-fine)) / (exp(fine) - exp(-fine))
+        for order in np.geomspace(1.001, 1000, 60):
+            divergence = np.logaddexp(np.log(chance) + order * fine, np.log1p(-chance) - order * fine) - order * before
+            assert divergence / (order * (order - 1)) <= fine**2 / 2 * (1 + 1e-9)
+
+
+def test_the_difference_in_rho_is_too_little_for_a_top_up() -> None:
+    """The figure of the page: 0.2, then 0.22, order 16, after an answer that favours Q."""
+    coarse, fine, order = 0.2, 0.22, 16
+    chance = (exp(-coarse) - exp(-fine)) / (exp(fine) - exp(-fine))
+    divergence = np.logaddexp(np.log(chance) + order * fine, np.log1p(-chance) - order * fine) + order * coarse
+    assert divergence / (order * (order - 1) * (fine**2 - coarse**2) / 2) == pytest.approx(3.4, abs=0.05)
+
+
 def test_two_chains_about_one_record_lose_the_sum_of_their_prices() -> None:
     """A list of questions that share records is not paid by its longest chain."""
     path, prices = (0, 0), THREE[:2]
