@@ -12,8 +12,8 @@ import pytest
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
 from noisycount.engines.duckdb.dialect import DUCKDB, records_of
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.statement.counts import count_statement
-from noisycount.engines.statement.dialect import text_of
+from noisycount.engines.counts import count_statement
+from noisycount.engines.dialect import text_of
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.language import parse
 from noisycount.release.dataset import Dataset

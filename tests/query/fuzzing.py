@@ -10,10 +10,10 @@ from typing import Any
 import duckdb
 from sqlalchemy import case, func, select, table
 
+from noisycount.engines.dialect import text_of
 from noisycount.engines.duckdb.dialect import DUCKDB, condition_text, records_of
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.memory import MemorySource
-from noisycount.engines.statement.dialect import text_of
 from noisycount.engines.truth import truth as truth_of
 from noisycount.errors import PredicateError
 from noisycount.query.language import parse

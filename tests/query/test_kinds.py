@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import types
 
 from noisycount.display.values import plain
+from noisycount.engines import expressions
 from noisycount.engines.duckdb import table
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.memory import MemorySource
-from noisycount.engines.statement import records
 from noisycount.errors import PredicateError
 from noisycount.query.grouping import CellQuestion, EachValue
 from noisycount.query.language import parse
@@ -49,7 +49,7 @@ def with_uuids(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kind, and its one line of DuckDB."""
     monkeypatch.setitem(KINDS, "uuid", UUIDS)
     monkeypatch.setitem(table.SQL_TYPES, UUIDS, "UUID")
-    monkeypatch.setitem(records.TYPES, UUIDS, types.Uuid)
+    monkeypatch.setitem(expressions.TYPES, UUIDS, types.Uuid)
     monkeypatch.setitem(table.READ_TYPES, "uuid", (UUIDS, "{}"))
 
 

@@ -13,14 +13,14 @@ import pytest
 
 from noisycount.catalog.catalog import Catalog, DatasetRecord, DatasetSettings
 from noisycount.catalog.sources import Contents
+from noisycount.engines.counts import count_statement
+from noisycount.engines.dialect import text_of
 from noisycount.engines.duckdb.dialect import DUCKDB, records_of
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import Source
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.places import files_of
-from noisycount.engines.statement.counts import count_statement
-from noisycount.engines.statement.dialect import text_of
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.noises.laplace import DiscreteLaplace

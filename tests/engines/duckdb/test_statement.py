@@ -2,9 +2,9 @@
 
 import pytest
 
+from noisycount.engines.counts import count_statement, keys_statement
+from noisycount.engines.dialect import text_of
 from noisycount.engines.duckdb.dialect import DUCKDB, records_of
-from noisycount.engines.statement.counts import count_statement, keys_statement
-from noisycount.engines.statement.dialect import text_of
 from noisycount.query.grouping import EachValue, KeyQuestion, NumberRanges
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column

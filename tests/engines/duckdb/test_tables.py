@@ -233,13 +233,12 @@ def test_whoever_stops_reading_keys_holds_nothing(notes: Path) -> None:
 
 MILLION = """
 import pathlib, sys
-from noisycount.query.grouping import Plain
-from noisycount.query.grouping import KeyQuestion
+from noisycount.query.grouping import EachValue, KeyQuestion
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
 from noisycount.engines.duckdb.source import DuckDBSource
 with DuckDBSource.open(sys.argv[1]) as source:
-    question = KeyQuestion([Plain(Column("k", Kind.TEXT))], None)
+    question = KeyQuestion([EachValue(Column("k", Kind.TEXT))], None)
     print(sum(len(batch.keys) for batch in source.count_keys(question)))
 (line,) = [line for line in pathlib.Path("/proc/self/status").open() if line.startswith("VmHWM")]
 print(line.split()[1])

@@ -13,17 +13,17 @@ from sqlalchemy.dialects import mssql, mysql, oracle, postgresql, sqlite
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.expression import ClauseElement
 
-from noisycount.engines.sql.connection import dialect_of
-from noisycount.engines.sql.source import CountedTable
-from noisycount.engines.sql.table import Form, FoundColumn, FoundName
-from noisycount.engines.statement.counts import (
+from noisycount.engines.counts import (
     cell_counts,
     cells_statement,
     count_statement,
     key_counts,
     keys_statement,
 )
-from noisycount.engines.statement.records import StatementRecords
+from noisycount.engines.expressions import StatementRecords
+from noisycount.engines.sql.connection import dialect_of
+from noisycount.engines.sql.source import CountedTable
+from noisycount.engines.sql.table import Form, FoundColumn, FoundName
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyQuestion, resolve_group_by
 from noisycount.query.language import parse

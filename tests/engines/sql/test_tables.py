@@ -152,7 +152,7 @@ def test_a_server_of_another_kind_counts_the_same(
             assert given.tolist() == expected.tolist()
 
 
-def test_a_bench_needs_no_right_but_to_make_temporary_tables(postgresql: Server) -> None:
+def test_the_suite_needs_no_right_but_to_make_temporary_tables(postgresql: Server) -> None:
     """An account that may read and make nothing else is enough; nothing is left behind."""
     name = postgresql.database()
     with postgresql.shell(name) as shell:

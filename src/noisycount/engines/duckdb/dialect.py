@@ -1,6 +1,6 @@
 """What DuckDB says in its own way in the counting statement, and how it counts the view ``records`` by it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import reduce
 from typing import Any
@@ -12,9 +12,8 @@ from sqlalchemy.sql import operators
 from sqlalchemy.sql.elements import BooleanClauseList
 from sqlalchemy.types import UserDefinedType
 
-from noisycount.engines.duckdb.connection import Connection, limited, without_engine_errors
-from noisycount.engines.statement import counts as statements
-from noisycount.engines.statement.dialect import (
+from noisycount.engines import counts as statements
+from noisycount.engines.dialect import (
     NOTHING,
     Dialect,
     Expression,
@@ -25,7 +24,8 @@ from noisycount.engines.statement.dialect import (
     text_of,
     whole,
 )
-from noisycount.engines.statement.records import Person, StatementRecords, edges_of, type_of
+from noisycount.engines.duckdb.connection import Connection, limited, without_engine_errors
+from noisycount.engines.expressions import Person, StatementRecords, edges_of, type_of
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, NumberRanges
 from noisycount.query.predicate import Column, Predicate
@@ -213,16 +213,25 @@ class Counting:
 
     def counts(self, predicates: Sequence[Predicate]) -> list[int]:
         """The count of each predicate; see ``Source.count``."""
-        statement = text_of(statements.count_statement(predicates, records_of(self.unit, self.schema)), DUCKDB)
-
-        def counted() -> Sequence[int]:
-            with self.opened() as cursor, limited(cursor, self.seconds):
-                row: Sequence[int] = cursor.execute(*statement).fetchall()[0]
-                return row
-
-        row = without_engine_errors(counted, self.refusal)
+        row = self._row(statements.count_statement(predicates, records_of(self.unit, self.schema)))
         self.require_unchanged()
         return list(row[: len(predicates)])
+
+    def values(self, names: Iterable[str], unit: str | None) -> Sequence[int]:
+        """How many records there are, how many values of each column, and how many persons by a column, or 0."""
+        columns = [Column(name, self.schema[name]) for name in names]
+        return self._row(statements.values_statement(columns, None, records_of(unit, self.schema)))
+
+    def _row(self, statement: sa.Select[Any]) -> Sequence[int]:
+        """The only row of a result."""
+        text = text_of(statement, DUCKDB)
+
+        def answered() -> Sequence[int]:
+            with self.opened() as cursor, limited(cursor, self.seconds):
+                row: Sequence[int] = cursor.execute(*text).fetchall()[0]
+                return row
+
+        return without_engine_errors(answered, self.refusal)
 
     def cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """The counts of listed cells; see ``Source.count_cells``."""

@@ -25,11 +25,9 @@ from noisycount.engines.duckdb.connection import (
 from noisycount.engines.duckdb.dialect import Counting, condition_text
 from noisycount.engines.duckdb.snapshot import FRAME, ColumnContent, Snapshot, content_hash, read_cells, snapshot_of
 from noisycount.engines.duckdb.table import (
-    check_counts,
     column_types,
     converted,
     require_units,
-    row_within,
     whole_schema,
 )
 from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
@@ -215,7 +213,7 @@ class FrameSource(TypedSource):
         names = [n for n in self.types if n in self.schema.entire or n == self.unit]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             found = dict(zip(names, pool.map(self._content, names), strict=True))
-        (rows,) = self._row("SELECT count(*) FROM records", ())
+        rows, _ = self._counting(()).values((), None)
         return content_hash(found, rows)
 
     def _content(self, name: str) -> list[object]:
@@ -236,10 +234,7 @@ class FrameSource(TypedSource):
     def check(self, unit: str | None = None) -> Check:
         """What is in the records, for their owner."""
         named = unit if unit in self.schema else self.unit
-        counts = ", ".join(check_counts(self.schema, named))
-        rows, *given, units = without_engine_errors(
-            lambda: self._row(f"SELECT {counts} FROM records", self.schema), _FAILURE
-        )
+        rows, *given, units = self._counting(self.schema).values(self.schema, named)
         reasons = dict.fromkeys(self.schema, "its type says so")
         persons = None if named is None else units
         return typed_check(self.schema, rows, given, persons, types=self.types, reasons=reasons)
@@ -305,11 +300,6 @@ class FrameSource(TypedSource):
         opened = partial(self._viewed, names, kept, numbered, more)
         unchanged = self.cursors.require_open
         return Counting(opened, unchanged, self.unit, self.schema, self.seconds, _FAILURE)
-
-    def _row(self, query: str, names: Collection[str]) -> tuple[int, ...]:
-        """The only row of a query about some columns."""
-        with self._viewed(names) as cursor:
-            return row_within(self.seconds, cursor, query)
 
     @contextmanager
     def _viewed(

@@ -32,7 +32,7 @@ from noisycount.engines.duckdb.files import (
     is_written,
     stated_forms,
 )
-from noisycount.engines.duckdb.table import check_counts, made_view, read_all, row_within, type_reason
+from noisycount.engines.duckdb.table import made_view, read_all, type_reason
 from noisycount.engines.duckdb.typed_texts import with_values
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import Closeable, require_known_columns, require_known_parts, require_readable
@@ -275,7 +275,7 @@ class DuckDBSource(Closeable):
         if self.told.is_for_check and named not in self.schema:
             named = None  # a file without it is refused by its name
         names = () if self.relation.check else tuple(self.schema)
-        rows, *given, units = self._row(f"SELECT {', '.join(check_counts(names, named))} FROM records")
+        rows, *given, units = self._counting.values(names, named)
         persons = None if named is None else units
         if self.relation.check is not None:
             return replace(self.relation.check, rows=rows, units=persons)
@@ -336,11 +336,6 @@ class DuckDBSource(Closeable):
             "that it is not closed meanwhile, and that memory is free"
         )
         return Counting(self.cursors.one, self.require_unchanged, self.unit, self.schema, self.seconds, refusal)
-
-    def _row(self, query: str) -> tuple[int, ...]:
-        """The only row of a result."""
-        with self.cursors.one() as cursor:
-            return row_within(self.seconds, cursor, query)
 
     def close(self) -> None:
         """The end of their use; a count that goes on is given up, and not waited for."""

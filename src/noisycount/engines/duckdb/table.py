@@ -4,7 +4,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from noisycount.engines.duckdb.connection import Connection, limited, quoted_name, without_engine_errors
+from noisycount.engines.duckdb.connection import Connection, quoted_name, without_engine_errors
 from noisycount.engines.interface import missing_units
 from noisycount.query.schema import Kind, Schema
 
@@ -31,24 +31,6 @@ _COLUMNS = (
 SQL_TYPES = {kind: type_ for kind, type_, *_ in _COLUMNS}
 # The kind of the columns of each type that are read, and the SQL of one as a value of it.
 READ_TYPES = {type_: (kind, conversion) for kind, _, types, conversion in _COLUMNS for type_ in types.split(", ")}
-
-
-def check_counts(columns: Iterable[str], unit: str | None) -> list[str]:
-    """What an owner is told: how many records, how many cells, and last how many persons or 0.
-
-    Example:
-        >>> check_counts(["age"], "person")
-        ['count(*)', 'count("age")', 'count(DISTINCT "person")']
-    """
-    persons = "0" if unit is None else f"count(DISTINCT {quoted_name(unit)})"
-    return ["count(*)", *(f"count({quoted_name(name)})" for name in columns), persons]
-
-
-def row_within(seconds: float | None, connection: Connection, query: str) -> tuple[int, ...]:
-    """The only row of a result, unless the query takes longer."""
-    with limited(connection, seconds):
-        row: tuple[int, ...] = connection.execute(query).fetchall()[0]
-    return row
 
 
 _NOT_COMPUTED = "table names a view whose cells cannot all be computed: mend the view, or name a table"

@@ -15,8 +15,8 @@ from sqlalchemy.sql.compiler import GenericTypeCompiler, IdentifierPreparer
 from sqlalchemy.sql.expression import ClauseElement
 from sqlalchemy.types import TypeEngine
 
+from noisycount.engines.dialect import Dialect, Expression, Lists, TextCompiler, TextDialect, text_of, whole
 from noisycount.engines.spark.connection import Api, Frame, tried
-from noisycount.engines.statement.dialect import Dialect, Expression, Lists, TextCompiler, TextDialect, text_of, whole
 from noisycount.query.grouping import OUTSIDE
 
 _NUMBERS = count()  # of views of ours

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.sql.expression import ClauseElement
 
+from noisycount.engines import counts as statements
 from noisycount.engines.check import Check, typed_check
 from noisycount.engines.conformance.certificate import Identity
+from noisycount.engines.expressions import StatementRecords, require_somebody
 from noisycount.engines.interface import TypedSource, missing_units, require_known_columns, require_known_parts
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.connection import Session
 from noisycount.engines.spark.dialect import result_of
 from noisycount.engines.spark.table import ColumnType, Look, SparkRelation, schema_of, viewed
-from noisycount.engines.statement import counts as statements
-from noisycount.engines.statement.records import StatementRecords, require_somebody
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion

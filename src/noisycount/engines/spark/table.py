@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import column, table
 
+from noisycount.engines.expressions import Person, StatementRecords, type_of
 from noisycount.engines.spark.connection import Api, Columns, Fault, Frame, Functions, Session
 from noisycount.engines.spark.dialect import SparkDialect
-from noisycount.engines.statement.records import Person, StatementRecords, type_of
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.predicate import Column

@@ -13,9 +13,9 @@ from sqlalchemy.dialects import mssql, mysql
 from sqlalchemy.types import TypeEngine
 
 from noisycount.engines.conformance.certificate import Identity
+from noisycount.engines.dialect import Dialect, Expression
+from noisycount.engines.expressions import type_of
 from noisycount.engines.sql.table import FoundColumn, FoundName, reflected_columns
-from noisycount.engines.statement.dialect import Dialect, Expression
-from noisycount.engines.statement.records import type_of
 from noisycount.query.schema import Kind
 
 

@@ -12,10 +12,10 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import NoSuchTableError
 
 from noisycount.engines.conformance.certificate import Identity
+from noisycount.engines.dialect import Expression, Lists, range_of
 from noisycount.engines.sql.definitions import computed_columns
 from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.table import Form, FoundColumn, FoundName
-from noisycount.engines.statement.dialect import Expression, Lists, range_of
 from noisycount.query.schema import Kind
 
 if TYPE_CHECKING:

@@ -10,8 +10,11 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from noisycount.engines import counts as statements
 from noisycount.engines.check import Check, typed_check
 from noisycount.engines.conformance.certificate import Identity
+from noisycount.engines.dialect import Expression
+from noisycount.engines.expressions import Person, StatementRecords, require_somebody, type_of
 from noisycount.engines.interface import TypedSource, missing_units, require_known_columns, require_known_parts
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql.connection import Server, ServerTransactions, without_server_errors
@@ -25,9 +28,6 @@ from noisycount.engines.sql.table import (
     schema_of,
     table_name,
 )
-from noisycount.engines.statement import counts as statements
-from noisycount.engines.statement.dialect import Expression
-from noisycount.engines.statement.records import Person, StatementRecords, require_somebody, type_of
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion

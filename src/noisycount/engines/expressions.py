@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import NULLTYPE, TypeEngine
 
-from noisycount.engines.statement.dialect import NOTHING, ONE, Dialect, Expression, whole
+from noisycount.engines.dialect import NOTHING, ONE, Dialect, Expression, whole
 from noisycount.engines.truth import salt_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen

@@ -8,8 +8,8 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from noisycount.engines.statement.dialect import NOTHING, Dialect, Expression, Lists, whole
-from noisycount.engines.statement.records import (
+from noisycount.engines.dialect import NOTHING, Dialect, Expression, Lists, whole
+from noisycount.engines.expressions import (
     StatementRecords,
     coded,
     decoded,
