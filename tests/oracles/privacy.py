@@ -132,20 +132,6 @@ def _excess(pair: Pair, weights: list[arb], noise: Noise, answer: arb) -> arb:
     return dot(weights[start:stop], values)
 
 
-def delta_over_all_answers(mechanism: Mechanism, pair: Pair, epsilon: float, reach: int) -> tuple[mpf, mpf]:
-    """Σ max(0, P₊ − e^ε·P₋) over all answers from first − reach to last + reach, both ways.
-
-    No threshold is assumed; the answers beyond are left out.
-    """
-    factor = ball(epsilon).exp()
-    noise = noise_of(mechanism)
-    law = [noise.density(arb(z)) for z in range(-reach, reach + 1)]
-    up, down = (convolved(side, law) for side in (pair.positive, pair.negative))
-    plus = total(max(arb(0), p - factor * q) for p, q in zip(up, down, strict=True))
-    minus = total(max(arb(0), q - factor * p) for p, q in zip(up, down, strict=True))
-    return mpf(plus), mpf(minus)
-
-
 def delta_by_quadrature(mechanism: Mechanism, pair: Pair, epsilon: float, reach: int) -> tuple[float, float]:
     """∫ max(0, f₊ − e^ε·f₋) over first − reach .. last + reach, both ways, within 1e-5.
 

@@ -1,8 +1,4 @@
-import pytest
-
 from tests.commands_page import PAGE, names, page
-
-pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the tests run outside the project's folder")
 
 
 def test_page_of_commands_is_what_the_code_prints() -> None:

@@ -16,8 +16,6 @@ from tests.reference.pages import blocks, rows, section, text
 
 PAGE = "configuration.md"
 
-pytestmark = pytest.mark.skipif(not text(PAGE), reason="the tests run outside the project's folder")
-
 HEADING = ("key", "type", "default", "unit and range", "example")
 SURVEY = '[datasets.survey]\nsource = "survey.parquet"\n'
 SERVER = '[datasets.survey]\nsource = "postgresql://host/clinic#visits"\n'
@@ -53,7 +51,7 @@ def keys(table: str) -> list[tuple[str, ...]]:
     return rows(part.partition("\n### ")[0], *HEADING)
 
 
-CASES = [(table, row) for table in BASES for row in keys(table)] if text(PAGE) else []
+CASES = [(table, row) for table in BASES for row in keys(table)]
 
 
 def loaded(folder: Path, content: str) -> Config:
@@ -165,13 +163,13 @@ def test_kinds_and_directives_are_those_of_the_code() -> None:
     assert set(ColumnFormat.__slots__) - {"accepts_unreadable"} == set(said) - {"unreadable"}
 
 
-@pytest.mark.parametrize("content", blocks(text(PAGE), "toml noisycount.toml") if CASES else [])
+@pytest.mark.parametrize("content", blocks(text(PAGE), "toml noisycount.toml"))
 def test_files_of_the_page_load(tmp_path: Path, content: str) -> None:
     """Every file that the page shows can be used as it stands."""
     assert loaded(tmp_path, content).datasets
 
 
-@pytest.mark.parametrize(("table", "line", "message"), rows(text(PAGE), "table", "line", "refusal") if CASES else [])
+@pytest.mark.parametrize(("table", "line", "message"), rows(text(PAGE), "table", "line", "refusal"))
 def test_refusals_are_those_of_the_page(tmp_path: Path, table: str, line: str, message: str) -> None:
     """Each line of the page is refused in those words."""
     name = "datasets.NAME" if table.startswith("datasets") else table

@@ -14,9 +14,7 @@ from tests.service.test_routes import ROWS, Rule
 
 PAGE = "http.md"
 
-pytestmark = pytest.mark.skipif(not text(PAGE), reason="the tests run outside the project's folder")
-
-ROUTES = rows(text(PAGE), "route", "who", "done", "what it gives") if text(PAGE) else []
+ROUTES = rows(text(PAGE), "route", "who", "done", "what it gives")
 JSON = {"Content-Type": "application/json"}
 REFUSALS = ("type", "status", "title", "Retry-After", "when")
 WHO = {

@@ -20,9 +20,7 @@ from tests.reference.pages import blocks, rows, section, text
 
 PAGE = "language.md"
 
-pytestmark = pytest.mark.skipif(not text(PAGE), reason="the tests run outside the project's folder")
-
-COLUMNS = rows(text(PAGE), "column", "kind", "a literal") if text(PAGE) else []
+COLUMNS = rows(text(PAGE), "column", "kind", "a literal")
 SCHEMA = Schema({name: KINDS[kind] for name, kind, _ in COLUMNS})
 TRUTHS = {"true": True, "false": False, "unknown": None}
 _DAY = "a day as YYYY-MM-DD, from 0001-01-01 to 9999-12-31"
@@ -135,15 +133,13 @@ def test_grammar_has_no_rule_to_spare(grammar: Grammar) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("question", "meaning"), rows(text(PAGE), "question", "counts records where") if COLUMNS else []
-)
+@pytest.mark.parametrize(("question", "meaning"), rows(text(PAGE), "question", "counts records where"))
 def test_questions_mean_what_the_page_says(question: str, meaning: str) -> None:
     """What is told beside a question is what `--dry-run` tells."""
     assert english(parse(question, SCHEMA)) == meaning
 
 
-@pytest.mark.parametrize(("question", "message"), rows(text(PAGE), "question", "refusal") if COLUMNS else [])
+@pytest.mark.parametrize(("question", "message"), rows(text(PAGE), "question", "refusal"))
 def test_refusals_are_those_of_the_page(question: str, message: str) -> None:
     """A question that the page calls refused is, in those words."""
     with pytest.raises(PredicateError) as caught:
@@ -151,7 +147,7 @@ def test_refusals_are_those_of_the_page(question: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(("wording", "normal"), rows(text(PAGE), "wording", "normal form") if COLUMNS else [])
+@pytest.mark.parametrize(("wording", "normal"), rows(text(PAGE), "wording", "normal form"))
 def test_wordings_have_the_normal_form_of_the_page(wording: str, normal: str) -> None:
     """Wordings that the page calls one question are."""
     assert canonical_text(normal_form(parse(wording, SCHEMA))) == normal
@@ -163,9 +159,7 @@ def test_what_the_page_calls_different_questions_are() -> None:
     assert len({normal_form(parse(each, SCHEMA)) for each in different}) == len(different)
 
 
-@pytest.mark.parametrize(
-    ("value", "question", "is_"), rows(text(PAGE), "value of the column", "question", "is") if COLUMNS else []
-)
+@pytest.mark.parametrize(("value", "question", "is_"), rows(text(PAGE), "value of the column", "question", "is"))
 def test_values_compare_as_the_page_says(value: str, question: str, is_: str) -> None:
     """A record of that one value, counted by the source that defines all others."""
     match = re.fullmatch(r"`(.+)` (?:= (.+)|is missing)", value)
@@ -177,7 +171,7 @@ def test_values_compare_as_the_page_says(value: str, question: str, is_: str) ->
 
 
 @pytest.mark.parametrize(
-    ("p", "q", "not_p", "both", "either"), rows(text(PAGE), "p", "q", "not p", "p and q", "p or q") if COLUMNS else []
+    ("p", "q", "not_p", "both", "either"), rows(text(PAGE), "p", "q", "not p", "p and q", "p or q")
 )
 def test_truth_tables(p: str, q: str, not_p: str, both: str, either: str) -> None:
     """Each connective by what its operands are, in the words of the page."""
@@ -213,9 +207,7 @@ def test_literals_of_the_columns_are_literals() -> None:
         assert accepted(f'"{name}" = {literal}'), name
 
 
-@pytest.mark.parametrize(
-    ("by", "groups", "known"), rows(text(PAGE), "--by", "groups", "known to everybody") if COLUMNS else []
-)
+@pytest.mark.parametrize(("by", "groups", "known"), rows(text(PAGE), "--by", "groups", "known to everybody"))
 def test_groups_are_those_of_the_page(by: str, groups: str, known: str) -> None:
     """What is grouped by, and which keys follow from it."""
     parts = grouped(by)
@@ -224,7 +216,7 @@ def test_groups_are_those_of_the_page(by: str, groups: str, known: str) -> None:
     assert told == [None if known == "no" else known] * len(parts)
 
 
-@pytest.mark.parametrize(("by", "keys", "meant"), rows(text(PAGE), "--by", "--keys", "keys") if COLUMNS else [])
+@pytest.mark.parametrize(("by", "keys", "meant"), rows(text(PAGE), "--by", "--keys", "keys"))
 def test_keys_are_those_of_the_page(by: str, keys: str, meant: str) -> None:
     """What is typed for keys stands for these."""
     (part,) = grouped(by)
@@ -232,7 +224,7 @@ def test_keys_are_those_of_the_page(by: str, keys: str, meant: str) -> None:
     assert ", ".join(shown(part.label(key)) for key in found.values[0]) == meant
 
 
-@pytest.mark.parametrize(("by", "message"), rows(text(PAGE), "--by", "refusal of the groups") if COLUMNS else [])
+@pytest.mark.parametrize(("by", "message"), rows(text(PAGE), "--by", "refusal of the groups"))
 def test_groups_that_are_refused(by: str, message: str) -> None:
     """In the words of the page."""
     with pytest.raises(PredicateError) as caught:

@@ -17,7 +17,7 @@ from noisycount.analysis.privacy.workload import Workload
 from noisycount.analysis.privacy.workload_answers import WorkloadAnswers
 from tests.layers import case_name
 from tests.oracles.drawn import interval, laplace, moved_ratios
-from tests.oracles.pairs import Pair, beta_binomial_pairs, binomial_pairs, known_pairs, tabulated_pairs
+from tests.oracles.pairs import Outsider, Pair
 from tests.oracles.several import of_pair
 
 SIZE, RATE, SCALE, EPSILON = 1000, 0.1, 3.0, 0.01
@@ -42,13 +42,12 @@ def test_two_answers_about_one_database_are_not_two_independent_ones() -> None:
     assert composed.get_delta_for_epsilon(EPSILON) == pytest.approx(0.0522, abs=2e-4)
 
 
-GAPS = [0.25, 0.0, 0.5, 0.0, 0.25]
-POPULATIONS: dict[str, tuple[nc.Population | None, Callable[[], list[Pair]]]] = {
-    "four": (nc.Binomial(4, 0.3), lambda: binomial_pairs(4, 0.3)),
-    "dependent": (nc.BetaBinomial(5, 0.5, 1.5), lambda: beta_binomial_pairs(5, 0.5, 1.5)),
-    "gaps": (nc.Tabulated(GAPS), lambda: tabulated_pairs(GAPS)),
-    "known": (nc.Known(5, 2), lambda: known_pairs(5, 2)),
-    "worst case": (None, lambda: known_pairs(3, 1)),
+OUTSIDERS = {
+    "four": Outsider(nc.Binomial(4, 0.3)),
+    "dependent": Outsider(nc.BetaBinomial(5, 0.5, 1.5)),
+    "gaps": Outsider.of_table([0.25, 0.0, 0.5, 0.0, 0.25]),
+    "known": Outsider(nc.Known(5, 2)),
+    "worst case": Outsider(None),
 }
 HALF = Fraction(1, 2)
 CLOSE: dict[str, list[nc.Mechanism]] = {
@@ -79,7 +78,7 @@ def exact(pairs: Sequence[Pair], mechanisms: Sequence[nc.Mechanism], epsilon: fl
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize("noises", [*CLOSE, *MIXED], ids=case_name)
-@pytest.mark.parametrize("people", POPULATIONS)
+@pytest.mark.parametrize("people", OUTSIDERS)
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.5])
 def test_discrete_answers_are_those_of_all_databases(people: str, noises: str, epsilon: float) -> None:
     """Both directions, within brackets that are narrow where noises are of one kind.
@@ -88,10 +87,9 @@ def test_discrete_answers_are_those_of_all_databases(people: str, noises: str, e
     felt.
     """
     width = 2e-3 if epsilon == 0 and "Laplace" in noises else 1e-10
-    population, pairs = POPULATIONS[people]
     mechanisms = {**CLOSE, **MIXED}[noises]
-    curve = nc.privacy_curve(mechanisms, population)
-    true = exact(pairs(), mechanisms, epsilon)
+    curve = nc.privacy_curve(mechanisms, OUTSIDERS[people].told)
+    true = exact(OUTSIDERS[people].pairs(), mechanisms, epsilon)
     lower, upper = curve.bracket(epsilon)
     assert lower - 1e-15 <= max(true) <= upper + 1e-15
     if noises in CLOSE:
@@ -104,9 +102,8 @@ def test_discrete_answers_are_those_of_all_databases(people: str, noises: str, e
 @pytest.mark.parametrize("people", ["four", "gaps", "worst case"])
 def test_dense_answers_are_integrals_over_all_answers(people: str, noises: str) -> None:
     """Within brackets of 2e-4 for one kind of noise, whatever the population."""
-    population, pairs = POPULATIONS[people]
-    lower, upper = nc.privacy_curve(DENSE[noises], population).bracket(0.2)
-    (pair,) = pairs()
+    lower, upper = nc.privacy_curve(DENSE[noises], OUTSIDERS[people].told).bracket(0.2)
+    (pair,) = OUTSIDERS[people].pairs()
     assert lower - 2e-6 <= max(of_pair(pair, DENSE[noises], 0.2)) <= upper + 2e-6
     assert upper - lower < 2e-4 or len(set(DENSE[noises])) > 1
 
