@@ -5,7 +5,7 @@ equal utility loss. Section 7 (Fig. 7): a sample, and the count of as many recor
 """
 
 import math
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -229,7 +229,6 @@ SAMPLE_PLACES = tuple(float(rate) for rate in np.geomspace(1e-3, 0.5, 60))
 DRAWN = tuple(int(m) for m in np.unique(np.geomspace(2, 990, 60).round()))
 
 
-@cache
 def equal_losses(rate: float, drawn: int) -> Deltas:
     """δ(0.01) of a sample, and of Gaussian and Laplace noise of the same utility loss."""
     outside, sample = Binomial(SIZE, rate), Subsample(drawn)
@@ -290,12 +289,13 @@ def _worse(drawn: int) -> Claim:
 
 def equal_losses_against_share() -> Figure:
     """Fig. 8: three mechanisms of equal utility loss, against λ."""
+    every = {(rate, m): equal_losses(rate, m) for rate in SAMPLE_RATES for m in DRAWN}
+    ratios = {rate: [every[rate, m]["Laplace"] / every[rate, m]["Gaussian"] for m in DRAWN] for rate in SAMPLE_RATES}
     panels = []
     for rate in SAMPLE_RATES:
-        found = {m: equal_losses(rate, m) for m in DRAWN}
         lines = []
         for name in ("Laplace", "Gaussian", "sample"):
-            points = [(m / SIZE, each[name]) for m, each in found.items() if each[name] > LEAST]
+            points = [(m / SIZE, every[rate, m][name]) for m in DRAWN if every[rate, m][name] > LEAST]
             lines.append(Line.through(name, STYLES[name], points))
         panels.append(Panel(f"π = {rate:g}", tuple(lines)))
     return Figure(
@@ -306,14 +306,8 @@ def equal_losses_against_share() -> Figure:
         x=SHARES,
         y=Axis("δ", "probability", is_log=True, low=LEAST, high=0.1, ticks=(1e-5, 1e-4, 1e-3, 0.01, 0.1)),
         panels=tuple(panels),
-        claims=_share_claims(),
+        claims=(_together(every), _always_worse(ratios), _deteriorates(ratios)),
     )
-
-
-def _share_claims() -> tuple[Claim, ...]:
-    every = {(rate, m): equal_losses(rate, m) for rate in SAMPLE_RATES for m in DRAWN}
-    ratios = {rate: [every[rate, m]["Laplace"] / every[rate, m]["Gaussian"] for m in DRAWN] for rate in SAMPLE_RATES}
-    return _together(every), _always_worse(ratios), _deteriorates(ratios)
 
 
 def _together(every: dict[tuple[float, int], Deltas]) -> Claim:
@@ -331,7 +325,9 @@ def _together(every: dict[tuple[float, int], Deltas]) -> Claim:
 
 def _always_worse(ratios: dict[float, list[float]]) -> Claim:
     free = " and ".join(f"{number(_free_share(rate))} (π = {rate:g})" for rate in ratios)
-    worse = " and ".join(number(_first_above(each, 1.0) / SIZE) for each in ratios.values())
+    worse = " and ".join(
+        number(next(m for m, ratio in zip(DRAWN, each, strict=True) if ratio > 1) / SIZE) for each in ratios.values()
+    )
     equal = max(abs(each[-1] - 1) for each in ratios.values())
     return Claim(
         "section 6",
@@ -363,11 +359,6 @@ def _free_share(rate: float) -> float:
     """
     odds = EPSILON**2 * rate * (1 - rate) * SIZE / 2
     return odds / (1 + odds)
-
-
-def _first_above(ratios: list[float], bound: float) -> int:
-    """The smallest sample of the figure from which on a ratio is above a bound."""
-    return next(m for m, ratio in zip(DRAWN, ratios, strict=True) if ratio > bound)
 
 
 SAMPLED_RATE, SAMPLED_EPSILON = 0.5, 0.1

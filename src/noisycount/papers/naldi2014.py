@@ -74,29 +74,20 @@ def _against_rates(of: Measure, names: Sequence[Estimated], guides: Sequence[Lin
     )
 
 
-def error_against_noise(size: int, place: int) -> Figure:
-    """Fig. 1 and 2: the error against the noise."""
+def average_error(size: int, place: int, *, is_against_privacy: bool) -> Figure:
+    """The error against the noise, Fig. 1 and 2, or against ε, Fig. 3 and 4."""
+    places = EPSILONS if is_against_privacy else DEVIATIONS
+    note = " The axis of ε runs from much to little; it is logarithmic here." if is_against_privacy else ""
     return Figure(
         *(f"naldi2014.{place}", _NAME, f"Fig. {place}"),
-        title=f"Noise and average error, n = {size:,}",
-        caption=_caption(size),
-        x=NOISE,
+        title=f"{'Privacy level' if is_against_privacy else 'Noise'} and average error, n = {size:,}",
+        caption=f"n = {size:,}, p = {RATE}, ε from {EPSILONS[0]:g} to {EPSILONS[-1]:g}: the text prints no "
+        "range but that it holds 0.1 and 1. Added: the posterior median, the answer rounded to the "
+        f"nearest count, and (thin dashes) the error of the best guess without any answer.{note}",
+        x=PRIVACY if is_against_privacy else NOISE,
         y=ERROR,
-        panels=(Panel("", tuple(_lines(error, EVERY, size, DEVIATIONS, guess_error(size, RATE)))),),
-        claims=_error_claims(size),
-    )
-
-
-def error_against_privacy(size: int, place: int) -> Figure:
-    """Fig. 3 and 4: the error against ε."""
-    return Figure(
-        *(f"naldi2014.{place}", _NAME, f"Fig. {place}"),
-        title=f"Privacy level and average error, n = {size:,}",
-        caption=f"{_caption(size)} The axis of ε runs from much to little; it is logarithmic here.",
-        x=PRIVACY,
-        y=ERROR,
-        panels=(Panel("", tuple(_lines(error, EVERY, size, EPSILONS, guess_error(size, RATE)))),),
-        claims=_error_privacy_claims(size),
+        panels=(Panel("", tuple(_lines(error, EVERY, size, places, guess_error(size, RATE)))),),
+        claims=_error_privacy_claims(size) if is_against_privacy else _error_claims(size),
     )
 
 
@@ -110,14 +101,6 @@ def error_against_rate() -> Figure:
         y=ERROR,
         panels=_against_rates(error, EVERY),
         claims=_error_rate_claims(),
-    )
-
-
-def _caption(size: int) -> str:
-    return (
-        f"n = {size:,}, p = {RATE}, ε from {EPSILONS[0]:g} to {EPSILONS[-1]:g}: the text prints no "
-        "range but that it holds 0.1 and 1. Added: the posterior median, the answer rounded to the "
-        "nearest count, and (thin dashes) the error of the best guess without any answer."
     )
 
 
@@ -207,29 +190,21 @@ def _error_rate_claims() -> tuple[Claim, ...]:
     )
 
 
-def improvement_against_noise() -> Figure:
-    """Fig. 6: the probability of improvement against the noise."""
+def improvements(place: int, *, is_against_privacy: bool) -> Figure:
+    """The probability of improvement against the noise, Fig. 6, or against ε, Fig. 7."""
+    places = EPSILONS if is_against_privacy else DEVIATIONS
+    range_of = "" if is_against_privacy else f", ε from {EPSILONS[0]:g} to {EPSILONS[-1]:g}"
+    note = " The axis of ε runs from much to little, and is logarithmic here." if is_against_privacy else ""
     return Figure(
-        *("naldi2014.6", _NAME, "Fig. 6"),
-        title="How often is an estimate better? Noise",
-        caption=f"p = {RATE}, ε from {EPSILONS[0]:g} to {EPSILONS[-1]:g}. {_ADDED}",
-        x=NOISE,
+        *(f"naldi2014.{place}", _NAME, f"Fig. {place}"),
+        title=f"How often is an estimate better? {'Privacy' if is_against_privacy else 'Noise'}",
+        caption=f"p = {RATE}{range_of}. {_ADDED}{note}",
+        x=PRIVACY if is_against_privacy else NOISE,
         y=CHANCE,
-        panels=_improvements(DEVIATIONS),
-        claims=_improvement_claims(),
-    )
-
-
-def improvement_against_privacy() -> Figure:
-    """Fig. 7: the probability of improvement against ε."""
-    return Figure(
-        *("naldi2014.7", _NAME, "Fig. 7"),
-        title="How often is an estimate better? Privacy",
-        caption=f"p = {RATE}. {_ADDED} The axis of ε runs from much to little, and is logarithmic here.",
-        x=PRIVACY,
-        y=CHANCE,
-        panels=_improvements(EPSILONS),
-        claims=_improvement_privacy_claims(),
+        panels=tuple(
+            Panel(f"n = {size:,}", tuple(_lines(improvement, ESTIMATES, size, places, EVEN))) for size in SIZES
+        ),
+        claims=_improvement_privacy_claims() if is_against_privacy else _improvement_claims(),
     )
 
 
@@ -244,10 +219,6 @@ def improvement_against_rate() -> Figure:
         panels=_against_rates(improvement, ESTIMATES, [Line("", GUIDE, (0.0, 1.0), (EVEN, EVEN))]),
         claims=_improvement_rate_claims(),
     )
-
-
-def _improvements(places: tuple[float, ...]) -> tuple[Panel, ...]:
-    return tuple(Panel(f"n = {size:,}", tuple(_lines(improvement, ESTIMATES, size, places, EVEN))) for size in SIZES)
 
 
 def _improvement_claims() -> tuple[Claim, ...]:
@@ -329,7 +300,11 @@ def numbers() -> tuple[Claim, ...]:
     """Theorem 1, the two widths of section 3.2, and eq. (14)."""
     smallest, largest = out_of_range_bounds(100, Laplace.for_epsilon(EPSILON))
     bounds = {
-        size: (_printed_minimum(size), out_of_range_bounds(size, Laplace.for_epsilon(EPSILON))[0]) for size in (99, 100)
+        size: (
+            (math.exp(-EPSILON * (size - 1) / 2) + math.exp(-EPSILON * (size + 1) / 2)) / 2,
+            out_of_range_bounds(size, Laplace.for_epsilon(EPSILON))[0],
+        )
+        for size in (99, 100)
     }
     count, noise = 2 * math.sqrt(10000 * RATE * (1 - RATE)), 2 * math.sqrt(2) / EPSILON
     raw = {epsilon: error("answer", 100, RATE, epsilon) for epsilon in (1.0, EPSILON)}
@@ -368,23 +343,18 @@ def numbers() -> tuple[Claim, ...]:
     )
 
 
-def _printed_minimum(size: int) -> float:
-    """Eq. (6), the probability of an answer out of range if the count is (n − 1)/2."""
-    return (math.exp(-EPSILON * (size - 1) / 2) + math.exp(-EPSILON * (size + 1) / 2)) / 2
-
-
 PAPER = Paper(
     "naldi2014",
     _NAME,
     "Differential privacy for counting queries: can Bayes estimation help uncover the true value?, arXiv:1407.0116",
     {
-        "naldi2014.1": partial(error_against_noise, 100, 1),
-        "naldi2014.2": partial(error_against_noise, 1000, 2),
-        "naldi2014.3": partial(error_against_privacy, 100, 3),
-        "naldi2014.4": partial(error_against_privacy, 1000, 4),
+        "naldi2014.1": partial(average_error, 100, 1, is_against_privacy=False),
+        "naldi2014.2": partial(average_error, 1000, 2, is_against_privacy=False),
+        "naldi2014.3": partial(average_error, 100, 3, is_against_privacy=True),
+        "naldi2014.4": partial(average_error, 1000, 4, is_against_privacy=True),
         "naldi2014.5": error_against_rate,
-        "naldi2014.6": improvement_against_noise,
-        "naldi2014.7": improvement_against_privacy,
+        "naldi2014.6": partial(improvements, 6, is_against_privacy=False),
+        "naldi2014.7": partial(improvements, 7, is_against_privacy=True),
         "naldi2014.8": improvement_against_rate,
     },
     numbers,
