@@ -292,28 +292,6 @@ def test_an_answer_that_cannot_be_printed_is_one_line(here: Path) -> None:
     assert "an answer that was paid for is kept" in told.stderr
 
 
-REFINE = ("refine", "95", "--size", "5912", "--rate", "1.7%", "--epsilon", "0.15")
-
-
-def test_refining_lies_between_the_answer_and_the_rate(run: Run) -> None:
-    """With 100.5 expected and an answer of 95, mean, median and mode lie between."""
-    told = run(*REFINE, "--json").object
-    for name in ("mean", "median", "mode"):
-        assert 95 <= told[name] <= 100.504
-    low, high = told["interval"]
-    assert low < told["mean"] < high
-    assert (told["level"], told["scale"]) == (0.95, "20/3")
-
-
-def test_refining_takes_negative_answers(run: Run) -> None:
-    """Noise can make an answer negative; the estimate is not."""
-    words = ("refine", "-5", "--size", "10", "--rate", "0.1", "--epsilon", "1")
-    told = run(*words, "--json").object
-    assert told["answer"] == -5
-    assert 0 <= told["interval"][0] <= told["mean"]
-    assert "−5, with noise" in run(*words).output
-
-
 def test_the_ledger_shows_every_debit(run: Run, here: Path) -> None:
     """Debits, answers and what is left, for people and for machines; budgets add up exactly."""
     configure(here, 'budget = "1"')
@@ -342,13 +320,6 @@ def test_an_unused_ledger_is_not_made(run: Run, here: Path) -> None:
     assert told["entries"] == []
     assert told["datasets"] == [{"dataset": "survey", "budget": "2", "spent": "0", "spent_rho": "0", "remaining": "2"}]
     assert not (here / "ledger.db").exists()
-
-
-def test_a_file_that_is_no_ledger_is_refused(refused: Refused, here: Path) -> None:
-    """The ledger is neither overwritten nor trusted."""
-    configure(here)
-    (here / "ledger.db").write_bytes(b"a letter to a friend " * 99)
-    assert "is not a ledger; name another file" in refused("ledger", "show")
 
 
 def test_a_configuration_to_start_from(run: Run, here: Path) -> None:

@@ -18,26 +18,9 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import ConfigError
 from noisycount.ledger.budget import PureBudget
 from noisycount.query.schema import Kind
+from tests.config.files import loaded, refusal, write
 
 SURVEY = '[datasets.survey]\nsource = "data/survey.csv"\n'
-
-
-def write(folder: Path, text: str) -> Path:
-    """Write a configuration and return its path."""
-    path = folder / FILE_NAME
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def refusal(folder: Path, text: str) -> str:
-    """The message that refuses a configuration, after the name of its file."""
-    path = write(folder, text)
-    with pytest.raises(ConfigError) as caught:
-        load_config(path)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert message.startswith(str(path))
-    return message.removeprefix(str(path))
 
 
 @pytest.fixture
@@ -46,7 +29,7 @@ def configured(tmp_path: Path) -> Config:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "survey.csv").write_text("age\n3\n")
     (tmp_path / "other.csv").write_text("age\n4\n")
-    return load_config(write(tmp_path, SURVEY + 'budget = "1/3"\n'))
+    return loaded(tmp_path, SURVEY + 'budget = "1/3"\n')
 
 
 def test_every_key_is_read(tmp_path: Path) -> None:
@@ -56,9 +39,9 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         'budget = "0.3"\naccount = "old"\nencoding = "cp1252"\ndelimiter = "\\t"\nskip = 0\n'
         'kinds = { age = "integer", born = { kind = "date", missing = ["k.A."] } }\n'
     )
-    loaded = load_config(write(tmp_path, text))
-    assert loaded.path == tmp_path / FILE_NAME
-    assert loaded.datasets == {
+    found = loaded(tmp_path, text)
+    assert found.path == tmp_path / FILE_NAME
+    assert found.datasets == {
         "survey": DatasetConfig(
             name="survey",
             source=tmp_path / "data" / "survey.csv",
@@ -76,7 +59,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 
 def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     """Only the source is needed: every row is a unit, and ε = 2 may be spent."""
-    dataset = load_config(write(tmp_path, SURVEY)).datasets["survey"]
+    dataset = loaded(tmp_path, SURVEY).datasets["survey"]
     assert dataset == DatasetConfig("survey", tmp_path / "data" / "survey.csv", unit="row")
     assert dataset.budget == PureBudget(Fraction(2))
     assert (dataset.size, dataset.columns, dataset.table) == (None, None, None)
@@ -85,13 +68,13 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
 
 def test_rows_are_a_unit_that_is_named(tmp_path: Path) -> None:
     """`unit = "row"` says what no unit says."""
-    stated, untold = (load_config(write(tmp_path, SURVEY + line)) for line in ('unit = "row"', ""))
+    stated, untold = (loaded(tmp_path, SURVEY + line) for line in ('unit = "row"', ""))
     assert stated.datasets == untold.datasets
 
 
 def test_whole_budget_needs_no_quotes(tmp_path: Path) -> None:
     """A whole number is exact as TOML writes it."""
-    assert load_config(write(tmp_path, SURVEY + "budget = 3")).datasets["survey"].budget == PureBudget(Fraction(3))
+    assert loaded(tmp_path, SURVEY + "budget = 3").datasets["survey"].budget == PureBudget(Fraction(3))
 
 
 def test_byte_order_mark_is_accepted(tmp_path: Path) -> None:
@@ -186,22 +169,22 @@ def test_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 def test_relative_ledger_lies_beside_the_configuration(tmp_path: Path) -> None:
     """The ledger does not move with the folder that a command is run in."""
     for text in (SURVEY, "", "[ledger]", '[ledger]\nurl = "sqlite:///ledger.db"'):
-        loaded = load_config(write(tmp_path, text))
-        assert loaded.ledger_url == f"sqlite:///{tmp_path}/ledger.db"
-        assert loaded.ledger_file == tmp_path / "ledger.db"
+        found = loaded(tmp_path, text)
+        assert found.ledger_url == f"sqlite:///{tmp_path}/ledger.db"
+        assert found.ledger_file == tmp_path / "ledger.db"
 
 
 def test_absolute_ledger_stays(tmp_path: Path) -> None:
     """An absolute SQLite file, with options, and a server keep their addresses."""
     for url in ("sqlite:////var/ledger.db?timeout=5", "postgresql+psycopg://user@host/name"):
-        assert load_config(write(tmp_path, f'[ledger]\nurl = "{url}"')).ledger_url == url
+        assert loaded(tmp_path, f'[ledger]\nurl = "{url}"').ledger_url == url
 
 
 def test_ledger_on_a_server_has_no_file(tmp_path: Path) -> None:
     """Only SQLite keeps the ledger in a file."""
-    loaded = load_config(write(tmp_path, '[ledger]\nurl = "postgresql://host/name"'))
-    assert loaded.ledger_file is None
-    loaded.make_ledger_folder()
+    found = loaded(tmp_path, '[ledger]\nurl = "postgresql://host/name"')
+    assert found.ledger_file is None
+    found.make_ledger_folder()
 
 
 @pytest.mark.parametrize(
@@ -282,8 +265,8 @@ def test_other_file_is_its_own_data_set(configured: Config, tmp_path: Path, monk
 def test_missing_file_of_one_data_set_leaves_the_others(tmp_path: Path) -> None:
     """A configured file that is gone does not keep another file from being counted."""
     (tmp_path / "other.csv").write_text("age\n4\n")
-    loaded = load_config(write(tmp_path, SURVEY))
-    assert loaded.dataset(str(tmp_path / "other.csv")).name == str(tmp_path / "other.csv")
+    found = loaded(tmp_path, SURVEY)
+    assert found.dataset(str(tmp_path / "other.csv")).name == str(tmp_path / "other.csv")
 
 
 def test_file_of_several_data_sets_needs_a_name(configured: Config, tmp_path: Path) -> None:
@@ -318,8 +301,8 @@ def test_without_file_the_user_has_a_ledger(tmp_path: Path, monkeypatch: pytest.
 
 def test_configured_folder_is_never_made(tmp_path: Path) -> None:
     """A ledger's folder that is missing may be a disk not mounted: no new ledger replaces it."""
-    loaded = load_config(write(tmp_path, '[ledger]\nurl = "sqlite:///disk/ledger.db"'))
-    loaded.make_ledger_folder()
+    found = loaded(tmp_path, '[ledger]\nurl = "sqlite:///disk/ledger.db"')
+    found.make_ledger_folder()
     assert not (tmp_path / "disk").exists()
 
 
@@ -333,15 +316,15 @@ def test_ledger_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 def test_template_loads_as_it_stands(tmp_path: Path) -> None:
     """What `noisycount init` writes is a configuration."""
-    loaded = load_config(write(tmp_path, TEMPLATE))
-    assert loaded.datasets["survey"].unit == "person"
-    assert loaded.ledger_file == tmp_path / "ledger.db"
+    found = loaded(tmp_path, TEMPLATE)
+    assert found.datasets["survey"].unit == "person"
+    assert found.ledger_file == tmp_path / "ledger.db"
 
 
 def test_template_mentions_every_key(tmp_path: Path) -> None:
     """With its commented settings switched on, the template uses every key there is."""
     text = re.sub(r"^# (?=[\w.]+ = |\[datasets|\[server)", "", TEMPLATE, flags=re.MULTILINE)
-    load_config(write(tmp_path, text))
+    loaded(tmp_path, text)
     written = tomllib.loads(text)
     survey, visits = (set(written["datasets"][name]) for name in ("survey", "visits"))
     assert survey | visits == set(DATASET_KEYS)
@@ -401,8 +384,8 @@ def test_folders_and_patterns_are_data_sets(visits: Path, place: str, monkeypatc
     """By whatever path or pattern their very files are named, they are the configured data set."""
     (visits.parent / "link").symlink_to(visits)
     monkeypatch.chdir(visits.parent)
-    loaded = load_config(write(visits.parent, '[datasets.all]\nsource = "visits"'))
-    assert loaded.dataset(place) is loaded.datasets["all"]
+    found = loaded(visits.parent, '[datasets.all]\nsource = "visits"')
+    assert found.dataset(place) is found.datasets["all"]
     named = Config(None, "", {}).dataset(place)
     assert (named.name, named.source) == (str(Path(place).resolve()), Path(place).resolve())
 
@@ -414,9 +397,9 @@ def test_a_part_of_a_data_set_has_no_budget_of_its_own(
     """Some files of a folder that is configured, beside others too, are paid for by its budget."""
     (visits.parent / "other.parquet").write_text("other")
     monkeypatch.chdir(visits.parent)
-    loaded = load_config(write(visits.parent, '[datasets.all]\nsource = "visits"'))
+    found = loaded(visits.parent, '[datasets.all]\nsource = "visits"')
     with pytest.raises(ConfigError, match=r"has files of data set 'all', .*: name all"):
-        loaded.dataset(place)
+        found.dataset(place)
     text = f'[datasets.all]\nsource = "visits"\n[datasets.part]\nsource = "{place}"'
     assert "are the same records" in refusal(visits.parent, text)
 
@@ -443,7 +426,7 @@ def test_one_set_of_records_has_one_budget(configured: Config, tmp_path: Path, f
 def test_tables_of_one_file_are_data_sets_of_their_own(tmp_path: Path) -> None:
     """A DuckDB file may hold the records of different persons."""
     text = "".join(f"[datasets.{name}]\nsource = 'a.db'\ntable = '{name}'\n" for name in "ab")
-    assert list(load_config(write(tmp_path, text)).datasets) == ["a", "b"]
+    assert list(loaded(tmp_path, text).datasets) == ["a", "b"]
 
 
 def test_data_set_refuses_what_no_file_says(tmp_path: Path) -> None:

@@ -2,33 +2,16 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config.config import Config, DatasetConfig
-from noisycount.config.file import FILE_NAME, load_config
+from noisycount.config.config import DatasetConfig
 from noisycount.engines.places import SECONDS, ServedTable, ServerPlace
 from noisycount.errors import ConfigError
+from tests.config.files import loaded, refusal
 
 CANARY = "canary-7c1"
 URL = f"postgresql+psycopg://ward:{CANARY}@db/clinic"
 VISITS = f'[datasets.visits]\nsource = "{URL}#visits"\n'
 LAKE = '[datasets.lake]\nsource = "s3://bucket/visits/*.parquet"\n'
 SHOWN = "postgresql://db/clinic#visits"
-
-
-def loaded(folder: Path, text: str) -> Config:
-    """The configuration that a text is."""
-    path = folder / FILE_NAME
-    path.write_text(text, encoding="utf-8")
-    return load_config(path)
-
-
-def refusal(folder: Path, text: str) -> str:
-    """The one line that refuses a configuration, after the name of its file."""
-    with pytest.raises(ConfigError) as caught:
-        loaded(folder, text)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert CANARY not in message
-    return message.removeprefix(str(folder / FILE_NAME))
 
 
 def test_every_key_of_a_table_is_read(tmp_path: Path) -> None:
@@ -85,7 +68,9 @@ def test_what_is_left_out_of_a_table(tmp_path: Path) -> None:
 )
 def test_mistakes_about_a_table(tmp_path: Path, text: str, message: str) -> None:
     """One line each; none of them tells the password."""
-    assert message in refusal(tmp_path, text)
+    found = refusal(tmp_path, text)
+    assert message in found
+    assert CANARY not in found
 
 
 def test_an_address_is_a_data_set_of_its_own(tmp_path: Path) -> None:

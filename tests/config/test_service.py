@@ -2,19 +2,17 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config.file import TEMPLATE, load_config
+from noisycount.config.file import TEMPLATE
 from noisycount.config.service import ServiceConfig
-from noisycount.errors import ConfigError
+from tests.config.files import loaded, refusal
 
 NUMBERS = ("slot", "deadline", "concurrency", "rate", "body", "depth")
 NUMBERED = tuple(f"# {name} = " for name in NUMBERS)
 
 
 def said(folder: Path, text: str) -> ServiceConfig:
-    """Give what a configuration says of the service."""
-    path = folder / "noisycount.toml"
-    path.write_text(text, encoding="utf-8")
-    return load_config(path).service
+    """What a configuration says of the service."""
+    return loaded(folder, text).service
 
 
 def test_what_is_left_out_is_as_usual(tmp_path: Path) -> None:
@@ -34,18 +32,17 @@ def test_each_key_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["0", "-1", '"2"', "true", "1e9"])
 def test_a_value_out_of_range_is_refused(tmp_path: Path, name: str, value: str) -> None:
     """By the file, the key and the value; also a key that there is not."""
-    with pytest.raises(ConfigError, match=rf"noisycount\.toml: \[server\] {name} = "):
-        said(tmp_path, f"[server]\n{name} = {value}")
-    with pytest.raises(ConfigError, match=f"unknown key; did you mean {name}"):
-        said(tmp_path, f"[server]\n{name}x = 1")
+    assert refusal(tmp_path, f"[server]\n{name} = {value}").startswith(f": [server] {name} = ")
+    assert f"unknown key; did you mean {name}" in refusal(tmp_path, f"[server]\n{name}x = 1")
 
 
 def test_a_slot_is_one_that_a_clock_can_keep(tmp_path: Path) -> None:
     """What the slot itself would refuse is refused in the file."""
-    with pytest.raises(ConfigError, match=r"\[server\] slot = 4000.* at most 3600"):
-        said(tmp_path, "[server]\nslot = 4000")
-    with pytest.raises(ConfigError, match=r"\[server\] slot = 0\.0001"):
-        said(tmp_path, "[server]\nslot = 0.0001")
+    for slot, told in (
+        ("4000", "slot = 4000: must be a number of seconds from 0.001 to at most 3600"),
+        ("0.0001", "slot = "),
+    ):
+        assert f": [server] {told}" in refusal(tmp_path, f"[server]\nslot = {slot}")
 
 
 def test_the_template_tells_the_usual_values(tmp_path: Path) -> None:

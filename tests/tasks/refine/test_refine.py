@@ -115,6 +115,8 @@ def test_a_minus_is_no_option(run: Run, answer: str) -> None:
     assert run("refine", answer, *SURVEY, *NOISE, "--json").object == expected
     assert run("refine", *SURVEY, answer, *NOISE, "--json").object == expected
     assert run("refine", *SURVEY, *NOISE, "--json", answer).object == expected
+    assert "answer     −5" in run("refine", answer, *SURVEY, *NOISE).output
+    assert expected["interval"][0] >= 0
 
 
 def test_the_level_is_that_of_the_interval(run: Run) -> None:
