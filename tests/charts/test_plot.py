@@ -47,12 +47,13 @@ def test_every_point_is_drawn_unchanged(key: str) -> None:
 @pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_lines_are_named_beside_them(key: str) -> None:
-    """No legend: every name stands once, in its colour, behind a sample of its line, with room."""
+    """No legend: every name stands once, in its colour, behind a sample of its line, with room; no two dashes agree."""
     for panel, shown in zip(figure(key).panels, drawn(figure(key)), strict=True):
         assert "legend" not in str(shown)
         texts = {each["encoding"]["text"]["value"]: each for each in marks(shown, "text")}
         named = [line for line in panel.lines if line.name]
         assert set(texts) == {line.name for line in named}
+        assert len({line.style.dash for line in named}) == len(named)
         for line in named:
             height = texts[line.name]["encoding"]["y"]["value"]
             assert texts[line.name]["mark"]["color"] == line.style.colour
@@ -66,15 +67,6 @@ def test_lines_are_named_beside_them(key: str) -> None:
         assert all(b - a >= 16 - 1e-9 for a, b in pairwise(heights))
         assert heights[0] >= -1e-9
         assert heights[-1] <= shown["height"] + 1e-9
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize("key", CASES)
-def test_lines_differ_without_colour(key: str) -> None:
-    """In grey, dashes tell the lines of a panel apart."""
-    for panel in figure(key).panels:
-        dashes = [line.style.dash for line in panel.lines if line.name]
-        assert len(set(dashes)) == len(dashes)
 
 
 @pytest.mark.thorough

@@ -103,30 +103,18 @@ HELD: dict[str, Shown] = {
 }
 
 
-@pytest.mark.parametrize("name", HELD)
-def test_a_value_fits_on_one_line(name: str) -> None:
-    """It begins with the name of its class, and tells neither an address nor its insides."""
-    told = repr(HELD[name])
-    assert told.startswith(f"{type(HELD[name]).__name__}(")
-    assert told.isprintable()
-    assert len(told) <= LONGEST
+@pytest.mark.parametrize("held", HELD.values(), ids=HELD)
+def test_a_value_has_a_line_plain_data_and_a_table(held: Shown) -> None:
+    """Each with the name of its class; the line tells neither an address nor its insides, the table has all facts."""
+    name, line, told, page = type(held).__name__, repr(held), held.to_dict(), held._repr_html_()
+    assert line.startswith(f"{name}(")
+    assert line.isprintable()
+    assert len(line) <= LONGEST
     for insides in (" at 0x", "lambda", "lock", "array(", " object"):
-        assert insides not in told
-
-
-@pytest.mark.parametrize("name", HELD)
-def test_a_value_is_plain_data(name: str) -> None:
-    """JSON gives back what it was given, with the name of the class."""
-    told = HELD[name].to_dict()
-    assert told["type"] == type(HELD[name]).__name__
+        assert insides not in line
+    assert told["type"] == name
     assert json.loads(json.dumps(told, allow_nan=False)) == told
-
-
-@pytest.mark.parametrize("name", HELD)
-def test_a_value_is_a_table_in_a_notebook(name: str) -> None:
-    """One row for each fact."""
-    page, told = HELD[name]._repr_html_(), HELD[name].to_dict()
-    assert page.startswith(f"<table><caption>{told['type']}</caption>")
+    assert page.startswith(f"<table><caption>{name}</caption>")
     assert page.count("<tr>") == len(told) - 1
     assert len(page) < 2000
 

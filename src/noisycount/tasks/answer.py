@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, asks_for_table
+from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -28,7 +30,7 @@ from noisycount.release.dataset import RemainingBudget, next_words
 from noisycount.release.query_plan import CountPlan, QueryPlan, table_plan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release, TablePlan, TableRelease
-from noisycount.tasks.opening import DatasetSession, SpendingLimits, impossible_hints, session_of
+from noisycount.tasks.opening import DatasetSession, impossible_hints, session_of
 from noisycount.tasks.plan import AvailableBudget, planned
 from noisycount.validation import exact_text
 
@@ -253,6 +255,38 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         impossible=impossible_hints(plan.predicates),
         leaves=list(_hints_after(spent, plan.loss)) if is_charged else (),
     )
+
+
+@frozen
+class SpendingLimits:
+    """What a data set and an analyst have paid; the budgets of both must pay for more."""
+
+    dataset: DatasetConfig  # under the name by which the ledger books its spending
+    analyst: Analyst  # who asks
+    of_dataset: Loss  # what its answers have cost together
+    of_analyst: Loss  # what the analyst's questions have
+
+    @classmethod
+    def of(cls, dataset: DatasetConfig, analyst: Analyst, ledger: Ledger | None) -> Self:
+        """What was spent so far; nothing where there is no ledger."""
+        if ledger is None:
+            return cls(dataset, analyst, Loss(), Loss())
+        return cls(dataset, analyst, ledger.paid(dataset.account), ledger.paid_by(analyst.name))
+
+    @property
+    def remains(self) -> RemainingBudget:
+        """What is left of both budgets."""
+        return RemainingBudget.of(self.dataset.budget, self.of_dataset, self.analyst, self.of_analyst)
+
+    def with_more(self, price: Loss) -> Self:
+        """What was spent after one more answer."""
+        return replace(self, of_dataset=self.of_dataset + price, of_analyst=self.of_analyst + price)
+
+    def admits(self, price: Loss) -> bool:
+        """Whether the budgets pay for one more answer."""
+        own = self.analyst.budget
+        is_own = own is None or own.admits(self.of_analyst + price)
+        return is_own and self.dataset.budget.admits(self.of_dataset + price)
 
 
 def _check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:

@@ -55,8 +55,8 @@ def counted(verdicts: Sequence[Verdict]) -> str:
     """How many claims hold, in words.
 
     Example:
-        >>> counted([Verdict.HOLDS, Verdict.FAILS, Verdict.HOLDS])
-        '2 hold, 1 does not hold'
+        >>> counted([Verdict.FAILS, Verdict.HOLDS, Verdict.PARTLY, Verdict.PARTLY]), counted([])
+        ('1 holds, 2 hold in part, 1 does not hold', '')
     """
     words = {
         Verdict.HOLDS: ("holds", "hold"),

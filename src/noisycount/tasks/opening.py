@@ -9,7 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import click
 
@@ -18,7 +18,7 @@ from noisycount.config.config import Config, DatasetConfig
 from noisycount.errors import ConfigError, LedgerError, NoisyCountError, PredicateError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import LedgerAddress, require_no_row
-from noisycount.ledger.budget import ApproximateBudget, Loss, NeighbourRelation
+from noisycount.ledger.budget import ApproximateBudget, NeighbourRelation
 from noisycount.ledger.chain import Verification
 from noisycount.ledger.entries import Analyst, Entry, Head
 from noisycount.ledger.ledger import Ledger
@@ -32,7 +32,6 @@ from noisycount.query.normal_form import contradictions
 from noisycount.query.predicate import And, Predicate, Range, canonical_text
 from noisycount.query.query import ColumnGrouping, Query
 from noisycount.query.schema import Kind, close_names
-from noisycount.release.dataset import RemainingBudget
 from noisycount.release.desk import Attach, Desk
 from noisycount.release.query_plan import CountPlan, Forms, QueryPlan, plan_of
 from noisycount.release.records import Records
@@ -412,35 +411,3 @@ def session_of(dataset: DatasetConfig, configuration: Config, *, makes: bool = F
         dataset = as_configured(dataset, configuration, catalog)
         records = opened.enter_context(records_of(dataset, catalog))
         yield DatasetSession(dataset, records, ledger, configuration)
-
-
-@frozen
-class SpendingLimits:
-    """What a data set and an analyst have paid; the budgets of both must pay for more."""
-
-    dataset: DatasetConfig  # under the name by which the ledger books its spending
-    analyst: Analyst  # who asks
-    of_dataset: Loss  # what its answers have cost together
-    of_analyst: Loss  # what the analyst's questions have
-
-    @classmethod
-    def of(cls, dataset: DatasetConfig, analyst: Analyst, ledger: Ledger | None) -> Self:
-        """What was spent so far; nothing where there is no ledger."""
-        if ledger is None:
-            return cls(dataset, analyst, Loss(), Loss())
-        return cls(dataset, analyst, ledger.paid(dataset.account), ledger.paid_by(analyst.name))
-
-    @property
-    def remains(self) -> RemainingBudget:
-        """What is left of both budgets."""
-        return RemainingBudget.of(self.dataset.budget, self.of_dataset, self.analyst, self.of_analyst)
-
-    def with_more(self, price: Loss) -> Self:
-        """What was spent after one more answer."""
-        return replace(self, of_dataset=self.of_dataset + price, of_analyst=self.of_analyst + price)
-
-    def admits(self, price: Loss) -> bool:
-        """Whether the budgets pay for one more answer."""
-        own = self.analyst.budget
-        is_own = own is None or own.admits(self.of_analyst + price)
-        return is_own and self.dataset.budget.admits(self.of_dataset + price)

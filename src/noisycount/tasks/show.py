@@ -14,7 +14,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
 from noisycount.release.dataset import RemainingBudget
-from noisycount.tasks.answer import StoredCount
+from noisycount.tasks.answer import SpendingLimits, StoredCount
 from noisycount.tasks.answer_display import left
 from noisycount.tasks.check_display import value_words
 from noisycount.tasks.ledger import (
@@ -30,7 +30,6 @@ from noisycount.tasks.ledger import (
 )
 from noisycount.tasks.opening import (
     DatasetSession,
-    SpendingLimits,
     as_configured,
     catalog_of,
     existing_ledger,

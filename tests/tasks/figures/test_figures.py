@@ -13,7 +13,7 @@ from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.plot_chart import plot_svg
 from noisycount.charts.theme import STYLES
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict
-from noisycount.tasks.figures import FORMATS, Section, counted, page
+from noisycount.tasks.figures import FORMATS, Section, page
 from tests.commands import Refused, Run
 from tests.papers.test_papers import figure
 
@@ -185,13 +185,6 @@ def test_what_a_page_says_is_escaped() -> None:
     assert not {"b", "i", "u", "s", "q"} & {tag for tag, _ in parsed.elements}
     for words in ("<q>", "<i>", "<s>", 'a < "b" & c.', "x < 1."):
         assert words in parsed.words
-
-
-def test_counts_are_words() -> None:
-    """Verdicts in their order, one or several."""
-    every = [Verdict.FAILS, Verdict.HOLDS, Verdict.PARTLY, Verdict.PARTLY]
-    assert counted(every) == "1 holds, 2 hold in part, 1 does not hold"
-    assert counted([]) == ""
 
 
 @pytest.mark.parametrize(
