@@ -8,6 +8,7 @@ that is out can be followed by a fine one from its conditional law. `docs/accura
 import math
 import os
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +74,7 @@ def finer_errors(
     return np.where(errors < 0, -placed, placed)
 
 
+@lru_cache(maxsize=512)  # a chain has some 70, and rationals are slow
 def _scales(coarse: Fraction, fine: Fraction) -> tuple[Fraction, Fraction, Fraction]:
     """Those of the geometric numbers of ratios s, r and a₁²."""
     _check_order(coarse, fine)
