@@ -10,10 +10,10 @@ import duckdb
 import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
-from noisycount.engines.duckdb.dialect import DUCKDB, records_of
-from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.counts import count_statement
 from noisycount.engines.dialect import text_of
+from noisycount.engines.duckdb.dialect import DUCKDB, records_of
+from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.language import parse
 from noisycount.release.dataset import Dataset

@@ -64,11 +64,7 @@ def trials(wheel: Path, sdist: Path, spark: Path) -> Iterator[Trial]:
 
 
 def released(folder: Path) -> tuple[Path, Path]:
-    """Build both files, and look at what they hold.
-
-    Raises:
-        TrialError: A file is missing or should not be there.
-    """
+    """Build both files, and look at what they hold."""
     with step("wheel and sdist", "built"):
         wheel, sdist = built(folder)
     with step(wheel.name, "holds the package and nothing else"):

@@ -49,11 +49,7 @@ def wheel_of(package: str, folder: Path) -> Path:
 
 
 def check_wheel(wheel: Path) -> None:
-    """Every file of `src/`, and nothing else but what describes the wheel.
-
-    Raises:
-        TrialError: A file is missing, or of no kind that is installed.
-    """
+    """Every file of `src/`, and nothing else but what describes the wheel."""
     described = "-".join(wheel.name.split("-")[:2]) + ".dist-info"
     package = {name for name in _tracked("src") if not name.endswith("/.gitignore")}
     expected = {Path(name).relative_to("src").as_posix() for name in package}
@@ -65,11 +61,7 @@ def check_wheel(wheel: Path) -> None:
 
 
 def check_sdist(sdist: Path) -> None:
-    """All that is needed to test, to measure and to document the release.
-
-    Raises:
-        TrialError: A file is missing, or should not be there.
-    """
+    """All that is needed to test, to measure and to document the release."""
     expected = ROOT_FILES | {"PKG-INFO", ".gitignore"} | _tracked(*ROOMS)
     with tarfile.open(sdist) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}

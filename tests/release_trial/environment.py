@@ -24,11 +24,7 @@ class Environment:
 
     @classmethod
     def made(cls, name: str, folder: Path, interpreter: Path, *packages: str) -> Self:
-        """Make it in a new folder, and install packages.
-
-        Raises:
-            TrialError: They cannot be installed.
-        """
+        """Make it in a new folder, and install packages."""
         environment = cls(name, folder / "environment/bin", folder / "home")
         environment.home.mkdir(parents=True)
         with step(name, "installed"):
@@ -59,11 +55,7 @@ class Environment:
         return told.returncode, told.stdout, told.stderr
 
     def done(self, *words: str) -> str:
-        """What a command printed that must end well, without a word on standard error.
-
-        Raises:
-            TrialError: It did not.
-        """
+        """What a command printed that must end well, without a word on standard error."""
         status, printed, errors = self.run(*words)
         if status or errors:
             raise TrialError(f"{' '.join(words)} ended with {status}: {printed}{errors}")

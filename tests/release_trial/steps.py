@@ -18,12 +18,7 @@ def tell(line: str) -> None:
 
 @contextmanager
 def step(where: str, what: str) -> Iterator[None]:
-    """Tell what was tried in the block, once it is done or has failed.
-
-    Args:
-        where: The environment, or what is looked at.
-        what: What the block tries.
-    """
+    """Tell what was tried in the block, once it is done or has failed."""
     begun = perf_counter()
     outcome = "FAILED"
     try:
