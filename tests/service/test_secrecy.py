@@ -86,28 +86,6 @@ def test_a_spend_that_cannot_be_stored_is_refused_without_its_answer(
     assert json.loads(spend.reply(state).content)["answer"] == drawn
 
 
-def test_what_is_not_granted_is_what_is_not_there(state: ServiceState) -> None:
-    """Status, headers and bytes are the same, whatever is asked; and it is in no list."""
-    body = {"where": "pay > 1", "epsilon": "0.1"}
-    requests: list[tuple[str, str, object]] = [
-        ("GET", "/v1/datasets/{}", None),
-        ("POST", "/v1/datasets/{}/plan", body),
-        ("POST", "/v1/datasets/{}/plan", {**body, "where": "nothing ="}),
-        ("POST", "/v1/datasets/{}/rehearsal", body),
-        ("POST", "/v1/datasets/{}/releases", body),
-        ("POST", "/v1/datasets/{}/releases", {"by": "pay", "epsilon": "0.1"}),
-    ]
-    caller = calling(state)
-    for method, path, said in requests:
-        told = []
-        for name in ("payroll", "nowhere"):
-            reply = caller.request(method, path.format(name), json=said, headers={"Idempotency-Key": "one"})
-            told.append((reply.status_code, {**reply.headers, "x-request-id": ""}, reply.content))
-        assert told[0] == told[1]
-        assert told[0][0] == 404
-    assert caller.get("/v1/datasets").json() == {"datasets": [{"dataset": "stay"}]}
-
-
 @dataclass(slots=True)
 class Clock:
     """A clock that stands still while there is work, and on which waiting takes no time."""

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from joserfc.jwk import OctKey, RSAKey
 
 from noisycount.config.file import load_config
-from noisycount.config.service import OidcConfig
 from noisycount.errors import ConfigError
 from noisycount.service.auth import Auth
 from noisycount.service.keys import Role
-from noisycount.service.oidc import IssuerKeys, Tokens, decoded, is_of_login, json_object
+from noisycount.service.oidc import Tokens, decoded, is_of_login, json_object
 from tests.commands import configure
 from tests.service.auth.conftest import (
     ISSUER,
@@ -211,9 +210,9 @@ def test_an_address_that_nobody_verified_is_nobodys(tmp_path: Path) -> None:
 
 
 @given(text=st.text(max_size=80) | st.from_regex(r"[\w-]{0,20}\.[\w-]{0,20}\.[\w-]{0,20}"))
-def test_no_text_makes_it_stumble(text: str) -> None:
+def test_no_text_makes_it_stumble(tokens: Tokens, text: str) -> None:
     """Whatever is shown is a token or is none."""
-    assert STUMBLING.user(text) is None
+    assert tokens.user(text) is None
 
 
 @given(
@@ -223,9 +222,9 @@ def test_no_text_makes_it_stumble(text: str) -> None:
     ),
     said=st.none() | st.integers() | st.lists(st.integers()) | st.dictionaries(st.text(), st.none()),
 )
-def test_no_header_makes_it_stumble(head: dict[str, Any], said: object) -> None:
+def test_no_header_makes_it_stumble(tokens: Tokens, head: dict[str, Any], said: object) -> None:
     """Whatever parts a token has, of whatever types."""
-    assert STUMBLING.user(f"{written(head)}.{written(said)}.AAAA") is None
+    assert tokens.user(f"{written(head)}.{written(said)}.AAAA") is None
 
 
 def test_a_token_of_any_length_is_refused_soon(tokens: Tokens) -> None:
@@ -255,16 +254,6 @@ def test_without_a_configuration_there_are_no_tokens(tmp_path: Path) -> None:
     """Nobody's tokens are taken where no issuer is named."""
     configure(tmp_path)
     assert Auth.of(load_config(tmp_path / "noisycount.toml")).tokens is None
-
-
-def _stumbling() -> Tokens:
-    """Tokens whose keys are asked for by whatever header there is."""
-    config = OidcConfig(ISSUER, "noisycount", "https://login.example.org/keys", ("RS256",), "sub", {})
-    keys = IssuerKeys(config, lambda _: key_set(issuer_key(), *other_keys()))
-    return Tokens(config, {}, keys, now=lambda: NOW)
-
-
-STUMBLING = _stumbling()
 
 
 def test_a_part_is_read_as_it_was_written() -> None:
