@@ -192,7 +192,7 @@ def test_what_a_request_says_twice_is_refused(state: ServiceState) -> None:
 
 def test_every_header_that_is_looked_at_is_there_once() -> None:
     """But that of `accept`, which is a list: the sources are searched for all others."""
-    read = re.compile(r"""headers(?:\.get(?:list)?\(|\[)\s*(?:b?["']([\w-]+)|(HEADER))|alias="([\w-]+)\"""")
+    read = re.compile(r"""headers(?:\.get(?:list)?\(|\[)\s*(?:b?["']([\w-]+)|(CSRF_HEADER))|alias="([\w-]+)\"""")
     found = {
         "x-csrf-token" if constant else (name or alias).lower()
         for path in Path(service.__file__).parent.rglob("*.py")

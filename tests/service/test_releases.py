@@ -12,7 +12,7 @@ from noisycount.ledger.entries import Head
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LEDGER
 from noisycount.release.desk import Desk
-from noisycount.service.questions import owner_of_name
+from noisycount.service.questions import asker_of_name
 from noisycount.service.state import ServiceState
 from noisycount.tasks.opening import DatasetSession
 from tests.service.callers import ANA, BO, OWNER, calling, configured, problem, serving
@@ -232,4 +232,4 @@ def test_budget_refuses_in_one_line(state: ServiceState) -> None:
 @pytest.mark.parametrize("name", ["ana", "urn:uuid:7", "https://issuer.example|ana"])
 def test_the_owner_of_a_name_is_all_before_its_last_colon(name: str) -> None:
     """The subjects of tokens may hold colons; keys hold none."""
-    assert owner_of_name(f"{name}:2026-11-22") == name
+    assert asker_of_name(f"{name}:2026-11-22") == name

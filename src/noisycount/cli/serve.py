@@ -26,7 +26,7 @@ from noisycount.readers.options import (
     json_option,
     typed,
 )
-from noisycount.service.keys import IssuedKey, Keyring, Role, State, check_analyst, granted
+from noisycount.service.keys import IssuedKey, Keyring, Role, State, check_analyst, granted_datasets
 
 _NEEDED = f"the service needs more packages: {install_hint('server')}"
 
@@ -165,7 +165,7 @@ def add(  # noqa: PLR0913  (its options)
     noisycount.toml has [analysts], with their budgets, NAME is one of them.
     """
     check_analyst(name, configuration)
-    opened = granted(Role(role), datasets, configuration)
+    opened = granted_datasets(Role(role), datasets, configuration)
     configuration.make_ledger_folder()
     keyring = Keyring.of(configuration)
     key, issued = keyring.issue(name, Role(role), opened, lifetime)

@@ -24,7 +24,7 @@ from noisycount.service.errors import ForbiddenError, ForgedError, Unauthenticat
 from noisycount.service.keys import IssuedKey, Keyring, User
 from noisycount.service.state import State
 
-MOST, SECONDS = 10, 60.0  # so many wrong keys may come from one place within so many seconds
+MOST_ATTEMPTS, ATTEMPT_SECONDS = 10, 60.0  # so many wrong keys may come from one place within so many seconds
 _PLACES = 10_000  # that are kept in mind, the latest
 _HOME_BITS = 64  # of an IPv6 address, of which one customer has all the rest
 
@@ -40,22 +40,22 @@ class Attempts:
     def seconds_left(self, host: str) -> float:
         """How long an address has to wait until its next attempt; 0 where it may try."""
         with self._turn:
-            failed = self._failed.get(_place(host))
-            if failed is None or len(failed) < MOST:
+            failed = self._failed.get(_network(host))
+            if failed is None or len(failed) < MOST_ATTEMPTS:
                 return 0.0
-            return max(0.0, failed[0] + SECONDS - self.clock())
+            return max(0.0, failed[0] + ATTEMPT_SECONDS - self.clock())
 
     def fail(self, host: str) -> None:
         """Keep a wrong key in mind that came from an address."""
         with self._turn:
-            place = _place(host)
-            self._failed.setdefault(place, deque(maxlen=MOST)).append(self.clock())
+            place = _network(host)
+            self._failed.setdefault(place, deque(maxlen=MOST_ATTEMPTS)).append(self.clock())
             self._failed.move_to_end(place)
             while len(self._failed) > _PLACES:
                 self._failed.popitem(last=False)
 
 
-def _place(host: str) -> str:
+def _network(host: str) -> str:
     """Whose address it is."""
     try:
         address = ip_address(host)
@@ -66,11 +66,11 @@ def _place(host: str) -> str:
     return host
 
 
-SESSION, FORM = "noisycount", "noisycount-login"  # the two cookies
+SESSION_COOKIE, FORM_COOKIE = "noisycount", "noisycount-login"  # the two cookies
 _HOST_ONLY = "__Host-"  # a browser takes such a cookie from this very host alone, by https
 
 
-def cookie_of(request: Request, name: str) -> str | None:
+def cookie_value(request: Request, name: str) -> str | None:
     """What a cookie says; None where there is none."""
     return request.cookies.get(_full_name(request, name))
 
@@ -98,7 +98,7 @@ def _full_name(request: Request, name: str) -> str:
     return f"{_HOST_ONLY}{name}" if is_secure(request) else name
 
 
-LASTS = 3600.0  # seconds for which a form may stay open
+FORM_SECONDS = 3600.0  # seconds for which a form may stay open
 _BYTES = 32
 _DIGITS = 12  # of seconds: thirty thousand years
 
@@ -118,7 +118,7 @@ class LoginForm:
         """What the form says that goes with a cookie."""
         return hmac.digest(self._secret, cookie.encode("utf-8", "replace"), "sha256").hex()
 
-    def is_good(self, cookie: str, token: str) -> bool:
+    def is_valid(self, cookie: str, token: str) -> bool:
         """Whether a form came from here, to the same browser, and not long ago."""
         said = token.encode("utf-8", "replace")
         is_ours = hmac.compare_digest(self.token(cookie).encode("ascii"), said)
@@ -128,11 +128,11 @@ class LoginForm:
         """Whether the cookie of a form can still be used."""
         begun = cookie.partition(".")[0]
         is_number = begun.isascii() and begun.isdigit() and len(begun) <= _DIGITS
-        return is_number and 0 <= self.clock() - int(begun) < LASTS
+        return is_number and 0 <= self.clock() - int(begun) < FORM_SECONDS
 
 
-IDLE = 1800.0  # seconds after which a session ends that nobody used
-LONGEST = 43_200.0  # seconds after which any session ends
+IDLE_SECONDS = 1800.0  # seconds after which a session ends that nobody used
+LONGEST_SECONDS = 43_200.0  # seconds after which any session ends
 _MOST_SESSIONS = 20  # of one key: each more ends the oldest
 
 
@@ -151,7 +151,7 @@ class LoginSession:
 
     def is_over(self, now: float) -> bool:
         """Whether it was not used for long, or lasts too long."""
-        return now - self.used >= IDLE or now - self.begun >= LONGEST
+        return now - self.used >= IDLE_SECONDS or now - self.begun >= LONGEST_SECONDS
 
 
 @dataclass(slots=True)
@@ -301,7 +301,7 @@ _READING = {"GET", "HEAD", "OPTIONS"}
 
 
 async def _by_session(request: Request) -> User:
-    cookie = cookie_of(request, SESSION)
+    cookie = cookie_value(request, SESSION_COOKIE)
     found = None if cookie is None else auth_of(request).session(cookie)
     if found is None:
         raise UnauthenticatedError
@@ -329,19 +329,19 @@ def check_origin(request: Request) -> None:
         raise ForgedError
 
 
-FIELD = "csrf"
-HEADER = "X-CSRF-Token"
+CSRF_FIELD = "csrf"
+CSRF_HEADER = "X-CSRF-Token"
 _FORM = "application/x-www-form-urlencoded"  # no page sends a file
 
 
 async def _check_csrf(request: Request, expected: str) -> None:
     """Refuse a form that carries the token of its session in no field and no header."""
-    said = request.headers.get(HEADER) or await field_of(request, FIELD)
+    said = request.headers.get(CSRF_HEADER) or await form_field(request, CSRF_FIELD)
     if not hmac.compare_digest(said.encode("utf-8", "replace"), expected.encode("ascii")):
         raise ForgedError
 
 
-async def field_of(request: Request, name: str) -> str:
+async def form_field(request: Request, name: str) -> str:
     """The text of a field of a form; empty where there is none."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     form = await request.form() if kind == _FORM else FormData()

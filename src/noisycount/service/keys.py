@@ -249,7 +249,7 @@ class Keyring:
         """All keys, to be changed, and the secret of their hashes; nobody else writes meanwhile."""
         try:
             make_private(self.folder)
-            with _alone(self.folder / "access.lock"):
+            with _locked(self.folder / "access.lock"):
                 if not self._secret():
                     write_private(self._secret_path, secrets.token_bytes(_SECRET_BYTES))
                 keys, secret = list(self.issued()), self._secret()
@@ -308,7 +308,7 @@ def _seal(keys: Sequence[object], secret: bytes) -> str:
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Iterator[None]:
     """The only writer, of all threads and processes, for as long as it takes."""
     import fcntl  # noqa: PLC0415  (POSIX alone has it; whoever reads keys needs it not)
 
@@ -335,7 +335,7 @@ def check_analyst(name: str, configuration: Config) -> None:
         )
 
 
-def granted(role: Role, datasets: Sequence[str], configuration: Config) -> tuple[str, ...] | None:
+def granted_datasets(role: Role, datasets: Sequence[str], configuration: Config) -> tuple[str, ...] | None:
     """The data sets that a key opens; None: every one, for an owner."""
     if role is Role.OWNER:
         if datasets:

@@ -27,7 +27,7 @@ from noisycount.config.config import Config
 from noisycount.config.service import OidcConfig, is_safe_url
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
-from noisycount.service.keys import Role, User, check_analyst, granted
+from noisycount.service.keys import Role, User, check_analyst, granted_datasets
 from noisycount.service.middleware import exact_json
 
 _LONGEST_TOKEN = 16_384  # characters
@@ -50,7 +50,7 @@ class Tokens:
         for subject, analyst in config.analysts.items():
             check_analyst(analyst.name, configuration)
             role = Role(analyst.role)
-            datasets = granted(role, analyst.datasets, configuration)
+            datasets = granted_datasets(role, analyst.datasets, configuration)
             grants = None if datasets is None else frozenset(datasets)
             users[subject] = User(analyst.name, role, grants)
         return cls(config, users, IssuerKeys(config))
@@ -65,7 +65,7 @@ class Tokens:
             return None
 
     def _user(self, token: str) -> User | None:
-        header = json_object(decoded(token.partition(".")[0]))
+        header = json_object(decode_part(token.partition(".")[0]))
         if not is_of_login(header, self.config.algorithms):
             return None
         registry = JWSRegistry(algorithms=self.config.algorithms, strict_check_header=False)
@@ -86,7 +86,7 @@ class Tokens:
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]*")
 
 
-def decoded(part: str) -> bytes:
+def decode_part(part: str) -> bytes:
     """The bytes of a part of a token."""
     if not _BASE64URL.fullmatch(part):
         raise ValueError("no base64url")
@@ -165,7 +165,7 @@ _SECONDS = 5.0
 _LARGEST = 262_144  # bytes: some hundred keys
 
 
-class _Staying(HTTPRedirectHandler):
+class _NoRedirects(HTTPRedirectHandler):
     """Nobody is followed elsewhere: an owner named an address."""
 
     def redirect_request(  # noqa: PLR0913, PLR0917  (its signature)
@@ -174,12 +174,12 @@ class _Staying(HTTPRedirectHandler):
         """No request."""
 
 
-def fetched(address: str) -> bytes:
+def read_address(address: str) -> bytes:
     """What an address holds, by https or on this machine."""
     if not is_safe_url(address):
         raise ValueError("an address that is neither https nor on this machine")
     try:
-        with build_opener(_Staying).open(address, timeout=_SECONDS) as reply:
+        with build_opener(_NoRedirects).open(address, timeout=_SECONDS) as reply:
             content: bytes = reply.read(_LARGEST + 1)
     except HTTPError as error:
         error.close()  # it is a reply as well
@@ -201,7 +201,7 @@ class IssuerKeys:
     """The public keys with which an issuer signs, from a file, or fetched when they are needed."""
 
     config: OidcConfig
-    fetch: Callable[[str], bytes] = fetched
+    fetch: Callable[[str], bytes] = read_address
     clock: Callable[[], float] = time.monotonic
     _keys: tuple[Key, ...] = field(default=(), init=False)
     _content: bytes | None = field(default=None, init=False)

@@ -105,7 +105,7 @@ class Question(BaseModel):
         return query
 
 
-def owner_of_name(name: str) -> str:
+def asker_of_name(name: str) -> str:
     """Whose request has a name in the ledger; no key holds a colon."""
     return name.rpartition(":")[0]
 
@@ -160,19 +160,19 @@ class Spend:
         made = answer_json(answered)
         told = {**made, "key": self.name}
         del told["ledger"]  # where it lies is none of a user's business
-        if made["key"] != self.name and owner_of_name(made["key"]) == self.user.name:
+        if made["key"] != self.name and asker_of_name(made["key"]) == self.user.name:
             told["first"] = made["key"]  # their own request, which was charged for it
         content = json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
         return Reply(self.name, self.dataset, self.question.digest, content)
 
 
-def found(name: str, user: User, state: ServiceState) -> bytes:
+def stored_reply(name: str, user: User, state: ServiceState) -> bytes:
     """The bytes of a reply; of an answer that was not given here, what the ledger has of it."""
     if not name.isprintable():
         raise UnknownReleaseError
     reply = state.ledger.replies.of(name)
     if reply is not None:
-        asker, dataset, content = owner_of_name(name), reply.dataset, reply.content
+        asker, dataset, content = asker_of_name(name), reply.dataset, reply.content
     else:
         entry = state.ledger.entry(name)
         if entry is None:
@@ -265,4 +265,4 @@ def released(
     state: State,
 ) -> Response:
     """An answer that was paid for: your own, or any for an owner."""
-    return Response(state.reply(partial(found, id, user, state)), media_type=_JSON)
+    return Response(state.reply(partial(stored_reply, id, user, state)), media_type=_JSON)

@@ -11,7 +11,7 @@ import pytest
 
 from noisycount.config.service import OidcConfig
 from noisycount.errors import ConfigError
-from noisycount.service.oidc import IssuerKeys, fetched
+from noisycount.service.oidc import IssuerKeys, read_address
 from tests.service.auth.conftest import ISSUER, Clock, issuer_key, key_set
 
 WELL_KNOWN = f"{ISSUER}/.well-known/openid-configuration"
@@ -170,12 +170,12 @@ def local_server() -> Iterator[str]:
 def test_what_is_fetched_is_what_was_named() -> None:
     """No redirection, no other scheme, no other host without TLS, and not without an end."""
     with local_server() as address:
-        assert fetched(f"{address}/here") == b"xxx"
+        assert read_address(f"{address}/here") == b"xxx"
         with pytest.raises(HTTPError, match="302") as caught:
-            fetched(f"{address}/away")
+            read_address(f"{address}/away")
         assert caught.value.closed
         with pytest.raises(ValueError, match="too much"):
-            fetched(f"{address}/much")
+            read_address(f"{address}/much")
     for unsafe in ("http://login.example.org/keys", "file:///etc/passwd", "ftp://127.0.0.1/"):
         with pytest.raises(ValueError, match="neither https nor on this machine"):
-            fetched(unsafe)
+            read_address(unsafe)

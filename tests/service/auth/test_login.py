@@ -4,7 +4,7 @@ from http.cookies import Morsel, SimpleCookie
 import httpx
 import pytest
 
-from noisycount.service.auth import IDLE, LASTS, LONGEST, MOST, SECONDS
+from noisycount.service.auth import ATTEMPT_SECONDS, FORM_SECONDS, IDLE_SECONDS, LONGEST_SECONDS, MOST_ATTEMPTS
 from noisycount.service.keys import Key
 from tests.service.auth.conftest import Served
 from tests.service.callers import Caller, problem
@@ -125,7 +125,7 @@ def test_an_old_form_is_refused(served: Served) -> None:
     key, client = served.key().text, served.client()
     token = csrf_in(client.get("/login"))
     assert csrf_in(client.get("/login")) == token
-    served.clock.seconds += LASTS
+    served.clock.seconds += FORM_SECONDS
     reply = client.post("/login", data={"key": key, "csrf": token}, headers=FROM_HERE)
     assert reply.status_code == 403
     fields = {"key": key, "csrf": csrf_in(reply)}
@@ -170,32 +170,35 @@ def test_nobody_is_led_elsewhere(served: Served, elsewhere: str) -> None:
 def test_wrong_keys_are_slowed_down(served: Served) -> None:
     """After ten a minute from one place even the right one waits; other places do not."""
     client, key = served.client(), served.key().text
-    for _ in range(MOST):
+    for _ in range(MOST_ATTEMPTS):
         assert attempt(client, Key.new().text).status_code == 403
         served.clock.seconds += 1
     refused = attempt(client, key)
-    assert (refused.status_code, refused.headers["retry-after"]) == (429, str(int(SECONDS) - MOST))
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, str(int(ATTEMPT_SECONDS) - MOST_ATTEMPTS))
     assert "try again in 50 seconds" in refused.text
     assert served.auth.attempts.seconds_left("192.0.2.7") == 0
-    served.clock.seconds += SECONDS - MOST
+    served.clock.seconds += ATTEMPT_SECONDS - MOST_ATTEMPTS
     assert attempt(client, key).status_code == 303
 
 
 def test_places_are_told_apart_and_forgotten(served: Served) -> None:
     """One customer's addresses are one place; of many places the latest are kept in mind."""
     attempts = served.auth.attempts
-    for number in range(MOST):
+    for number in range(MOST_ATTEMPTS):
         attempts.fail(f"2001:db8::{number:x}")
-    assert attempts.seconds_left("2001:db8::ffff") == SECONDS
+    assert attempts.seconds_left("2001:db8::ffff") == ATTEMPT_SECONDS
     assert attempts.seconds_left("2001:db8:0:1::1") == 0
     for number in range(10_000):
         attempts.fail(f"10.0.{number // 256}.{number % 256}")
     assert attempts.seconds_left("2001:db8::ffff") == 0
 
 
-@pytest.mark.parametrize(("step", "steps"), [(IDLE, 1), (IDLE - 1, int(LONGEST / (IDLE - 1)) + 1)])
+@pytest.mark.parametrize(
+    ("step", "steps"), [(IDLE_SECONDS, 1), (IDLE_SECONDS - 1, int(LONGEST_SECONDS / (IDLE_SECONDS - 1)) + 1)]
+)
 def test_a_session_ends_by_itself(served: Served, step: float, steps: int) -> None:
     """After half an hour without use, and after twelve hours of use."""
+    assert steps == 1 or (steps - 1) * step < LONGEST_SECONDS <= steps * step
     client = log_in(served, served.key())
     for _ in range(steps - 1):
         served.clock.seconds += step

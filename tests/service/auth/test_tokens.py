@@ -13,7 +13,7 @@ from noisycount.config.file import load_config
 from noisycount.errors import ConfigError
 from noisycount.service.auth import Auth
 from noisycount.service.keys import Role
-from noisycount.service.oidc import Tokens, decoded, is_of_login, json_object
+from noisycount.service.oidc import Tokens, decode_part, is_of_login, json_object
 from tests.commands import configure
 from tests.service.auth.conftest import (
     ISSUER,
@@ -260,14 +260,14 @@ def test_a_part_is_read_as_it_was_written() -> None:
     """Of every length that base64url pads."""
     for length in range(9):
         part = {"a": "b" * length}
-        assert json_object(decoded(written(part))) == part
+        assert json_object(decode_part(written(part))) == part
 
 
 @pytest.mark.parametrize("part", ["e!30", "e30=", " e30", "e30\n", "e3+/", "é"])
 def test_what_is_no_base64url_is_no_part(part: str) -> None:
     """Nothing is left out of it and read on, whatever library checks the signature."""
     with pytest.raises(ValueError, match=r"base64"):
-        json_object(decoded(part))
+        json_object(decode_part(part))
 
 
 @pytest.mark.parametrize("text", ["[]", "1", "null", '"a"', "", "{", '{"a": 1, "a": 1}', "{}{}"])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.service.pages.explore import boxes, fragment, moved
+from noisycount.service.pages.explore import boxes, form_values, fragment
 from noisycount.tasks.explore.sliders import QUANTITIES, Sliders
 from noisycount.tasks.explore.views import VIEWS, chart_json, view
 from tests.layers import examples
@@ -72,11 +72,11 @@ def test_box_beats_slider(placed: Sliders, name: str, data: st.DataObject) -> No
     stop = data.draw(st.integers(0, len(quantity.stops) - 1))
     form = {"from": placed.query, **placed.texts, f"{name}-slider": str(stop)}
     place = quantity.nearest(getattr(placed, name))
-    said = Sliders.of_query(moved(form))
+    said = Sliders.of_query(form_values(form))
     expected = getattr(placed, name) if stop == place else quantity.stops[stop]
     assert getattr(said, name) == expected
     typed = data.draw(st.sampled_from(quantity.stops).filter(lambda one: one != getattr(placed, name)))
-    said = Sliders.of_query(moved(form | {name: str(typed)}))
+    said = Sliders.of_query(form_values(form | {name: str(typed)}))
     assert getattr(said, name) == typed
 
 
@@ -84,8 +84,8 @@ def test_box_beats_slider(placed: Sliders, name: str, data: st.DataObject) -> No
 def test_odd_sliders_are_left_alone(odd: str) -> None:
     """A slider that says nothing sensible says nothing."""
     form = {"from": START.query, **START.texts, "size-slider": odd}
-    assert Sliders.of_query(moved(form)) == START
-    assert moved({"from": "size=x", "size": "5", "size-slider": "1"}) == {"size": "5"}
+    assert Sliders.of_query(form_values(form)) == START
+    assert form_values({"from": "size=x", "size": "5", "size-slider": "1"}) == {"size": "5"}
 
 
 def test_refusal_keeps_what_was_typed(caller: Caller) -> None:

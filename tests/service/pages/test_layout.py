@@ -4,7 +4,7 @@ import pytest
 from starlette.requests import Request
 
 from noisycount.service.keys import Role, User
-from noisycount.service.pages.layout import PAGE_HEADERS, address, page, places, static_file
+from noisycount.service.pages.layout import PAGE_HEADERS, navigation, page, static_address, static_file
 
 OWNER = User("olga", Role.OWNER, None)
 ANA = User("<b>ana</b>", Role.ANALYST, frozenset())
@@ -20,7 +20,7 @@ def shown(user: User | None, path: str = "/ask") -> str:
 
 def test_ways_are_those_of_the_role() -> None:
     """Nobody unknown is led anywhere, and the report is an owner's."""
-    names = [[name for name, _ in places(user)] for user in (None, ANA, OWNER)]
+    names = [[name for name, _ in navigation(user)] for user in (None, ANA, OWNER)]
     assert names == [[], ["Ask", "Explore", "Ledger"], ["Ask", "Explore", "Ledger", "Report"]]
 
 
@@ -59,7 +59,7 @@ def test_files_are_kept_by_browsers(name: str) -> None:
     assert reply.status_code == 200
     assert "immutable" in reply.headers["Cache-Control"]
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
-    assert address(name).startswith(f"/static/{name}?v=")
+    assert static_address(name).startswith(f"/static/{name}?v=")
 
 
 @pytest.mark.parametrize("name", ["layout.html", "../layout.py", "/etc/passwd", ""])

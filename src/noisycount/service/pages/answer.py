@@ -25,7 +25,7 @@ from noisycount.readers.assumption import Assumed
 from noisycount.release.dataset import next_words
 from noisycount.service.keys import User
 from noisycount.service.pages.preview import bar_picture
-from noisycount.service.questions import found
+from noisycount.service.questions import stored_reply
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.estimate import Refinement, refinement_facts
 from noisycount.tasks.refine.published import RefineQuery, grouped_by_name
@@ -127,7 +127,7 @@ class Released:
     @classmethod
     def of(cls, state: ServiceState, user: User, name: str) -> Self:
         """The answer under a key."""
-        told = json.loads(found(name, user, state))
+        told = json.loads(stored_reply(name, user, state))
         entry = state.ledger.entry(told.get("first") or name)
         purpose = "" if entry is None else entry.purpose or ""
         shown = cls(told, purpose, *_query(state, user, told, entry))

@@ -73,11 +73,11 @@ async def spend(request: Request, name: str, user: LimitedUser, state: State) ->
     """The way to an answer, once it is paid for: to load it again costs nothing."""
     sent = await request.form()
     paying = Spend(user, name, _request_key(sent), _question(sent))
-    reply = await _paid(state, partial(paying.reply, state))
+    reply = await _reply_to_form(state, partial(paying.reply, state))
     return redirect(f"/releases/{quote(reply.name, safe='')}")
 
 
-async def _paid(state: ServiceState, work: Callable[[], Reply]) -> Reply:
+async def _reply_to_form(state: ServiceState, work: Callable[[], Reply]) -> Reply:
     """The reply to a form that may have been sent twice: the second waits for the first."""
     for _ in range(_TRIES - 1):
         with suppress(InFlightError):
@@ -111,10 +111,10 @@ def _shown(state: ServiceState, user: User, name: str, sent: FormData) -> dict[s
     except (NoisyCountError, ValueError, click.ClickException) as error:
         if problem_of(error).detail:  # an owner's business
             raise
-        return shown | {"error": _told(error)}
+        return shown | {"error": _form_error(error)}
 
 
-def _told(error: Exception) -> FormError:
+def _form_error(error: Exception) -> FormError:
     """A refusal as the page tells it, with the field that it is about if that is known."""
     if isinstance(error, FormError):
         return error
@@ -130,7 +130,7 @@ def _page(request: Request, state: ServiceState, user: User, shown: dict[str, An
     calls = []
     if preview is not None:
         purpose = _purpose(form.purpose, wants=offer.wants_purpose)
-        calls = calls_of(offer.name, preview.query, purpose, *_asker(request, state, user))
+        calls = calls_of(offer.name, preview.query, purpose, *_address_and_name(request, state, user))
     return page(
         request,
         "ask.html",
@@ -144,7 +144,7 @@ def _page(request: Request, state: ServiceState, user: User, shown: dict[str, An
     )
 
 
-def _asker(request: Request, state: ServiceState, user: User) -> tuple[str, str | None]:
+def _address_and_name(request: Request, state: ServiceState, user: User) -> tuple[str, str | None]:
     """The address by which users reach the service; who asks, as a call without a key must say of listed analysts."""
     return str(request.base_url).rstrip("/"), user.name if state.configuration.analysts else None
 
@@ -180,7 +180,7 @@ def release_page(request: Request, name: str, user: LimitedUser, state: State) -
     calls = []
     if shown.query is not None:
         purpose = _purpose(shown.purpose, wants=shown.needs_purpose)
-        calls = calls_of(shown.dataset, shown.query, purpose, *_asker(request, state, user))
+        calls = calls_of(shown.dataset, shown.query, purpose, *_address_and_name(request, state, user))
     return page(request, "release.html", user, it=shown, calls=calls)
 
 

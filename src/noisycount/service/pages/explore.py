@@ -15,7 +15,7 @@ from noisycount.frozen import frozen
 from noisycount.readers.values import NOISE_KINDS
 from noisycount.service.auth import ChartUser
 from noisycount.service.keys import User
-from noisycount.service.pages.layout import PAGE_HEADERS, page, piece, redirect
+from noisycount.service.pages.layout import PAGE_HEADERS, page, redirect, render
 from noisycount.tasks.explore.sliders import QUANTITIES, Quantity, Sliders
 from noisycount.tasks.explore.views import VIEWS, chart_json, view
 from noisycount.validation import exact_text
@@ -55,7 +55,7 @@ def boxes(sliders: Sliders, typed: Mapping[str, str]) -> Iterator[Box]:
         yield Box(quantity, texts[name], quantity.nearest(getattr(sliders, name)))
 
 
-def moved(given: Mapping[str, str]) -> dict[str, str]:
+def form_values(given: Mapping[str, str]) -> dict[str, str]:
     """What a form says: of a slider that was moved while its box was left alone, the slider."""
     before = dict(parse_qsl(given.get(FROM, "")))
     places = {name.removesuffix(_SLIDER): text for name, text in given.items() if _is_slider(name)}
@@ -90,8 +90,8 @@ _FRAGMENTS, _VIEWS = 512, 128  # some 30 kB each
 @lru_cache(_FRAGMENTS)
 def fragment(name: str, sliders: Sliders) -> str:
     """The picture of a chart, the sentence that tells what it means, and its numbers."""
-    shown = remembered_view(name, sliders)
-    return piece(
+    shown = cached_view(name, sliders)
+    return render(
         "explore_chart.html",
         name=name,
         query=sliders.query,
@@ -101,7 +101,7 @@ def fragment(name: str, sliders: Sliders) -> str:
     )
 
 
-remembered_view = lru_cache(_VIEWS)(view)
+cached_view = lru_cache(_VIEWS)(view)
 
 
 def _number(value: float) -> str:
@@ -117,7 +117,7 @@ router = APIRouter(include_in_schema=False)
 def explore_page(request: Request, user: ChartUser) -> Response:
     """The sliders and all charts; another spelling of an address leads to the one that is kept."""
     given = dict(request.query_params)
-    said = moved(given)
+    said = form_values(given)
     try:
         sliders = Sliders.of_query(said)
     except NoisyCountError as error:
@@ -138,7 +138,7 @@ def explore_fragment(request: Request, user: ChartUser) -> Response:  # noqa: AR
 def explore_data(request: Request, user: ChartUser) -> dict[str, Any]:  # noqa: ARG001  (somebody known)
     """The numbers of one chart as JSON."""
     name, sliders = _asked(request)
-    return chart_json(name, sliders, remembered_view(name, sliders))
+    return chart_json(name, sliders, cached_view(name, sliders))
 
 
 def _asked(request: Request) -> tuple[str, Sliders]:

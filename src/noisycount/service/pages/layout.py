@@ -19,14 +19,14 @@ from starlette.exceptions import HTTPException
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
 from noisycount.service.auth import (
-    FIELD,
-    FORM,
-    SESSION,
+    CSRF_FIELD,
+    FORM_COOKIE,
+    SESSION_COOKIE,
     auth_of,
     check_origin,
-    cookie_of,
+    cookie_value,
     drop_cookie,
-    field_of,
+    form_field,
     set_cookie,
     user_of,
 )
@@ -77,7 +77,7 @@ def _content(name: str) -> bytes:
 
 
 @cache
-def address(name: str) -> str:
+def static_address(name: str) -> str:
     """Where a file is for a page: an address that no other content ever has."""
     return f"/static/{name}?v={sha256(_content(name)).hexdigest()[:_DIGITS]}"
 
@@ -91,7 +91,7 @@ def static_file(name: str) -> Response:
     return Response(_content(name), headers=headers)
 
 
-def places(user: User | None) -> list[tuple[str, str]]:
+def navigation(user: User | None) -> list[tuple[str, str]]:
     """The pages that the navigation leads a user to, each with its path; None: nobody who is known."""
     if user is None:
         return []
@@ -101,18 +101,18 @@ def places(user: User | None) -> list[tuple[str, str]]:
 
 def page(request: Request, template: str, user: User | None, *, status: int = 200, **values: object) -> HTMLResponse:
     """A page in its frame."""
-    text = piece(
+    text = render(
         template,
         path=request.url.path,
         user=user,
-        places=places(user),
+        navigation=navigation(user),
         csrf=getattr(request.state, "csrf", ""),
         **values,
     )
     return HTMLResponse(text, status_code=status, headers=PAGE_HEADERS)
 
 
-def piece(template: str, **values: object) -> str:
+def render(template: str, **values: object) -> str:
     """A template of a page without its frame, filled with values, all of which are escaped."""
     return _environment().get_template(template).render(**values)
 
@@ -127,7 +127,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["static"] = address
+    made.globals["static"] = static_address
     made.filters |= {"percent": percent, "plus_minus": plus_minus, "signed": signed, "digits": _digits}
     return made
 
@@ -202,36 +202,36 @@ _HOME = "/"
 @router.get("/login")
 def login_page(request: Request, next: str = _HOME) -> Response:  # noqa: A002  (as addresses say)
     """The form that takes a key; who is logged in goes on."""
-    said = cookie_of(request, SESSION)
+    said = cookie_value(request, SESSION_COOKIE)
     if said is not None and auth_of(request).session(said) is not None:
-        return redirect(_inside(next))
-    return _form(request, next)
+        return redirect(_local_path(next))
+    return _login_form(request, next)
 
 
 @router.post("/login")
 async def log_in(request: Request) -> Response:
     """A session for the holder of a key; the same page again for others."""
     auth, host = auth_of(request), request.client.host if request.client else ""
-    onwards, key = await field_of(request, "next"), (await field_of(request, "key")).strip()
+    onwards, key = await form_field(request, "next"), (await form_field(request, "key")).strip()
     if wait := auth.attempts.seconds_left(host):
         words = f"Too many wrong keys came from here: try again in {ceil(wait)} seconds."
-        reply = _form(request, onwards, words, 429)
+        reply = _login_form(request, onwards, words, 429)
         reply.headers["Retry-After"] = str(ceil(wait))
         return reply
     try:
         check_origin(request)
     except ForgedError:
-        return _form(request, onwards, _AGAIN, 403)
-    if not auth.login_form.is_good(cookie_of(request, FORM) or "", await field_of(request, FIELD)):
-        return _form(request, onwards, _AGAIN, 403)
+        return _login_form(request, onwards, _AGAIN, 403)
+    if not auth.login_form.is_valid(cookie_value(request, FORM_COOKIE) or "", await form_field(request, CSRF_FIELD)):
+        return _login_form(request, onwards, _AGAIN, 403)
     begun = await run_in_threadpool(auth.login, key)
     if begun is None:
         auth.attempts.fail(host)
-        return _form(request, onwards, _WRONG, 403)
-    _end(request)
-    reply = redirect(_inside(onwards))
-    set_cookie(request, reply, SESSION, begun[0])
-    drop_cookie(request, reply, FORM)
+        return _login_form(request, onwards, _WRONG, 403)
+    _end_session(request)
+    reply = redirect(_local_path(onwards))
+    set_cookie(request, reply, SESSION_COOKIE, begun[0])
+    drop_cookie(request, reply, FORM_COOKIE)
     return reply
 
 
@@ -241,30 +241,30 @@ async def log_out(
     user: Annotated[User, Depends(user_of)],  # noqa: ARG001  (by a form of the session)
 ) -> Response:
     """The end of a session."""
-    _end(request)
+    _end_session(request)
     reply = redirect("/login")
-    drop_cookie(request, reply, SESSION)
+    drop_cookie(request, reply, SESSION_COOKIE)
     return reply
 
 
-def _end(request: Request) -> None:
+def _end_session(request: Request) -> None:
     """End the session that the browser had, so that no two are open."""
-    if former := cookie_of(request, SESSION):
+    if former := cookie_value(request, SESSION_COOKIE):
         auth_of(request).sessions.end(former)
 
 
-def _form(request: Request, onwards: str, refusal: str = "", status: int = 200) -> Response:
+def _login_form(request: Request, onwards: str, refusal: str = "", status: int = 200) -> Response:
     """The form, with a token that goes with the cookie of this browser."""
     form = auth_of(request).login_form
-    known = cookie_of(request, FORM) or ""
+    known = cookie_value(request, FORM_COOKIE) or ""
     said = known if form.is_fresh(known) else form.cookie()
-    values = {"token": form.token(said), "next": _inside(onwards), "refusal": refusal}
+    values = {"token": form.token(said), "next": _local_path(onwards), "refusal": refusal}
     reply = page(request, "login.html", None, status=status, **values)
-    set_cookie(request, reply, FORM, said)
+    set_cookie(request, reply, FORM_COOKIE, said)
     return reply
 
 
-def _inside(path: str) -> str:
+def _local_path(path: str) -> str:
     """A path of this server; its first page for anything that leads elsewhere."""
     is_path = path.startswith("/") and not path.startswith("//")
     return path if is_path and "\\" not in path and path.isprintable() else _HOME

@@ -106,16 +106,16 @@ class LedgerPage:
         rows = [_row(each) for each in _newest_first(found, user)]
         if not user.is_owner:
             names = tuple(sorted(_visible(state, user)))
-            accounts = [*_datasets(state, found, names), _own(state, user)]
-            return cls(rows, found.total, _told(names), (), [account_cells(a) for a in accounts])
+            accounts = [*_dataset_accounts(state, found, names), _own_account(state, user)]
+            return cls(rows, found.total, _shown_names(names), (), [account_cells(a) for a in accounts])
         names = tuple(dict.fromkeys([*_configured(state), *found.datasets]))
-        accounts = [*_datasets(state, found, names), *_analysts(state, found)]
+        accounts = [*_dataset_accounts(state, found, names), *_analyst_accounts(state, found)]
         known_head = state.configuration.known_head
         checked = state.ledger.verify(known_head) if checks else None
         return cls(
             rows=rows,
             total=found.total,
-            datasets=_told(names),
+            datasets=_shown_names(names),
             analysts=tuple(found.analysts),
             accounts=[account_cells(each) for each in accounts],
             head=str(found.head),
@@ -147,25 +147,25 @@ def _configured(state: ServiceState) -> Iterator[str]:
     return (dataset.account for dataset in state.configuration.datasets.values())
 
 
-def _datasets(state: ServiceState, found: Selected, names: tuple[str, ...]) -> Iterator[Account]:
+def _dataset_accounts(state: ServiceState, found: Selected, names: tuple[str, ...]) -> Iterator[Account]:
     budgets = {each.account: each.budget for each in state.configuration.datasets.values()}
     for name in names:
         spent = found.datasets.get(name, Loss())
         yield Account(redacted_name(name), budgets.get(name), spent)
 
 
-def _told(names: tuple[str, ...]) -> tuple[str, ...]:
+def _shown_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(redacted_name, names)))
 
 
-def _analysts(state: ServiceState, found: Selected) -> Iterator[Account]:
+def _analyst_accounts(state: ServiceState, found: Selected) -> Iterator[Account]:
     configured = state.configuration.analysts
     for name in dict.fromkeys([*configured, *found.analysts]):
         budget = configured[name].budget if name in configured else None
         yield Account(f"{name} (analyst)", budget, found.analysts.get(name, Loss()))
 
 
-def _own(state: ServiceState, user: User) -> Account:
+def _own_account(state: ServiceState, user: User) -> Account:
     """What a user may spend over all data sets."""
     analyst = state.analyst(user)
     return Account("you, over all data sets", analyst.budget, state.ledger.paid_by(analyst.name))
@@ -179,7 +179,7 @@ def _row(released: ReportedRelease) -> tuple[str, ...]:
 router = APIRouter(include_in_schema=False)
 Result = TypeVar("Result")
 _HEADER = (HEADER[0], "data set", *HEADER[1:])
-_NOTHING = LedgerPage([], 0, (), (), [])
+_NO_ENTRIES = LedgerPage([], 0, (), (), [])
 
 
 @router.get("/ledger")
@@ -189,11 +189,11 @@ def ledger_page(request: Request, user: LimitedUser, state: State) -> Response:
     checks = user.is_owner and "check" in request.query_params
     broken = ""
     try:
-        shown = _reply(state, user, partial(LedgerPage.of, state, user, filters, checks=checks))
+        shown = _reply_to(state, user, partial(LedgerPage.of, state, user, filters, checks=checks))
     except LedgerError as error:
         if not user.is_owner:
             raise
-        shown, broken = _NOTHING, str(error)
+        shown, broken = _NO_ENTRIES, str(error)
     return page(
         request,
         "ledger.html",
@@ -215,7 +215,7 @@ def export(request: Request, user: LimitedUser, state: State, form: Literal["csv
         selection = _selection(state, user, filters)
         return _newest_first(state.ledger.select(selection), user)
 
-    releases = _reply(state, user, found)
+    releases = _reply_to(state, user, found)
     name = f"noisycount-ledger-{datetime.now(UTC):%Y-%m-%d}.{form}"
     if form == "csv":
         return download(releases_sheet(releases), "text/csv", name)
@@ -223,7 +223,7 @@ def export(request: Request, user: LimitedUser, state: State, form: Literal["csv
     return download(dumps(told, indent=2, ensure_ascii=False), "application/json", name)
 
 
-def _reply(state: ServiceState, user: User, work: Callable[[], Result]) -> Result:
+def _reply_to(state: ServiceState, user: User, work: Callable[[], Result]) -> Result:
     """What an owner may have at once, and an outsider when replies leave."""
     return work() if user.is_owner else state.reply(work)
 

@@ -19,7 +19,7 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
-from noisycount.service.pages.layout import piece
+from noisycount.service.pages.layout import render
 from noisycount.tasks.answer import Answer, preview_at
 from noisycount.tasks.answer_display import count_facts, level_rows, preview_facts, shown_rows, table_head
 from noisycount.tasks.opening import DatasetSession
@@ -133,7 +133,7 @@ class Preview:
         heading = preview_heading(self.plan) + ("" if self.levels is None else ", of one row")
         caption = (
             f"{heading}. The band is ±{self.plan.width:,}: at least"
-            f" {_tied(percent(self.plan.confidence))} of all answers are in it."
+            f" {_on_one_line(percent(self.plan.confidence))} of all answers are in it."
         )
         return Markup("<figcaption>{}</figcaption>\n{}").format(caption, dots_picture(self.plan))
 
@@ -156,11 +156,11 @@ class Preview:
 
 
 def _near(error: int, confidence: float) -> str:
-    sure = _tied(percent(confidence))
+    sure = _on_one_line(percent(confidence))
     return f"{plus_minus(error)} of the true count with {sure} confidence."
 
 
-def _tied(words: str) -> str:
+def _on_one_line(words: str) -> str:
     """Words that stay on one line."""
     return words.replace(" ", "\N{NO-BREAK SPACE}")
 
@@ -221,7 +221,7 @@ def dots_picture(plan: Plan) -> Markup:
 
     radius = min(_LARGEST, step * dots.gap * 0.46)
     floor = _TOP + 2.15 * radius * (max(row for _, row in dots.places) + 0.4)
-    drawn = piece(
+    drawn = render(
         "dots.svg",
         said=f"{preview_heading(plan)}; {percent(plan.confidence)} lie within {plus_minus(plan.width)}",
         width=_WIDTH,
@@ -247,7 +247,7 @@ def bar_picture(
         return (min(max(value, low), high) - low) * wide
 
     left, right = sorted((0.0, answer))
-    drawn = piece(
+    drawn = render(
         "bar.svg",
         width=_SCALE,
         bar=(across(left), (right - left) * wide),
