@@ -1,15 +1,21 @@
 """What the tests of the ledger share."""
 
+import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
 
 import pytest
+from sqlalchemy import Connection
 
 from noisycount.errors import LedgerError
-from noisycount.ledger.entries import Request
+from noisycount.ledger.chain import LedgerState, debit_columns
+from noisycount.ledger.entries import Entry, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LATER_COLUMNS
+from noisycount.validation import exact_text
 
 TENTH = Fraction(1, 10)
 
@@ -17,6 +23,23 @@ TENTH = Fraction(1, 10)
 def asked(number: int, epsilon: Fraction = TENTH, dataset: str = "survey") -> Request:
     """Give one of many requests."""
     return Request(dataset, f"question {number}", epsilon)
+
+
+def buy_again(ledger: Ledger, key: str, epsilon: Fraction, answer: int) -> None:
+    """Answer a count once more, at another price and independently, as versions did that topped up no answer."""
+    former = ledger.entry(key)
+    assert former is not None
+    question = json.dumps({**json.loads(former.request.question), "scale": exact_text(1 / epsilon)}, sort_keys=True)
+    request = replace(former.request, question=question, epsilon=epsilon)
+    name = f"{key} again at {epsilon}"
+
+    def debited(_: Connection, state: LedgerState) -> Entry:
+        spent, own = state.paid_for(request.dataset) + request.price, state.paid_by(former.analyst) + request.price
+        entry = Entry(name, request, spent, max(datetime.now(UTC), state.made), None, former.analyst, own)
+        state.append(debit_columns(entry))
+        return entry
+
+    ledger.store(ledger.transactions.written(debited), answer)
 
 
 def refusal(action: Callable[[], object]) -> str:

@@ -288,16 +288,3 @@ def test_the_total_stays_exact_over_many_prices(ledger: Ledger) -> None:
     assert ledger.spent("survey") == sum(prices)
     assert Fraction(exact_text(ledger.spent("survey"))) == sum(prices)
     assert ledger.paid("survey").rho == sum(price**2 for price in prices) / 2
-
-
-def test_debits_are_found_by_a_text_of_their_questions(ledger: Ledger) -> None:
-    """Those of one data set whose questions hold it, with their answers, whatever signs it has."""
-    texts = ["a 50% 'b'", "a 50_ 'b'", 'a "50%" \\ b', "a 50% 'b' and c"]
-    for number, text in enumerate(texts):
-        for dataset in ("one", "other"):
-            request = Request(dataset, text, Fraction(1))
-            entry, _ = ledger.reserve(f"{dataset}{number}", request, Fraction(9))
-            ledger.store(entry, number)
-    assert [each.answer for each in ledger.asking("one", texts[0])] == [0, 3]
-    assert [each.answer for each in ledger.asking("other", texts[2])] == [2]
-    assert ledger.asking("one", "no such question") == []

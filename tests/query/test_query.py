@@ -20,7 +20,7 @@ from noisycount.query.query import (
 )
 from noisycount.query.schema import Kind
 from noisycount.query.table import query_of_stored
-from noisycount.release.query_plan import plan_of
+from noisycount.release.table_plan import plan_of
 from noisycount.tasks.plan import planned, planned_error
 
 

@@ -138,8 +138,6 @@ def test_a_release_goes_where_an_answer_goes(desk: Desk) -> None:
     named = nc.posterior(release.answer, population, release.mechanism)
     assert (told.mean, told.surprise) == (named.mean, named.surprise)
     assert nc.posterior(release, population, nc.Laplace(9)).observed == ((release.answer, nc.Laplace(9)),)
-    both = [release, desk.release("age >= 50", Fraction(1, 4))]
-    assert [noise.scale for _, noise in nc.posterior(both, population).observed] == [2, 4]
     assert nc.refine(release, population) == pytest.approx(told.mean, rel=1e-12)
     assert nc.refine([release, release], population, by="median").tolist() == [told.median] * 2
 

@@ -253,15 +253,14 @@ def test_every_count_has_the_noise_that_is_told_of_it(
 
     So is the total beside hidden keys, whose noise is not that of the cells.
     """
-    desk = desk_of(budget=BUDGETS["approximate"])
     price = "epsilon" if noise is nc.DiscreteLaplace else "rho"
 
-    def told(sum_of_price: str, off: Callable[[DiscreteNoise], int]) -> TableRelease:
+    def told(size: int | None, off: Callable[[DiscreteNoise], int]) -> TableRelease:
         """The table where every noise is what it is said to be."""
         monkeypatch.setattr(noise, "samples", lambda self, size: np.full(size, off(self)))
-        return desk.release_table(noise=noise, **asked, **{price: sum_of_price})
+        return desk_of(size=size, budget=BUDGETS["approximate"]).release_table(noise=noise, **asked, **{price: "0.1"})
 
-    true, table = told("0.2", lambda _: 0), told("0.1", off_by)
+    true, table = told(None, lambda _: 0), told(900, off_by)
     scales = [off_by(level.mechanism) for level in table.plan.levels]
     for level, answers in enumerate(table.answers):
         assert (answers - true.answers[level] == scales[level]).all()

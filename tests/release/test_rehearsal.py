@@ -8,9 +8,9 @@ from noisycount.errors import PredicateError
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.query_plan import plan_of
 from noisycount.release.rehearsal import MOST_UNITS, Rehearsal, made_up, rehearsed
 from noisycount.release.results import Release, TableRelease
+from noisycount.release.table_plan import plan_of
 
 COLUMNS = {
     "age": Kind.INTEGER,

@@ -152,7 +152,7 @@ def _answered(key: str, price: Fraction | None, configuration: Config) -> tuple[
     from noisycount.tasks.ledger import answered_words, entry_under_key  # noqa: PLC0415  (loads SQLAlchemy)
 
     entry = entry_under_key(key, configuration, "--key")
-    price = entry.request.epsilon
+    price = entry.loss.epsilon
     if price is None or asks_for_table(entry):
         raise NoisyCountError(
             f"--key {key!r}: that is a table, and the risk is that of one count: give its price, or"

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -15,6 +15,7 @@ from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Head, Repeat, Request, TableAnswer, check_text
+from noisycount.ledger.series import difference, standing_of
 from noisycount.ledger.storage import COLUMNS, LATER_COLUMNS, RESTORE, Row, later_columns, row_at, rows_from
 from noisycount.validation import exact_text, optional_text, optional_value
 
@@ -178,6 +179,12 @@ class LedgerState:
     replies: MutableMapping[str, str] = field(default_factory=dict)
     # who else asked for what was debited, by the key of the debit
     repeats: MutableMapping[str, tuple[Repeat, ...]] = field(default_factory=dict)
+    # the keys of the debits of each subject, oldest first, and the price of the answer of each, with all it replaces
+    series: MutableMapping[str, tuple[str, ...]] = field(default_factory=dict)
+    prices: MutableMapping[str, Fraction] = field(default_factory=dict)
+    # the key of the debit that each tops up, and of the debit by which it was topped up
+    coarser: MutableMapping[str, str] = field(default_factory=dict)
+    finer: MutableMapping[str, str] = field(default_factory=dict)
     # the newest rows of a draft, which the table does not have yet
     unwritten: list[Row] = field(default_factory=list, kw_only=True)
 
@@ -199,6 +206,7 @@ class LedgerState:
         return (
             *(self.debits, self.keys, self.answers),
             *(self.datasets, self.analysts, self.descriptions, self.replies, self.repeats),
+            *(self.series, self.prices, self.coarser, self.finer),
         )
 
     def paid_for(self, dataset: str) -> Loss:
@@ -210,9 +218,16 @@ class LedgerState:
         return self.analysts.get(analyst, _NO_LOSS)
 
     def entry(self, connection: Connection, key: str | None) -> Entry | None:
-        """The debit under a key with its answer, if there is one."""
+        """The debit under a key with its answer and with what it tops up, if there is one."""
         if key is None or key not in self.debits:
             return None
+        entry, replaced = self._entry(connection, key), tuple(self.replaced_by(key))
+        if not replaced:
+            return entry
+        base = next((self._entry(connection, each) for each in replaced if each in self.answers), None)
+        return replace(entry, replaces=replaced, base=base)
+
+    def _entry(self, connection: Connection, key: str) -> Entry:
         debit = self._row(connection, self.debits[key])
         answered = self.answers.get(key)
         answer = None if answered is None else self._row(connection, answered)["answer"]
@@ -222,9 +237,34 @@ class LedgerState:
             raise damaged(debit["number"]) from None
         return replace(entry, repeats=self.repeats[key]) if key in self.repeats else entry
 
-    def key_of(self, requests: Iterable[Request]) -> str | None:
-        """The key of the debit of the first of some requests that was made, if one was."""
-        return next(filter(None, (self.keys.get(each.digest) for each in requests)), None)
+    def replaced_by(self, key: str) -> Iterator[str]:
+        """The keys of what a debit tops up, the next one first."""
+        return self._along(self.coarser, key)
+
+    @staticmethod
+    def _along(links: Mapping[str, str], key: str) -> Iterator[str]:
+        """The keys that links lead to, one after the other."""
+        while (following := links.get(key)) is not None:
+            yield (key := following)
+
+    def finest(self, requests: Iterable[Request]) -> str | None:
+        """The key of the debit at the highest price that asks what some requests ask; of equals the first."""
+        return max(self.keys_asking(requests), key=self.prices.__getitem__, default=None)
+
+    def keys_asking(self, requests: Iterable[Request]) -> list[str]:
+        """The keys of the debits that ask what some requests ask, at any price."""
+        subjects = dict.fromkeys(standing_of(each).subject for each in requests)
+        return [key for subject in subjects for key in self.series.get(subject, ())]
+
+    def covering(self, requests: Sequence[Request]) -> str | None:
+        """The same where its answer is as good as that of a request, or better."""
+        key = self.finest(requests)
+        return key if key is not None and self.prices[key] >= standing_of(requests[0]).price else None
+
+    def answered_finer(self, key: str) -> str | None:
+        """The key of the finest answer that rests on a debit; None: there is none."""
+        answered = [each for each in self._along(self.finer, key) if each in self.answers]
+        return answered[-1] if answered else None
 
     def _row(self, connection: Connection, number: int) -> Row:
         """A row that was read before, if it is still as it was written."""
@@ -298,6 +338,17 @@ class LedgerState:
         price = entry.request.price
         if entry.spent != self.paid_for(dataset) + price or entry.analyst_spent != self.paid_by(analyst) + price:
             return "holds a total that its debits do not add up to"
+        standing = standing_of(entry.request)
+        if (replaced := standing.replaces) is not None:
+            if replaced in self.finer or replaced not in self.series.get(standing.subject, ()):
+                return "tops up what asks something else, or what was topped up before"
+            if price != difference(self.prices[replaced], standing.price):
+                return "charges something else than the difference to what it tops up"
+            self.coarser[entry.key], self.finer[replaced] = replaced, entry.key
+        elif entry.request.epsilon is not None and entry.request.rho is not None:
+            return "is charged a difference, and tops up nothing"
+        self.series[standing.subject] = (*self.series.get(standing.subject, ()), entry.key)
+        self.prices[entry.key] = standing.price
         self.debits[entry.key], self.keys[digest] = row["number"], entry.key
         self.datasets[dataset], self.analysts[analyst] = entry.spent, entry.analyst_spent
         return None
@@ -305,6 +356,8 @@ class LedgerState:
     def _fault_of_answer(self, row: Row) -> str | None:
         if row["key"] not in self.debits or row["key"] in self.answers:
             return "is a second answer, or one without a debit"
+        if self.answered_finer(row["key"]) is not None:
+            return "is an answer to what was answered at a higher price before"
         answer = answer_of(row["answer"])
         if isinstance(answer, TableAnswer):
             answer.check()
@@ -349,7 +402,8 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
     for row in rows:
         state.read([row])
         if row["kind"] == DEBIT:
-            entries[row["key"]] = entry_of(row, None)
+            replaced = tuple(state.replaced_by(row["key"]))
+            entries[row["key"]] = replace(entry_of(row, None), replaces=replaced)
         elif row["kind"] == ANSWER:
             entries[row["key"]] = replace(entries[row["key"]], answer=answer_of(row["answer"]))
         elif row["kind"] == REPEAT:

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeGuard
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, budget_of
-from noisycount.validation import exact_answer_delta, exact_epsilon, exact_text, optional_text
+from noisycount.validation import (
+    exact_answer_delta,
+    exact_epsilon,
+    exact_rational,
+    exact_text,
+    exact_value,
+    optional_text,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -201,7 +208,9 @@ class Request(Shown):
     # the price, in units of privacy loss; whatever `exact_epsilon` takes is kept as a rational. None: the price
     # is in ρ
     epsilon: Fraction | None
-    rho: Fraction | None = None  # the price of Gaussian noise, in the range of `exact_epsilon`; None: it is in ε
+    # the price of Gaussian noise, in the range of `exact_epsilon`; None: it is in ε. Of a question that tops up an
+    # answer both are given: ε is the difference, and ρ what that adds to a sum of ρ
+    rho: Fraction | None = None
     # the probability with which the answer may cost more; whatever `exact_answer_delta` takes, or 0
     delta: Fraction = Fraction(0)
     _digest: str = field(default="", init=False, repr=False, compare=False)
@@ -209,11 +218,12 @@ class Request(Shown):
     def __post_init__(self) -> None:
         check_text("dataset", self.dataset)
         check_text("question", self.question, _LONGEST_QUESTION)
-        if (self.epsilon is None) == (self.rho is None):
-            raise ValueError("a price must be in epsilon or in rho, and not in both: give one")
+        if self.epsilon is None and self.rho is None:
+            raise ValueError("a price must be in epsilon or in rho: give one")
+        exact = exact_epsilon if self.epsilon is None or self.rho is None else _difference
         for name in ("epsilon", "rho"):
             if (value := getattr(self, name)) is not None:
-                object.__setattr__(self, name, exact_epsilon(value, name))
+                object.__setattr__(self, name, exact(value, name))
         if self.delta != 0:
             object.__setattr__(self, "delta", exact_answer_delta(self.delta, "delta"))
 
@@ -229,8 +239,7 @@ class Request(Shown):
     @property
     def currency(self) -> dict[str, Fraction]:
         """The sum that is charged, under the name of what it is in."""
-        sums = {"epsilon": self.epsilon, "rho": self.rho}
-        return {name: value for name, value in sums.items() if value is not None}
+        return {"rho": self.rho} if self.epsilon is None else {"epsilon": self.epsilon}  # type: ignore[dict-item]
 
     @property
     def digest(self) -> str:
@@ -247,9 +256,17 @@ class Request(Shown):
 @lru_cache(maxsize=_PRICES)
 def _price(epsilon: Fraction | None, rho: Fraction | None, delta: Fraction) -> Loss:
     """What an answer costs: most requests of a ledger have one of a few prices."""
-    if epsilon is not None:
-        return Loss.of(epsilon, delta)
-    return Loss.concentrated(rho, delta)  # type: ignore[arg-type]  # there is one of both
+    if epsilon is None:
+        return Loss.concentrated(rho, delta)  # type: ignore[arg-type]  # there is one of both
+    return Loss.of(epsilon, delta) if rho is None else Loss(epsilon, rho, delta)
+
+
+def _difference(value: Fraction, name: str) -> Fraction:
+    """A price of a top-up: the difference of two, which need have no short form."""
+    number = exact_rational(value, name)
+    if number <= 0:
+        raise ValueError(f"{name} must be above 0 where an answer is topped up, got {exact_text(number)}")
+    return number
 
 
 @frozen
@@ -304,6 +321,8 @@ class Entry(Shown):
     # what the answer is for, in the asker's words; at most 200 printable characters. None: nobody said so
     purpose: str | None = None
     repeats: tuple[Repeat, ...] = ()  # who else asked for it later
+    replaces: tuple[str, ...] = ()  # the keys of what it tops up, the next one first
+    base: "Entry | None" = field(default=None, repr=False)  # the first of these that has an answer, if one has
 
     def __post_init__(self) -> None:
         check_text("key", self.key)
@@ -315,6 +334,11 @@ class Entry(Shown):
                 raise ValueError(f"{name} must include the price, got {total.text}")
         if self.made.utcoffset() != timedelta(0):
             raise ValueError(f"made must be in UTC, got {self.made.isoformat()}")
+
+    @property
+    def loss(self) -> Loss:
+        """What its answer cost, with all that it replaces."""
+        return stated_loss(asked_of(self)) or self.request.price
 
     @property
     def askers(self) -> tuple[str, ...]:
@@ -335,11 +359,24 @@ class Entry(Shown):
 
 def asked_of(entry: Entry) -> dict[str, Any]:
     """The parts of a question; none where no desk wrote it."""
+    return asked_in(entry.request.question)
+
+
+def asked_in(text: str) -> dict[str, Any]:
+    """The parts of the text of a question; none where no desk wrote it."""
     try:
-        question = json.loads(entry.request.question)
+        question = json.loads(text)
     except (ValueError, RecursionError):
         return {}
     return question if isinstance(question, dict) else {}
+
+
+def stated_loss(asked: dict[str, Any]) -> Loss | None:
+    """What an answer cost with all that it replaces, where a question says so: where it tops one up."""
+    price = asked.get("price")
+    if not isinstance(price, dict):
+        return None
+    return Loss.of(exact_value(price["epsilon"]), exact_value(price.get("delta", "0")))
 
 
 def asked_part(entry: Entry, part: str) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from sqlalchemy import ColumnElement, Connection, Engine, func, select
 
@@ -42,9 +42,14 @@ from noisycount.ledger.entries import (
     storable_answer,
 )
 from noisycount.ledger.replies import Replies, check_older, digests_of
-from noisycount.ledger.storage import LEDGER, all_rows, check_structure, is_made, keys_of, refusals
+from noisycount.ledger.series import standing_of, topped_up
+from noisycount.ledger.storage import LEDGER, all_rows, check_structure, is_made, refusals
 from noisycount.ledger.transactions import AttachedWrite, Transactions, lock_out_writers
 from noisycount.validation import exact_text
+
+
+class StaleBaseError(LedgerError):
+    """An answer that rests on what is no longer the finest that was given before it."""
 
 
 def _now() -> datetime:
@@ -180,8 +185,9 @@ class Ledger(Shown):
     ) -> tuple[Entry, Loss]:
         """The debit of a request, and what this call charged for it.
 
-        What was asked before, under any key, is free; that somebody else asks is written down once. Both budgets
-        must pay; `formers` are the same request as the ledger may hold it, by `Request.forms`.
+        What was asked before at this price or a higher one, under any key, is free; that somebody else asks is
+        written down once. What was asked at a lower price is charged the difference. Both budgets must pay; `formers`
+        are the same request as the ledger may hold it, by `Request.forms`.
         """
         check_text("key", key)
         check_type("request", request, Request)
@@ -190,30 +196,36 @@ class Ledger(Shown):
         limit = budget_of(budget)
 
         def reserved(connection: Connection, state: LedgerState) -> tuple[Entry, Loss]:
-            known = state.entry(connection, key)
-            if known is not None and known.request not in {request, *formers}:
-                raise ReuseError(f"key {key!r} was used for another question; choose another key")
-            known = known or state.entry(connection, state.key_of(request.forms(formers)))
+            forms = request.forms(formers)
+            if key in state.debits:
+                self._require_own(state, key, forms)
+            own = key if key in state.answers else state.answered_finer(key) or key
+            known = state.entry(connection, own if key in state.debits else state.covering(forms))
             if known is not None:
                 if analyst.name not in known.askers:
                     repeat = Repeat(analyst.name, max(self.clock(), state.made), purpose)
                     state.append(repeat_columns(secrets.token_hex(16), known, repeat))
                 return known, Loss()
-            spent, own = totals(state, request, limit, analyst)
+            charged = request
+            if (finest := state.entry(connection, state.finest(forms))) is not None:
+                charged = topped_up(finest, standing_of(request).price)
+            spent, of_analyst = totals(state, charged, limit, analyst)
             made = time_of_debit(state, self.clock())
-            entry = Entry(key, request, spent, made, None, analyst.name, own, purpose)
-            state.append(debit_columns(entry))
-            return entry, request.price
+            state.append(debit_columns(Entry(key, charged, spent, made, None, analyst.name, of_analyst, purpose)))
+            return cast("Entry", state.entry(connection, key)), charged.price
 
         return self.transactions.written(reserved)
 
     def has_answer(self, request: Request, formers: Sequence[Request] = ()) -> bool:
         """Whether there is an answer to a request already."""
         forms = request.forms(formers)
-        return self.transactions.noted(lambda state: state.key_of(forms) in state.answers)
+        return self.transactions.noted(lambda state: state.covering(forms) in state.answers)
 
     def store(self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None) -> Entry:
-        """The entry with its answer for ever: this one, unless one was stored before."""
+        """The entry with its answer for ever: this one, unless one was stored before, for it or at a higher price.
+
+        `StaleBaseError` says that the entry rests on an answer that was stored since it was read: draw anew from that.
+        """
         check_type("entry", entry, Entry)
         answer = storable_answer(answer)
 
@@ -224,6 +236,10 @@ class Ledger(Shown):
                 raise LedgerError(f"key {entry.key!r} has no debit here; reserve before you store")
             if stored.answer is not None:
                 return stored, False
+            if (finer := state.entry(connection, state.answered_finer(entry.key))) is not None:
+                return finer, False
+            if _key_of(stored.base) != _key_of(entry.base):
+                raise StaleBaseError(f"the answer that key {entry.key!r} tops up was given meanwhile; ask again")
             state.append(answer_columns(entry.key, answer, made))
             is_written = attached is not None and attached.write(connection, state)
             return replace(stored, answer=answer), is_written
@@ -285,17 +301,18 @@ class Ledger(Shown):
         return self.transactions.found(lambda connection, state: state.entry(connection, key))
 
     def entry_of(self, request: Request, formers: Sequence[Request] = ()) -> Entry | None:
-        """The debit of a request, with its answer; None where it was not made."""
+        """The debit whose answer is one to a request, or a better one; None: it would be charged."""
         forms = request.forms(formers)
-        return self.transactions.found(lambda connection, state: state.entry(connection, state.key_of(forms)))
+        return self.transactions.found(lambda connection, state: state.entry(connection, state.covering(forms)))
 
-    def asking(self, dataset: str, text: str) -> list[Entry]:
-        """The debits of a data set whose questions hold a text, oldest first."""
-        check_text("dataset", dataset)
-        with self.transactions.transaction(self.reading) as connection:
-            state = self.transactions.state(connection)
-            found = (state.entry(connection, key) for key in keys_of(connection, dataset, text))
-            return [entry for entry in found if entry is not None]
+    def entries_asking(self, request: Request, formers: Sequence[Request] = ()) -> list[Entry]:
+        """The debits that ask what a request asks, at any price, oldest first."""
+        forms = request.forms(formers)
+
+        def found(connection: Connection, state: LedgerState) -> list[Entry]:
+            return [cast("Entry", state.entry(connection, key)) for key in state.keys_asking(forms)]
+
+        return self.transactions.found(found)
 
     def select(self, selection: Selection, first: int = 0, most: int | None = None) -> Selected:
         """Some of the debits, without a reading of all of the ledger."""
@@ -342,6 +359,14 @@ class Ledger(Shown):
         with self.transactions.transaction(self.reading) as connection:
             return is_made(connection)
 
+    @staticmethod
+    def _require_own(state: LedgerState, key: str, forms: Sequence[Request]) -> None:
+        """The refusal of a key that was used for something else, or for less than is asked."""
+        if all(key not in state.series.get(standing_of(each).subject, ()) for each in forms):
+            raise ReuseError(f"key {key!r} was used for another question; choose another key")
+        if state.prices[key] < standing_of(forms[0]).price:
+            raise ReuseError(f"key {key!r} was used for this question at a lower price; choose another key")
+
     def _prepare(self, *, create: bool) -> None:
         """Make or upgrade the tables, if there is need."""
         with self.transactions.transaction(self.reading) as connection:
@@ -353,6 +378,10 @@ class Ledger(Shown):
         with self.transactions.transaction(self.writing) as connection:
             lock_out_writers(connection)
             make_table(connection, self.place)
+
+
+def _key_of(entry: Entry | None) -> str | None:
+    return None if entry is None else entry.key
 
 
 _DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a ledger

@@ -20,7 +20,6 @@ from sqlalchemy import (
     Table,
     Text,
     event,
-    func,
     inspect,
     select,
 )
@@ -184,14 +183,6 @@ def row_at(connection: Connection, number: int) -> Row | None:
 def rows_from(connection: Connection, number: int) -> Iterator[Row]:
     """The row of a number and all later ones, oldest first."""
     return _rows(connection, ">= {mark} ORDER BY ledger.number", number)
-
-
-def keys_of(connection: Connection, dataset: str, text: str) -> list[str]:
-    """The keys of a data set's debits whose questions hold a text, oldest first, unchecked."""
-    without = func.replace(LEDGER.c.question, text, "")
-    holds = func.length(without) < func.length(LEDGER.c.question)
-    query = select(LEDGER.c.key).where(LEDGER.c.dataset == dataset, holds)
-    return list(connection.execute(query.order_by(LEDGER.c.number)).scalars())
 
 
 def later_columns(row: Row) -> tuple[str, ...]:

@@ -14,16 +14,17 @@ from noisycount.errors import LedgerError, NoisyCountError, PurposeError, Source
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer, asks_for_table
-from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.ledger import Ledger, StaleBaseError
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Keys, Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset, LazyDataset, RemainingBudget
-from noisycount.release.query_plan import Forms, QueryPlan, plan_of
+from noisycount.release.query_plan import Forms, QueryPlan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Published, Release, TableRelease
+from noisycount.release.table_plan import plan_of
 from noisycount.validation import RationalLike
 
 # Gives what is written with a release, which is of the class that was asked for.
@@ -119,8 +120,9 @@ class Desk(Shown, Closeable):
         """The private count of the units with at least one record that matches.
 
         The price is debited before the records are read, and stays debited whatever follows. The
-        same question, or the same key after a failure, gives the same answer for ever, at no
-        further price.
+        same question at the same price or a lower one gives the best answer that was paid for, at
+        no further price; at a higher one it is charged the difference, and the finer answer is
+        drawn given the coarser one, which it `replaces`. A key names one answer for ever.
 
         Args:
             where: A question in the predicate language.
@@ -350,7 +352,11 @@ class Desk(Shown, Closeable):
         from each failure, all of them for one price.
         """
         try:
-            return self._enclosed(entry, self._drawn(plan), told)
+            while True:
+                try:
+                    return self._enclosed(entry, self._drawn(plan.at(entry), entry.base), told)
+                except StaleBaseError:  # another thread answered what this one tops up: draw anew, given that
+                    entry = cast("Entry", self.ledger.entry(entry.key))
         except SourceError as error:
             refusal: NoisyCountError = without_traceback(error)
         except LedgerError as error:
@@ -374,9 +380,9 @@ class Desk(Shown, Closeable):
             attached = self.attach(told(replace(entry, answer=answer)))
         return told(self.ledger.store(entry, answer, attached))
 
-    def _drawn(self, plan: QueryPlan) -> TableAnswer:
+    def _drawn(self, plan: QueryPlan, base: Entry | None) -> TableAnswer:
         """The noisy answer; what goes wrong could tell the true one, so it ends in `_unless`."""
-        answer = _unless_it_fails(partial(plan.drawn, self.source))
+        answer = _unless_it_fails(partial(plan.drawn, self.source, base))
         if answer is None:
             raise SourceError(
                 f"data set {self.dataset.told!r} could not be counted, and why is withheld, as it"

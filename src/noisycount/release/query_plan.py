@@ -1,4 +1,4 @@
-"""A question that was understood, at a price: its noise, and its way through a ledger.
+"""A question that was understood, at a price: its noise, and its way through a ledger; one count, or a list.
 
 A plan says what a ledger keeps of a question, in one form and in those of older ledgers, has the
 counts drawn, and tells what was stored as it was asked.
@@ -6,51 +6,34 @@ counts drawn, and tells what was stored as it was asked.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.display.texts import redacted_name
 from noisycount.engines.interface import Source
-from noisycount.errors import PredicateError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Entry, Request, TableAnswer, asks_for_table
-from noisycount.ledger.price import TablePrice
+from noisycount.ledger.entries import Entry, Request, TableAnswer, asked_of, asks_for_table
+from noisycount.ledger.series import scales_in
 from noisycount.ledger.storage import unexpected_answer
-from noisycount.model.concentrated import l1_sensitivity
+from noisycount.model.gradual import finer_errors
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.tables.levels import Level, TableLabels, cell_level, margin_levels, shares
-from noisycount.model.tables.threshold import threshold
-from noisycount.query.grouping import resolve_group_by
-from noisycount.query.normal_form import ParsedPredicate, parse_predicate
-from noisycount.query.predicate import Column, Constant, Predicate, canonical_text, columns, english
-from noisycount.query.query import MAX_CELLS, Query, count_epsilon
-from noisycount.query.schema import Kind
-from noisycount.query.table import (
-    CanonicalTable,
-    TableQuestion,
-    key_set,
-    key_set_from_json,
-    key_to_json,
-    margins_of,
-    table_labels,
-)
+from noisycount.model.tables.levels import Level, TableLabels
+from noisycount.query.normal_form import ParsedPredicate
+from noisycount.query.predicate import Column, Predicate, canonical_text, columns, english
 from noisycount.release.dataset import RemainingBudget
-from noisycount.release.results import LevelPlan, Published, Release, TablePlan, TableRelease
-from noisycount.validation import exact_text, open_probability
-
-MOST_QUESTIONS = 1000
+from noisycount.release.results import Published, Release, TablePlan, TableRelease
+from noisycount.validation import exact_text
 
 # What asks a ledger for an answer, and what an older ledger may hold in its place.
 Forms: TypeAlias = tuple[Request, Sequence[Request]]
-
-_SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose number is unknown
 
 
 class QueryPlan(ABC):
@@ -115,10 +98,48 @@ class QueryPlan(ABC):
         """The counts without noise, of made-up records; None where keys are hidden."""
         return TableAnswer.of(self._counts(source))
 
-    def drawn(self, source: Source) -> TableAnswer:
-        """One noisy count for each node of each level."""
+    def at(self, entry: Entry) -> Self:
+        """The same at the price of the answer to an entry, which may be higher than the one that was asked for."""
+        epsilon = entry.loss.epsilon
+        if epsilon is None or (epsilon == self.loss.epsilon and not entry.replaces):
+            return self
+        asked = asked_of(entry)
+        threshold = None if self.noise.threshold is None else asked["table"]["threshold"]
+        return replace(self, noise=self.noise.at(epsilon, scales_in(asked), threshold))  # type: ignore[type-var]
+
+    def as_released(self, release: Published) -> Self:
+        """The same at the price of what was published."""
+        if isinstance(release, TableRelease):
+            return replace(self, noise=release.plan)  # type: ignore[type-var]
+        scale = release.mechanism.exact_scale
+        return replace(self, noise=self.noise.at(release.epsilon, [scale]))  # type: ignore[type-var]
+
+    def drawn(self, source: Source, base: Entry | None = None) -> TableAnswer:
+        """One noisy count for each node of each level; where they top up an answer, given that one."""
         counts = self._counts(source)
-        return TableAnswer.of([noisy(each, level) for each, level in zip(counts, self.noise.levels, strict=True)])
+        coarser = self.coarser(base)
+        return TableAnswer.of([self._noisy(level, count, coarser) for level, count in enumerate(counts)])
+
+    def coarser(self, base: Entry | None) -> "tuple[TablePlan, TableAnswer] | None":
+        """The noise and the counts of an answer that is topped up, if one is."""
+        if base is None:
+            return None
+        plan = self.at(base)
+        answer = plan.stored(base)
+        if answer is None:
+            raise unexpected_answer(base.key)
+        return plan.noise, answer
+
+    def _noisy(
+        self, place: int, counts: NDArray[np.int64], coarser: "tuple[TablePlan, TableAnswer] | None"
+    ) -> NDArray[np.int64]:
+        """True counts of a level with independent exact noise, of the law that it has given a coarser answer."""
+        fine = self.noise.levels[place].mechanism
+        if coarser is None:
+            return counts + fine.samples(len(counts))
+        plan, answer = coarser
+        errors = answer.levels[place] - counts
+        return counts + finer_errors(errors, plan.levels[place].mechanism.exact_scale, fine.exact_scale)
 
     def stored(self, entry: Entry) -> TableAnswer | None:
         """What a ledger keeps under an entry; None: it is no answer to this question.
@@ -136,13 +157,14 @@ class QueryPlan(ABC):
         """What a `TableRelease` tells of counts: their order, what each counts, their keys."""
 
     def result(self, answer: TableAnswer, charged: Loss, **told: Any) -> Published:  # noqa: ANN401
-        """What is told of counts, and of their price, as it was asked."""
+        """What is told of counts, and of their price."""
         return TableRelease(**self.shown(answer), plan=self.noise, charged=charged, where=self.where, **told)
 
     def published(
         self, entry: Entry, charged: Loss, remains: RemainingBudget, source: Source, confidence: float
     ) -> Published:
         """What a ledger keeps under an entry, as it is told."""
+        plan = self.at(entry)
         told = {
             "remaining": remains.remaining,
             "remains": remains,
@@ -151,10 +173,11 @@ class QueryPlan(ABC):
             "unit": source.unit,
             "confidence": confidence,
             "unreadable_as_missing": unreadable_as_missing(self.read, source),
+            "replaces": entry.replaces,
         }
         with suppress(ValueError, TypeError, IndexError, OverflowError):
-            if (answer := self.stored(entry)) is not None:
-                return self.result(answer, charged, **told)
+            if (answer := plan.stored(entry)) is not None:
+                return plan.result(answer, charged, **told)
         raise unexpected_answer(entry.key)
 
 
@@ -227,7 +250,7 @@ class ListPlan(QueryPlan):
         shown[self.order] = answer.levels[0]
         return {
             "answers": (shown,),
-            "levels": (_level_of_questions(len(self.texts)),),
+            "levels": (level_of_questions(len(self.texts)),),
             "labels": TableLabels(("question",), (self.texts,)),
             "is_additive": False,
         }
@@ -251,8 +274,10 @@ class CountPlan(ListPlan):
         """Its noise."""
         return cast("DiscreteLaplace", self.noise.levels[0].mechanism)
 
-    def drawn(self, source: Source) -> TableAnswer:
+    def drawn(self, source: Source, base: Entry | None = None) -> TableAnswer:
         """The noisy count, by the sampler of one draw."""
+        if base is not None:
+            return super().drawn(source, base)
         (count,) = source.count(self.predicates)
         return TableAnswer.of([[self.mechanism.release(count)]])
 
@@ -268,190 +293,10 @@ class CountPlan(ListPlan):
         )
 
 
-@frozen(slots=False)
-class _GroupedPlan(QueryPlan):
-    """A table by keys."""
-
-    question: TableQuestion
-    noise: TablePlan  # that of its levels
-
-    @property
-    def condition(self) -> Predicate | None:
-        """What all cells share."""
-        return self.question.where
-
-    @property
-    def read(self) -> set[Column]:
-        """The columns of its parts and of its predicate."""
-        return self.question.columns
-
-
-class CellsPlan(_GroupedPlan):
-    """A table whose keys are known."""
-
-    @cached_property
-    def canonical(self) -> CanonicalTable:
-        """The table as it is counted and kept."""
-        return self.question.canonical()
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Its parts, keys and margins, in one order."""
-        return self.question.facts(self.canonical.keys)
-
-    def _counts(self, source: Source) -> Sequence[NDArray[np.int64]]:
-        return source.count_cells(self.question.cell_question(self.canonical))
-
-    def shown(self, answer: TableAnswer) -> dict[str, Any]:
-        """The counts in the order in which the keys were listed."""
-        assert self.question.keys is not None  # noqa: S101 - its keys are known
-        return {
-            "answers": self.canonical.as_asked(answer.levels),
-            "levels": self.question.levels(),
-            "labels": table_labels(self.question.keys),
-            "has_other": self.question.has_other,
-            "is_additive": self.noise.groups == 1,
-            "is_cumulative": self.question.is_cumulative,
-        }
-
-
-class HiddenKeysPlan(_GroupedPlan):
-    """A table of whose keys only those of many are shown."""
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Its parts, and the threshold."""
-        return {**self.question.facts(None), "threshold": self.noise.threshold}
-
-    def counted(self, source: Source) -> None:
-        """Nothing: the keys of one unit alone are nobody's business."""
-
-    def drawn(self, source: Source) -> TableAnswer:
-        """The noisy counts that reach the threshold, with their keys in order, and the total."""
-        cells, *others = self.noise.levels
-        assert self.noise.threshold is not None  # noqa: S101 - the plan of hidden keys has one
-        found = []
-        for batch in source.count_keys(self.question.key_question()):
-            counts = noisy(batch.counts, cells)
-            shown = np.flatnonzero(counts >= self.noise.threshold).tolist()
-            found += [(batch.keys[place], int(counts[place])) for place in shown]
-            if len(found) > MAX_CELLS:
-                raise SourceError(f"more than {MAX_CELLS:,} keys are shown: group by fewer columns")
-        found.sort(key=lambda row: [(key is None, 0 if key is None else key) for key in row[0]])
-        levels = [np.array([count for _, count in found], dtype=np.int64)]
-        for level in others:
-            total = source.count([self.condition or Constant(value=True)])
-            levels.append(noisy(np.array(total, dtype=np.int64), level))
-        return TableAnswer.of(levels, [[key_to_json(key) for key in keys] for keys, _ in found])
-
-    def shown(self, answer: TableAnswer) -> dict[str, Any]:
-        """The counts with the keys that were found."""
-        keys = key_set_from_json(self.question.parts, answer.keys or [])
-        names = [part.column.name for part in self.question.parts]
-        margins = margin_levels(keys.codes, names, self.question.margins)
-        return {
-            "answers": answer.levels,
-            "levels": (cell_level(keys.codes, names), *margins),
-            "labels": table_labels(keys, is_hidden=True),
-            "is_additive": False,
-        }
-
-
-def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> QueryPlan:
-    """What a question means for records, with its noise.
-
-    Neighbours differ by a replaced unit where the size is public, else by one more or less.
-    """
-    if query.by is not None:
-        return _grouped_plan(query, schema, unit, is_replacement=is_replacement)
-    if query.is_list:
-        return _list_plan(query, schema, is_replacement=is_replacement)
-    (where,) = query.wheres
-    reading = parse_predicate(where, schema)
-    price = TablePrice(DiscreteLaplace, Loss.of(count_epsilon(query)))
-    noise = LevelPlan("questions", 1, 1, Fraction(1), price.mechanism(1, Fraction(1)))
-    return CountPlan([reading], (canonical_text(reading.normal),), TablePlan(price, (noise,), None, is_replacement))
-
-
-def _list_plan(query: Query, schema: Mapping[str, Kind], *, is_replacement: bool) -> ListPlan:
-    """Several questions, each in its normal form, with their noise."""
-    open_probability(query.confidence, "confidence")
-    wheres = query.wheres
-    if isinstance(wheres, str) or not 1 <= len(wheres) <= MOST_QUESTIONS:
-        count = 0 if isinstance(wheres, str) else len(wheres)
-        raise PredicateError(f"wheres must be a list of 1 to {MOST_QUESTIONS:,} questions, got {count:,}")
-    readings = [parse_predicate(where, schema) for where in wheres]
-    texts = tuple(canonical_text(reading.normal) for reading in readings)
-    for text, where in zip(texts, wheres, strict=True):
-        if texts.count(text) > 1:
-            raise PredicateError(f"where asks {where[:80]!r} twice: ask each question once")
-    price, level = _table_price(query, is_hidden=False), _level_of_questions(len(texts))
-    return ListPlan(readings, texts, table_plan([level], price, None, is_replacement=is_replacement))
-
-
-def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> _GroupedPlan:
-    """A table by keys, with its noise."""
-    open_probability(query.confidence, "confidence")
-    parts = resolve_group_by(query.by or (), schema, unit)
-    needs_keys = query.keys is None and any(part.implied is None for part in parts)
-    is_hidden = needs_keys and query.delta is not None
-    question = TableQuestion(
-        parts=parts,
-        keys=None if is_hidden else key_set(parts, query.keys),
-        where=next((parse_predicate(where, schema).normal for where in query.wheres), None),
-        margins=margins_of(query.margins, parts),
-        has_other=query.other,
-        max_groups=query.groups_per_unit,
-        is_cumulative=query.cumulative,
-    )
-    price, groups = _table_price(query, is_hidden=is_hidden), question.groups(unit)
-    if not is_hidden:
-        return CellsPlan(question, table_plan(question.levels(), price, groups, is_replacement=is_replacement))
-    assert groups is not None  # noqa: S101 - refused by `groups`
-    has_total = bool(question.margins)
-    noise = hidden_plan(question.name, price, groups, is_replacement=is_replacement, has_total=has_total)
-    return HiddenKeysPlan(question, noise)
-
-
-def table_plan(levels: Sequence[Level], price: TablePrice, groups: int | None, *, is_replacement: bool) -> TablePlan:
-    """The noise of a table whose keys are known, whose levels are the cells and what is measured beside them."""
-    sizes = [level.size for level in levels]
-    moves = [l1_sensitivity(size, size if groups is None else groups, replaced=is_replacement) for size in sizes]
-    parts = shares(levels, moves, price.noise)
-    planned = tuple(
-        LevelPlan(level.name, level.size, move, share, price.mechanism(move, share))
-        for level, move, share in zip(levels, moves, parts, strict=True)
-    )
-    return TablePlan(price, planned, groups, is_replacement)
-
-
-def hidden_plan(
-    name: str, price: TablePrice, groups: int, *, is_replacement: bool, has_total: bool = False
-) -> TablePlan:
-    """The noise of a table whose keys only the records know, and of the total of all that match."""
-    move = (2 if is_replacement else 1) * groups
-    share = 1 - _SHARE_OF_TOTAL if has_total else Fraction(1)
-    noise = price.mechanism(move, share)
-    planned = [LevelPlan(name, None, move, share, noise)]
-    if has_total:
-        rest = price.mechanism(1, _SHARE_OF_TOTAL)
-        planned.append(LevelPlan("total", 1, 1, _SHARE_OF_TOTAL, rest))
-    least = threshold(noise, price.threshold_delta, groups)
-    return TablePlan(price, tuple(planned), groups, is_replacement, least)
-
-
-def _level_of_questions(number: int) -> Level:
+def level_of_questions(number: int) -> Level:
+    """The one level of a list of questions."""
     nodes = np.arange(number, dtype=np.int32)
     return Level("questions", nodes, number, nodes[:, np.newaxis])
-
-
-def _table_price(query: Query, *, is_hidden: bool) -> TablePrice:
-    return TablePrice.of(query.noise_class, query.epsilon, query.rho, query.delta, is_hidden=is_hidden)
-
-
-def noisy(counts: NDArray[np.int64], level: LevelPlan) -> NDArray[np.int64]:
-    """True counts with independent exact noise."""
-    return counts + level.mechanism.samples(len(counts))
 
 
 def unreadable_as_missing(read: Iterable[Column], source: Source) -> tuple[str, ...]:

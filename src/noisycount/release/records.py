@@ -23,14 +23,15 @@ from noisycount.engines.opening import engine_under_test, files, frames, served
 from noisycount.engines.places import ServedTable, ServerPlace, files_of
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.ledger.entries import Analyst, Entry, asked_of, asked_part
+from noisycount.ledger.entries import Analyst, Entry, asked_part
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind, Schema
 from noisycount.release.dataset import Dataset, LazyDataset
 from noisycount.release.desk import Attach, Desk
-from noisycount.release.query_plan import Forms, QueryPlan, plan_of, unreadable_as_missing
+from noisycount.release.query_plan import Forms, QueryPlan, unreadable_as_missing
 from noisycount.release.reply_tick import ReplyTick
+from noisycount.release.table_plan import plan_of
 
 if TYPE_CHECKING:
     from noisycount.engines.conformance.suite import Examination
@@ -97,18 +98,6 @@ class Records(Shown, Closeable):
         """What the cells of each column that questions may use stand for."""
         written = self._source.record.columns
         return {name: written[name] for name in self._source.schema}
-
-    def earlier(self, texts: Collection[str], entries: Iterable[Entry]) -> list[Entry]:
-        """Those of a ledger's entries that ask the same count of these records, at any price."""
-        versions = {self._source.version, *self._source.former_versions}
-        return [
-            entry
-            for entry in entries
-            if entry.request.dataset == self.name
-            if (question := asked_of(entry)).get("where") in texts
-            if question.get("unit") == self.unit and question.get("version") in versions
-            if "table" not in question
-        ]
 
     def answered_otherwise(self, entries: Iterable[Entry]) -> int:
         """How many of a ledger's entries are of this data set, and of another version of it."""

@@ -17,8 +17,9 @@ from noisycount.query.grouping import GroupBy, Key, KeySet, NumberRanges, Period
 from noisycount.query.predicate import And, Column, Comparison, Literal, Membership, Not, Or, Pattern, Predicate, Range
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.query_plan import CellsPlan, HiddenKeysPlan, QueryPlan
+from noisycount.release.query_plan import QueryPlan
 from noisycount.release.results import Published
+from noisycount.release.table_plan import CellsPlan, HiddenKeysPlan
 
 if TYPE_CHECKING:
     from noisycount.engines.truth import Record

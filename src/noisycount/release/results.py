@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from fractions import Fraction
 from html import escape
 from itertools import accumulate
@@ -61,6 +61,14 @@ class TablePlan(Shown):
     def loss(self) -> Loss:
         """What is charged."""
         return self.price.loss
+
+    def at(self, epsilon: Fraction, scales: Sequence[Fraction], threshold: int | None = None) -> "TablePlan":
+        """The same at another price under Laplace noise of these scales; a threshold is that of the first answer."""
+        levels = [
+            replace(level, mechanism=DiscreteLaplace(scale)) for level, scale in zip(self.levels, scales, strict=True)
+        ]
+        price = replace(self.price, loss=Loss.of(epsilon, self.loss.delta))
+        return replace(self, price=price, levels=tuple(levels), threshold=threshold)
 
     def odds(self, protected: str) -> str:
         """What the whole table means for one "person" or "row", in words."""
@@ -151,6 +159,8 @@ class Release(_PublishedAnswer):
         unreadable_as_missing: The columns of the question whose cells, where they could not be
             read, count as missing, as the owner accepted.
         remains: What is left of the data set's budget and the analyst's own; None: unknown.
+        replaces: The keys of the coarser answers to the same question on which this one rests: beside it they say
+            nothing more.
 
     Example:
         >>> import tempfile
@@ -180,6 +190,7 @@ class Release(_PublishedAnswer):
     confidence: float = 0.95
     unreadable_as_missing: tuple[str, ...] = ()
     remains: RemainingBudget | None = field(default=None, compare=False, repr=False)
+    replaces: tuple[str, ...] = ()
 
     @property
     def error(self) -> int:
@@ -209,7 +220,7 @@ class Release(_PublishedAnswer):
         """All of it, and what follows for a reader."""
         names = (
             *("answer", "error", "confidence", "epsilon", "odds", "charged", "remaining"),
-            *("repeated", "dataset", "unit", "where", "mechanism", "key", "unreadable_as_missing"),
+            *("repeated", "dataset", "unit", "where", "mechanism", "key", "unreadable_as_missing", "replaces"),
         )
         return {name: getattr(self, name) for name in names}
 
@@ -263,6 +274,8 @@ class TableRelease(_PublishedAnswer):
         unreadable_as_missing: The columns whose cells, where they could not be read, count as
             missing, as the owner accepted.
         remains: What is left of the data set's budget and the analyst's own; None: unknown.
+        replaces: The keys of the coarser answers to the same question on which this one rests: beside it they say
+            nothing more.
 
     Example:
         >>> import tempfile
@@ -300,6 +313,7 @@ class TableRelease(_PublishedAnswer):
     confidence: float = 0.95
     unreadable_as_missing: tuple[str, ...] = ()
     remains: RemainingBudget | None = field(default=None, compare=False, repr=False)
+    replaces: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return sum(map(len, self.answers))
@@ -465,6 +479,7 @@ class TableRelease(_PublishedAnswer):
             "unit": self.unit,
             "key": self.key,
             "unreadable_as_missing": self.unreadable_as_missing,
+            "replaces": self.replaces,
         }
 
     def _key_facts(self) -> dict[str, object]:

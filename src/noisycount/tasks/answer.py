@@ -21,15 +21,17 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, asks_for_table
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.series import difference
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget, next_words
-from noisycount.release.query_plan import CountPlan, QueryPlan, table_plan
+from noisycount.release.query_plan import CountPlan, QueryPlan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release, TablePlan, TableRelease
+from noisycount.release.table_plan import table_plan
 from noisycount.tasks.opening import DatasetSession, impossible_hints, session_of
 from noisycount.tasks.plan import AvailableBudget, planned
 from noisycount.validation import exact_text
@@ -42,13 +44,13 @@ class StoredCount:
     """A noisy count that was answered before, and its price."""
 
     answer: int  # in units
-    epsilon: Fraction  # what it cost
+    epsilon: Fraction  # what it cost, with all that it replaces
     key: str  # under which the ledger keeps it
 
     @classmethod
     def of(cls, entry: Entry) -> "StoredCount | None":
         """The count of an entry; None where there is no answer yet, or it is a table."""
-        answer, epsilon = entry.answer, entry.request.epsilon
+        answer, epsilon = entry.answer, entry.loss.epsilon
         if not isinstance(answer, int) or epsilon is None or asks_for_table(entry):
             return None
         return cls(answer, epsilon, entry.key)
@@ -56,14 +58,6 @@ class StoredCount:
     def error(self, confidence: float) -> int:
         """The true count lies within ±error of the answer with the confidence, in units."""
         return error_within(DiscreteLaplace.for_epsilon(self.epsilon), confidence)
-
-    def words(self, confidence: float) -> str:
-        """Where the count is better known than by an answer at a lower price."""
-        price, error = exact_text(self.epsilon), plus_minus(self.error(confidence))
-        return (
-            f"a better answer to this question is stored, and free with --epsilon {price}: "
-            f"{signed(self.answer)} {error}"
-        )
 
 
 @frozen(kw_only=True)
@@ -84,8 +78,7 @@ class Answer:
     affordable: bool = True  # whether the budgets pay for it
     # the columns of the question whose cells, where they could not be read, count as missing
     unreadable_as_missing: tuple[str, ...] = ()
-    # a stored answer to the same question at the largest ε above this one, if the analyst has any
-    better: StoredCount | None = None
+    known: Entry | None = None  # of a preview the finest answer to the same question that the analyst has, at any price
     impossible: Sequence[str] = ()  # what the question says of itself: what no record can satisfy
     ledger: Path | None = None  # where the answer is kept, for who may know; None for a server
     leaves: Sequence[str] = ()  # what an answer that is previewed would leave, where that is not plain
@@ -153,8 +146,22 @@ class Answer:
 
     @property
     def cost(self) -> Loss:
-        """What a preview would be charged."""
-        return Loss() if self.repeated else self.plan.loss
+        """What a preview would be charged: less what was paid for a coarser answer, which it tops up."""
+        if self.repeated:
+            return Loss()
+        price, paid = self.plan.loss, None if self.known is None else self.known.loss.epsilon
+        return price if paid is None or price.epsilon is None else difference(paid, price.epsilon)
+
+    @property
+    def known_words(self) -> str | None:
+        """What the analyst knows already of what a preview would tell; None: nothing."""
+        if self.known is None or self.repeated:
+            return None
+        plan, price = self.plan.at(self.known), exact_text(self.known.loss.epsilon or Fraction(0))
+        near = plus_minus(plan.noise.levels[0].error(self.confidence))
+        if isinstance(self.known.answer, int):
+            return f"you have {signed(self.known.answer)} {near} at ε = {price}"
+        return f"you have it at ε = {price}, each count {near}"
 
     @property
     def hints(self) -> list[str]:
@@ -166,7 +173,7 @@ class Answer:
             return [*found, *told, *self.leaves]
         if self.release is not None and self.query.within is not None:
             found.extend(_about_guess(self))
-        return found if self.better is None else [*found, self.better.words(self.confidence)]
+        return found
 
 
 def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
@@ -186,8 +193,7 @@ def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
         session.require_possible(plan, analyst)  # a refused question makes no ledger
         with session.charging() as charged:
             answer = answer_at(charged, query, analyst, slot, plan=plan, purpose=purpose)
-            better, ledger = _better_answer(charged, plan, analyst), configuration.ledger_file
-            return replace(answer, better=better, ledger=ledger)
+            return replace(answer, ledger=configuration.ledger_file)
 
 
 def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
@@ -201,14 +207,14 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
     purpose: str | None = None,
     attach: Callable[[Answer], AttachedWrite] | None = None,
 ) -> Answer:
-    """The same of open records and an open ledger, which is not searched for better answers."""
+    """The same of open records and an open ledger."""
     plan = plan or session.plan(query, analyst)
     impossible = session.require_possible(plan, analyst)
 
     def told(release: Release | TableRelease) -> Answer:
         return Answer(
             query=query,
-            plan=plan,
+            plan=plan.as_released(release),
             dataset=session.dataset,
             unit=release.unit,
             analyst=analyst,
@@ -238,10 +244,9 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     records, account = session.records, session.account
     plan = session.plan(query, analyst)
     spent = SpendingLimits.of(account, analyst, session.ledger)
-    is_free = session.is_free(analyst, records.requests(plan))
-    is_affordable = is_free or spent.admits(plan.loss)
-    is_charged = is_affordable and not is_free
-    return Answer(
+    requests = records.requests(plan)
+    is_free, known = session.is_free(analyst, requests), session.known(analyst, requests)
+    preview = Answer(
         query=query,
         plan=plan,
         dataset=account,
@@ -249,12 +254,15 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         analyst=analyst,
         remains=spent.remains,
         repeated=is_free,
-        affordable=is_affordable,
+        known=known,
         unreadable_as_missing=records.unreadable_in(plan),
-        better=_better_answer(session, plan, analyst),
         impossible=impossible_hints(plan.predicates),
-        leaves=list(_hints_after(spent, plan.loss)) if is_charged else (),
     )
+    if is_free:
+        return preview if known is None else replace(preview, plan=plan.at(known))
+    if not spent.admits(preview.cost):
+        return replace(preview, affordable=False)
+    return replace(preview, leaves=list(_hints_after(spent, preview.cost)))
 
 
 @frozen
@@ -296,15 +304,6 @@ def _check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
         raise NoisyCountError(
             f"--plot draws up to {MOST_ROWS} rows, and this table has {cells:,}: leave it out, or list fewer keys"
         )
-
-
-def _better_answer(session: DatasetSession, plan: QueryPlan, analyst: Analyst) -> StoredCount | None:
-    """An analyst's answer to the same count at the largest ε above this one, if there is one."""
-    if not isinstance(plan, CountPlan):
-        return None
-    answered = filter(None, map(StoredCount.of, session.earlier(plan, analyst)))
-    best = max(answered, key=lambda count: count.epsilon, default=None)
-    return best if best is not None and best.epsilon > plan.epsilon else None
 
 
 def _about_guess(answer: Answer) -> Iterator[str]:

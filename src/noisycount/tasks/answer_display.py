@@ -17,13 +17,13 @@ from noisycount.display.output import (
     shown_places,
 )
 from noisycount.display.texts import OTHER_KEYS, redacted_name
-from noisycount.ledger.budget import Budget, NeighbourRelation
+from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
 from noisycount.ledger.entries import ANALYST, Analyst
 from noisycount.model.tables.levels import RANGES, TOTAL
 from noisycount.release.dataset import next_words
 from noisycount.release.results import TablePlan, TableRelease
 from noisycount.tasks.answer import Answer
-from noisycount.validation import exact_text
+from noisycount.validation import exact_epsilon, exact_text
 
 NEIGHBOURS = {NeighbourRelation.ADD_REMOVE: "adding or removing", NeighbourRelation.REPLACEMENT: "replacement"}
 
@@ -56,10 +56,20 @@ def _payment(answer: Answer) -> Facts:
     remaining = left(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     if answer.release is None:
         return [("price", _price(answer)), ("budget", f"charged nothing: this was a dry run; {remaining}")]
-    paid = exact_text(answer.count.charged) + account(answer.analyst)
-    if answer.repeated:
-        paid = "nothing: this was asked before"
-    return [("budget", f"charged {paid}; {remaining}"), ("ledger", ledger_words(answer))]
+    return [("budget", f"charged {paid_words(answer)}; {remaining}"), ("ledger", ledger_words(answer))]
+
+
+def paid_words(answer: Answer) -> str:
+    """What an answer was charged, and what was paid for it before."""
+    assert answer.release is not None  # noqa: S101 - asked of what was published alone
+    release, in_all = answer.release, answer.plan.loss.text
+    if release.repeated:
+        asked = answer.query.epsilon
+        is_better = asked is not None and exact_epsilon(asked) < (answer.plan.loss.epsilon or 0)
+        return f"nothing: {f'the best answer known is given, of {in_all}' if is_better else 'this was asked before'}"
+    charged = release.charged.text if isinstance(release.charged, Loss) else exact_text(release.charged)
+    told = f"{charged}{account(answer.analyst)}"
+    return f"{told}: it tops up an earlier answer to {in_all}" if release.replaces else told
 
 
 def account(analyst: Analyst) -> str:
@@ -76,9 +86,14 @@ def _price(answer: Answer) -> str:
     """What a count would be charged, or that it would be refused."""
     if answer.repeated:
         return "nothing: this was asked before, and is answered free of charge"
-    price = exact_text(answer.count_plan.epsilon)
+    price = exact_text(answer.cost.epsilon or Fraction(0))
+    known = (
+        ""
+        if answer.known_words is None
+        else f": {answer.known_words}, and {plus_minus(answer.error)} costs so much more"
+    )
     if answer.affordable:
-        return f"{price} would be charged"
+        return f"{price} would be charged{known}"
     return f"{price} exceeds what is left: it would be refused"
 
 
@@ -148,11 +163,13 @@ def _print_preview(answer: Answer) -> None:
 def preview_facts(answer: Answer) -> Facts:
     """What is to be known of all rows that there would be."""
     plan, sure = answer.noise, percent(answer.confidence)
-    price = f"{plan.loss.text} would be charged"
+    price = f"{answer.cost.text} would be charged"
+    if answer.known_words is not None:
+        price += f": {answer.known_words}"
     if answer.repeated:
         price = "nothing: this was asked before, and is answered free of charge"
     elif not answer.affordable:
-        price = f"{plan.loss.text} is more than the budget pays for: it would be refused"
+        price = f"{answer.cost.text} is more than the budget pays for: it would be refused"
     remaining = left(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     return [
         ("error", f"each count would lie that near to the true one with {sure} confidence"),
@@ -218,9 +235,6 @@ def _estimate(value: float, error: float) -> str:
 def table_facts(answer: Answer, shown: int) -> Facts:
     """What is to be known of all rows."""
     release, plan = answer.table, answer.noise
-    paid = "nothing: this was asked before"
-    if not release.repeated:
-        paid = f"{release.charged.text}{account(answer.analyst)}"
     remaining = left(release.remaining, answer.dataset.budget, answer.analyst)
     return [
         *_rows_left_out(_told(release), shown),
@@ -231,7 +245,7 @@ def table_facts(answer: Answer, shown: int) -> Facts:
         *_groups(plan, answer.unit),
         *_sums(plan, has_other=release.has_other),
         ("privacy", f"{release.price.text} for the whole table: {answer.odds}"),
-        ("budget", f"charged {paid}; {remaining}"),
+        ("budget", f"charged {paid_words(answer)}; {remaining}"),
         ("ledger", ledger_words(answer)),
         *(("hint", hint) for hint in answer.hints),
     ]

@@ -83,17 +83,10 @@ def _paid(loss: Loss | Fraction, *, is_table: bool) -> Any:  # noqa: ANN401 - an
 
 
 def _kept(answer: Answer, key: str) -> dict[str, Any]:
-    """Where the answer is kept, and of a count a stored one with less noise."""
-    kept = {"key": key, "ledger": None if answer.ledger is None else redacted_name(answer.ledger)}
-    if answer.query.is_table:
-        return kept
-    better = answer.better and {
-        "answer": answer.better.answer,
-        "error": answer.better.error(answer.confidence),
-        "epsilon": exact_text(answer.better.epsilon),
-        "key": answer.better.key,
-    }
-    return {**kept, "better": better}
+    """Where the answer is kept, and what it replaces; the `better` of a count is null, as the best is given."""
+    ledger = None if answer.ledger is None else redacted_name(answer.ledger)
+    kept = {"key": key, "ledger": ledger, "replaces": [] if answer.release is None else list(answer.release.replaces)}
+    return kept if answer.query.is_table else {**kept, "better": None}
 
 
 def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:

@@ -218,11 +218,11 @@ def price_name(entries: Sequence[Entry]) -> str:
 
 
 def price_words(entry: Entry) -> str:
-    """What an entry cost: its ε alone where that is all."""
+    """What an entry was charged: its ε alone where that is all, with a plus where it tops up an earlier answer."""
     request = entry.request
     if request.epsilon is None or request.delta:
         return request.price.text
-    return exact_text(request.epsilon)
+    return f"{'+' if entry.replaces else ''}{exact_text(request.epsilon)}"
 
 
 def answer_words(entry: Entry) -> str:
@@ -320,13 +320,18 @@ def _question(entry: Entry) -> str:
 
 
 def price_json(entry: Entry) -> Object:
-    """What an entry cost; ρ and δ where they were charged, and no ε then where there is none."""
+    """What an entry was charged; ρ and δ where they were, and no ε then where there is none.
+
+    Of an answer that tops up another also what both cost in all, and the key of the other.
+    """
     request = entry.request
     told: Object = {"epsilon": optional_text(request.epsilon)}
-    if request.rho is not None:
-        told["rho"] = exact_text(request.rho)
+    if request.epsilon is None:
+        told["rho"] = exact_text(request.price.rho)
     if request.delta:
         told["delta"] = exact_text(request.delta)
+    if entry.replaces:
+        told |= {"epsilon_in_all": optional_text(entry.loss.epsilon), "replaces": entry.replaces[0]}
     return told
 
 

@@ -1,6 +1,5 @@
 """What a question means, and the records of a data set and the ledger that pays, opened to answer it."""
 
-import json
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,10 +32,11 @@ from noisycount.query.predicate import And, Predicate, Range, canonical_text
 from noisycount.query.query import ColumnGrouping, Query
 from noisycount.query.schema import Kind, close_names
 from noisycount.release.desk import Attach, Desk
-from noisycount.release.query_plan import CountPlan, Forms, QueryPlan, plan_of
+from noisycount.release.query_plan import Forms, QueryPlan
 from noisycount.release.records import Records
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import TablePlan
+from noisycount.release.table_plan import plan_of
 from noisycount.tasks.plan import planned
 
 _SHOWN = 3  # of the parts that no record can satisfy
@@ -369,14 +369,11 @@ class DatasetSession:
             raise PredicateError(f"where asks in vain: {'; '.join(hints)}")
         return hints
 
-    def earlier(self, plan: CountPlan, analyst: Analyst) -> list[Entry]:
-        """The debits that asked the same count of these very records, at any price."""
-        if self.ledger is None:
-            return []
-        wordings = plan.wordings
-        texts = map(json.dumps, wordings)  # as questions hold them
-        asked = [entry for text in texts for entry in self.ledger.asking(self.records.name, text)]
-        return [each for each in self.records.earlier(wordings, asked) if analyst.may_see(each)]
+    def known(self, analyst: Analyst, requests: Forms) -> Entry | None:
+        """The finest answer to the same question that an analyst asked for, at any price; None: there is none."""
+        asked = [] if self.ledger is None else self.ledger.entries_asking(*requests)
+        answered = (entry for entry in asked if entry.answer is not None and analyst.may_see(entry))
+        return max(answered, key=lambda entry: entry.loss.epsilon or 0, default=None)
 
     def is_free(self, analyst: Analyst, requests: Forms) -> bool:
         """Whether an analyst asked for the same before, and so may know that it is free."""

@@ -19,6 +19,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, asks_for_table
 from noisycount.ledger.price import approximate_loss, odds_of
+from noisycount.ledger.series import without_replaced
 from noisycount.model.atoms import Atoms
 from noisycount.model.concentrated import delta_of_rho
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -132,15 +133,16 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
         raise NoisyCountError(
             f"--ledger {name!r}: nothing was asked of it yet, and nothing is shown: ask with `noisycount count`"
         )
-    counts = [entry for entry in entries if _is_count(entry)]
+    told = without_replaced(entries)
+    counts = [entry for entry in told if _is_count(entry)]
     questions = tuple(dict.fromkeys(asked_words(entry) for entry in counts))
     return AnswersSoFar(
         redacted_name(dataset.name),
         dataset.size,
         questions,
         tuple(questions.index(asked_words(entry)) for entry in counts),
-        tuple(entry.request.epsilon for entry in counts if entry.request.epsilon is not None),
-        tuple(ChargedTable(asked_words(entry), entry.request.price) for entry in entries if not _is_count(entry)),
+        tuple(entry.loss.epsilon for entry in counts if entry.loss.epsilon is not None),
+        tuple(ChargedTable(asked_words(entry), entry.loss) for entry in told if not _is_count(entry)),
         PaidSoFar(
             entries[-1].spent,
             sum((Priced.of(entry).replaced for entry in entries), Loss()),

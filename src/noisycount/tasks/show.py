@@ -84,7 +84,7 @@ class View:
     @property
     def price(self) -> Fraction:
         """ε of the newest answer, or a usual one."""
-        paid = (entry.request.epsilon for entry in reversed(self.entries))
+        paid = (entry.loss.epsilon for entry in reversed(self.entries))
         return next(filter(None, paid), self.usual)
 
     @property

@@ -140,8 +140,8 @@ def test_a_named_data_set_is_its_file(run: Run, here: Path, monkeypatch: pytest.
     configure(here, 'unit = "person"\nbudget = "1"')
     (here / "below").mkdir()
     monkeypatch.chdir(here / "below")
-    for source, left in (("survey", "0.5"), ("../survey.parquet", "0.25")):
-        told = run("count", source, "--where", "age > 40", "--epsilon", left, "--json").object
+    for source, where, left in (("survey", "age > 40", "0.5"), ("../survey.parquet", "age > 41", "0.25")):
+        told = run("count", source, "--where", where, "--epsilon", left, "--json").object
         assert (told["dataset"], told["unit"], told["remaining"]) == ("survey", "person", left)
     assert told["ledger"] == "ledger.db"
     assert run("ledger", "show", "--json").object["ledger"] == str(here / "ledger.db")

@@ -80,14 +80,17 @@ def test_a_dry_run_is_silent_of_what_only_others_asked(run: Run, here: Path, wor
     assert [each["analyst"] for each in entry["repeats"]] == ["bob"]
 
 
-def test_a_hint_tells_no_answer_that_only_others_bought(run: Run, here: Path) -> None:
-    """A better answer is told to whoever has asked for it."""
+def test_a_dry_run_tells_no_answer_that_only_others_bought(run: Run, here: Path) -> None:
+    """What others asked is told at its full price before it is asked, and then given for nothing."""
     configure(here, 'unit = "person"\n[analysts.alice]\n[analysts.bob]')
     asked = ("count", "survey", "--where", "age >= 40", "--json", "--analyst")
     best = run(*asked, "alice", "--epsilon", "0.3").object
-    poor = run(*asked, "bob", "--epsilon", "0.1").object
-    assert (poor["better"], poor["hints"]) == (None, [])
-    assert run(*asked, "alice", "--epsilon", "0.1").object["better"]["answer"] == best["answer"]
+    trial = run(*asked, "bob", "--epsilon", "0.4", "--dry-run").object
+    assert (trial["cost"], trial["repeated"]) == ("0.4", False)
+    assert "you have" not in run("count", *asked[1:4], "--analyst", "bob", "--epsilon", "0.4", "--dry-run").output
+    given = run(*asked, "bob", "--epsilon", "0.1").object
+    assert (given["answer"], given["charged"], given["epsilon"]) == (best["answer"], "0", "0.3")
+    assert run(*asked, "bob", "--epsilon", "0.4", "--dry-run").object["cost"] == "0.1"
 
 
 @pytest.mark.parametrize("where", ["aeg > 40", "age + 1 > 40"])
@@ -194,22 +197,36 @@ def test_a_guess_that_was_near_needs_no_hint(number: int, guess: float) -> None:
     assert answer_of(number, 20).hints == []
 
 
-def test_a_better_answer_is_not_overlooked(run: Run, here: Path) -> None:
-    """One at a larger ε to the same question in other words is free; a worse one is not told."""
+def test_the_best_answer_is_given_and_topped_up(run: Run, here: Path) -> None:
+    """In other words too: at a lower price for nothing, at a higher one for the difference, as a dry run says."""
     configure(here, 'unit = "person"\nbudget = "9"')
-    words = ("count", "survey", "--json", "--where")
-    best = run(*words, "age >= 40", "--epsilon", "2").object
-    assert (best["better"], best["hints"]) == (None, [])
-    free = f"a better answer to this question is stored, and free with --epsilon 2: {best['answer']:,}"
-    trial = run(*words, "not age < 40", "--epsilon", "0.5", "--dry-run").object
-    assert [hint.startswith(free) for hint in trial["hints"]] == [True]  # before it is paid for
-    again = run(*words, "not age < 40", "--epsilon", "0.5").object
-    assert again["better"] == {"answer": best["answer"], "error": best["error"], "epsilon": "2", "key": best["key"]}
-    assert again["hints"] == [f"{free} ±{best['error']}"]
-    assert run(*words, "age >= 50", "--epsilon", "0.5").object["better"] is None
-    shown = run("count", "survey", "--where", "age >= 40", "--epsilon", "0.5").output
-    assert "hint      a better answer to this question is stored, and free" in shown
-    assert run(*words, "age >= 40", "--epsilon", "2").object["charged"] == "0"
+    words = ("count", "survey", "--where")
+    first = run(*words, "age >= 40", "--epsilon", "0.5", "--json").object
+    lower = run(*words, "not age < 40", "--epsilon", "0.25", "--json").object
+    assert [lower[name] for name in ("answer", "epsilon", "charged", "key")] == [
+        first["answer"],
+        "0.5",
+        "0",
+        first["key"],
+    ]
+    assert (
+        "charged nothing: the best answer known is given, of ε = 0.5;"
+        in run(*words, "age >= 40", "--epsilon", "0.25").words
+    )
+    trial = run(*words, "not age < 40", "--epsilon", "2", "--dry-run")
+    assert f"1.5 would be charged: you have {first['answer']:,} ±6 at ε = 0.5, and ±1 costs so much more" in trial.words
+    assert run(*words, "age >= 40", "--epsilon", "2", "--dry-run", "--json").object["cost"] == "1.5"
+    finer = run(*words, "age >= 40", "--epsilon", "2")
+    assert "charged 1.5: it tops up an earlier answer to ε = 2; 7 of 9 left" in finer.words
+    again = run(*words, "age >= 40", "--epsilon", "2", "--json").object
+    assert (again["replaces"], again["charged"], again["error"], again["better"]) == ([first["key"]], "0", 1, None)
+    shown = run("ledger", "show")
+    assert "│ +1.5 │" in shown.words
+    entries = run("ledger", "show", "--json").object["entries"]
+    assert [(each["epsilon"], each.get("epsilon_in_all"), each.get("replaces")) for each in entries] == [
+        ("0.5", None, None),
+        ("1.5", "2", first["key"]),
+    ]
 
 
 def test_an_answer_near_0_bounds_the_count(run: Run, here: Path) -> None:

@@ -395,15 +395,13 @@ def test_a_data_set_shows_its_tables(run: Run, keys: list[str]) -> None:
     assert "table" not in asked[COUNT]
 
 
-def test_a_table_is_no_guess_and_no_better_count(run: Run, refused: Refused, keys: list[str]) -> None:
-    """Options that take the key of one count refuse it in one line, and hints leave it out."""
+def test_a_table_is_no_guess(run: Run, refused: Refused, keys: list[str]) -> None:
+    """Options that take the key of one count refuse it in one line."""
     for key in keys[:COUNT]:
         asked = ("plan", "--within", "20%", "--guess-from", key)
         message = refused(*asked)
         assert message.endswith("is a table, and a guess is one count: give --guess instead\n")
         assert "that is a table, and the risk is that of one count" in refused("risk", "--key", key)
-    counted = ("count", "survey", "--where", "year > 1", "--epsilon", "0.05")
-    assert run(*counted, "--json").object["better"]["key"] == keys[COUNT]
     assert run("plan", "--within", "20%", "--guess-from", keys[COUNT]).status == 0
 
 

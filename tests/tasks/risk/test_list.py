@@ -14,9 +14,11 @@ import noisycount as nc
 from noisycount.analysis.privacy.bounds import pure_dp_delta
 from noisycount.display.numbers import at_most
 from noisycount.ledger.budget import Loss
+from noisycount.ledger.ledger import Ledger
 from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho
 from noisycount.tasks.risk_list import PaidSoFar
 from tests.commands import Refused, Run, configure
+from tests.ledger.ledgers import buy_again
 
 POOR, OLD = "health = 'poor'", "health = 'poor' and age >= 40"
 ATOMS = "rate,1,2\n0.1,1,1\n0.1,1,0\n0.8,0,0\n"
@@ -56,15 +58,23 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def asked(here: Path, run: Run, answered: Path) -> Path:
-    """A ledger with two questions, one of them asked at two prices."""
+    """A ledger with two questions, one of them answered at two prices by a version that topped up no answer."""
     if not any(answered.iterdir()):
         configure(here, 'unit = "person"\nsize = 60')
-        for where, price in ((POOR, "0.5"), (OLD, "0.5"), (POOR, "1")):
-            assert run("count", "survey", "--where", where, "--epsilon", price).status == 0
+        for where in (POOR, OLD):
+            assert run("count", "survey", "--where", where, "--epsilon", "0.5").status == 0
+        buy_poor_again(1)
         (here / "atoms.csv").write_text(ATOMS, encoding="utf-8")
         shutil.copytree(here, answered, dirs_exist_ok=True)
     shutil.copytree(answered, here, dirs_exist_ok=True)
     return here
+
+
+def buy_poor_again(*prices: Fraction | int) -> None:
+    """Answer the first question at other prices too, as older versions did."""
+    with Ledger.open("sqlite:///ledger.db") as ledger:
+        for price in prices:
+            buy_again(ledger, ledger.entries()[0].key, Fraction(price), 12)
 
 
 def test_the_outsider_stands_beside_the_worst_case(asked: Path, run: Run) -> None:
@@ -86,11 +96,24 @@ def test_the_outsider_stands_beside_the_worst_case(asked: Path, run: Run) -> Non
     assert (told["given"], told["why"], told["tables"]) == (0, None, 0)
 
 
+def test_answers_that_were_topped_up_count_once(here: Path, run: Run) -> None:
+    """The finest tells all that is told, and two questions are two answers."""
+    configure(here, 'unit = "person"\nsize = 60')
+    for where, price in ((POOR, "0.1"), (OLD, "0.5"), (POOR, "0.5"), (POOR, "1")):
+        assert run("count", "survey", "--where", where, "--epsilon", price).status == 0
+    (here / "atoms.csv").write_text(ATOMS, encoding="utf-8")
+    told = run("risk", "--ledger", "survey", "--atoms", "atoms.csv", "--least", "2", "--json").object
+    assert [(one["question"], one["price"]) for one in told["answers"]] == [(1, "0.5"), (2, "1")]
+    noises = [nc.DiscreteLaplace.for_epsilon(price) for price in ("0.5", "1")]
+    risk = nc.list_risk(noises, nc.Atoms(60, [0.1, 0.1, 0.8]), [{0}, {0, 1}], least=2)
+    assert told["worst_case"] == pytest.approx(risk.worst(1.0), rel=1e-9)
+
+
 def test_answers_at_many_prices_have_a_worst_case(here: Path, run: Run) -> None:
     """Four prices are as usual for a desk: no more than their sum leaves, and the outsider's δ."""
     configure(here, 'unit = "person"\nsize = 60')
-    for price in ("0.1", "0.2", "0.3", "0.4"):
-        assert run("count", "survey", "--where", POOR, "--epsilon", price).status == 0
+    assert run("count", "survey", "--where", POOR, "--epsilon", "0.1").status == 0
+    buy_poor_again(Fraction(1, 5), Fraction(3, 10), Fraction(2, 5))
     (here / "atoms.csv").write_text(ATOMS, encoding="utf-8")
     words = ("risk", "--ledger", "survey", "--least", "2", "--epsilon", "0.1", "--json")
     alone = run(*words).object
@@ -208,10 +231,10 @@ def test_without_atoms_the_outsider_is_not_told(run: Run) -> None:
 
 
 def test_one_question_needs_its_rate_alone(here: Path, run: Run) -> None:
-    """Asked twice, at two prices; --size stands in for one that is not public."""
+    """Answered at two prices; --size stands in for one that is not public."""
     configure(here)
-    for price in ("0.1", "0.2"):
-        run("count", "survey", "--where", POOR, "--epsilon", price)
+    run("count", "survey", "--where", POOR, "--epsilon", "0.1")
+    buy_poor_again(Fraction(1, 5))
     words = ("risk", "--ledger", "survey", "--rate", "20%", "--size", "300", "--json")
     told = run(*words).object
     noises = [nc.DiscreteLaplace.for_epsilon(price) for price in ("0.1", "0.2")]

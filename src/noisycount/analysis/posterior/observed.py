@@ -128,6 +128,7 @@ def observed(
     given: Any = answer.tolist() if isinstance(answer, np.ndarray) else answer
     answers = list(given) if isinstance(given, (list, tuple)) else [given]
     if mechanism is None:
+        answers = _informative(answers)
         mechanisms = [_own(one) for one in answers]
     else:
         mechanisms = list(mechanism) if isinstance(mechanism, Sequence) else [mechanism]
@@ -138,6 +139,17 @@ def observed(
             f"answer and mechanism must be equally many and at least one, got {len(answers)} and {len(mechanisms)}"
         )
     return tuple(zip(map(_value, answers), mechanisms, strict=True))
+
+
+def _informative(answers: list[Any]) -> list[Any]:
+    """Those that say something of their own: none that is given twice, and none on which a finer one rests."""
+    replaced = {(one.dataset, key) for one in answers for key in getattr(one, "replaces", ())}
+    kept: dict[object, Any] = {}
+    for one in answers:
+        name = (one.dataset, one.key) if hasattr(one, "replaces") else object()
+        if name not in replaced:
+            kept.setdefault(name, one)
+    return list(kept.values())
 
 
 def checked_mechanism(mechanism: object) -> None:

@@ -284,5 +284,5 @@ def _level_words(level: Mapping[str, Any]) -> str:
 
 def query_of(entry: Entry, columns: Mapping[str, Kind], confidence: float | None) -> Query | None:
     """The question of an answer that the ledger has; None for what no form asks."""
-    asked, price, sure = asked_of(entry), entry.request, 0.95 if confidence is None else confidence
+    asked, price, sure = asked_of(entry), entry.loss, 0.95 if confidence is None else confidence
     return None if price.epsilon is None else query_of_stored(asked, columns, price.epsilon, price.delta, sure)

@@ -26,7 +26,7 @@ from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.plan import Dots, Plan, planned_epsilon, preview_heading
 from noisycount.tasks.rehearsal import made_up_words, rehearsal_words
 from noisycount.tasks.show import View, budget_words
-from noisycount.validation import exact_text, is_in_range
+from noisycount.validation import is_in_range
 
 
 @frozen
@@ -97,7 +97,7 @@ class Preview:
             levels=None,
             promise=f"The answer would lie within {_near(answer.error, answer.confidence)}",
             plan=planned_epsilon(epsilon, answer.confidence, guess=None if query.guess is None else float(query.guess)),
-            price="" if answer.repeated else f"ε = {exact_text(epsilon)}",
+            price="" if answer.repeated else answer.cost.text,
             is_payable=answer.affordable,
             more=answer.affordable_answers,
         )
@@ -115,7 +115,7 @@ class Preview:
             levels=level_rows(answer.noise, answer.confidence),
             promise=f"Each row would lie within {_near(cells.error(answer.confidence), answer.confidence)}",
             plan=planned_epsilon(per_cell, answer.confidence) if is_drawn else None,
-            price="" if answer.repeated else loss.text,
+            price="" if answer.repeated else answer.cost.text,
             is_payable=answer.affordable,
             more=answer.affordable_answers,
         )

@@ -243,14 +243,14 @@ def _row(released: ReportedRelease) -> list[object]:
         *(released.version or "", f"{entry.made:%Y-%m-%dT%H:%M:%SZ}", entry.analyst),
         *(released.question, entry.purpose or ""),
     )
-    price = entry.request
+    price, charged = entry.request, entry.request.currency
     return [
         *map(as_text, texts),
         entry.answer if is_count else as_text(answer_words(entry)),
         noises[0].error if noises else "",
         noises[0].name if noises else "",
         rounded_up(noises[0].scale) if noises else "",
-        *("" if each is None else rounded_up(each) for each in (price.epsilon, price.rho)),
+        *(rounded_up(charged[name]) if name in charged else "" for name in ("epsilon", "rho")),
         rounded_up(price.delta),
         "charged, never answered" if released.failed else "answered",
         as_text(entry.key),

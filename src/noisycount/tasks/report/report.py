@@ -18,6 +18,7 @@ from noisycount.ledger.chain import DESCRIPTION, Verification, entries_of
 from noisycount.ledger.entries import Entry, Head, TableAnswer, asked_of, asked_part
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.price import NoisyLevels, odds_of, odds_of_all
+from noisycount.ledger.series import difference
 from noisycount.ledger.storage import Row
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.additive import DiscreteNoise
@@ -48,7 +49,7 @@ class Priced:
             return cls("scale" in asked, None, price)
         with suppress(*_UNREADABLE):
             noisy = _noisy(asked, entry)
-            return cls(is_known=True, relation=noisy.relation, replaced=noisy.replaced)
+            return cls(is_known=True, relation=noisy.relation, replaced=_share_of(noisy.replaced, entry))
         return cls(is_known=False, relation=None, replaced=price)
 
 
@@ -69,8 +70,16 @@ def _noisy(asked: dict[str, Any], entry: Entry) -> NoisyLevels:
     if "questions" not in table and table["keys"] is None:
         if groups is None or groups < 1:
             raise ValueError(f"groups_per_unit must be given with hidden keys, got {groups}")
-        return NoisyLevels(entry.request.price, [None, 1][: len(scales)], scales, groups)
-    return NoisyLevels(entry.request.price, _sizes(table, entry), scales, groups)
+        return NoisyLevels(entry.loss, [None, 1][: len(scales)], scales, groups)
+    return NoisyLevels(entry.loss, _sizes(table, entry), scales, groups)
+
+
+def _share_of(lost: Loss, entry: Entry) -> Loss:
+    """What an entry adds to a loss, of which another part was charged before where it tops up an answer."""
+    charged, total = entry.request.epsilon, entry.loss.epsilon
+    if not entry.replaces or lost.epsilon is None or charged is None or total is None:
+        return lost
+    return difference(lost.epsilon * (1 - charged / total), lost.epsilon)
 
 
 def _sizes(table: dict[str, Any], entry: Entry) -> list[int]:

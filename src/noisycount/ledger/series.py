@@ -1,0 +1,86 @@
+"""One question at rising prices: which answers belong together, and what the next one is charged.
+
+The noise of a finer answer is drawn from its law given the coarser one (`model.gradual`), so that all of them together
+are no more than the finest, and cost its price: docs/accuracy-first.md.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from noisycount.frozen import frozen
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.entries import Entry, Request, asked_in, stated_loss
+from noisycount.validation import exact_text, exact_value
+
+_LAPLACE = "discrete Laplace"  # the name of the noise that can be made finer; to import it would load NumPy
+_OF_PRICE = {"scale", "scales", "replaces", "price"}  # the parts of a question that differ with its price
+_REMEMBERED = 256  # a request is looked at several times before it is charged
+
+
+@frozen
+class Standing:
+    """Where a request stands among those that ask the same at other prices."""
+
+    # what it asks, without its price, as a SHA-256 in hexadecimal digits; of a question whose noise cannot be made
+    # finer that of the request itself
+    subject: str
+    price: Fraction  # of its answer, with all that it replaces: in ε, or in ρ under Gaussian noise
+    replaces: str | None = None  # the key of the debit that it tops up
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def standing_of(request: Request) -> Standing:
+    """Where a request stands: those of one data set, question, δ and design of its noise have one subject."""
+    asked = asked_in(request.question)
+    loss = stated_loss(asked) or request.price
+    if loss.epsilon is None or asked.get("mechanism") != _LAPLACE:
+        return Standing(request.digest, loss.rho if loss.epsilon is None else loss.epsilon)
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        kept = {name: of for name, of in asked.items() if name not in _OF_PRICE}
+        if "table" in kept:
+            kept["table"] = {name: of for name, of in kept["table"].items() if name != "threshold"}
+        kept["design"] = [exact_text(scale * loss.epsilon) for scale in scales_in(asked)]
+        parts = [request.dataset, kept, exact_text(loss.delta)]
+        digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode("ascii")).hexdigest()
+        return Standing(digest, loss.epsilon, asked.get("replaces"))
+    return Standing(request.digest, loss.epsilon)
+
+
+def topped_up(entry: Entry, epsilon: Fraction) -> Request:
+    """The request of a finer answer at a higher price. Keys that were found stay as they are."""
+    asked, paid = asked_in(entry.request.question), entry.loss
+    assert paid.epsilon is not None  # noqa: S101 - only answers in ε have a finer one
+    scales = [exact_text(scale * paid.epsilon / epsilon) for scale in scales_in(asked)]
+    price = {"epsilon": exact_text(epsilon)} | ({"delta": exact_text(paid.delta)} if paid.delta else {})
+    priced = {"scale": scales[0]} if "scale" in asked else {"scales": scales}
+    question = json.dumps({**asked, **priced, "replaces": entry.key, "price": price}, sort_keys=True)
+    charged = difference(paid.epsilon, epsilon)
+    return Request(entry.request.dataset, question, charged.epsilon, charged.rho)
+
+
+def difference(paid: Fraction, epsilon: Fraction) -> Loss:
+    """What a finer answer is charged where a coarser one was paid for: in ε the difference.
+
+    In ρ it is charged as an answer of its own. Given the coarser one its loss can still be any between -ε and ε, less a
+    constant: such a bounded range of 2ε has a ρ of ε²/2, and no less is proved (docs/accuracy-first.md).
+
+    Source: M. Cesar and R. Rogers, Bounding, Concentrating, and Truncating: Unifying Privacy Loss Composition for
+        Data Analytics (2021), Lemma 3.2.
+    """
+    return Loss(epsilon - paid, epsilon**2 / 2)
+
+
+def without_replaced(entries: Sequence[Entry]) -> list[Entry]:
+    """Those of all debits that no finer one of them tops up: they tell all that any of them tells."""
+    replaced = {key for entry in entries for key in entry.replaces}
+    return [entry for entry in entries if entry.key not in replaced]
+
+
+def scales_in(asked: dict[str, Any]) -> list[Fraction]:
+    """The scale of the noise of each level of counts, of the one of a count."""
+    return [exact_value(text) for text in (asked["scales"] if "scales" in asked else [asked["scale"]])]

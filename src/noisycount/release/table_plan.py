@@ -1,0 +1,236 @@
+"""What a question means for records, with its noise: plans of tables by keys, and the one way to every plan."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.engines.interface import Source
+from noisycount.errors import PredicateError, SourceError
+from noisycount.frozen import frozen
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.entries import Entry, TableAnswer
+from noisycount.ledger.price import TablePrice
+from noisycount.model.concentrated import l1_sensitivity
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.tables.levels import Level, cell_level, margin_levels, shares
+from noisycount.model.tables.threshold import threshold
+from noisycount.query.grouping import resolve_group_by
+from noisycount.query.normal_form import parse_predicate
+from noisycount.query.predicate import Column, Constant, Predicate, canonical_text
+from noisycount.query.query import MAX_CELLS, Query, count_epsilon
+from noisycount.query.schema import Kind
+from noisycount.query.table import (
+    CanonicalTable,
+    TableQuestion,
+    key_set,
+    key_set_from_json,
+    key_to_json,
+    margins_of,
+    table_labels,
+)
+from noisycount.release.query_plan import CountPlan, ListPlan, QueryPlan, level_of_questions
+from noisycount.release.results import LevelPlan, TablePlan
+from noisycount.validation import open_probability
+
+MOST_QUESTIONS = 1000
+_SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose number is unknown
+
+
+@frozen(slots=False)
+class _GroupedPlan(QueryPlan):
+    """A table by keys."""
+
+    question: TableQuestion
+    noise: TablePlan  # that of its levels
+
+    @property
+    def condition(self) -> Predicate | None:
+        """What all cells share."""
+        return self.question.where
+
+    @property
+    def read(self) -> set[Column]:
+        """The columns of its parts and of its predicate."""
+        return self.question.columns
+
+
+class CellsPlan(_GroupedPlan):
+    """A table whose keys are known."""
+
+    @cached_property
+    def canonical(self) -> CanonicalTable:
+        """The table as it is counted and kept."""
+        return self.question.canonical()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Its parts, keys and margins, in one order."""
+        return self.question.facts(self.canonical.keys)
+
+    def _counts(self, source: Source) -> Sequence[NDArray[np.int64]]:
+        return source.count_cells(self.question.cell_question(self.canonical))
+
+    def shown(self, answer: TableAnswer) -> dict[str, Any]:
+        """The counts in the order in which the keys were listed."""
+        assert self.question.keys is not None  # noqa: S101 - its keys are known
+        return {
+            "answers": self.canonical.as_asked(answer.levels),
+            "levels": self.question.levels(),
+            "labels": table_labels(self.question.keys),
+            "has_other": self.question.has_other,
+            "is_additive": self.noise.groups == 1,
+            "is_cumulative": self.question.is_cumulative,
+        }
+
+
+class HiddenKeysPlan(_GroupedPlan):
+    """A table of whose keys only those of many are shown."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Its parts, and the threshold."""
+        return {**self.question.facts(None), "threshold": self.noise.threshold}
+
+    def counted(self, source: Source) -> None:
+        """Nothing: the keys of one unit alone are nobody's business."""
+
+    def drawn(self, source: Source, base: Entry | None = None) -> TableAnswer:
+        """The noisy counts that reach the threshold, with their keys in order, and the total.
+
+        Where they top up an answer its keys are shown, and no other.
+        """
+        coarser = self.coarser(base)
+        assert self.noise.threshold is not None  # noqa: S101 - the plan of hidden keys has one
+        if coarser is not None:
+            return self._refined(source, coarser)
+        found = []
+        for batch in source.count_keys(self.question.key_question()):
+            counts = self._noisy(0, batch.counts, None)
+            shown = np.flatnonzero(counts >= self.noise.threshold).tolist()
+            found += [(batch.keys[place], int(counts[place])) for place in shown]
+            if len(found) > MAX_CELLS:
+                raise SourceError(f"more than {MAX_CELLS:,} keys are shown: group by fewer columns")
+        found.sort(key=lambda row: [(key is None, 0 if key is None else key) for key in row[0]])
+        cells = np.array([count for _, count in found], dtype=np.int64)
+        keys = [[key_to_json(key) for key in keys] for keys, _ in found]
+        return TableAnswer.of([cells, *self._totals(source, None)], keys)
+
+    def _refined(self, source: Source, coarser: "tuple[TablePlan, TableAnswer]") -> TableAnswer:
+        """The counts of the keys that are shown already."""
+        keys = coarser[1].keys or []
+        places = {tuple(key): place for place, key in enumerate(keys)}
+        counts = np.zeros(len(keys), dtype=np.int64)
+        for batch in source.count_keys(self.question.key_question()):
+            for key, count in zip(batch.keys, batch.counts.tolist(), strict=True):
+                if (place := places.get(tuple(map(key_to_json, key)))) is not None:
+                    counts[place] = count
+        return TableAnswer.of([self._noisy(0, counts, coarser), *self._totals(source, coarser)], keys)
+
+    def _totals(self, source: Source, coarser: "tuple[TablePlan, TableAnswer] | None") -> Iterator[NDArray[np.int64]]:
+        """The noisy total of all that match, if it is asked for."""
+        for place in range(1, len(self.noise.levels)):
+            total = source.count([self.condition or Constant(value=True)])
+            yield self._noisy(place, np.array(total, dtype=np.int64), coarser)
+
+    def shown(self, answer: TableAnswer) -> dict[str, Any]:
+        """The counts with the keys that were found."""
+        keys = key_set_from_json(self.question.parts, answer.keys or [])
+        names = [part.column.name for part in self.question.parts]
+        margins = margin_levels(keys.codes, names, self.question.margins)
+        return {
+            "answers": answer.levels,
+            "levels": (cell_level(keys.codes, names), *margins),
+            "labels": table_labels(keys, is_hidden=True),
+            "is_additive": False,
+        }
+
+
+def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> QueryPlan:
+    """What a question means for records, with its noise.
+
+    Neighbours differ by a replaced unit where the size is public, else by one more or less.
+    """
+    if query.by is not None:
+        return _grouped_plan(query, schema, unit, is_replacement=is_replacement)
+    if query.is_list:
+        return _list_plan(query, schema, is_replacement=is_replacement)
+    (where,) = query.wheres
+    reading = parse_predicate(where, schema)
+    price = TablePrice(DiscreteLaplace, Loss.of(count_epsilon(query)))
+    noise = LevelPlan("questions", 1, 1, Fraction(1), price.mechanism(1, Fraction(1)))
+    return CountPlan([reading], (canonical_text(reading.normal),), TablePlan(price, (noise,), None, is_replacement))
+
+
+def _list_plan(query: Query, schema: Mapping[str, Kind], *, is_replacement: bool) -> ListPlan:
+    """Several questions, each in its normal form, with their noise."""
+    open_probability(query.confidence, "confidence")
+    wheres = query.wheres
+    if isinstance(wheres, str) or not 1 <= len(wheres) <= MOST_QUESTIONS:
+        count = 0 if isinstance(wheres, str) else len(wheres)
+        raise PredicateError(f"wheres must be a list of 1 to {MOST_QUESTIONS:,} questions, got {count:,}")
+    readings = [parse_predicate(where, schema) for where in wheres]
+    texts = tuple(canonical_text(reading.normal) for reading in readings)
+    for text, where in zip(texts, wheres, strict=True):
+        if texts.count(text) > 1:
+            raise PredicateError(f"where asks {where[:80]!r} twice: ask each question once")
+    price, level = _table_price(query, is_hidden=False), level_of_questions(len(texts))
+    return ListPlan(readings, texts, table_plan([level], price, None, is_replacement=is_replacement))
+
+
+def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> _GroupedPlan:
+    """A table by keys, with its noise."""
+    open_probability(query.confidence, "confidence")
+    parts = resolve_group_by(query.by or (), schema, unit)
+    needs_keys = query.keys is None and any(part.implied is None for part in parts)
+    is_hidden = needs_keys and query.delta is not None
+    question = TableQuestion(
+        parts=parts,
+        keys=None if is_hidden else key_set(parts, query.keys),
+        where=next((parse_predicate(where, schema).normal for where in query.wheres), None),
+        margins=margins_of(query.margins, parts),
+        has_other=query.other,
+        max_groups=query.groups_per_unit,
+        is_cumulative=query.cumulative,
+    )
+    price, groups = _table_price(query, is_hidden=is_hidden), question.groups(unit)
+    if not is_hidden:
+        return CellsPlan(question, table_plan(question.levels(), price, groups, is_replacement=is_replacement))
+    assert groups is not None  # noqa: S101 - refused by `groups`
+    has_total = bool(question.margins)
+    noise = hidden_plan(question.name, price, groups, is_replacement=is_replacement, has_total=has_total)
+    return HiddenKeysPlan(question, noise)
+
+
+def table_plan(levels: Sequence[Level], price: TablePrice, groups: int | None, *, is_replacement: bool) -> TablePlan:
+    """The noise of a table whose keys are known, whose levels are the cells and what is measured beside them."""
+    sizes = [level.size for level in levels]
+    moves = [l1_sensitivity(size, size if groups is None else groups, replaced=is_replacement) for size in sizes]
+    parts = shares(levels, moves, price.noise)
+    planned = tuple(
+        LevelPlan(level.name, level.size, move, share, price.mechanism(move, share))
+        for level, move, share in zip(levels, moves, parts, strict=True)
+    )
+    return TablePlan(price, planned, groups, is_replacement)
+
+
+def hidden_plan(
+    name: str, price: TablePrice, groups: int, *, is_replacement: bool, has_total: bool = False
+) -> TablePlan:
+    """The noise of a table whose keys only the records know, and of the total of all that match."""
+    move = (2 if is_replacement else 1) * groups
+    share = 1 - _SHARE_OF_TOTAL if has_total else Fraction(1)
+    noise = price.mechanism(move, share)
+    planned = [LevelPlan(name, None, move, share, noise)]
+    if has_total:
+        rest = price.mechanism(1, _SHARE_OF_TOTAL)
+        planned.append(LevelPlan("total", 1, 1, _SHARE_OF_TOTAL, rest))
+    least = threshold(noise, price.threshold_delta, groups)
+    return TablePlan(price, tuple(planned), groups, is_replacement, least)
+
+
+def _table_price(query: Query, *, is_hidden: bool) -> TablePrice:
+    return TablePrice.of(query.noise_class, query.epsilon, query.rho, query.delta, is_hidden=is_hidden)
