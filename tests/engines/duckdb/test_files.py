@@ -28,10 +28,11 @@ def write(path: Path, select: str) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of files whose columns stand in another order, or lack in one of them."""
+    """A folder of files whose columns stand in another order, or lack in one of them, and a note of who made it."""
     place = tmp_path / "it's [a] folder"
     write(place / "1.parquet", "SELECT 1 AS person, unnest([31, 32, 20]) AS age, 'it''s' AS note")
     write(place / "below" / "2.PQ", "SELECT 'x' AS note, unnest([2.5, 7.5]) AS cost, 31 AS age, 2 AS person")
+    (place / "README.txt").write_text("hello")
     return place
 
 
@@ -55,33 +56,21 @@ def test_files_of_a_place_count_as_one_table(folder: Path, named: Callable[[Path
         assert dict(source.schema)["cost"] is Kind.REAL
 
 
-def test_other_files_of_a_folder_are_none_of_its_records(folder: Path) -> None:
-    """Such as a note of whoever made it."""
-    (folder / "README.txt").write_text("hello")
-    assert counts(folder, "true") == [5]
-
-
 @pytest.mark.parametrize(
-    ("select", "words"),
+    ("name", "select", "words"),
     [
-        ("SELECT 'x' AS age", "files whose column 'age' is not of one type: make it INTEGER in all"),
-        ("SELECT 1::BIGINT AS age", "column 'age' is not of one type: make it INTEGER in all"),
-        ("SELECT 1 AS AGE", "names a column 'age' in one file and 'AGE' in another"),
+        ("3.parquet", "SELECT 'x' AS age", "files whose column 'age' is not of one type: make it INTEGER in all"),
+        ("3.parquet", "SELECT 1::BIGINT AS age", "column 'age' is not of one type: make it INTEGER in all"),
+        ("3.parquet", "SELECT 1 AS AGE", "names a column 'age' in one file and 'AGE' in another"),
+        ("year=2020/3.parquet", "SELECT 1 AS age", "folders such as 'year=2020', whose names hold a column"),
     ],
 )
-def test_files_that_do_not_go_together_are_refused(folder: Path, select: str, words: str) -> None:
+def test_files_that_do_not_go_together_are_refused(folder: Path, name: str, select: str, words: str) -> None:
     """In one line that says what to make the same."""
-    write(folder / "3.parquet", select)
+    write(folder / name, select)
     with pytest.raises(SourceError) as caught:
         DuckDBSource.open(folder)
     assert words in str(caught.value)
-
-
-def test_columns_in_the_names_of_folders_are_not_lost(folder: Path) -> None:
-    """Such a place is refused."""
-    write(folder / "year=2020" / "3.parquet", "SELECT 1 AS age")
-    with pytest.raises(SourceError, match="folders such as 'year=2020', whose names hold a column"):
-        DuckDBSource.open(folder)
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,12 @@ from noisycount.query.language import parse
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.query import PeriodLength
 from noisycount.query.schema import Kind
+from tests.engines.duckdb.test_source import CANARY, SLOW, write_notes
 from tests.engines.tables import grid, identity, total
 from tests.engines.test_tables import all_keys
 from tests.query.test_injections import CELLS, CORPUS, ODD, state
 from tests.sources import database, write_parquet, writing
 
-CANARY = "canary-7c1"
 TOWN = EachValue(Column("town", Kind.TEXT))
 NOT_THE_CANARY = parse(f"town <> '{CANARY}'", {"town": Kind.TEXT})
 
@@ -184,17 +184,10 @@ def test_a_changed_file_gives_no_table(tmp_path: Path, hidden: bool) -> None:  #
             asked(source, TOWN, NOT_THE_CANARY, hidden=hidden)
 
 
-SLOW = " or ".join(f"note like '%_{letter}%_b%'" for letter in "cdefghijklmnopqrst")
-
-
 @pytest.fixture(scope="module")
 def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file about which `SLOW` takes long."""
-    path = tmp_path_factory.mktemp("notes") / "notes.parquet"
-    with writing().cursor() as connection:
-        notes = "SELECT repeat('ab', 50) || i AS note, i % 7 AS k FROM range(500_000) t(i)"
-        connection.execute(f"COPY ({notes}) TO '{path}'")
-    return path
+    return write_notes(tmp_path_factory.mktemp("notes") / "notes.parquet", 500_000)
 
 
 @pytest.mark.parametrize("hidden", [False, True])
