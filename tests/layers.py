@@ -2,8 +2,8 @@
 
 A fast run is `-m "not thorough"`. Of a test that is marked `few(n)` it takes n cases, always the
 same, and one more that changes from day to day, or with `NOISYCOUNT_SEED`. Tests of the same cases
-take the same ones, so that they share what is computed once. Tests that are marked `long` wait for
-minutes or nearly so, and begin first: else one process would end long after the others.
+take the same ones, so that they share what is computed once. Tests that are marked `long`, and those
+of Spark, begin first: else one process would end long after the others.
 """
 
 import hashlib
@@ -17,6 +17,8 @@ from hypothesis import settings
 
 SEED = "NOISYCOUNT_SEED"
 """What a run draws at random follows from this number; without it, from the day."""
+
+_SPARK = {"spark_url", "spark_cluster", "spark_connect"}  # fixtures
 
 # No deadline: shared machines pause; speed is benchmarked. What decides whether a change lands is
 # the same for all changes; `make test` and `make audit` look at random.
@@ -73,7 +75,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         rest = sorted(first[count:], key=lambda item: order(_case(item), seed()))
         for item in rest[1:]:
             item.add_marker(pytest.mark.thorough)
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    items.sort(key=_begins_late)
+
+
+def _begins_late(item: pytest.Item) -> bool:
+    """Whether it is not long; one process drives all of Spark, which takes longest to start."""
+    return item.get_closest_marker("long") is None and _SPARK.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def _case(item: pytest.Item) -> str:

@@ -11,7 +11,7 @@ from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.plot_chart import plot_chart, plot_svg, spread
 from noisycount.charts.theme import STYLES
 from noisycount.papers.figure import Figure
-from tests.papers.test_papers import CASES, KEYS, SLOW, figure
+from tests.papers.test_papers import CASES, KEYS, figure
 
 WIDEST = 480  # pixels of a picture, of which a phone shows 360
 
@@ -31,7 +31,7 @@ def marks(panel: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return [layer for layer in panel["layer"] if layer["mark"]["type"] == kind]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("key", CASES)
 def test_every_point_is_drawn_unchanged(key: str) -> None:
     """Each line of each panel has its colour, its dashes and all of its points, in order."""
@@ -70,15 +70,10 @@ def test_lines_are_named_beside_them(key: str) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "keys",
-    [[key for key in KEYS if key not in SLOW], pytest.param(KEYS, marks=pytest.mark.thorough)],
-    ids=["quick", "all"],
-)
-def test_a_thing_has_one_colour_everywhere(keys: list[str]) -> None:
+def test_a_thing_has_one_colour_everywhere() -> None:
     """A line that is named after a known thing has that thing's colour, in every figure."""
     seen = set()
-    for key in keys:
+    for key in KEYS:
         for line in (line for panel in figure(key).panels for line in panel.lines):
             thing = line.name.split(" ±")[0].split(",")[0]
             if thing in STYLES:
@@ -87,7 +82,7 @@ def test_a_thing_has_one_colour_everywhere(keys: list[str]) -> None:
     assert seen >= {"answer", "rounded", "mean", "median", "Laplace", "Gaussian", "sample"}
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("key", CASES)
 def test_a_picture_fits_a_phone(key: str) -> None:
     """Shown 360 pixels wide, its 13-pixel letters are still at least 9.7 pixels high."""

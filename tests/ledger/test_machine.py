@@ -266,6 +266,7 @@ def test_a_ledger_in_a_file_keeps_its_contract() -> None:
     run_state_machine_as_test(FileMachine, settings=machine(20))
 
 
+@pytest.mark.long
 @pytest.mark.thorough
 def test_a_ledger_on_a_server_keeps_its_contract(postgresql: Server) -> None:
     """With PostgreSQL."""
@@ -275,4 +276,4 @@ def test_a_ledger_on_a_server_keeps_its_contract(postgresql: Server) -> None:
             self.url = postgresql.new_url()
             super().__init__()
 
-    run_state_machine_as_test(ServerMachine, settings=machine(8))
+    run_state_machine_as_test(ServerMachine, settings=machine(5))

@@ -169,7 +169,7 @@ def test_error_and_improvement_against_the_rate_are_those_of_the_definition(rate
         assert chances[by].at(rate) == pytest.approx(chance, abs=2e-3)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("epsilon", [2.0, 0.6, 0.1])
 def test_improvement_against_privacy_is_that_of_the_definition(epsilon: float) -> None:
     """Fig. 6 and 7 at n = 100, eq. (13)."""
@@ -208,7 +208,7 @@ def test_delta_against_the_rate_is_that_of_the_definition(key: str, kind: type[n
         assert delta == pytest.approx(exact(kind(scale), binomial_pairs(1000, rate)))
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("key", "panel", "kind", "size"),
     [

@@ -8,14 +8,14 @@ from tests.ledger.killing import toll
 from tests.postgresql import Server
 from tests.release.workers import HastyLedger, RedrawingLedger
 
-KILLS = {"sqlite": 500, "postgresql": 100}
+KILLS = {"sqlite": 200, "postgresql": 40}
 SHARES = [0.1, pytest.param(1.0, marks=pytest.mark.thorough)]  # of them
 MOST_KILLS_OF_A_MUTANT = 400
 
 
 @pytest.mark.parametrize("share", SHARES)
 def test_no_kill_loses_a_debit_or_gives_a_second_answer(share: float, ledger_url: str, tmp_path: Path) -> None:
-    """Three processes ask the same questions; at random moments one is killed and replaced."""
+    """Three processes ask the same questions; at random moments one is killed. The audit kills ten thousand."""
     kills = round(share * KILLS[ledger_url.partition(":")[0].partition("+")[0]])
     found = toll(ledger_url, tmp_path / "replies.log", kills, fewest_answers=kills / 25)
     assert (found.lost, found.second, found.intact) == (0, 0, True)

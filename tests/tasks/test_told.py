@@ -123,7 +123,7 @@ def service(frame: pl.DataFrame, folder: Path) -> Iterator[str]:
                 yield f"{reply.url.path} {reply.status_code} {heads} {reply.text}"
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("door", [unnamed_frame, named_frame, file_by_path, service])
 def test_what_is_told_is_that_of_other_contents(tmp_path: Path, door: Door) -> None:
     """And holds no piece of a hash of the content, and no path."""

@@ -88,7 +88,7 @@ def test_an_uncertain_rate_keeps_the_coverage_that_a_wrong_one_loses() -> None:
     assert covered(counts, answers, nc.Binomial(1000, 0.3), noise) < most
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", [nc.Laplace(7), nc.Gaussian(7), nc.DiscreteLaplace(3)], ids=str)
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_estimates_average_to_the_prior_mean(name: str, mechanism: nc.Mechanism) -> None:
@@ -131,7 +131,7 @@ KERNELS = [
 ]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("population", SMALL, ids=lambda population: type(population).__name__)
 @pytest.mark.parametrize(("mechanism", "answers", "kernel"), KERNELS, ids=case_name)
 def test_posteriors_averaged_over_answers_give_back_the_prior(

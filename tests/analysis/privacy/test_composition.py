@@ -164,7 +164,7 @@ def test_very_many_answers_have_close_bounds(noise: nc.Mechanism, answers: int) 
     assert (1 - 1e-3) * whole < lower < upper <= whole * (1 + 1e-9)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     "population", [nc.Binomial(10**9, 0.3), nc.BetaBinomial(10**6, 3, 7), nc.Strata([50, 50], [0.1, 0.4])]
 )

@@ -20,8 +20,9 @@ def test_a_list_of_large_groups_has_its_exact_curve() -> None:
     atoms = nc.Atoms.nested(1000, [0.05, 0.1])
     risk = nc.list_risk([nc.Gaussian(3)] * 2, atoms)
     assert risk.given == 0
-    assert risk.delta(EPSILON) == nc.privacy_curve([nc.Gaussian(3)] * 2, atoms).bracket(EPSILON)[1]
-    assert risk.delta(EPSILON) == pytest.approx(0.02971, abs=1e-5)
+    delta = risk.delta(EPSILON)
+    assert delta == nc.privacy_curve([nc.Gaussian(3)] * 2, atoms).bracket(EPSILON)[1]
+    assert delta == pytest.approx(0.02971, abs=1e-5)
 
 
 @pytest.mark.few(0)
@@ -30,8 +31,7 @@ def test_arrays_give_arrays(atoms: nc.Atoms) -> None:
     """Each ε has what it has alone, in the shape of the argument, as in `PrivacyCurve.delta`."""
     risk = nc.list_risk([nc.Gaussian(3)] * 2, atoms)
     for told in (risk.delta, risk.worst, risk.rest, risk.adaptive):
-        assert told([0.1, 0.2]).tolist() == [told(0.1), told(0.2)]
-        assert told(np.array([[0.1], [0.2]])).shape == (2, 1)
+        assert told(np.array([[0.1], [0.2]])).tolist() == [[told(0.1)], [told(0.2)]]
         with pytest.raises(ValueError, match=r"^epsilon must be at least 0 and finite"):
             told([0.1, -0.2])
 

@@ -73,7 +73,7 @@ JAGGED = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("epsilon", "delta", "population"), JAGGED, ids=str)
 def test_the_first_scale_of_discrete_gaussian_noise_is_found_between_its_jumps(
     epsilon: float, delta: float, population: nc.Population | None

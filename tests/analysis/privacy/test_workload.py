@@ -271,7 +271,7 @@ def listed(size: int, rates: Sequence[float], noises: Sequence[nc.Mechanism]) ->
     return reduced_workload(atoms, atoms.questions, noises)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("noises", DISCRETE, ids=case_name)
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("epsilon", [0.0, 1.5])
@@ -308,6 +308,7 @@ def test_three_questions_about_many_records_have_close_brackets(noise: nc.Mechan
     assert 0.0102 < lower < upper < lower * (1 + 2e-5) < 0.0105
 
 
+@pytest.mark.thorough
 def test_five_questions_about_many_records_have_close_brackets() -> None:
     """Where draws say .0421 to .0447."""
     five = nc.Atoms.independent(1000, [0.1, 0.2, 0.3, 0.4, 0.5])

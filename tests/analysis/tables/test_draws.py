@@ -86,7 +86,7 @@ def test_independent_cells_are_drawn_by_their_laws() -> None:
     check_moments(drawn, found.mean, found.std)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("summands", "width"), [(1, 7), (3, 5), (150, 30), (37, 300)])
 def test_summands_are_drawn_given_their_sum(summands: int, width: int) -> None:
     """The first of them by χ² against its law given the sum; short sums and transforms."""

@@ -303,7 +303,7 @@ ATTACKS = [
 ]
 
 
-@pytest.mark.few(25)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_locked_connection_reads_and_writes_nothing_else(any_file: Path, attack: str) -> None:
     """Even SQL that no predicate can give finds the second wall, and leaves no file."""

@@ -118,7 +118,7 @@ def test_no_question_about_a_view_finds_a_record(postgresql: Server) -> None:
     assert "'weight', whose type integer (computed when it is read) no question can use" in told[0]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("query", CERTAIN, ids=range(len(CERTAIN)))
 def test_what_cannot_fail_is_counted(postgresql: Server, query: str) -> None:
     """Columns, renamed, chosen, joined, compared: no odd cell is an error, in any question."""
