@@ -5,10 +5,16 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from tests.engines.duckdb import test_typed_texts as typed_texts
+from tests.query import test_normal_form as normal_form
 from tests.query.fuzzing import fuzz
+from tests.reference import test_language as language
+from tests.reference.test_language import Grammar, grammar
+
+__all__ = ["grammar"]
 
 SIZE = 100_000
 FILES = 2_000
+SENTENCES = 40_000
 
 
 def test_no_predicate_raises_calls_or_reads_elsewhere_and_engines_agree(
@@ -32,3 +38,14 @@ def test_one_more_record_of_a_csv_file_moves_a_count_by_one_at_most(tell: Callab
 
     settings(max_examples=FILES, database=None, deadline=None)(given(*typed_texts.NEIGHBOURS)(more))()
     tell(f"{FILES} CSV files, with one more row and one more person: no count moved by more than 1")
+
+
+def test_the_parser_takes_what_the_grammar_of_the_page_has_and_nothing_else(grammar: Grammar) -> None:
+    """Sentences that the grammar makes are questions; changed ones are judged alike."""
+    language.test_sentences_of_the_grammar_are_accepted(grammar, SENTENCES)
+    language.test_the_parser_takes_what_the_grammar_has_and_nothing_else(grammar, SENTENCES)
+
+
+def test_a_contradiction_is_true_of_no_dirty_record() -> None:
+    """Those of as many random predicates."""
+    normal_form.test_a_contradiction_is_true_of_no_dirty_record(SENTENCES)
