@@ -1,6 +1,5 @@
 """`noisycount count`: one private count, or a table of them."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +9,13 @@ from noisycount.config.config import Config
 from noisycount.display.output import print_json, status
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.query.query import (
-    NOISES,
+    TABLE_NOISES,
     Query,
-    TypedKeys,
     parse_by,
-    parse_column_keys,
     parse_confidence,
+    parse_keys,
     parse_margins,
     parse_within,
-    require_once,
 )
 from noisycount.readers.options import (
     FILE,
@@ -54,19 +51,12 @@ _ENDINGS = (".csv", ".parquet", ".json", ".arrow")
 
 def _parse_noise(text: str) -> type[DiscreteNoise]:
     """A kind of noise; capitals make no difference."""
-    if text.lower() in NOISES:
-        return NOISES[text.lower()]
-    raise ValueError(f"must be {' or '.join(NOISES)}, got {text!r}")
+    if text.lower() in TABLE_NOISES:
+        return TABLE_NOISES[text.lower()]
+    raise ValueError(f"must be {' or '.join(TABLE_NOISES)}, got {text!r}")
 
 
-def _keys_of_columns(texts: Sequence[str]) -> dict[str, TypedKeys]:
-    """The keys of each column."""
-    found = list(map(parse_column_keys, texts))
-    require_once([name.lower() for name, _ in found], "lists the keys of {} twice: list them once")
-    return dict(found)
-
-
-def _with_ending(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+def _require_ending(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
     """A file for rows, of an ending that is known."""
     if path is None or path.suffix.lower() in _ENDINGS:
         return path
@@ -84,7 +74,7 @@ _TABLE_OPTIONS = (
     ),
     repeated(
         "--keys",
-        _keys_of_columns,
+        parse_keys,
         "COLUMN=A,B",
         "Which groups: town=Bern,Biel,null, each of them a row, counted or not; visit=2026-01..2026-12. Never"
         " look them up in the records.",
@@ -123,7 +113,7 @@ _TABLE_OPTIONS = (
         FILE,
         "FILE",
         "Write all rows to a new file: .csv, .parquet, .json or .arrow.",
-        callback=_with_ending,
+        callback=_require_ending,
     ),
 )
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from noisycount.model.tables.levels import Label
 
 # The kinds of noise that a table may have, by what one types for them.
-NOISES: Mapping[str, type[DiscreteNoise]] = {"laplace": DiscreteLaplace, "gaussian": DiscreteGaussian}
+TABLE_NOISES: Mapping[str, type[DiscreteNoise]] = {"laplace": DiscreteLaplace, "gaussian": DiscreteGaussian}
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _RANGE = re.compile(r"(.+?)\.\.(.+)")
@@ -155,7 +155,7 @@ class Query:
             other=said.get("other", False),
             groups_per_unit=said.get("groups_per_unit"),
             cumulative=said.get("cumulative", False),
-            noise=NOISES[said["noise"]] if said.get("noise") else None,
+            noise=TABLE_NOISES[said["noise"]] if said.get("noise") else None,
             epsilon=None if said.get("epsilon") is None else exact_epsilon(said["epsilon"], "epsilon"),
             rho=None if said.get("rho") is None else exact_epsilon(said["rho"], "rho"),
             delta=None if said.get("delta") is None else exact_delta(said["delta"]),
@@ -169,7 +169,7 @@ class Query:
 
         Keys must be listed by column, each in full, not as a range.
         """
-        noises = {kind: name for name, kind in NOISES.items()}
+        noises = {kind: name for name, kind in TABLE_NOISES.items()}
         by = [self.by] if isinstance(self.by, str) else self.by or []
         keys = self.keys if isinstance(self.keys, Mapping) else {}
         said = {
@@ -258,7 +258,7 @@ def parse_within(text: str) -> float:
 def parse_by(texts: Sequence[str]) -> tuple[ColumnGrouping, ...]:
     """What a table is grouped by, each column once."""
     found = [item for text in texts for item in parse_by_text(text)]
-    require_once([item.column.lower() for item in found], "names {} twice: name it once")
+    _require_once([item.column.lower() for item in found], "names {} twice: name it once")
     return tuple(found)
 
 
@@ -269,11 +269,11 @@ def parse_margins(texts: Sequence[str]) -> tuple[str, ...]:
         names += [name.strip() for name in text.split(",")]
         if not all(names):
             raise ValueError(f"must name margins with commas between them: total,town, got {text!r}")
-    require_once(names, "names {} twice: name it once")
+    _require_once(names, "names {} twice: name it once")
     return tuple(names)
 
 
-def require_once(names: Sequence[str], refusal: str) -> None:
+def _require_once(names: Sequence[str], refusal: str) -> None:
     """The refusal of the first name that is there again."""
     again = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if again is not None:
@@ -309,6 +309,13 @@ def parse_column_keys(text: str) -> tuple[str, TypedKeys]:
     if not listed.strip():
         raise ValueError(f"must list keys of {name}, such as {name}=a,b, got {text!r}")
     return name, list(_words(listed, text))
+
+
+def parse_keys(texts: Sequence[str]) -> dict[str, TypedKeys]:
+    """The keys of each column."""
+    found = list(map(parse_column_keys, texts))
+    _require_once([name.lower() for name, _ in found], "lists the keys of {} twice: list them once")
+    return dict(found)
 
 
 def _item(piece: str, whole: str) -> ColumnGrouping:
