@@ -100,8 +100,8 @@ SALTS = st.sampled_from(["", "salt", "it's"])
 @st.composite
 def values_of(draw: st.DrawFn, part: GroupBy) -> list[Key]:
     """Some keys of a part, each once."""
-    if part.implied is not None:
-        known: list[Key] = list(part.implied)
+    if part.known_keys is not None:
+        known: list[Key] = list(part.known_keys)
     elif isinstance(part, Period):
         known = [part.key(each) for each in (date.min, date(2020, 2, 1), date.max)]
         known.append(part.checked({1: "1999", 4: "1999-Q4", 12: "1999-12"}[part.span.value]))

@@ -35,7 +35,7 @@ class Uuid(Kind):
     type = UUID
     noun = "uuid"
     example = "a uuid such as '00000000-0000-0000-0000-000000000001'"
-    written = "'00000000-0000-0000-0000-000000000001'"
+    literal = "'00000000-0000-0000-0000-000000000001'"
     iso = "(?i:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})"
     quoted = re.compile(iso)
     spellings = (Spelling(iso, "uuids"),)

@@ -212,7 +212,7 @@ def test_groups_are_those_of_the_page(by: str, groups: str, known: str) -> None:
     """What is grouped by, and which keys follow from it."""
     parts = grouped(by)
     assert ", ".join(part.text for part in parts) == groups.replace("`", "")
-    told = [part.implied and ", ".join(map(shown, map(part.label, part.implied))) for part in parts]
+    told = [part.known_keys and ", ".join(map(shown, map(part.label, part.known_keys))) for part in parts]
     assert told == [None if known == "no" else known] * len(parts)
 
 

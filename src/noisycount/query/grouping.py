@@ -45,7 +45,7 @@ class GroupBy(ABC):
         """The part as an analyst writes it."""
 
     @property
-    def implied(self) -> tuple[Key, ...] | None:
+    def known_keys(self) -> tuple[Key, ...] | None:
         """The keys that everybody knows without a list, in order; None: they must be listed."""
         return None
 
@@ -91,9 +91,9 @@ class EachValue(GroupBy):
         return self.column.name
 
     @property
-    def implied(self) -> tuple[Key, ...] | None:
+    def known_keys(self) -> tuple[Key, ...] | None:
         """False and true, where that is all that there is."""
-        return self.column.kind.implied
+        return self.column.kind.known_keys
 
     def key(self, value: Any) -> Key:  # noqa: ANN401 - of the kind of the column
         """The value itself."""
@@ -152,7 +152,7 @@ class NumberRanges(GroupBy):
         return f"{self.column.name}:{','.join(map(_number_text, self.edges))}"
 
     @property
-    def implied(self) -> tuple[Key, ...] | None:
+    def known_keys(self) -> tuple[Key, ...] | None:
         """Every range."""
         return tuple(range(len(self.edges)))
 

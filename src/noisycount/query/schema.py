@@ -59,11 +59,11 @@ class Kind:
     value: ClassVar[str]  # its name in configurations, ledgers and answers
     type: ClassVar[type]  # the Python type of its values
     example: ClassVar[str]  # what to write in a predicate for a value of this kind
-    written: ClassVar[str]  # such a value, as it stands in a predicate
+    literal: ClassVar[str]  # such a value, as it stands in a predicate
     # how one is written between quotes; None: as a number, a word or a text
     quoted: ClassVar[re.Pattern[str] | None] = None
     noun: ClassVar[str] = ""  # what such a value is, for one that does not exist
-    listed: ClassVar[str] = "2026-01..2026-12"  # some values, as a list of keys
+    keys_example: ClassVar[str] = "2026-01..2026-12"  # some values, as a list of keys
     # what its owner can say of how its texts are written, beside words for missing
     options: ClassVar[frozenset[str]] = frozenset()
     spellings: ClassVar[tuple[Spelling, ...]] = ()  # how its texts are written, the likeliest first
@@ -73,7 +73,7 @@ class Kind:
     is_discrete: ClassVar[bool] = False  # whether there is no value between two neighbours
     is_moment: ClassVar[bool] = False  # whether its values are of a year and a month
     grouping: ClassVar[str | None] = None  # how a table groups values of which few are equal; None: each is a group
-    implied: ClassVar[tuple[bool, ...] | None] = None  # all its values, where everybody knows them
+    known_keys: ClassVar[tuple[bool, ...] | None] = None  # all its values, where everybody knows them
 
     def to_dict(self) -> str:
         """What JSON has of it."""
@@ -121,8 +121,8 @@ class Integer(Kind):
     value = "integer"
     type = int
     example = "a number such as 30"
-    written = "30"
-    listed = "1, 2, 3 or 1..12"
+    literal = "30"
+    keys_example = "1, 2, 3 or 1..12"
     options = frozenset({"decimal"})
     spellings = (
         Spelling(f"[+-]?{_WHOLE}", "whole numbers"),
@@ -161,7 +161,7 @@ class Real(Kind):
     value = "real"
     type = float
     example = "a number such as 0.5"
-    written = "0.5"
+    literal = "0.5"
     options = frozenset({"decimal"})
     spellings = (
         Spelling(
@@ -192,8 +192,8 @@ class Text(Kind):
     value = "text"
     type = str
     example = "a text such as 'yes'"
-    written = "'yes'"
-    listed = "Bern, Biel, null"
+    literal = "'yes'"
+    keys_example = "Bern, Biel, null"
     options = frozenset({"trim"})
 
     def fault(self, value: object) -> str | None:
@@ -212,10 +212,10 @@ class Boolean(Kind):
     value = "boolean"
     type = bool
     example = "true or false"
-    written = "true"
-    listed = "true, false"
+    literal = "true"
+    keys_example = "true, false"
     options = frozenset({"true", "false"})
-    implied = (False, True)
+    known_keys = (False, True)
 
 
 class _Moment(Kind):
@@ -237,7 +237,7 @@ class Date(_Moment):
     type = date
     noun = "day"
     example = "a date such as '2026-01-31'"
-    written = "'2026-01-31'"
+    literal = "'2026-01-31'"
     quoted = re.compile(_WRITTEN_DATE)
     iso = _ISO_DATE
     spellings = (
@@ -266,7 +266,7 @@ class Timestamp(_Moment):
     type = datetime
     noun = "day or time"
     example = "a time such as '2026-01-31 12:00:00'"
-    written = "'2026-01-31 12:00:00'"
+    literal = "'2026-01-31 12:00:00'"
     quoted = re.compile(f"{_WRITTEN_DATE}(?:[ T]{_WRITTEN_CLOCK})?")
     iso = f"{_ISO_DATE}([ T]{_CLOCK})?"
     spellings = (

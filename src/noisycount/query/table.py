@@ -276,8 +276,8 @@ def _part_named(name: str, parts: Sequence[GroupBy]) -> GroupBy:
 
 def _values_key_sets(part: GroupBy, listed: Iterable[object] | None) -> tuple[Key, ...]:
     """The keys of one part, each once."""
-    if listed is None and part.implied is not None:
-        return part.implied
+    if listed is None and part.known_keys is not None:
+        return part.known_keys
     if listed is None or isinstance(listed, str | bytes):
         raise PredicateError(
             f"keys of {part.text} are missing: list them, "
@@ -289,8 +289,8 @@ def _values_key_sets(part: GroupBy, listed: Iterable[object] | None) -> tuple[Ke
         if isinstance(key, TypedKey) and len(spelled) > MAX_CELLS:
             raise PredicateError(f"keys of {part.column.name} are more than {MAX_CELLS:,}: list fewer")
     values = [part.checked(key) for key in spelled]
-    if values == [None] and part.implied is not None:
-        return (*part.implied, None)
+    if values == [None] and part.known_keys is not None:
+        return (*part.known_keys, None)
     if not values:
         raise PredicateError(f"keys of {part.text} are none: list at least one")
     _require_single(part.text, values)
@@ -465,7 +465,7 @@ def query_of_stored(
 
 def _typed_keys(part: GroupBy, stored: Sequence[Any] | None) -> list[Label] | None:
     """The keys as one types them; None where they follow from the part, or are hidden."""
-    if stored is None or tuple(stored) == part.implied:
+    if stored is None or tuple(stored) == part.known_keys:
         return None
     if isinstance(part, NumberRanges) and None in stored:
         return [None]

@@ -93,7 +93,7 @@ def _draw(kind: Kind, examples: list[object], chance: Random) -> Callable[[], ob
     if kind.is_moment:
         return _moment(kind, [value for value in known if isinstance(value, date)], chance)
     if kind is not Kind.TEXT:
-        values = known or [kind.parsed(kind.written.strip("'"))]
+        values = known or [kind.parsed(kind.literal.strip("'"))]
         return lambda: chance.choice(values)
     texts = [str(value) for value in known]
     choices = [*texts, *texts, "something else"] if texts else ["a", "b", "c"]

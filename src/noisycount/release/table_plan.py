@@ -185,7 +185,7 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
     """A table by keys, with its noise."""
     open_probability(query.confidence, "confidence")
     parts = resolve_group_by(query.by or (), schema, unit)
-    needs_keys = query.keys is None and any(part.implied is None for part in parts)
+    needs_keys = query.keys is None and any(part.known_keys is None for part in parts)
     is_hidden = needs_keys and query.delta is not None
     question = TableQuestion(
         parts=parts,

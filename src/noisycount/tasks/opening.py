@@ -204,7 +204,7 @@ def known_keys(query: Query) -> Any:  # noqa: ANN401 - as a query has them
 def _check_groups(query: Query, schema: Mapping[str, Kind], unit: str | None, for_keys: Fraction) -> None:
     """The refusal of keys that nobody lists, or of which nobody knows how many a person has."""
     parts = resolve_group_by(query.by or (), schema, unit)
-    unknown = next((part for part in parts if part.implied is None), None)
+    unknown = next((part for part in parts if part.known_keys is None), None)
     if unknown is None:
         return
     needs_keys = query.other or query.cumulative or query.noise_class is DiscreteGaussian

@@ -92,8 +92,8 @@ class _TableMaker:
 
     def values(self, part: GroupBy) -> tuple[Key, ...]:
         """Some keys of a part, each once."""
-        known = part.implied or tuple(_keys(part))
-        most = len(known) + 1 if part.implied else _MOST_KEYS
+        known = part.known_keys or tuple(_keys(part))
+        most = len(known) + 1 if part.known_keys else _MOST_KEYS
         return tuple(self.draws.some_of([*known, None], 1 + self.draws.below(most)))
 
     def levels(self, cells: int) -> tuple[Level, ...]:

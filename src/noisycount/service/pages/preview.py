@@ -57,7 +57,7 @@ class Offer:
     def example(self) -> str:
         """A question that may be asked."""
         for name, kind in self.columns.items():
-            said = ">= 30" if kind.is_number else f"= {kind.written}"
+            said = ">= 30" if kind.is_number else f"= {kind.literal}"
             return f"{quoted_name(name)} {said}"
         return "true"
 
