@@ -26,7 +26,7 @@ from noisycount.readers.options import (
     json_option,
     typed,
 )
-from noisycount.service.keys import IssuedKey, Keyring, Role, State, check_analyst, granted_datasets
+from noisycount.service.keys import IssuedKey, Keyring, KeyState, Role, check_analyst, granted_datasets
 
 _NEEDED = f"the service needs more packages: {install_hint('server')}"
 
@@ -250,9 +250,9 @@ def _datasets(key: IssuedKey) -> str:
 def _state(key: IssuedKey, now: datetime) -> str:
     """Whether a key opens anything, and since when or until when."""
     match key.state(now):
-        case State.REVOKED if key.revoked is not None:
+        case KeyState.REVOKED if key.revoked is not None:
             return f"revoked {_time(key.revoked)}"
-        case State.EXPIRED if key.expires is not None:
+        case KeyState.EXPIRED if key.expires is not None:
             return f"expired {_time(key.expires)}"
         case _:
             return "valid" if key.expires is None else f"valid until {_time(key.expires)}"

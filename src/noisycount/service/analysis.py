@@ -1,7 +1,7 @@
 """What an answer means and reveals, by HTTP: the estimate of a count, and its risks to a person."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -11,16 +11,14 @@ from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import parse_confidence
+from noisycount.readers.assumption import Assumed
 from noisycount.readers.values import NOISE_KINDS, noise_of, parse_epsilon, parse_rate, parse_scale
 from noisycount.service.auth import LimitedUser
 from noisycount.service.document import REFINEMENT, RISKS, responses
 from noisycount.service.middleware import JsonRoute
 from noisycount.service.state import State
-
-if TYPE_CHECKING:
-    from noisycount.tasks.refine.estimate import Refinement
-    from noisycount.tasks.risk import Risks
-
+from noisycount.tasks.refine.estimate import Refinement, refinement_json
+from noisycount.tasks.risk import Risks, RiskScenario, risks_json
 
 Value = TypeVar("Value")
 KINDS = ", ".join(NOISE_KINDS)
@@ -75,11 +73,8 @@ class Refining(BaseModel):
     scale: Scale = None
     level: Annotated[str, Field(max_length=100, description="The probability of the interval.")] = "95%"
 
-    def refinement(self) -> "Refinement":
+    def refinement(self) -> Refinement:
         """The estimate."""
-        from noisycount.readers.assumption import Assumed  # noqa: PLC0415 - loads the laws
-        from noisycount.tasks.refine.estimate import Refinement  # noqa: PLC0415 - the same
-
         assumed = Assumed.of_size(self.size)
         if self.rate is not None:
             assumed = Assumed.of_rate(self.size, parsed("rate", parse_rate, self.rate))
@@ -95,8 +90,6 @@ class Refining(BaseModel):
 @router.post("/v1/refine", responses=responses(*REFINEMENT, also=[504]))
 def refine(asked: Refining, _: LimitedUser, state: State) -> dict[str, Any]:
     """The estimate of a count from noisy answers and a public rate; no record is read."""
-    from noisycount.tasks.refine.estimate import refinement_json  # noqa: PLC0415 - loads the laws
-
     return state.computed(lambda: refinement_json(asked.refinement()))
 
 
@@ -120,11 +113,8 @@ class Revealing(BaseModel):
     known_positives: Annotated[int | None, Field(ge=0, le=_LARGEST, description="of which so many count.")] = None
     epsilon: Annotated[str | None, Field(max_length=100, description="The ε at which δ is told.")] = None
 
-    def risks(self) -> "Risks":
+    def risks(self) -> Risks:
         """What the answer reveals."""
-        from noisycount.readers.assumption import Assumed  # noqa: PLC0415 - loads the laws
-        from noisycount.tasks.risk import Risks, RiskScenario  # noqa: PLC0415 - the same
-
         assumed = Assumed.of_rate(self.size, parsed("rate", parse_rate, self.rate))
         setting = RiskScenario(assumed, self._mechanism, self.sample, self.known, self.known_positives)
         epsilon = None if self.epsilon is None else parsed("epsilon", parse_epsilon, self.epsilon)
@@ -146,6 +136,4 @@ class Revealing(BaseModel):
 @router.post("/v1/risk", responses=responses(*RISKS, also=[504]))
 def risk(asked: Revealing, _: LimitedUser, state: State) -> dict[str, Any]:
     """What an answer reveals to those who know more or less; no record is read."""
-    from noisycount.tasks.risk import risks_json  # noqa: PLC0415 - loads the laws
-
     return state.computed(lambda: risks_json(asked.risks()))

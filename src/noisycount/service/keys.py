@@ -88,7 +88,7 @@ class User:
         return self.is_owner or self.grants is None or dataset_name in self.grants
 
 
-class State(StrEnum):
+class KeyState(StrEnum):
     """Whether a key opens anything."""
 
     VALID = "valid"
@@ -139,12 +139,12 @@ class IssuedKey:
         grants = None if self.datasets is None else frozenset(self.datasets)
         return User(self.name, self.role, grants)
 
-    def state(self, now: datetime) -> State:
+    def state(self, now: datetime) -> KeyState:
         """Whether it opens anything at a time."""
         if self.revoked is not None:
-            return State.REVOKED
+            return KeyState.REVOKED
         is_over = self.expires is not None and self.expires <= now
-        return State.EXPIRED if is_over else State.VALID
+        return KeyState.EXPIRED if is_over else KeyState.VALID
 
 
 def _written_time(time: datetime | None) -> str | None:
@@ -236,12 +236,12 @@ class Keyring:
         key = Key.read(text) or _NO_KEY
         known = {each.id: each for each in self.issued()}.get(key.id, _NOBODY)
         is_right = hmac.compare_digest(key.digest(self._secret()), known.digest)
-        return known if is_right and known.state(self.now()) is State.VALID else None
+        return known if is_right and known.state(self.now()) is KeyState.VALID else None
 
     def valid(self, key_id: str) -> IssuedKey | None:
         """The key of an id if it opens something still."""
         now = self.now()
-        valid = (key for key in self.issued() if key.state(now) is State.VALID)
+        valid = (key for key in self.issued() if key.state(now) is KeyState.VALID)
         return next((key for key in valid if key.id == key_id), None)
 
     @contextmanager

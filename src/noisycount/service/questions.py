@@ -177,7 +177,7 @@ def stored_reply(name: str, user: User, state: ServiceState) -> bytes:
         entry = state.ledger.entry(name)
         if entry is None:
             raise UnknownReleaseError
-        asker, dataset = entry.analyst, state.name_of(entry.request.dataset)
+        asker, dataset = entry.analyst, state.dataset_name(entry.request.dataset)
         told: dict[str, Any] = {"dataset": redacted_name(dataset), **entry_json(entry)}
         content = json.dumps(told, ensure_ascii=False).encode()
     if not user.is_owner and not (asker == user.name and user.may_see(dataset)):

@@ -208,7 +208,7 @@ class ServiceState:
             raise UnknownError
         return self.configuration.datasets[name]
 
-    def name_of(self, account: str) -> str:
+    def dataset_name(self, account: str) -> str:
         """The name of the data set that the ledger books under one; itself, where there is none."""
         found = self.configuration.datasets.values()
         return next((each.name for each in found if each.account == account), account)

@@ -29,6 +29,7 @@ from noisycount.service.questions import stored_reply
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.estimate import Refinement, refinement_facts
 from noisycount.tasks.refine.published import RefineQuery, grouped_by_name
+from noisycount.tasks.refine.stored import table_of_entry
 
 MOST_ROWS = 200  # that are refined while somebody waits
 Row: TypeAlias = tuple[object, ...]  # the level of a row and its keys
@@ -66,8 +67,7 @@ class RefinedRows:
     @classmethod
     def of(cls, entry: Entry, level: float, columns: Mapping[str, Kind]) -> Self | None:
         """The estimates of a stored table; None where it is too long to be refined at once."""
-        from noisycount.tasks.refine.refined import refined_table  # noqa: PLC0415 - the same
-        from noisycount.tasks.refine.stored import table_of_entry  # noqa: PLC0415 - the same
+        from noisycount.tasks.refine.refined import refined_table  # noqa: PLC0415 - loads the laws of tables
 
         published = table_of_entry(entry, entry.key)
         if not 0 < len(published.answers) <= MOST_ROWS:
@@ -131,7 +131,7 @@ class Released:
         entry = state.ledger.entry(told.get("first") or name)
         purpose = "" if entry is None else entry.purpose or ""
         shown = cls(told, purpose, *_query(state, user, told, entry))
-        dataset = state.configuration.datasets.get(state.name_of(told["dataset"]))
+        dataset = state.configuration.datasets.get(state.dataset_name(told["dataset"]))
         if shown.is_count and not shown.is_table:
             size = None if dataset is None else dataset.size
             return replace(shown, estimate=CountEstimate.of(told, size))
