@@ -99,8 +99,7 @@ def by_command(run: Run, command: str) -> Any:  # noqa: ANN401 - a count, or tho
     assert given == words(command, "noisycount", "bash")[0]
     ran = run(*given, "--json")  # the service in this process writes to standard error as well
     assert ran.status == 0, ran.errors
-    told = json.loads(ran.output)
-    return answers_in(told)
+    return answers_in(json.loads(ran.output))
 
 
 def by_python(code: str) -> Any:  # noqa: ANN401 - the same
@@ -123,20 +122,12 @@ def by_service(state: ServiceState, user: User, command: str) -> Any:  # noqa: A
     assert options[-2:] == ["--data-binary", "@-"]
     reply = calling(state, user).request("POST", urlsplit(place).path, content=read.encode(), headers=headers)
     assert reply.status_code == 201, reply.text
-    told = reply.json()
-    return answers_in(told)
-
-
-def calls(page: str) -> list[str]:
-    """Give the calls that a page shows: of the command line, of Python, of curl."""
-    found = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)
-    assert len(found) == 3
-    return [unescape(text) for text in found]
+    return answers_in(reply.json())
 
 
 def answers(state: ServiceState, user: User, run: Run, page: str) -> list[Any]:
-    """Give what each call of a page gets."""
-    command, python, curl = calls(page)
+    """Give what each call of a page gets: of the command line, of Python, of curl."""
+    command, python, curl = map(unescape, re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL))
     return [by_command(run, command), by_python(python), by_service(state, user, curl)]
 
 
@@ -241,8 +232,7 @@ def test_calls_of_an_answer_run(state: ServiceState, run: Run, name: str) -> Non
     caller = calling(state, NAMED)
     reply = caller.ask(body, "mine", "Umfrage-2026")
     assert reply.status_code == 201, reply.text
-    told = reply.json()
-    first = answers_in(told)
+    first = answers_in(reply.json())
     for user in (NAMED, OWNER):
         page = calling(state, user).get("/releases/ana:mine").text
         assert answers(state, user, run, page) == [first] * 3
