@@ -42,9 +42,9 @@ def count_facts(answer: Answer) -> Facts:
     scale = approximately(plan.mechanism.scale)
     return [
         ("question", f"{plan.where}  ({plan.meaning})"),
-        ("data set", counted(answer.dataset_name, answer.unit)),
+        ("data set", _counted_words(answer.dataset_name, answer.unit)),
         *told,
-        *(("", words) for words in accepted(answer.unreadable_as_missing)),
+        *(("", words) for words in _unreadable_words(answer.unreadable_as_missing)),
         ("noise", f"{plan.mechanism.name}, scale {scale}"),
         ("privacy", f"ε = {exact_text(plan.epsilon)}: {answer.odds}"),
         *_payment(answer),
@@ -53,10 +53,10 @@ def count_facts(answer: Answer) -> Facts:
 
 
 def _payment(answer: Answer) -> Facts:
-    remaining = left(answer.remains.remaining, answer.dataset.budget, answer.analyst)
+    remaining = remaining_words(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     if answer.release is None:
         return [("price", _price(answer)), ("budget", f"charged nothing: this was a dry run; {remaining}")]
-    return [("budget", f"charged {paid_words(answer)}; {remaining}"), ("ledger", ledger_words(answer))]
+    return [("budget", f"charged {paid_words(answer)}; {remaining}"), ("ledger", _ledger_words(answer))]
 
 
 def paid_words(answer: Answer) -> str:
@@ -68,16 +68,16 @@ def paid_words(answer: Answer) -> str:
         is_better = asked is not None and exact_epsilon(asked) < (answer.plan.loss.epsilon or 0)
         return f"nothing: {f'the best answer known is given, of {in_all}' if is_better else 'this was asked before'}"
     charged = release.charged.text if isinstance(release.charged, Loss) else exact_text(release.charged)
-    told = f"{charged}{account(answer.analyst)}"
+    told = f"{charged}{_payer_words(answer.analyst)}"
     return f"{told}: it tops up an earlier answer to {in_all}" if release.replaces else told
 
 
-def account(analyst: Analyst) -> str:
+def _payer_words(analyst: Analyst) -> str:
     """To whom an answer is charged, where that needs to be said."""
     return "" if analyst.name == ANALYST else f" to {analyst.name}"
 
 
-def ledger_words(answer: Answer) -> str:
+def _ledger_words(answer: Answer) -> str:
     """Where an answer is kept."""
     return redacted_name(answer.ledger) if answer.ledger else "on a server"
 
@@ -97,7 +97,7 @@ def _price(answer: Answer) -> str:
     return f"{price} exceeds what is left: it would be refused"
 
 
-def accepted(columns: Sequence[str]) -> Iterator[str]:
+def _unreadable_words(columns: Sequence[str]) -> Iterator[str]:
     """That cells which do not fit were taken for missing, as their owner accepted."""
     if columns:
         yield f"cells of {' and '.join(columns)} that could not be read count as missing"
@@ -113,13 +113,13 @@ def _bound(answer: Answer) -> str:
     return f", so at least {signed(low)}" if is_cut else ""
 
 
-def counted(dataset: str, unit: str | None) -> str:
+def _counted_words(dataset: str, unit: str | None) -> str:
     """Whose records are counted, by what."""
     by = f"distinct values of {unit}" if unit else "rows"
     return f"{redacted_name(dataset)}, counting {by}"
 
 
-def left(largest: Fraction, budget: Budget, analyst: Analyst = Analyst()) -> str:  # noqa: B008 - frozen
+def remaining_words(largest: Fraction, budget: Budget, analyst: Analyst = Analyst()) -> str:  # noqa: B008 - frozen
     """What one more question may cost, of which budget."""
     own = analyst.budget
     if own is None and budget.is_a_sum:
@@ -150,7 +150,7 @@ def _print_table(answer: Answer, files: Sequence[Path]) -> None:
         print_rows(*_lines(release, places), counts)
     else:
         print_text("no key is shown: none reached the threshold")
-    print_facts([*table_facts(answer, len(places)), *file_facts(*files)])
+    print_facts([*_table_facts(answer, len(places)), *file_facts(*files)])
 
 
 def _print_preview(answer: Answer) -> None:
@@ -170,7 +170,7 @@ def preview_facts(answer: Answer) -> Facts:
         price = "nothing: this was asked before, and is answered free of charge"
     elif not answer.affordable:
         price = f"{answer.cost.text} is more than the budget pays for: it would be refused"
-    remaining = left(answer.remains.remaining, answer.dataset.budget, answer.analyst)
+    remaining = remaining_words(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     return [
         ("error", f"each count would lie that near to the true one with {sure} confidence"),
         ("noise", noise_words(plan)),
@@ -192,8 +192,8 @@ def table_head(answer: Answer) -> Facts:
         where = f"{len(plan.predicates):,} questions"
     return [
         ("question", where),
-        ("data set", counted(answer.dataset_name, answer.unit)),
-        *(("", words) for words in accepted(answer.unreadable_as_missing)),
+        ("data set", _counted_words(answer.dataset_name, answer.unit)),
+        *(("", words) for words in _unreadable_words(answer.unreadable_as_missing)),
     ]
 
 
@@ -232,10 +232,10 @@ def _estimate(value: float, error: float) -> str:
     return f"{signed(value, 1)} (s.e. {f'{error:#.3g}'.rstrip('.')})"
 
 
-def table_facts(answer: Answer, shown: int) -> Facts:
+def _table_facts(answer: Answer, shown: int) -> Facts:
     """What is to be known of all rows."""
     release, plan = answer.table, answer.noise
-    remaining = left(release.remaining, answer.dataset.budget, answer.analyst)
+    remaining = remaining_words(release.remaining, answer.dataset.budget, answer.analyst)
     return [
         *_rows_left_out(_told(release), shown),
         ("error", _errors(release)),
@@ -246,7 +246,7 @@ def table_facts(answer: Answer, shown: int) -> Facts:
         *_sums(plan, has_other=release.has_other),
         ("privacy", f"{release.price.text} for the whole table: {answer.odds}"),
         ("budget", f"charged {paid_words(answer)}; {remaining}"),
-        ("ledger", ledger_words(answer)),
+        ("ledger", _ledger_words(answer)),
         *(("hint", hint) for hint in answer.hints),
     ]
 

@@ -15,7 +15,7 @@ from noisycount.tasks.check import Inspection
 from noisycount.tasks.init import mending
 
 
-def kind_words(column: ColumnCheck) -> str:
+def _kind_words(column: ColumnCheck) -> str:
     """The kind of a column; what the file calls its values where there is none."""
     if column.kind is None:
         return column.type
@@ -87,13 +87,13 @@ def inspection_facts(inspection: Inspection) -> Facts:
     if reason := _only_reason(inspection):
         facts.append(("kinds", f"as {reason}"))
     if check.form is not None and check.form.encoding is not None:
-        facts.append(("read as", file_words(check.form)))
+        facts.append(("read as", _file_words(check.form)))
     if check.letters and inspection.dataset.form.encoding not in UTF:
         facts.append(("such as", _listed(check.letters)))
     return facts if inspection.is_configured or dataset.table else facts[1:]
 
 
-def file_words(form: FileFormat) -> str:
+def _file_words(form: FileFormat) -> str:
     """How texts were found in a file."""
     lines = f"{form.skip} line{'' if form.skip == 1 else 's'}" if form.skip else "no line"
     return f"{form.encoding} texts between {toml_value(form.delimiter)}, {lines} before the names of the columns"
@@ -105,7 +105,7 @@ def column_table(inspection: Inspection) -> Table:
     rows = [
         (
             column.name,
-            kind_words(column),
+            _kind_words(column),
             signed(column.missing),
             signed(column.unreadable),
             "yes" if (why := inspection.why_unused(column)) is None else f"no: {why}",

@@ -38,13 +38,13 @@ def _of_file(inspection: Inspection) -> Iterator[str]:
         if dataset.table is not None:
             yield f"table = {toml_value(dataset.table)}"
         if inspection.check.form is not None:
-            yield from (line for line, _ in form_lines(inspection.check.form))
+            yield from (line for line, _ in _form_lines(inspection.check.form))
     elif encoding:
         yield f"# under [datasets.{_name(inspection)}]"
         yield f"encoding = {toml_value(encoding)}"
 
 
-def form_lines(form: FileFormat) -> Iterator[tuple[str, str]]:
+def _form_lines(form: FileFormat) -> Iterator[tuple[str, str]]:
     """What is stated of how the texts of a file are found, each line with why."""
     if form.encoding not in UTF:
         yield f"encoding = {toml_value(form.encoding)}", "it is not UTF-8"
@@ -162,7 +162,7 @@ class Draft:
         if inspection.dataset.table is not None:
             lines.append(f"table = {toml_value(inspection.dataset.table)}")
         if form is not None:
-            lines += [_beside(line, why) for line, why in form_lines(form)]
+            lines += [_beside(line, why) for line, why in _form_lines(form)]
         if inspection.dataset.is_served:
             return "\n".join([*lines, _SERVED])
         return "\n".join([*lines, ""])

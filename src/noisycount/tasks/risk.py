@@ -228,7 +228,7 @@ def float_above(number: Fraction) -> float:
     return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)
 
 
-def headline(risks: Risks) -> str:
+def _headline(risks: Risks) -> str:
     """The first number that differs between the adversaries; δ where none does."""
     columns = list(zip(*risk_rows(risks), strict=True))
     names = risk_header(risks)
@@ -242,7 +242,7 @@ def headline(risks: Risks) -> str:
 def risk_facts(risks: Risks, source: str | None = None) -> list[tuple[str, str]]:
     """What differs, and what was asked; `source` is the answer that the noise is of, in words."""
     return [
-        ("reveals", headline(risks)),
+        ("reveals", _headline(risks)),
         *([("key", source)] if source else []),
         ("assumed", risks.setting.assumed.words),
         ("answer", answer_words(risks.setting)),
@@ -280,7 +280,7 @@ def risk_rows(risks: Risks) -> list[tuple[str, ...]]:
     ]
 
 
-def meanings(risks: Risks) -> list[tuple[str, str]]:
+def _meanings(risks: Risks) -> list[tuple[str, str]]:
     """What ε and δ promise against each adversary."""
     return [(risk.adversary.name, _meaning(risk, risks, at_most(risk.delta))) for risk in risks.risks]
 
@@ -437,7 +437,7 @@ def risks_json(risks: Risks) -> dict[str, Any]:
                 "usual_epsilon": risk.usual_epsilon if isfinite(risk.usual_epsilon) else None,
                 "meaning": meaning,
             }
-            for risk, (_, meaning) in zip(risks.risks, meanings(risks), strict=True)
+            for risk, (_, meaning) in zip(risks.risks, _meanings(risks), strict=True)
         ],
         "overlapping_delta": risks.overlapping,
         "beyond_worst": [risk.adversary.name for risk in risks.beyond_worst],

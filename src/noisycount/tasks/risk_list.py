@@ -32,7 +32,7 @@ from noisycount.tasks.risk import BackgroundKnowledge, check_known, float_above
 from noisycount.validation import exact_text
 
 
-def atoms_of_file(path: Path, size: int, number: int) -> Atoms:
+def _atoms_of_file(path: Path, size: int, number: int) -> Atoms:
     """The atoms of a CSV or Parquet file with the columns `rate`, `1`, `2` and so on."""
     columns = [str(place + 1) for place in range(number)]
     with PublicTable.open(path) as table:
@@ -253,7 +253,7 @@ def _atoms(asked: AnswersSoFar, known: BackgroundKnowledge) -> Atoms | None:
     if size is None:
         raise NoisyCountError(f"--ledger {asked.dataset!r}: its size is not public in noisycount.toml: give --size")
     if known.atoms is not None:
-        return atoms_of_file(known.atoms, size, len(asked.questions))
+        return _atoms_of_file(known.atoms, size, len(asked.questions))
     rate = known.rate
     if rate is None or rate.deviation or rate.mean in {0, 1}:
         raise NoisyCountError(
@@ -271,11 +271,11 @@ _GROUP = "worst case, group"
 _CHARGED = "the ledger charges the worst case, whatever an outsider learns"
 
 
-def list_facts(risks: ListRisks) -> list[tuple[str, str]]:
+def _list_facts(risks: ListRisks) -> list[tuple[str, str]]:
     """What differs, and what was asked and paid."""
     asked = risks.asked
     told = f"δ at ε = {approximately(risks.epsilon)}"
-    numbers = ", ".join(f"{delta} {name}" for name, _, delta in list_rows(risks))
+    numbers = ", ".join(f"{delta} {name}" for name, _, delta in _list_rows(risks))
     return [
         ("reveals", f"{told}: {numbers}"),
         ("list", f"{_list_words(asked)}, {asked.dataset}"),
@@ -286,7 +286,7 @@ def list_facts(risks: ListRisks) -> list[tuple[str, str]]:
     ]
 
 
-def list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
+def _list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
     """One line an adversary of whom something is told: who it is, what is known, and δ."""
     worst = (_WORST, "all other records", at_most(risks.worst))
     if risks.outsider is None:
@@ -306,7 +306,7 @@ def _rows(name: str, one: OutsiderRisk, held: int | None) -> list[tuple[str, str
     return [(name, knows, at_most(one.delta)), (f"{name}, {_LED_BY}", knows, at_most(one.led))]
 
 
-def list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
+def _list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
     """What the figures mean, and what they do not promise."""
     worst, charged = (_WORST, promised(risks.asked)), ("charged", _CHARGED)
     if risks.outsider is None:
@@ -345,7 +345,7 @@ def _list_words(asked: AnswersSoFar) -> str:
     return f"{counts} and {tables}" if number else tables
 
 
-def list_json(risks: ListRisks) -> dict[str, Any]:
+def _list_json(risks: ListRisks) -> dict[str, Any]:
     """δ of the list so far; that of the outsider is null where it is not told."""
     asked, outsider, partly = risks.asked, risks.outsider, risks.partly
     epsilon, delta = asked.paid.told
@@ -374,15 +374,15 @@ def list_json(risks: ListRisks) -> dict[str, Any]:
         "partly_informed": None if partly is None else partly.delta,
         "partly_informed_led_by_answers": None if partly is None else partly.led,
         "why": risks.why or None,
-        "cautions": dict(list_cautions(risks)),
+        "cautions": dict(_list_cautions(risks)),
     }
 
 
 def tell_list(risks: ListRisks, *, as_json: bool) -> None:
     """For people, or as JSON."""
     if as_json:
-        print_json(list_json(risks))
+        print_json(_list_json(risks))
         return
-    print_facts(list_facts(risks))
-    print_table(("adversary", "knows", "δ"), list_rows(risks))
-    print_facts(list_cautions(risks))
+    print_facts(_list_facts(risks))
+    print_table(("adversary", "knows", "δ"), _list_rows(risks))
+    print_facts(_list_cautions(risks))

@@ -15,7 +15,7 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
 from noisycount.release.dataset import RemainingBudget
 from noisycount.tasks.answer import SpendingLimits, StoredCount
-from noisycount.tasks.answer_display import left
+from noisycount.tasks.answer_display import remaining_words
 from noisycount.tasks.check_display import value_words
 from noisycount.tasks.ledger import (
     SHORTEST_KEY,
@@ -72,9 +72,9 @@ class View:
     def at(cls, session: DatasetSession, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
         """What an analyst may know of open records: nothing of what others asked."""
         records = session.records
-        left = SpendingLimits.of(session.account, analyst, session.ledger).remains
+        remains = SpendingLimits.of(session.account, analyst, session.ledger).remains
         unit, columns = records.unit, records.forms
-        return cls(session.dataset, unit, True, columns, left, usual=usual)  # noqa: FBT003
+        return cls(session.dataset, unit, True, columns, remains, usual=usual)  # noqa: FBT003
 
     @property
     def remaining(self) -> Fraction:
@@ -144,9 +144,9 @@ def table_hint(view: View) -> Facts:
 def budget_words(view: View) -> str:
     """What is left, and what that pays for."""
     remains = view.remains
-    told = left(remains.of_dataset, remains.dataset_budget)
+    told = remaining_words(remains.of_dataset, remains.dataset_budget)
     if remains.quota is not None and remains.of_quota is not None:
-        told = f"{told}, and of your own quota {left(remains.of_quota, remains.quota)}"
+        told = f"{told}, and of your own quota {remaining_words(remains.of_quota, remains.quota)}"
     if view.affordable is None:
         return told
     number = f"{signed(view.affordable)}{' more' if view.entries else ''}"

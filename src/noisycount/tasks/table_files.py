@@ -43,7 +43,7 @@ def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query
             "--keys-from names the records themselves: keys must come from what everybody knows; "
             "where nobody knows them, give --delta in their place"
         )
-    found: Any = keys_of_file(files.keys, [item for item in query.by or () if type(item) is ColumnGrouping])
+    found: Any = _keys_of_file(files.keys, [item for item in query.by or () if type(item) is ColumnGrouping])
     if not listed:
         return replace(query, keys=found)
     if not isinstance(found, Mapping) or set(found) & set(listed):
@@ -51,7 +51,7 @@ def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query
     return replace(query, keys={**listed, **found})
 
 
-def keys_of_file(path: Path, items: Sequence[ColumnGrouping]) -> Mapping[str, TypedKeys] | list[TypedKeys]:
+def _keys_of_file(path: Path, items: Sequence[ColumnGrouping]) -> Mapping[str, TypedKeys] | list[TypedKeys]:
     """The keys of one column by its name, or those of each cell in the order of the columns."""
     with PublicTable.open(path) as table:
         named = {

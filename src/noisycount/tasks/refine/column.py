@@ -61,7 +61,7 @@ class RefinedColumn:
 _NO_COLUMN = -1.0  # no rate
 
 
-def row_groups(
+def _row_groups(
     laws: RowLaws, table: PublicTable, asked: AnswersFile, given: NDArray[np.bool_]
 ) -> Iterator[tuple[Population, NDArray[np.bool_]]]:
     """Each population, and which rows with an answer it is about."""
@@ -115,7 +115,7 @@ def refined_column(asked: AnswersFile, laws: RowLaws, noise: AdditiveNoise, leve
             "surprise": np.zeros(answers.size),
         }
         finished = 0
-        for population, rows in row_groups(laws, table, asked, given):
+        for population, rows in _row_groups(laws, table, asked, given):
             _check_answers(table, asked.column, np.where(rows, answers, np.nan), population, noise)
             number = int(rows.sum())
             told = _share_of(done, finished, number, given.sum())

@@ -107,7 +107,7 @@ def scale_of(noise: AdditiveNoise) -> Fraction:
     return as_written(noise.scale, "scale")
 
 
-def epsilon_of(noise: AdditiveNoise) -> Fraction | None:
+def _epsilon_of(noise: AdditiveNoise) -> Fraction | None:
     """The ε of an answer with that noise; None for noise that has none."""
     return None if noise.epsilon is None else 1 / scale_of(noise)
 
@@ -246,7 +246,7 @@ def refinement_json(refinement: Refinement) -> dict[str, Any]:
 
 def _noise_members(noise: AdditiveNoise) -> dict[str, str | None]:
     """The noise of an answer; ε is null for noise that has none."""
-    told = optional_text(epsilon_of(noise)), noise.name, exact_text(scale_of(noise))
+    told = optional_text(_epsilon_of(noise)), noise.name, exact_text(scale_of(noise))
     return dict(zip(_NOISE, told, strict=True))
 
 

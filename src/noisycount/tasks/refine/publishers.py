@@ -157,7 +157,7 @@ _NEXT = "medium"
 _FEW = 5  # countries that are named
 
 
-def published_pages(
+def _pages(
     asked: RefineQuery, codes: Sequence[str], answers: Rows
 ) -> tuple[tuple[PublishedLevel, ...], tuple[str, ...]]:
     """The rows by their noise, and what a reader should know of it."""
@@ -243,7 +243,7 @@ def wikimedia_table(asked: RefineQuery, path: Path) -> PublishedTable:
     }
     answers = [int(row[-1]) for row in rows]
     columns["answer"] = answers
-    levels, notes = published_pages(asked, [row[1] for row in rows], np.array(answers))
+    levels, notes = _pages(asked, [row[1] for row in rows], np.array(answers))
     texts = [[str(cell or "") for cell in columns[name]] for name in _KEYS]
     return PublishedTable(
         subject=f"page views in {redacted_name(path)}",

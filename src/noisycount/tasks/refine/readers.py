@@ -77,7 +77,7 @@ class OwnNoise:
             ) from None
 
 
-def own_json(asked: RefineQuery, path: Path) -> PublishedTable:
+def _own_json(asked: RefineQuery, path: Path) -> PublishedTable:
     """The table of a file that `noisycount count --by --output FILE.json` wrote."""
     if asked.noises:
         raise NoisyCountError(f"{asked.place} says its noise itself: leave --epsilon, --noise and --scale out")
@@ -130,7 +130,7 @@ _ANSWER = "answer"
 _OWN = ("level", "answer", "error", "error_of_all")
 
 
-def rows_table(asked: RefineQuery, table: PublicTable) -> PublishedTable:
+def _rows_table(asked: RefineQuery, table: PublicTable) -> PublishedTable:
     """The rows of a file as a table."""
     names, column = _columns_rows_file(asked, table.columns)
     keys = table.texts(names)
@@ -236,10 +236,10 @@ def opened_table(asked: RefineQuery, configuration: Config, opened: ExitStack) -
         raise SourceError(f"there is no file {str(asked.file)!r}: check the name")
     ending = asked.file.suffix.lower()
     if ending == ".json":
-        return OpenedTable(own_json(asked, asked.file))
+        return OpenedTable(_own_json(asked, asked.file))
     if ending in _PARQUET and not asked.by and has_measurements(asked.file):
         return OpenedTable(census_table(asked, asked.file))
     if not asked.by and is_wikimedia(asked.file):
         return OpenedTable(wikimedia_table(asked, asked.file))
     rows = opened.enter_context(PublicTable.open(asked.file))
-    return OpenedTable(rows_table(asked, rows), rows)
+    return OpenedTable(_rows_table(asked, rows), rows)

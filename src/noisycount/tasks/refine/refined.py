@@ -48,11 +48,11 @@ _NUMBERS = 10_000_000  # counts of all draws together, where draws are many
 _BLOCK = 1_000_000  # counts that are looked at together
 
 
-def number_of_draws(cells: int) -> int:
+def _number_of_draws(cells: int) -> int:
     """How many tables are drawn of so many cells.
 
     Example:
-        >>> number_of_draws(10), number_of_draws(1_000_000)
+        >>> _number_of_draws(10), _number_of_draws(1_000_000)
         (10000, 100)
     """
     return min(_MOST, max(_FEWEST, _NUMBERS // cells))
@@ -226,7 +226,7 @@ def _estimates(table: PublishedTable, tree: Nested, told: TablePosterior, level:
 def _drawn(asked: RefineQuery, refined: RefinedTable, told: TablePosterior) -> RefinedTable:
     """The same with shares and ranks of the cells."""
     table, estimates = refined.published, dict(refined.estimates)
-    number = number_of_draws(len(table.cells.rows))
+    number = _number_of_draws(len(table.cells.rows))
     tables = told.draws(number, random_state=SEED)
     for name, of, is_asked in (("share", shares, asked.has_shares), ("rank", ranks, asked.has_ranks)):
         if is_asked:

@@ -35,7 +35,7 @@ from noisycount.tasks.ledger import asked_words, entry_under_key
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, written_columns
 
 
-def stored_entry(key: str, source: str | None, configuration: Config) -> Entry:
+def _stored_entry(key: str, source: str | None, configuration: Config) -> Entry:
     """The debit under a key of the ledger, or under the one key that begins so."""
     entry = entry_under_key(key, configuration, "--key")
     if source is not None and configuration.dataset(source).account != entry.request.dataset:
@@ -47,7 +47,7 @@ def stored_entry(key: str, source: str | None, configuration: Config) -> Entry:
 
 def stored_count(key: str, source: str | None, configuration: Config) -> StoredCount:
     """The count under a key of the ledger."""
-    entry = stored_entry(key, source, configuration)
+    entry = _stored_entry(key, source, configuration)
     if asks_for_table(entry):
         raise NoisyCountError(
             f"--key {key!r}: that is a table, whose counts it knows: leave --size, --rate and --strata out"
@@ -140,7 +140,7 @@ class StoredRows:
     rows: tuple[StoredRow, ...]  # the cells first
 
 
-def level_names(levels: Sequence[Level], *, has_other: bool) -> list[str]:
+def _level_names(levels: Sequence[Level], *, has_other: bool) -> list[str]:
     """The name of the level of each count, level by level."""
     names = [level.name for level in levels for _ in range(level.size)]
     if has_other:
@@ -177,7 +177,7 @@ def rows_member(entry: Entry) -> dict[str, Any]:
 def _rows(cells: StoredCells, answer: TableAnswer, asked: dict[str, Any]) -> Iterator[StoredRow]:
     """Each count, level by level."""
     levels = stored_levels(asked, cells)
-    names = iter(level_names(levels, has_other=bool(asked.get("other"))))
+    names = iter(_level_names(levels, has_other=bool(asked.get("other"))))
     for level, counts in zip(levels, answer.levels, strict=True):
         told = zip(
             cells.labels.of(level),
@@ -192,7 +192,7 @@ def _rows(cells: StoredCells, answer: TableAnswer, asked: dict[str, Any]) -> Ite
 
 def stored_table(key: str, source: str | None, configuration: Config) -> PublishedTable:
     """The table under a key of the ledger, or under the one key that begins so."""
-    return table_of_entry(stored_entry(key, source, configuration), key)
+    return table_of_entry(_stored_entry(key, source, configuration), key)
 
 
 def table_of_entry(entry: Entry, key: str) -> PublishedTable:
@@ -224,7 +224,7 @@ def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str)
         columns=written_columns(
             cells.labels.names,
             [keys for level in counted for keys in cells.labels.of(level)],
-            level_names(counted, has_other=bool(asked.get("other"))),
+            _level_names(counted, has_other=bool(asked.get("other"))),
             answers.tolist(),
         ),
         is_selected=is_hidden,

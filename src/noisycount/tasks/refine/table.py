@@ -37,7 +37,7 @@ from noisycount.tasks.refine.refined import Estimates, RefinedTable, refined_tab
 _MOST_CELLS = 5000  # of a larger table it takes too long to solve it twice more
 
 
-def told_sensitivity(refined: RefinedTable) -> Sensitivity | None:
+def _told_sensitivity(refined: RefinedTable) -> Sensitivity | None:
     """What half and twice the concentration change; None where there is none, or it takes long."""
     told = refined.told
     if told is None or len(told) > _MOST_CELLS:
@@ -50,7 +50,7 @@ _UNKNOWN = "-"
 Texts = list[str]
 
 
-def shown_rows(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
+def _shown_rows(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
     """The names of columns, and the cells of some rows."""
     table, told = refined.published, refined.estimates
     ends = _ranges(*(_texts(told[name], places, signed) for name in ("low", "high")))
@@ -64,7 +64,7 @@ def shown_rows(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, lis
     return _beside_keys(table, places, columns)
 
 
-def shown_spreads(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
+def _shown_spreads(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
     """The names of columns, and the shares and ranks of some cells, as far as they were asked for."""
     told = refined.estimates
     columns: dict[str, Texts] = {}
@@ -110,7 +110,7 @@ def _ranges(lows: Texts, highs: Texts) -> Texts:
 _LEVELS = 4  # more are told by their number
 
 
-def print_refined(refined: RefinedTable, total: int | None, out: Path | None, plot: Path | None) -> None:
+def _print_refined(refined: RefinedTable, total: int | None, out: Path | None, plot: Path | None) -> None:
     """A refined table on standard output."""
     table = refined.published
     print_facts(
@@ -122,11 +122,11 @@ def print_refined(refined: RefinedTable, total: int | None, out: Path | None, pl
         ]
     )
     places = shown_places(len(table.answers))
-    print_rows(*shown_rows(refined, places), len(table.answers))
+    print_rows(*_shown_rows(refined, places), len(table.answers))
     if refined.draws:  # below, as both have no room beside each other
         cells = table.cells.rows.tolist()
         told = [cells[place] for place in shown_places(len(cells))]
-        print_rows(*shown_spreads(refined, told), len(cells))
+        print_rows(*_shown_spreads(refined, told), len(cells))
     print_facts([*_facts(refined, len(places), out), *file_facts(out, plot)])
 
 
@@ -151,7 +151,7 @@ def _noise_words(mechanism: object) -> str:
 
 def _facts(refined: RefinedTable, shown: int, out: Path | None) -> Facts:
     """What is to be known of all rows."""
-    moved, rows = told_sensitivity(refined), len(refined.published.answers)
+    moved, rows = _told_sensitivity(refined), len(refined.published.answers)
     facts = [(percent(refined.level), "the count lies in that interval with this probability")]
     facts.append(("prior", refined.prior_words))
     if moved is not None:
@@ -169,7 +169,7 @@ def _facts(refined: RefinedTable, shown: int, out: Path | None) -> Facts:
     return facts
 
 
-def added_names(*, has_shares: bool, has_ranks: bool) -> list[str]:
+def _added_names(*, has_shares: bool, has_ranks: bool) -> list[str]:
     """The names of the columns that are added."""
     names = ["mean", "median", "low", "high"]
     for name, is_there in (("share", has_shares), ("rank", has_ranks)):
@@ -177,7 +177,7 @@ def added_names(*, has_shares: bool, has_ranks: bool) -> list[str]:
     return names
 
 
-def refined_json(refined: RefinedTable, total: int | None) -> dict[str, Any]:
+def _refined_json(refined: RefinedTable, total: int | None) -> dict[str, Any]:
     """A refined table; a number that is not known is null."""
     table = refined.published
     levels = [""] * len(table.answers)
@@ -206,7 +206,7 @@ def refined_json(refined: RefinedTable, total: int | None) -> dict[str, Any]:
         "level": refined.level,
         "total": total,
         "prior": None if refined.told is None else refined.told.prior.to_dict(),
-        "sensitivity": plain(told_sensitivity(refined)),
+        "sensitivity": plain(_told_sensitivity(refined)),
         "warning": None if refined.told is None else refined.told.warning,
         "evidence": None if refined.told is None else plain(refined.told.evidence),
         "draws": refined.draws,
@@ -257,7 +257,7 @@ def _check_apart(file: Path, read: Path | None) -> None:
 def check_addition(asked: RefineQuery, opened: OpenedTable) -> None:
     """The refusal of names that the file has already, before the work."""
     if opened.rows is not None and asked.out is not None and asked.out.suffix.lower() != _JSON:
-        names = added_names(has_shares=asked.has_shares, has_ranks=asked.has_ranks)
+        names = _added_names(has_shares=asked.has_shares, has_ranks=asked.has_ranks)
         opened.rows.check_addition(asked.out, names)
 
 
@@ -265,7 +265,7 @@ def save_refined(asked: RefineQuery, opened: OpenedTable, refined: RefinedTable,
     """The file of a refined table, of the kind that its ending names."""
     added = refined.estimates
     if out.suffix.lower() == _JSON:
-        text = json_text(refined_json(refined, asked.total), indent=2)
+        text = json_text(_refined_json(refined, asked.total), indent=2)
         with draft(out) as part:
             part.write_text(f"{text}\n", encoding="utf-8")
     elif opened.rows is not None:
@@ -296,6 +296,6 @@ def ask_table(asked: RefineQuery, configuration: Config, *, as_json: bool) -> No
         with status("drawing"):
             save_plot(refined, asked.plot)
     if as_json:
-        print_json(refined_json(refined, asked.total))
+        print_json(_refined_json(refined, asked.total))
     else:
-        print_refined(refined, asked.total, asked.out, asked.plot)
+        _print_refined(refined, asked.total, asked.out, asked.plot)

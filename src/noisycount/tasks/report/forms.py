@@ -80,7 +80,7 @@ _TO_FILL = "_" * 30
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
-def report_markdown(report: Report, configuration: Config) -> str:
+def _report_markdown(report: Report, configuration: Config) -> str:
     """The whole report."""
     lines = [f"# {TITLE}", "", *_listed(report_facts(report, configuration))]
     for dataset in report.datasets:
@@ -202,7 +202,7 @@ _HEADER = (
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", *"\uff1d\uff0b\uff0d\uff20")
 
 
-def report_sheet(report: Report) -> str:
+def _report_sheet(report: Report) -> str:
     """The releases of a report, with prices rounded up."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -260,7 +260,7 @@ def _row(released: ReportedRelease) -> list[object]:
 Object = dict[str, Any]
 
 
-def report_json(report: Report, configuration: Config) -> Object:
+def _report_json(report: Report, configuration: Config) -> Object:
     """All of a report; prices, sums and scales are exact decimals or fractions, as text."""
     place = configuration.ledger_file
     return {
@@ -323,9 +323,9 @@ def _json(value: object) -> str:
 
 _WRITERS: dict[str, Callable[[Report, Config], str]] = {
     "html": report_page,
-    "csv": lambda report, _: report_sheet(report),
-    "md": report_markdown,
-    "json": lambda report, configuration: _json(report_json(report, configuration)),
+    "csv": lambda report, _: _report_sheet(report),
+    "md": _report_markdown,
+    "json": lambda report, configuration: _json(_report_json(report, configuration)),
     "registry": lambda report, _: _json(registry_json(report)),
 }
 
