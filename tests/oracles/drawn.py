@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from scipy.stats import binom
 
 Density = Callable[[np.ndarray], np.ndarray]
 
@@ -41,22 +42,6 @@ def least(plus: np.ndarray, minus: np.ndarray, epsilon: float) -> float:
     return low * (1 + grown) - grown
 
 
-def log_factorials(most: int) -> np.ndarray:
-    """Logarithms of k! from 0 on."""
-    return np.array([math.lgamma(k + 1) for k in range(most + 1)])
-
-
-def binomial(size: int, rate: float, counts: np.ndarray, logs: np.ndarray) -> np.ndarray:
-    """The probabilities of counts, 0 outside of 0 to size."""
-    if rate in (0, 1):
-        return (counts == size * rate).astype(float)
-    held = np.clip(counts, 0, size)
-    chances = np.exp(
-        logs[size] - logs[held] - logs[size - held] + held * math.log(rate) + (size - held) * math.log1p(-rate)
-    )
-    return np.where(held == counts, chances, 0.0)
-
-
 def window(size: int, rate: float) -> np.ndarray:
     """The counts that hold all but 1e-15."""
     mean, reach = size * rate, _DEEP * math.sqrt(size * rate * (1 - rate)) + 20
@@ -67,9 +52,7 @@ def moved_ratios(
     size: int, rate: float, answers: np.ndarray, density: Density, reach: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """f(y − 1)/f(y) and f(y + 1)/f(y) of q answers about one count of so many records."""
-    logs = log_factorials(size)
-    counts = np.arange(-2, size + 3)
-    law = np.pad(binomial(size, rate, counts, logs), reach)
+    law = np.pad(binom.pmf(np.arange(-2, size + 3), size, rate), reach)
     offsets = np.arange(-reach, reach + 1)
     middles = np.clip(np.rint(np.median(answers, axis=1)).astype(int), -1, size + 1)
     before, after = np.empty(len(answers)), np.empty(len(answers))
@@ -89,14 +72,13 @@ def moved_ratios(
 def two_counts(size: int, rates: Sequence[float]) -> tuple[np.ndarray, tuple[int, int]]:
     """The law of the counts of two questions, and its first places, from the counts one by one."""
     both, only, other, _ = rates
-    logs = log_factorials(size)
     rows, columns = window(size, both + only), window(size, both + other)
     table = np.zeros((rows.size, columns.size))
     places = np.arange(columns[-1] + 1)
-    for row, chance in enumerate(binomial(size, both + only, rows, logs)):
+    for row, chance in enumerate(binom.pmf(rows, size, both + only)):
         count = int(rows[row])
-        inside = binomial(count, both / (both + only), places, logs)
-        outside = binomial(size - count, other / (1 - both - only), places, logs)
+        inside = binom.pmf(places, count, both / (both + only))
+        outside = binom.pmf(places, size - count, other / (1 - both - only))
         held = np.flatnonzero(inside > 0)
         law = np.convolve(inside[held[0] : held[-1] + 1], outside)
         start = int(columns[0]) - int(held[0])

@@ -74,7 +74,6 @@ def test_polynomials_are_extrapolated_exactly() -> None:
 
 EPSILONS = (0.0, 1e-12, 0.1, 1.0, 4.0, 5.0, 12.0, 50.0, 300.0, 350.0, 600.0, 690.0, 710.0, 1e6, 1e300)
 RECORDS = nc.Binomial(100, 0.3)
-STRATA = nc.Strata([50, 9], [0.2, 0.4])
 TWO = nc.Atoms.independent(100, [0.3, 0.3])
 CELLS = nc.Atoms.disjoint(100, [0.1] * 5)
 SAMPLES = [nc.Subsample(10), nc.Subsample(20, nc.Laplace(2))]

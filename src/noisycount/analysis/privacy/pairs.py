@@ -37,14 +37,12 @@ class LinearPair:
     @cached_property
     def mirrored(self) -> "LinearPair":
         """The same from the other side."""
-        pair = LinearPair(
-            self.base.mirrored,
-            -self.mean,
-            self.length_minus,
-            self.length_plus,
-            self.is_shift,
-            self.rounding,
-            self.precision,
+        pair = replace(
+            self,
+            base=self.base.mirrored,
+            mean=-self.mean,
+            length_plus=self.length_minus,
+            length_minus=self.length_plus,
         )
         pair.__dict__["_digits"] = self._digits
         pair.__dict__["_slopes"] = self._slopes[::-1]
@@ -271,15 +269,14 @@ class TablePair:
     @cached_property
     def mirrored(self) -> "TablePair":
         """The same from the other side."""
-        pair = TablePair(
-            -self.base.support[1],
-            self.log_minus[::-1],
-            self.log_plus[::-1],
-            -self.differences[::-1],
-            self.difference_errors[::-1],
-            self.is_shift,
-            self.rounding,
-            self._turned,
+        pair = replace(
+            self,
+            first=-self.base.support[1],
+            log_plus=self.log_minus[::-1],
+            log_minus=self.log_plus[::-1],
+            differences=-self.differences[::-1],
+            difference_errors=self.difference_errors[::-1],
+            exact=self._turned,
         )
         pair.__dict__["base"] = self.base.mirrored
         return pair
