@@ -12,7 +12,7 @@ from sqlalchemy.sql.expression import ClauseElement
 from sqlalchemy.types import NullType, TypeEngine
 
 from noisycount.errors import SourceError
-from noisycount.query.grouping import OUTSIDE, NumberRanges
+from noisycount.query.grouping import NumberRanges
 from noisycount.query.schema import Kind
 
 
@@ -56,11 +56,6 @@ _PAIRS_OF_DIGITS = range(31, 0, -2)  # of a hash: the places of its bytes, from 
 def whole(number: int) -> Expression:
     """A whole number of ours, of 64 bits."""
     return sa.literal_column(str(number), sa.BigInteger)
-
-
-def range_of(number: Expression) -> Expression:
-    """The code of a range, from how many edges are not above a number."""
-    return sa.case((number == NOTHING, whole(OUTSIDE)), else_=number - ONE)
 
 
 class Dialect:

@@ -167,11 +167,6 @@ def _never(value: Expression) -> Expression:
     return value != value  # noqa: PLR0124 - that is it
 
 
-def _nothing() -> Expression:
-    """A missing whole number."""
-    return sa.cast(sa.null(), sa.BigInteger)
-
-
 def _common_kind(left: tree.Column, right: tree.Column | tree.Literal) -> Kind:
     return Kind.REAL if Kind.REAL in (left.kind, right.kind) else left.kind
 
@@ -289,7 +284,7 @@ class StatementRecords:
             if code is not None:
                 return code
         bound = [sa.literal(edge, type_of(part.column.kind)) for edge in edges]
-        return sa.case((value.is_(sa.null()), _nothing()), else_=_bisected(value, bound, 0))
+        return sa.case((value.is_not(sa.null()), _bisected(value, bound, 0)))
 
     def _period(self, moment: Expression, span: PeriodLength) -> Expression:
         """The number year·periods + period − 1."""
@@ -301,9 +296,7 @@ class StatementRecords:
 
     def _of_a_day(self, value: Expression, kind: Kind, inside: Expression) -> Expression:
         """What there is of days with a year of four digits, and what of others."""
-        return sa.case(
-            (_has_year(value, kind), inside), else_=sa.case((value.is_(sa.null()), _nothing()), else_=whole(OUTSIDE))
-        )
+        return sa.case((_has_year(value, kind), inside), (value.is_not(sa.null()), whole(OUTSIDE)))
 
     def keyed(self, parts: Sequence[GroupBy], where: tree.Predicate | None) -> sa.Subquery:
         """All records: keys as `k0`, `k1` and so on, their unit as `u`, whether they match as `m`.

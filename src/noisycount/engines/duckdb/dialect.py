@@ -15,19 +15,19 @@ from sqlalchemy.types import UserDefinedType
 from noisycount.engines import counts as statements
 from noisycount.engines.dialect import (
     NOTHING,
+    ONE,
     Dialect,
     Expression,
     Lists,
     TextCompiler,
     TextDialect,
-    range_of,
     text_of,
     whole,
 )
 from noisycount.engines.duckdb.connection import Connection, limited, without_engine_errors
 from noisycount.engines.expressions import Person, StatementRecords, edges_of, type_of
 from noisycount.frozen import frozen
-from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, NumberRanges
+from noisycount.query.grouping import OUTSIDE, CellQuestion, KeyCounts, KeyQuestion, NumberRanges
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
 
@@ -174,7 +174,8 @@ def _with_range(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa.Selec
         more = f"found + {2**exponent}"
         step = f"CASE WHEN {name} >= list_extract(edges, {more}) THEN {more} ELSE found END"
         rows = sa.select(sa.literal_column(f"* REPLACE ({step} AS found)")).select_from(rows.subquery())
-    code = sa.case((sa.column(name).is_(None), sa.null()), else_=range_of(sa.column("found", sa.Integer()))).label(name)
+    number = sa.column("found", sa.Integer())
+    code = sa.case((number > NOTHING, number - ONE), (sa.column(name).is_not(None), whole(OUTSIDE))).label(name)
     found = [code if each == name else sa.column(each) for each in shown]
     return sa.select(*found).select_from(rows.subquery())
 

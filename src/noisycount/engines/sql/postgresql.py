@@ -12,10 +12,11 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import NoSuchTableError
 
 from noisycount.engines.conformance.certificate import Identity
-from noisycount.engines.dialect import Expression, Lists, range_of
+from noisycount.engines.dialect import NOTHING, ONE, Expression, Lists, whole
 from noisycount.engines.sql.definitions import computed_columns
 from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.table import Form, FoundColumn, FoundName
+from noisycount.query.grouping import OUTSIDE
 from noisycount.query.schema import Kind
 
 if TYPE_CHECKING:
@@ -214,7 +215,8 @@ class PostgreSQL(ServerDialect):
         """The code of a number among many rising edges; NaN is in the last range."""
         type_: TypeEngine[Any] = sa.BigInteger() if isinstance(edges[0], int) else sa.Double()
         listed: Expression = sa.cast(sa.literal(list(edges), ARRAY(type_)), ARRAY(type_))
-        return range_of(sa.func.width_bucket(sa.cast(value, type_), listed, type_=sa.BigInteger()))
+        number = sa.func.width_bucket(sa.cast(value, type_), listed, type_=sa.BigInteger())
+        return sa.case((number == NOTHING, whole(OUTSIDE)), else_=number - ONE)
 
     def listed(self, name: str, columns: Lists) -> sa.FromClause:
         """Bound rows, each column of them one array."""
