@@ -236,8 +236,9 @@ def refine(  # noqa: PLR0913, PLR0917  (one argument an option)
 ) -> None:
     """Estimate the true count from a noisy answer and a known rate.
 
-    Several ANSWERs are about ONE count, each with noise of its own, and give one estimate:
-    --epsilon stands once for all of them, or once for each in their order. A table (CSV or
+    Several ANSWERs are about ONE count, each with independent noise, and give one estimate:
+    --epsilon stands once for all of them, or once for each in their order. Leave out an answer that
+    was topped up to a finer one, whose noise rests on its own. A table (CSV or
     Parquet) holds answers about a count each. What is assumed is public knowledge: it costs no
     privacy, as it only uses what was already told. Without a rate, each count is assumed to be as
     likely.
