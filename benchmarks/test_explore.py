@@ -7,12 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from noisycount.tasks.explore.quantity import QUANTITIES
 from tests.serving import ANALYST, Service, configured, served
 
 from noisycount.readers.values import NOISE_KINDS
 from noisycount.service.pages.explore import fragment
-from noisycount.tasks.explore.sliders import Sliders
+from noisycount.tasks.explore.sliders import QUANTITIES, Sliders
 from noisycount.tasks.explore.views import VIEWS
 
 SLOWEST = 0.3  # seconds, of 99 in 100
