@@ -289,8 +289,8 @@ def test_independent_answers_are_those_of_all_databases(size: int, noises: str, 
 @pytest.mark.few(0)
 @pytest.mark.parametrize("noise", [nc.Gaussian(1.5), nc.Laplace(1.5), nc.DiscreteGaussian(1.5)], ids=case_name)
 def test_sums_of_log_ratios_and_a_transform_agree(noise: nc.Mechanism) -> None:
-    """Of three answers about 30 records; the sums are closer for noise with a density."""
-    told = listed(30, RATES, [noise] * 3)
+    """Of three answers about 15 records; the sums are closer for noise with a density."""
+    told = listed(15, RATES, [noise] * 3)
     sums, whole = (way.directions([0.0, 0.3]) for way in (IndependentAnswers(told), WorkloadAnswers(told)))
     for ours, theirs in zip(sums, whole, strict=True):
         for one, other in zip(ours, theirs, strict=True):
