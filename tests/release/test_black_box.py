@@ -19,10 +19,9 @@ ONE, TENTH = Fraction(1), Fraction(1, 10)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("epsilon", [ONE, TENTH])
-def test_a_whole_desk_passes_the_audit(epsilon: Fraction) -> None:
-    """Answers about neighbouring files differ by no more than ε, and have the stated law."""
-    verdict = audited_desk(epsilon, 2400)
+def test_a_whole_desk_passes_the_audit() -> None:
+    """Answers about neighbouring files differ by no more than ε, and have the stated law; `audits` has ε = 0.1 too."""
+    verdict = audited_desk(ONE, 2400)
     assert verdict.passed
     assert verdict.shown > 0.5 * verdict.claimed
 
