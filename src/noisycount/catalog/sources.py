@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,6 +152,13 @@ class LazySource(Closeable):
         """What their version was called before contents were hashed."""
         return ()
 
+    def _recorded(self, unit: str | None, source: CheckedSource, remedy: str, **known: Any) -> DatasetRecord:  # noqa: ANN401 - parts of a record
+        """The description of records that were just opened. `remedy`: for a column of the name `row`."""
+        whole = source.schema.entire
+        if self.settings.unit == ROW and ROW in whole:
+            raise ConfigError(f"{self.shown} has a column {ROW!r}, which as a unit means every row: {remedy}")
+        return DatasetRecord(unit=unit, columns=source.forms, others=whole.others, **known)
+
     def _described_as(self, record: DatasetRecord, source: CheckedSource | None = None) -> Self:
         self.record, self.opened = record, source
         self.schema = record.schema(self.settings.columns)
@@ -281,7 +288,8 @@ class FileSource(LazySource):
         if known is not None:
             return self._described_as(replace(known, content=self.content.digest).after(self.former))
         with self._read(unit) as source:
-            record = self._recorded(unit, source).after(self.former)
+            held = {"content": self.content.digest, "table": self.settings.table, "form": source.form}
+            record = self._recorded(unit, source, "rename it", **held).after(self.former)
             if self.settings.renews:  # answers that an older release may have confused end here
                 record = replace(record, legacy_form=None)
             self._keep(record)
@@ -291,19 +299,6 @@ class FileSource(LazySource):
     def former_versions(self) -> tuple[str, ...]:
         """What the version of records that state their types was called."""
         return self.content.former_versions if self.record.form is None else ()
-
-    def _recorded(self, unit: str | None, source: CheckedSource) -> DatasetRecord:
-        """The description of records that were just read."""
-        if self.settings.unit == ROW and ROW in source.schema.entire:
-            raise ConfigError(f"{self.shown} has a column {ROW!r}, which as a unit means every row: rename it")
-        return DatasetRecord(
-            unit=unit,
-            columns=source.forms,
-            content=self.content.digest,
-            others=source.schema.entire.others,
-            table=self.settings.table,
-            form=source.form,
-        )
 
     def _open(self) -> CheckedSource:
         """The records, from the copy of their texts where there is one."""
@@ -394,7 +389,9 @@ class ServerSource(LazySource):
             return self._described_as(record.after(self.former))
         source = self._served(unit)
         try:
-            return self._described_as(self._recorded(unit, source).after(self.former), source)
+            remedy = "count a view of it in which that has another name"
+            record = self._recorded(unit, source, remedy, content=self.table.digest, edition=self.table.edition)
+            return self._described_as(record.after(self.former), source)
         except BaseException:
             source.close()
             raise
@@ -414,16 +411,4 @@ class ServerSource(LazySource):
             seconds=self.table.seconds,
             uses_indexes=self.table.uses_indexes,
             certificates=self.kept.all(),
-        )
-
-    def _recorded(self, unit: str | None, source: CheckedSource) -> DatasetRecord:
-        """The description of records of which the server just told."""
-        whole = source.schema.entire
-        if self.settings.unit == ROW and ROW in whole:
-            raise ConfigError(
-                f"{str(self.table)!r} has a column {ROW!r}, which as a unit means every row: "
-                "count a view of it in which that has another name"
-            )
-        return DatasetRecord(
-            unit=unit, columns=source.forms, content=self.table.digest, others=whole.others, edition=self.table.edition
         )

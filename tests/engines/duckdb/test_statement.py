@@ -42,3 +42,16 @@ def test_every_operand_of_and_is_looked_at(unit: str | None) -> None:
     assert text.count(" & ") == 2
     assert " AND " not in text
     assert "WHERE" not in text
+
+
+def test_the_statement_has_nothing_that_costs_and_says_nothing() -> None:
+    """A range is one BETWEEN, which takes a third less than two comparisons; no condition always holds."""
+    between = count_statement([parse("age between 31 and 32", SCHEMA)], records_of(None, SCHEMA))
+    text, _ = text_of(between, DUCKDB)
+    assert '"age" BETWEEN' in text
+    assert " & " not in text
+    by_town = KeyQuestion([EachValue(Column("town", Kind.TEXT))], None)
+    for unit, selects in ((None, 2), ("who", 3)):
+        text, _ = text_of(keys_statement(by_town, records_of(unit, SCHEMA)), DUCKDB)
+        assert "0 > 0" not in text
+        assert text.count("SELECT") == selects
