@@ -58,6 +58,10 @@ def whole(number: int) -> Expression:
     return sa.literal_column(str(number), sa.BigInteger)
 
 
+OUTSIDE = whole(-1)
+"""What stands for keys of no group: no number of a range, a period or a day, and one that fits into four bytes."""
+
+
 class Dialect:
     """An engine, as far as its part of the statement is not that of all."""
 

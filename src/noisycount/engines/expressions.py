@@ -15,12 +15,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import NULLTYPE, TypeEngine
 
-from noisycount.engines.dialect import NOTHING, ONE, Dialect, Expression, whole
+from noisycount.engines.dialect import NOTHING, ONE, OUTSIDE, Dialect, Expression, whole
 from noisycount.engines.truth import salt_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
-from noisycount.query.grouping import OUTSIDE, EachValue, GroupBy, Key, NumberRanges, Period
+from noisycount.query.grouping import EachValue, GroupBy, Key, NumberRanges, Period
 from noisycount.query.query import PeriodLength
 from noisycount.query.schema import Kind
 
@@ -123,7 +123,7 @@ def decoded(part: GroupBy, code: Any) -> Key:  # noqa: ANN401 - as an engine giv
 def is_inside(part: GroupBy, key: Expression, dialect: Dialect) -> Expression | None:
     """The condition that a key is that of a group; None: each is."""
     if not isinstance(part, EachValue) or (part.column.kind is Kind.DATE and not dialect.keeps_keys):
-        return sa.or_(key.is_(sa.null()), key != whole(OUTSIDE))
+        return sa.or_(key.is_(sa.null()), key != OUTSIDE)
     if part.column.kind is Kind.DATE:
         return sa.or_(key.is_(sa.null()), _has_year(key, Kind.DATE))
     return None
@@ -143,7 +143,7 @@ def is_wide(part: GroupBy) -> bool:
 def _bisected(value: Expression, edges: Sequence[Expression], first: int) -> Expression:
     """The number of the range that a number is in, of those with these edges."""
     if not edges:
-        return whole(first - 1 if first else OUTSIDE)
+        return whole(first - 1) if first else OUTSIDE
     middle = len(edges) // 2
     return sa.case(
         (value >= edges[middle], _bisected(value, edges[middle + 1 :], first + middle + 1)),
@@ -296,7 +296,7 @@ class StatementRecords:
 
     def _of_a_day(self, value: Expression, kind: Kind, inside: Expression) -> Expression:
         """What there is of days with a year of four digits, and what of others."""
-        return sa.case((_has_year(value, kind), inside), (value.is_not(sa.null()), whole(OUTSIDE)))
+        return sa.case((_has_year(value, kind), inside), (value.is_not(sa.null()), OUTSIDE))
 
     def keyed(self, parts: Sequence[GroupBy], where: tree.Predicate | None) -> sa.Subquery:
         """All records: keys as `k0`, `k1` and so on, their unit as `u`, whether they match as `m`.

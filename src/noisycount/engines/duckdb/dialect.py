@@ -16,6 +16,7 @@ from noisycount.engines import counts as statements
 from noisycount.engines.dialect import (
     NOTHING,
     ONE,
+    OUTSIDE,
     Dialect,
     Expression,
     Lists,
@@ -27,7 +28,7 @@ from noisycount.engines.dialect import (
 from noisycount.engines.duckdb.connection import Connection, limited, without_engine_errors
 from noisycount.engines.expressions import Person, StatementRecords, edges_of, type_of
 from noisycount.frozen import frozen
-from noisycount.query.grouping import OUTSIDE, CellQuestion, KeyCounts, KeyQuestion, NumberRanges
+from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, NumberRanges
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
 
@@ -175,7 +176,7 @@ def _with_range(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa.Selec
         step = f"CASE WHEN {name} >= list_extract(edges, {more}) THEN {more} ELSE found END"
         rows = sa.select(sa.literal_column(f"* REPLACE ({step} AS found)")).select_from(rows.subquery())
     number = sa.column("found", sa.Integer())
-    code = sa.case((number > NOTHING, number - ONE), (sa.column(name).is_not(None), whole(OUTSIDE))).label(name)
+    code = sa.case((number > NOTHING, number - ONE), (sa.column(name).is_not(None), OUTSIDE)).label(name)
     found = [code if each == name else sa.column(each) for each in shown]
     return sa.select(*found).select_from(rows.subquery())
 

@@ -15,9 +15,8 @@ from sqlalchemy.sql.compiler import GenericTypeCompiler, IdentifierPreparer
 from sqlalchemy.sql.expression import ClauseElement
 from sqlalchemy.types import TypeEngine
 
-from noisycount.engines.dialect import Dialect, Expression, Lists, TextCompiler, TextDialect, text_of, whole
+from noisycount.engines.dialect import OUTSIDE, Dialect, Expression, Lists, TextCompiler, TextDialect, text_of, whole
 from noisycount.engines.spark.connection import Api, Frame, tried
-from noisycount.query.grouping import OUTSIDE
 
 _NUMBERS = count()  # of views of ours
 _ARROW = {BigInteger: pa.int64(), Boolean: pa.bool_(), Date: pa.date32(), String: pa.string()}
@@ -131,7 +130,7 @@ class SparkDialect(Dialect):
         place: Expression = func.bisected(
             value, listed, bindparam(None, type_), bindparam(None, len(edges)), type_=BigInteger()
         )
-        return case((value.is_(None), null()), (place >= whole(0), place), else_=whole(OUTSIDE))
+        return case((value.is_(None), null()), (place >= whole(0), place), else_=OUTSIDE)
 
     def listed(self, name: str, columns: Lists) -> FromClause:
         """Rows of a view."""

@@ -12,11 +12,10 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import NoSuchTableError
 
 from noisycount.engines.conformance.certificate import Identity
-from noisycount.engines.dialect import NOTHING, ONE, Expression, Lists, whole
+from noisycount.engines.dialect import NOTHING, ONE, OUTSIDE, Expression, Lists
 from noisycount.engines.sql.definitions import computed_columns
 from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.table import Form, FoundColumn, FoundName
-from noisycount.query.grouping import OUTSIDE
 from noisycount.query.schema import Kind
 
 if TYPE_CHECKING:
@@ -216,7 +215,7 @@ class PostgreSQL(ServerDialect):
         type_: TypeEngine[Any] = sa.BigInteger() if isinstance(edges[0], int) else sa.Double()
         listed: Expression = sa.cast(sa.literal(list(edges), ARRAY(type_)), ARRAY(type_))
         number = sa.func.width_bucket(sa.cast(value, type_), listed, type_=sa.BigInteger())
-        return sa.case((number == NOTHING, whole(OUTSIDE)), else_=number - ONE)
+        return sa.case((number == NOTHING, OUTSIDE), else_=number - ONE)
 
     def listed(self, name: str, columns: Lists) -> sa.FromClause:
         """Bound rows, each column of them one array."""
