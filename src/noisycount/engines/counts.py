@@ -160,7 +160,8 @@ def _units_by_cell(question: CellQuestion, records: StatementRecords) -> sa.Sele
 def _units_by_node(question: CellQuestion, records: StatementRecords, several: Sequence[int]) -> Statement:
     """How many units each cell has, and each node of some levels: one of several cells is one."""
     dialect = records.dialect
-    pairs = _cell_pairs(question, records).cte("pairs")
+    found = _cell_pairs(question, records)
+    pairs = found.cte("pairs") if several else found.subquery("pairs")  # what is read once need not be kept
     counted, nobody = dialect.number_of(pairs.c.kept), records.is_nobody(pairs.c.u)
     cell = sa.func.coalesce(pairs.c.cell, whole(_NOWHERE))
     by_cell = sa.select(*_shown(cell, counted, nobody)).group_by(pairs.c.cell).having(_has_records(counted, nobody))
