@@ -29,7 +29,7 @@ ARROWS = {
     "ledger": {"model"},
     "engines": {"model", "query"},
     "catalog": {"query", "ledger", "engines"},
-    "release": BASE - {"release"},
+    "release": BASE - {"release"} | {"analysis"},  # when answers are near enough to stop
     "config": BASE - {"model"},
     "readers": BASE | {"charts", "config"},
     "tasks": BASE | {"analysis", "charts", "papers", "config", "readers"},
@@ -338,7 +338,7 @@ def test_import_is_light() -> None:
         ("model/noise.py", "if TYPE_CHECKING:\n    import noisycount.cli.main", "cli.main"),
         ("model/noise.py", "importlib.import_module('noisycount.cli.main')", "cli.main"),
         ("analysis/accuracy.py", "from noisycount.release.desk import Desk", "release.desk"),
-        ("release/desk.py", "from noisycount.analysis.accuracy import x", "analysis.accuracy"),
+        ("ledger/ledger.py", "from noisycount.analysis.accuracy import x", "analysis.accuracy"),
         ("charts/plot.py", "import noisycount.papers.figure", "papers.figure"),
         ("papers/figure.py", "from noisycount.cli.main import main", "cli.main"),
         ("__init__.py", "from noisycount.release.desk import Desk", "release.desk"),

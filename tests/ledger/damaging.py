@@ -12,10 +12,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from noisycount.errors import LedgerError
-from noisycount.ledger.chain import Verification
 from noisycount.ledger.entries import Analyst, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import Reply
+from noisycount.ledger.verification import Verification
 
 __all__ = [
     "FORBIDDEN",

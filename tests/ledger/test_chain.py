@@ -13,15 +13,14 @@ from noisycount.ledger.chain import (
     answer_columns,
     chained,
     debit_columns,
-    entries_of,
     entry_of,
     repeat_columns,
     reply_columns,
     row_hash,
-    verification,
 )
 from noisycount.ledger.entries import Entry, Head, Repeat, Request, TableAnswer
 from noisycount.ledger.storage import COLUMNS, LATER_COLUMNS
+from noisycount.ledger.verification import entries_of, verification
 
 Row = dict[str, Any]
 Rows = list[Row]

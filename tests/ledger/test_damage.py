@@ -12,9 +12,9 @@ from sqlalchemy import event
 
 from noisycount.ledger import replies
 from noisycount.ledger.budget import PureBudget
-from noisycount.ledger.chain import verification
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LEDGER, REPLIES
+from noisycount.ledger.verification import verification
 from tests.ledger.damaging import (
     FORBIDDEN,
     OVERSPENT,

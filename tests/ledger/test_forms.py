@@ -12,9 +12,10 @@ import pytest
 
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss, PureBudget
-from noisycount.ledger.chain import row_hash, verification
+from noisycount.ledger.chain import row_hash
 from noisycount.ledger.entries import Analyst, Head, Request
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.verification import verification
 from tests.ledger.ledgers import TENTH, asked, change, refusal
 
 ALICE, BOB = Analyst("alice", Fraction(3, 10)), Analyst("bob", Fraction(1))

@@ -108,7 +108,7 @@ def test_a_price_that_no_budget_pays_for_is_refused(
     ("made", "message"),
     [
         (lambda: Request("a", "b", None), "a price must be in epsilon or in rho: give one"),
-        (lambda: Request("a", "b", TENTH, Fraction(0)), "rho must be above 0 where an answer is topped up, got 0"),
+        (lambda: Request("a", "b", TENTH, -TENTH), "rho must be at least 0 where an answer is topped up, got -0.1"),
         (lambda: Request("a", "b", None, Fraction(0)), "rho must be a decimal of at most 18"),
         (lambda: Request("a", "b", TENTH, None, Fraction(1)), "delta must be a decimal of at mo"),
         (lambda: Request("a", "b", TENTH, None, Fraction(1, 2**40)), "delta must be a decimal o"),

@@ -13,10 +13,11 @@ import pytest
 from sqlalchemy import event, exc
 
 from noisycount.errors import LedgerError
-from noisycount.ledger.chain import chained, reply_columns, verification
+from noisycount.ledger.chain import chained, reply_columns
 from noisycount.ledger.entries import Analyst, Entry, Head, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import Reply
+from noisycount.ledger.verification import verification
 from tests.ledger.ledgers import TENTH, asked, refusal
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

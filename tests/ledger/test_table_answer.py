@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.chain import answer_columns, chained, debit_columns, verification
+from noisycount.ledger.chain import answer_columns, chained, debit_columns
 from noisycount.ledger.entries import Entry, Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.verification import verification
 from tests.ledger.ledgers import TENTH, asked, change, refusal
 
 RICH = Fraction(10)

@@ -202,7 +202,7 @@ def test_the_price_is_that_of_the_plan(guess: int, percent: int, confidence: flo
     [
         ({}, r"^one of epsilon, within and error must be given, got none: such as "),
         ({"epsilon": 1, "error": 3}, r"^one of .*, got epsilon and error: "),
-        ({"within": 0.2}, r"^guess must be given with within, and only then, got None with within"),
+        ({"within": 0.2}, r"^at_most must be given with within, or a public guess, and not both, got None and None"),
         ({"epsilon": 1, "guess": 5}, r"^guess must be .* got 5 with epsilon"),
         ({"error": 1, "guess": 5}, r"^guess must be .* got 5 with error"),
         ({"epsilon": "a tenth"}, r"^epsilon must be a decimal"),

@@ -108,7 +108,7 @@ def test_a_table_is_planned_and_rehearsed(state: ServiceState) -> None:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ({"where": "age >= 65"}, "give either epsilon, or both within and guess"),
+        ({"where": "age >= 65"}, "give either epsilon, or within with at_most or guess"),
         ({"where": "age >= 65", "epsilon": "1", "guess": 5}, "give either epsilon"),
         ({"epsilon": "1"}, "give --where"),
         ({"where": "age >= 65", "epsilon": "0.1234567890123456789"}, "epsilon must be"),

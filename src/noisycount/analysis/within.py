@@ -106,8 +106,12 @@ class StoppingRule:
     def interval(self, answer: int) -> tuple[int, int]:
         """The counts that a last answer leaves: its estimate is within ±within of those; of a capped one ±reach."""
         if self.is_reached(answer):
-            return math.ceil(answer * (1 - self.within)), math.floor(answer * (1 + self.within))
+            return self.nearby(answer)
         return max(0, answer - self.reach), max(0, answer + self.reach)
+
+    def nearby(self, answer: int) -> tuple[int, int]:
+        """The counts whose estimate is within ±within of them, of an answer that reached its threshold."""
+        return math.ceil(answer * (1 - self.within)), math.floor(answer * (1 + self.within))
 
     def chain_of(self, slack: float) -> StoppedChain:
         """The chain with the thresholds ⌈(slack·ln(1/(1 − confidence))/ε + 1/2)/within⌉, ε of a move by one record."""
@@ -283,6 +287,12 @@ def _rule_of(
     within: Fraction, confidence: Fraction, at_most: Fraction, sensitivity: int, *, anytime: bool
 ) -> StoppingRule:
     return StoppingRule(within, confidence, price_grid(at_most), sensitivity, anytime)
+
+
+@lru_cache(maxsize=64)
+def rule_of_prices(within: Fraction, confidence: Fraction, prices: tuple[Fraction, ...]) -> StoppingRule:
+    """The rule of a chain that goes on after an answer that somebody has seen: that of the first of its prices."""
+    return StoppingRule(within, confidence, prices, anytime=True)
 
 
 def stopping_rule(

@@ -32,6 +32,7 @@ from noisycount.readers.options import (
     with_options,
 )
 from noisycount.readers.values import (
+    parse_at_most,
     parse_delta,
     parse_epsilon,
     parse_groups,
@@ -122,7 +123,7 @@ _TABLE_OPTIONS = (
     name="count",
     epilog="\b\nExample:\n"
     "  noisycount count survey.csv --where \"age >= 65 and health = 'poor'\" \\\n"
-    "      --unit person --within 20% --guess 100\n"
+    "      --unit person --within 20% --at-most 0.5\n"
     "  noisycount count survey.csv --by town,age:0,18,65 --keys town=Bern,Biel \\\n"
     "      --unit person --groups-per-unit 1 --epsilon 1",
 )
@@ -136,7 +137,8 @@ _TABLE_OPTIONS = (
 )
 @typed("--epsilon", parse_epsilon, "E", "The price of the answer: 0.1 or 1/3.")
 @typed("--within", parse_within, "20%", "Or: how far off the answer may be,")
-@typed("--guess", parse_guess, "100", "of about how many (a public guess),")
+@typed("--at-most", parse_at_most, "E", "for a price of at most so much, charged as far as it is needed,")
+@typed("--guess", parse_guess, "100", "or as a share of about how many (a public guess),")
 @typed(
     "--confidence",
     parse_confidence,
@@ -184,9 +186,10 @@ def count(  # noqa: PLR0913, PLR0917  (one argument an option)
     """Count what satisfies a question, with noise and a budget.
 
     SOURCE is a file or a data set of noisycount.toml. The price is either
-    given (--epsilon) or follows from the accuracy that you need (--within and --guess). Asking the
-    identical question again gives the stored answer and costs nothing. A question outside the
-    language is refused before any slot: that depends on the columns, on no record.
+    given (--epsilon) or follows from the accuracy that you need: with --within and --at-most it
+    rises until the count is known so nearly, and no further. Asking the same question again gives
+    the stored answer and costs nothing; at a higher price it costs the difference. A question
+    outside the language is refused before any slot: that depends on the columns, on no record.
 
     A table, with --by or several --where, is one question: one price pays for all of its rows.
     """
@@ -197,7 +200,9 @@ def count(  # noqa: PLR0913, PLR0917  (one argument an option)
     dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
     asker = configuration.analyst(analyst)
     if not query.has_one_price:
-        raise click.UsageError("give either --epsilon, or both --within and --guess, such as --within 20% --guess 100")
+        raise click.UsageError(
+            "give --epsilon, or --within with --at-most or --guess, such as --within 20% --at-most 0.5"
+        )
     if files != TableFiles():
         from noisycount.tasks.table_files import check_files, with_files  # noqa: PLC0415  (loads what reads files of keys)
 

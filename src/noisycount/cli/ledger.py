@@ -11,9 +11,9 @@ from noisycount.config.config import Config
 from noisycount.display.output import json_text, new_file, print_json, print_table, print_text
 from noisycount.display.texts import writable
 from noisycount.errors import LedgerError
-from noisycount.ledger.chain import verification as checked
 from noisycount.ledger.entries import Head
 from noisycount.ledger.storage import RESTORE, Row
+from noisycount.ledger.verification import verification as checked
 from noisycount.readers.options import config_option, flag, json_option, typed
 from noisycount.tasks.backup import at_copy, backed_up, backup_json, backup_words, restoring
 from noisycount.tasks.ledger import (

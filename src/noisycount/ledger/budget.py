@@ -115,6 +115,10 @@ class Loss(Shown):
             self.delta + other.delta,
         )
 
+    def less(self, epsilon: Fraction) -> Self:
+        """The loss without a part of its ε that was reserved and not used."""
+        return self._of_exact(None if self.epsilon is None else self.epsilon - epsilon, self.rho, self.delta)
+
     def includes(self, part: "Loss") -> bool:
         """Whether another loss can be a part of this one."""
         if self.epsilon is not None and (part.epsilon is None or part.epsilon > self.epsilon):

@@ -12,10 +12,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from noisycount.errors import LedgerError
-from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Head, Repeat, Request, TableAnswer, check_text
-from noisycount.ledger.series import difference, standing_of
+from noisycount.ledger.series import difference, standing_of, stopped_at
 from noisycount.ledger.storage import COLUMNS, LATER_COLUMNS, RESTORE, Row, later_columns, row_at, rows_from
 from noisycount.validation import exact_text, optional_text, optional_value
 
@@ -70,10 +69,28 @@ def debit_columns(entry: Entry) -> dict[str, str | None]:
     }
 
 
-def answer_columns(key: str, answer: int | TableAnswer, made: datetime) -> dict[str, str]:
-    """The columns that keep the answer to the debit under a key."""
+def answer_columns(
+    key: str, answer: int | TableAnswer, made: datetime, stopped: Request | None = None
+) -> dict[str, str | None]:
+    """The columns that keep the answer to the debit under a key, and what is charged in place of a reserve."""
     text = answer.text if isinstance(answer, TableAnswer) else str(answer)
-    return {"kind": ANSWER, "key": key, "answer": text, "made": made.isoformat()}
+    columns: dict[str, str | None] = {"kind": ANSWER, "key": key, "answer": text, "made": made.isoformat()}
+    return columns if stopped is None else {**columns, **stop_columns(stopped)}
+
+
+def stop_columns(stopped: Request) -> dict[str, str | None]:
+    """The columns of an answer that keep where a reserve stopped."""
+    return {"question": stopped.question, "epsilon": optional_text(stopped.epsilon)}
+
+
+def answered_entry(debit: Entry, row: Row) -> Entry:
+    """A debit with the answer that a row holds, at the price at which it stopped."""
+    answered = replace(debit, answer=answer_of(row["answer"]))
+    if row["question"] is None:
+        return answered
+    charged, reserved = optional_value(row["epsilon"]), debit.request
+    stopped = replace(reserved, question=row["question"], epsilon=charged, rho=reserved.price.rho)
+    return replace(answered, request=stopped)
 
 
 def answer_of(text: str) -> int | TableAnswer:
@@ -185,6 +202,8 @@ class LedgerState:
     # the key of the debit that each tops up, and of the debit by which it was topped up
     coarser: MutableMapping[str, str] = field(default_factory=dict)
     finer: MutableMapping[str, str] = field(default_factory=dict)
+    # what was reserved until it is known where its answers stop, by the key of its debit, with who asked
+    reserves: MutableMapping[str, tuple[Request, str]] = field(default_factory=dict)
     # the newest rows of a draft, which the table does not have yet
     unwritten: list[Row] = field(default_factory=list, kw_only=True)
 
@@ -206,7 +225,7 @@ class LedgerState:
         return (
             *(self.debits, self.keys, self.answers),
             *(self.datasets, self.analysts, self.descriptions, self.replies, self.repeats),
-            *(self.series, self.prices, self.coarser, self.finer),
+            *(self.series, self.prices, self.coarser, self.finer, self.reserves),
         )
 
     def paid_for(self, dataset: str) -> Loss:
@@ -230,9 +249,10 @@ class LedgerState:
     def _entry(self, connection: Connection, key: str) -> Entry:
         debit = self._row(connection, self.debits[key])
         answered = self.answers.get(key)
-        answer = None if answered is None else self._row(connection, answered)["answer"]
         try:
-            entry = entry_of(debit, answer)
+            entry = entry_of(debit, None)
+            if answered is not None:
+                entry = answered_entry(entry, self._row(connection, answered))
         except ValueError:
             raise damaged(debit["number"]) from None
         return replace(entry, repeats=self.repeats[key]) if key in self.repeats else entry
@@ -349,6 +369,8 @@ class LedgerState:
             return "is charged a difference, and tops up nothing"
         self.series[standing.subject] = (*self.series.get(standing.subject, ()), entry.key)
         self.prices[entry.key] = standing.price
+        if standing.is_reserve:
+            self.reserves[entry.key] = entry.request, entry.analyst
         self.debits[entry.key], self.keys[digest] = row["number"], entry.key
         self.datasets[dataset], self.analysts[analyst] = entry.spent, entry.analyst_spent
         return None
@@ -361,8 +383,28 @@ class LedgerState:
         answer = answer_of(row["answer"])
         if isinstance(answer, TableAnswer):
             answer.check()
+        if (row["key"] in self.reserves or row["question"] is not None) and not self._is_settled(row):
+            return "charges something else than where its answers stopped"
         self.answers[row["key"]] = row["number"]
         return None
+
+    def _is_settled(self, row: Row) -> bool:
+        """Whether an answer says where it stopped, which is charged in place of its reserve from now on."""
+        key = row["key"]
+        if key not in self.reserves or row["question"] is None:
+            return False
+        request, analyst = self.reserves[key]
+        price = standing_of(Request(request.dataset, row["question"], request.epsilon, request.price.rho)).price
+        stopped = stopped_at(request, price, is_topped_up=key in self.finer)
+        base = next((self.prices[each] for each in self.replaced_by(key) if each in self.answers), Fraction(0))
+        columns = stop_columns(stopped)
+        if any(row[name] != columns[name] for name in columns) or not base < price <= self.prices[key]:
+            return False
+        rest = rest_of(request, stopped)
+        self.datasets[request.dataset] = self.paid_for(request.dataset).less(rest)
+        self.analysts[analyst] = self.paid_by(analyst).less(rest)
+        self.prices[key] = price
+        return True
 
     def _fault_of_description(self, row: Row) -> str | None:
         dataset, text = str(row["dataset"]), str(row["question"])
@@ -396,74 +438,6 @@ def _time(text: str) -> datetime:
     return time
 
 
-def entries_of(rows: Iterable[Row]) -> list[Entry]:
-    """Every debit with its answer, oldest first."""
-    state, entries = LedgerState(), dict[str, Entry]()
-    for row in rows:
-        state.read([row])
-        if row["kind"] == DEBIT:
-            replaced = tuple(state.replaced_by(row["key"]))
-            entries[row["key"]] = replace(entry_of(row, None), replaces=replaced)
-        elif row["kind"] == ANSWER:
-            entries[row["key"]] = replace(entries[row["key"]], answer=answer_of(row["answer"]))
-        elif row["kind"] == REPEAT:
-            repeated = entries[row["question"]]
-            repeats = (*repeated.repeats, repeat_of(row))
-            entries[repeated.key] = replace(repeated, repeats=repeats)
-    return list(entries.values())
-
-
-@frozen
-class Verification:
-    """What became of reading a chain from its first row to its last."""
-
-    head: Head  # the newest row that is as it was written
-    broken: int | None = None  # the number of the first row that is not; None where the chain is intact
-    why: str = ""  # what is wrong with that row
-    older_replies: int = 0  # how many replies are older than the rows that hold the digests of replies
-
-
-def verification(
-    rows: Iterable[Row], known_head: Head | None = None, replies: Mapping[str, str] | None = None
-) -> Verification:
-    """The reading of a chain, which names its first broken row if there is one."""
-    state = LedgerState()
-    for row in rows:
-        head = state.head
-        why = state.fault(row)
-        if why is None and not _holds(state.head, known_head):
-            why = "is not the row that was written down: an older copy was restored, or rewritten"
-        if why is None and replies is not None and _is_lost(row, replies):
-            why = f"is of reply {row['key']!r}, which was changed or removed"
-        if why is not None:
-            return Verification(head, head.number + 1, why)
-    if known_head is not None and state.head.number < known_head.number:
-        why = f"is missing, though row {known_head.number} was written down: this is an older copy"
-        return Verification(state.head, state.head.number + 1, why)
-    unknown = sorted((replies or {}).keys() - state.replies.keys())
-    if unknown and state.replies:
-        why = f"is missing: reply {unknown[0]!r} is in no row, and was added behind its back"
-        return Verification(state.head, state.head.number + 1, why)
-    return Verification(state.head, older_replies=len(unknown))
-
-
-def _is_lost(row: Row, replies: Mapping[str, str]) -> bool:
-    """Whether a row is of a reply that is not kept as it was given."""
-    return bool(row["kind"] == REPLY and replies.get(row["key"]) != row["digest"])
-
-
-def _holds(head: Head, known_head: Head | None) -> bool:
-    """Whether a row is the one that was written down, or is not the one of its number."""
-    return known_head is None or head.number != known_head.number or known_head.names(head.hash)
-
-
-def require_row(connection: Connection, known_head: Head, place: str) -> None:
-    """The refusal of a ledger that does not hold the row that its owner wrote down."""
-    if known_head.number == 0:
-        return
-    row = row_at(connection, known_head.number)
-    if row is None or row["hash"] != row_hash(row) or not known_head.names(row["hash"]):
-        raise LedgerError(
-            f"{place} does not hold row {known_head.number} as it was written down: it is"
-            " an older copy, or another ledger; restore the newest copy"
-        )
+def rest_of(reserved: Request, stopped: Request) -> Fraction:
+    """What of a reserve in ε was not used."""
+    return (reserved.epsilon or Fraction(0)) - (stopped.epsilon or Fraction(0))

@@ -214,6 +214,7 @@ class Request(Shown):
     # the probability with which the answer may cost more; whatever `exact_answer_delta` takes, or 0
     delta: Fraction = Fraction(0)
     _digest: str = field(default="", init=False, repr=False, compare=False)
+    _standing: Any = field(default=None, init=False, repr=False, compare=False)  # of `standing_of`, once it was asked
 
     def __post_init__(self) -> None:
         check_text("dataset", self.dataset)
@@ -264,8 +265,8 @@ def _price(epsilon: Fraction | None, rho: Fraction | None, delta: Fraction) -> L
 def _difference(value: Fraction, name: str) -> Fraction:
     """A price of a top-up: the difference of two, which need have no short form."""
     number = exact_rational(value, name)
-    if number <= 0:
-        raise ValueError(f"{name} must be above 0 where an answer is topped up, got {exact_text(number)}")
+    if number < 0:
+        raise ValueError(f"{name} must be at least 0 where an answer is topped up, got {exact_text(number)}")
     return number
 
 

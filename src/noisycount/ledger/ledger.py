@@ -19,15 +19,11 @@ from noisycount.ledger.chain import (
     DEBIT,
     DESCRIPTION,
     LedgerState,
-    Verification,
     answer_columns,
     check_description,
     debit_columns,
-    entries_of,
     repeat_columns,
-    require_row,
     unit_of,
-    verification,
 )
 from noisycount.ledger.entries import (
     Analyst,
@@ -36,15 +32,17 @@ from noisycount.ledger.entries import (
     Repeat,
     Request,
     TableAnswer,
+    asked_in,
     check_purpose,
     check_text,
     check_type,
     storable_answer,
 )
 from noisycount.ledger.replies import Replies, check_older, digests_of
-from noisycount.ledger.series import standing_of, topped_up
+from noisycount.ledger.series import standing_of, stopped_at, topped_up
 from noisycount.ledger.storage import LEDGER, all_rows, check_structure, is_made, refusals
 from noisycount.ledger.transactions import AttachedWrite, Transactions, lock_out_writers
+from noisycount.ledger.verification import Verification, entries_of, require_row, verification
 from noisycount.validation import exact_text
 
 
@@ -208,7 +206,7 @@ class Ledger(Shown):
                 return known, Loss()
             charged = request
             if (finest := state.entry(connection, state.finest(forms))) is not None:
-                charged = topped_up(finest, standing_of(request).price)
+                charged = topped_up(finest, standing_of(request).price, asked_in(request.question).get("within"))
             spent, of_analyst = totals(state, charged, limit, analyst)
             made = time_of_debit(state, self.clock())
             state.append(debit_columns(Entry(key, charged, spent, made, None, analyst.name, of_analyst, purpose)))
@@ -221,9 +219,16 @@ class Ledger(Shown):
         forms = request.forms(formers)
         return self.transactions.noted(lambda state: state.covering(forms) in state.answers)
 
-    def store(self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None) -> Entry:
+    def store(
+        self,
+        entry: Entry,
+        answer: int | TableAnswer,
+        attached: AttachedWrite | None = None,
+        stopped: Fraction | None = None,
+    ) -> Entry:
         """The entry with its answer for ever: this one, unless one was stored before, for it or at a higher price.
 
+        Of a reserve it is told at which ε its answers stopped: from then on that is charged, in the same transaction.
         `StaleBaseError` says that the entry rests on an answer that was stored since it was read: draw anew from that.
         """
         check_type("entry", entry, Entry)
@@ -240,9 +245,12 @@ class Ledger(Shown):
                 return finer, False
             if _key_of(stored.base) != _key_of(entry.base):
                 raise StaleBaseError(f"the answer that key {entry.key!r} tops up was given meanwhile; ask again")
-            state.append(answer_columns(entry.key, answer, made))
+            settled = None
+            if stopped is not None:
+                settled = stopped_at(stored.request, stopped, is_topped_up=entry.key in state.finer)
+            state.append(answer_columns(entry.key, answer, made, settled))
             is_written = attached is not None and attached.write(connection, state)
-            return replace(stored, answer=answer), is_written
+            return replace(stored, answer=answer, request=settled or stored.request), is_written
 
         stored, is_written = self.transactions.written(answered)
         if attached is not None:

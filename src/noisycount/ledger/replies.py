@@ -15,10 +15,11 @@ from sqlalchemy import Connection, bindparam, inspect, select
 
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
-from noisycount.ledger.chain import LedgerState, entries_of, reply_columns
+from noisycount.ledger.chain import LedgerState, reply_columns
 from noisycount.ledger.entries import TableAnswer, check_text
 from noisycount.ledger.storage import REPLIES, RESTORE, all_rows
 from noisycount.ledger.transactions import AttachedWrite, Transactions
+from noisycount.ledger.verification import entries_of
 
 _ADDED = "INSERT INTO replies (name, dataset, request, reply) VALUES ({marks}) ON CONFLICT (name) DO NOTHING"
 

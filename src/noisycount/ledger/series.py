@@ -9,8 +9,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
@@ -18,8 +17,7 @@ from noisycount.ledger.entries import Entry, Request, asked_in, stated_loss
 from noisycount.validation import exact_text, exact_value
 
 _LAPLACE = "discrete Laplace"  # the name of the noise that can be made finer; to import it would load NumPy
-_OF_PRICE = {"scale", "scales", "replaces", "price"}  # the parts of a question that differ with its price
-_REMEMBERED = 256  # a request is looked at several times before it is charged
+_OF_PRICE = {"scale", "scales", "replaces", "price", "within"}  # the parts of a question that differ with its price
 
 
 @frozen
@@ -31,11 +29,17 @@ class Standing:
     subject: str
     price: Fraction  # of its answer, with all that it replaces: in ε, or in ρ under Gaussian noise
     replaces: str | None = None  # the key of the debit that it tops up
+    is_reserve: bool = False  # whether the price is the most that it may cost, until it is known where it stopped
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def standing_of(request: Request) -> Standing:
     """Where a request stands: those of one data set, question, δ and design of its noise have one subject."""
+    if request._standing is None:  # noqa: SLF001 - kept for here
+        object.__setattr__(request, "_standing", _standing(request))
+    return cast("Standing", request._standing)  # noqa: SLF001 - as before
+
+
+def _standing(request: Request) -> Standing:
     asked = asked_in(request.question)
     loss = stated_loss(asked) or request.price
     if loss.epsilon is None or asked.get("mechanism") != _LAPLACE:
@@ -47,20 +51,41 @@ def standing_of(request: Request) -> Standing:
         kept["design"] = [exact_text(scale * loss.epsilon) for scale in scales_in(asked)]
         parts = [request.dataset, kept, exact_text(loss.delta)]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode("ascii")).hexdigest()
-        return Standing(digest, loss.epsilon, asked.get("replaces"))
+        return Standing(digest, loss.epsilon, asked.get("replaces"), "within" in asked)
     return Standing(request.digest, loss.epsilon)
 
 
-def topped_up(entry: Entry, epsilon: Fraction) -> Request:
-    """The request of a finer answer at a higher price. Keys that were found stay as they are."""
+def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = None) -> Request:
+    """The request of a finer answer at a higher price, or at most at that price; found keys stay as they are."""
     asked, paid = asked_in(entry.request.question), entry.loss
     assert paid.epsilon is not None  # noqa: S101 - only answers in ε have a finer one
-    scales = [exact_text(scale * paid.epsilon / epsilon) for scale in scales_in(asked)]
-    price = {"epsilon": exact_text(epsilon)} | ({"delta": exact_text(paid.delta)} if paid.delta else {})
-    priced = {"scale": scales[0]} if "scale" in asked else {"scales": scales}
-    question = json.dumps({**asked, **priced, "replaces": entry.key, "price": price}, sort_keys=True)
+    asked.pop("within", None)
+    question = _priced({**asked, "replaces": entry.key, **({} if goal is None else {"within": goal})}, paid, epsilon)
     charged = difference(paid.epsilon, epsilon)
     return Request(entry.request.dataset, question, charged.epsilon, charged.rho)
+
+
+def stopped_at(request: Request, epsilon: Fraction, *, is_topped_up: bool) -> Request:
+    """A request that reserved its highest price, once it is known at which price its answers stopped.
+
+    The rest of ε is given back, unless it was topped up meanwhile, for a difference to that highest price. In ρ the
+    highest price stays charged: all answers up to it are no more than the last one would have been.
+    """
+    asked = asked_in(request.question)
+    reserved = stated_loss(asked) or request.price
+    assert reserved.epsilon is not None  # noqa: S101 - only answers in ε are reserved
+    assert request.epsilon is not None  # noqa: S101 - as before
+    rest = Fraction(0) if is_topped_up else min(request.epsilon, reserved.epsilon - epsilon)
+    question = _priced(asked, reserved, epsilon)
+    return Request(request.dataset, question, request.epsilon - rest, request.price.rho)
+
+
+def _priced(asked: dict[str, Any], paid: Loss, epsilon: Fraction) -> str:
+    """The text of a question at another price than the one that was paid."""
+    scales = [exact_text(scale * (paid.epsilon or 0) / epsilon) for scale in scales_in(asked)]
+    price = {"epsilon": exact_text(epsilon)} | ({"delta": exact_text(paid.delta)} if paid.delta else {})
+    priced = {"scale": scales[0]} if "scale" in asked else {"scales": scales}
+    return json.dumps({**asked, **priced, "price": price}, sort_keys=True)
 
 
 def difference(paid: Fraction, epsilon: Fraction) -> Loss:
@@ -70,7 +95,7 @@ def difference(paid: Fraction, epsilon: Fraction) -> Loss:
     constant: such a bounded range of 2ε has a ρ of ε²/2, and no less is proved (docs/accuracy-first.md).
 
     Source: M. Cesar and R. Rogers, Bounding, Concentrating, and Truncating: Unifying Privacy Loss Composition for
-        Data Analytics (2021), Lemma 3.2.
+        Data Analytics (2021), for mechanisms of a bounded range.
     """
     return Loss(epsilon - paid, epsilon**2 / 2)
 

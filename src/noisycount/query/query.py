@@ -131,6 +131,7 @@ class Query:
     # in place of a price: how near an answer should be, as a share of the guess,
     within: str | float | Fraction | None = None
     error: float | Fraction | None = None  # or in units
+    at_most: RationalLike | None = None  # with `within` and no guess: the largest ε that it may cost
     guess: float | Fraction | None = None  # a public guess of the count, for `within`; never the true count
     confidence: float = 0.95  # with which one lies so near, and with which errors are stated, in (0, 1)
 
@@ -160,6 +161,7 @@ class Query:
             rho=None if said.get("rho") is None else exact_epsilon(said["rho"], "rho"),
             delta=None if said.get("delta") is None else exact_delta(said["delta"]),
             within=_named("within", parse_within, said["within"]) if said.get("within") else None,
+            at_most=None if said.get("at_most") is None else exact_epsilon(said["at_most"], "at_most"),
             guess=said.get("guess"),
             confidence=_named("confidence", parse_confidence, said.get("confidence", "95%")),
         )
@@ -185,6 +187,7 @@ class Query:
             "rho": _sent_price(self.rho),
             "delta": _sent_price(self.delta),
             "within": self.within if isinstance(self.within, str) else _sent_share(self.within),
+            "at_most": _sent_price(self.at_most),
             "guess": self.guess,
             "confidence": _sent_share(self.confidence),
         }
@@ -202,10 +205,10 @@ class Query:
 
     @property
     def has_one_price(self) -> bool:
-        """Whether either a price is given, or a half-width with its guess."""
+        """Whether either a price is given, or a half-width with the most that it may cost, or with a guess."""
         is_priced = self.epsilon is not None or self.rho is not None
-        is_near = self.within is not None and self.guess is not None
-        is_neither = self.within is None and self.guess is None
+        is_near = self.within is not None and (self.guess is None) != (self.at_most is None)
+        is_neither = self.within is None and self.guess is None and self.at_most is None
         return is_neither if is_priced else is_near
 
 
@@ -368,17 +371,22 @@ def count_epsilon(query: Query) -> Fraction:
             f"got {' and '.join(given) or 'none'}: such as epsilon='0.1', or within='20%' with "
             "a public guess"
         )
-    if (query.guess is None) == (query.within is not None):
+    if query.within is not None and (query.guess is None) == (query.at_most is None):
         raise ValueError(
-            f"guess must be given with within, and only then, got {query.guess!r} with "
-            f"{given[0]}: within is a share of the public guess"
+            f"at_most must be given with within, or a public guess, and not both, got {query.at_most!r} and "
+            f"{query.guess!r}: such as within='20%', at_most='0.5'"
         )
+    if query.within is None and (query.guess is not None or query.at_most is not None):
+        name, value = ("guess", query.guess) if query.guess is not None else ("at_most", query.at_most)
+        raise ValueError(f"{name} must be given with within alone, got {value!r} with {given[0]}")
+    if query.at_most is not None:
+        return exact_epsilon(query.at_most, "at_most")
     if query.epsilon is not None:
         return exact_epsilon(query.epsilon)
     if query.error is not None:
         error = as_written(query.error, "error")
     else:
-        error = _share(query.within) * as_written(query.guess or 0, "guess")
+        error = share_of(query.within) * as_written(query.guess or 0, "guess")
     formula = epsilon_within(error, query.confidence)
     if not is_in_range(formula):
         raise ValueError(
@@ -388,8 +396,8 @@ def count_epsilon(query: Query) -> Fraction:
     return exact_epsilon(readable_epsilon_within(error, query.confidence))
 
 
-def _share(within: str | float | Fraction | None) -> Fraction:
-    """A share of the guess, from its text too."""
+def share_of(within: str | float | Fraction | None) -> Fraction:
+    """A share of the count or of its guess, from its text too."""
     if isinstance(within, (int, float, Fraction)) and not isinstance(within, bool):
         share: Fraction | None = as_written(within, "within")
     else:

@@ -59,6 +59,11 @@ def parse_epsilon(text: str) -> Fraction:
     return exact_epsilon(text)
 
 
+def parse_at_most(text: str) -> Fraction:
+    """The largest ε that an answer may cost, such as `0.5`."""
+    return exact_epsilon(text, "at_most")
+
+
 def parse_rho(text: str) -> Fraction:
     """An exact ρ such as `0.1`."""
     return exact_epsilon(text, "rho")

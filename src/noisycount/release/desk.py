@@ -13,15 +13,16 @@ from noisycount.engines.interface import Closeable, Source
 from noisycount.errors import LedgerError, NoisyCountError, PurposeError, SourceError, without_traceback
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss, NeighbourRelation
-from noisycount.ledger.entries import Analyst, Entry, TableAnswer, asks_for_table
+from noisycount.ledger.entries import Analyst, Entry, Request, TableAnswer, asks_for_table
 from noisycount.ledger.ledger import Ledger, StaleBaseError
+from noisycount.ledger.series import stopped_at
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Keys, Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset, LazyDataset, RemainingBudget
-from noisycount.release.query_plan import Forms, QueryPlan
+from noisycount.release.query_plan import Forms, QueryPlan, WithinPlan, plan_of_debit
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Published, Release, TableRelease
 from noisycount.release.table_plan import plan_of
@@ -116,6 +117,7 @@ class Desk(Shown, Closeable):
         confidence: float = 0.95,
         key: str | None = None,
         purpose: str | None = None,
+        at_most: RationalLike | None = None,
     ) -> Release:
         """The private count of the units with at least one record that matches.
 
@@ -128,10 +130,14 @@ class Desk(Shown, Closeable):
             where: A question in the predicate language.
             epsilon: The price, in units of privacy loss; the scale of the noise is 1/epsilon. An
                 exact number, its text ("0.1", "1/3"), or a float, read as the decimal it shows.
-            within: In place of a price: how near the answer should be to the count, as a share of
-                the guess ("20%" or 0.2); the price follows as `noisycount plan` computes it.
+            within: In place of a price: how near the answer should be to the count, as a share of the count ("20%" or
+                0.2). Prices rise up to `at_most`, each answer finer than the one before, until it is that near; what is
+                told then holds with the confidence, whatever the count is, and charged is the price at which it
+                stopped (docs/accuracy-first.md). With a guess: a share of that; the price follows as `noisycount plan`
+                computes it.
             error: The same in units.
             guess: A public guess of the count, for `within`; never the true count.
+            at_most: With `within` and no guess: the largest price, which is reserved until the answer is stored.
             confidence: The probability of an answer so near, and of the `error` of the release.
             key: What the asker calls the question; left out: a random name.
             purpose: What the answer is for, in at most 200 characters, kept with the debit. The
@@ -148,7 +154,15 @@ class Desk(Shown, Closeable):
                 could not be counted, and the debit stays.
             OverrunError: There was no answer when replies left the slot; a debit made stays.
         """
-        query = Query(wheres=[where], epsilon=epsilon, within=within, error=error, guess=guess, confidence=confidence)
+        query = Query(
+            wheres=[where],
+            epsilon=epsilon,
+            within=within,
+            error=error,
+            at_most=at_most,
+            guess=guess,
+            confidence=confidence,
+        )
         return cast("Release", self.answer(query, key, purpose))
 
     def release_many(  # noqa: PLR0913 - each says something of its own
@@ -302,9 +316,13 @@ class Desk(Shown, Closeable):
     @property
     def _remains_now(self) -> RemainingBudget:
         """What is left of the two budgets now."""
+        return self._remains_without(Fraction(0))
+
+    def _remains_without(self, rest: Fraction) -> RemainingBudget:
+        """The same once a rest of a reserve, in ε, is given back."""
         analyst, spent = self.analyst, self.ledger.paid(self.dataset.name)
         own = Loss() if analyst.budget is None else self.ledger.paid_by(analyst.name)
-        return RemainingBudget.of(self.dataset.budget, spent, analyst, own)
+        return RemainingBudget.of(self.dataset.budget, spent.less(rest), analyst, own.less(rest))
 
     def _remains_of(self, entry: Entry) -> RemainingBudget:
         """The same after a debit that was just made, whose totals say so."""
@@ -321,17 +339,34 @@ class Desk(Shown, Closeable):
         if plan is None:
             is_replacement = NeighbourRelation.of_size(dataset.size) is NeighbourRelation.REPLACEMENT
             plan = plan_of(query, source.schema, source.unit, is_replacement=is_replacement)
-        request, formers = forms = plan.requests(dataset.name, source)
         source.require_unchanged()
+        request, formers = forms = self._requests(plan)
         if purpose is None and dataset.needs_purpose:
             self._require_asked(forms)
         if not self.ledger.has_answer(request, formers):
             source.prepare()
-        key = secrets.token_hex(16) if key is None else key
-        entry, charged = self.ledger.reserve(key, request, dataset.budget, self.analyst, formers, purpose=purpose)
+        name = secrets.token_hex(16) if key is None else key
+        entry, charged = self.ledger.reserve(name, request, dataset.budget, self.analyst, formers, purpose=purpose)
         remains = self._remains_now if not charged else self._remains_of(entry)
         told = partial(plan.published, charged=charged, remains=remains, source=source, confidence=query.confidence)
-        return told(entry) if entry.answer is not None else self._stored(entry, plan, told)
+        if entry.answer is not None:
+            return told(entry)
+        answer = self._stored(entry, plan_of_debit(plan, entry), told)
+        is_open, price = isinstance(plan, WithinPlan), plan.loss.epsilon or 0
+        if not is_open and isinstance(answer, Release) and answer.epsilon < price:
+            return self._answer(query, None, purpose, plan)  # a reserve was found that stopped at a lower price
+        return answer
+
+    def _requests(self, plan: QueryPlan) -> Forms:
+        """What asks for an answer; where one is known that is as near as is wanted, what asks for that one."""
+        forms = plan.requests(self.dataset.name, self.source)
+        if not isinstance(plan, WithinPlan):
+            return forms
+        asked = [entry for entry in self.ledger.entries_asking(*forms) if entry.answer is not None]
+        known = max(asked, key=lambda entry: entry.loss.epsilon or 0, default=None)
+        if known is None or not plan.is_met(known):
+            return forms
+        return plan.at(known).requests(self.dataset.name, self.source)
 
     def _require_asked(self, forms: Forms) -> None:
         """The refusal of a spend without a purpose; who has the answer already asks for it again.
@@ -345,7 +380,7 @@ class Desk(Shown, Closeable):
                 f" owner of data set {self.dataset.told!r} wants to know; nothing was charged"
             )
 
-    def _stored(self, entry: Entry, plan: QueryPlan, told: Callable[[Entry], Published]) -> Published:
+    def _stored(self, entry: Entry, plan: QueryPlan, told: "partial[Published]") -> Published:
         """The entry with its stored answer, and what is left then.
 
         An answer that could not be stored goes no further: whoever asked could else collect one
@@ -354,7 +389,7 @@ class Desk(Shown, Closeable):
         try:
             while True:
                 try:
-                    return self._enclosed(entry, self._drawn(plan.at(entry), entry.base), told)
+                    return self._enclosed(entry, *self._drawn(plan, entry.base), told)
                 except StaleBaseError:  # another thread answered what this one tops up: draw anew, given that
                     entry = cast("Entry", self.ledger.entry(entry.key))
         except SourceError as error:
@@ -370,19 +405,31 @@ class Desk(Shown, Closeable):
             raise
         raise refusal
 
-    def _enclosed(self, entry: Entry, drawn: TableAnswer, told: Callable[[Entry], Published]) -> Published:
+    def _enclosed(
+        self, entry: Entry, drawn: TableAnswer, stopped: Fraction | None, told: "partial[Published]"
+    ) -> Published:
         """The same where nothing fails; its frame holds the answer, and no refusal may hold it.
 
-        One question is kept in the form of its debit, which may have been asked alone, or as a list.
+        One question is kept in the form of its debit, which may have been asked alone, or as a list. A reply that is
+        stored with it tells what was charged once the rest of a reserve is given back.
         """
         answer, attached = drawn if asks_for_table(entry) else int(drawn.levels[0][0]), None
+        if stopped is not None:
+            told = self._told_of_stop(entry, stopped_at(entry.request, stopped, is_topped_up=False), told)
         if self.attach is not None:
-            attached = self.attach(told(replace(entry, answer=answer)))
-        return told(self.ledger.store(entry, answer, attached))
+            request = entry.request if stopped is None else stopped_at(entry.request, stopped, is_topped_up=False)
+            attached = self.attach(told(replace(entry, answer=answer, request=request)))
+        return told(self.ledger.store(entry, answer, attached, stopped))
 
-    def _drawn(self, plan: QueryPlan, base: Entry | None) -> TableAnswer:
+    def _told_of_stop(self, entry: Entry, stopped: Request, told: "partial[Published]") -> "partial[Published]":
+        """What is told of an answer and of its price once it is known where its answers stopped."""
+        rest = (entry.request.epsilon or Fraction(0)) - (stopped.epsilon or Fraction(0))
+        charged = told.keywords["charged"]
+        return partial(told, charged=charged and charged.less(rest), remains=self._remains_without(rest))
+
+    def _drawn(self, plan: QueryPlan, base: Entry | None) -> tuple[TableAnswer, Fraction | None]:
         """The noisy answer; what goes wrong could tell the true one, so it ends in `_unless`."""
-        answer = _unless_it_fails(partial(plan.drawn, self.source, base))
+        answer = _unless_it_fails(partial(plan.outcome, self.source, base))
         if answer is None:
             raise SourceError(
                 f"data set {self.dataset.told!r} could not be counted, and why is withheld, as it"
@@ -392,7 +439,9 @@ class Desk(Shown, Closeable):
         return answer
 
 
-def _unless_it_fails(draw: Callable[[], TableAnswer]) -> TableAnswer | None:
+def _unless_it_fails(
+    draw: Callable[[], tuple[TableAnswer, Fraction | None]],
+) -> tuple[TableAnswer, Fraction | None] | None:
     """The noisy answer, or None: no error, of whatever class, may leave with what it knows."""
     try:
         return draw()

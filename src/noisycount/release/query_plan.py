@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +21,21 @@ from noisycount.engines.interface import Source
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Request, TableAnswer, asked_of, asks_for_table
-from noisycount.ledger.series import scales_in
+from noisycount.ledger.series import scales_in, standing_of
 from noisycount.ledger.storage import unexpected_answer
-from noisycount.model.gradual import finer_errors
+from noisycount.model.gradual import finer_error, finer_errors
 from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.sampling.scalar import RandomIntegers
 from noisycount.model.tables.levels import Level, TableLabels
 from noisycount.query.normal_form import ParsedPredicate
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns, english
 from noisycount.release.dataset import RemainingBudget
-from noisycount.release.results import Published, Release, TablePlan, TableRelease
-from noisycount.validation import exact_text
+from noisycount.release.noise_plan import TablePlan
+from noisycount.release.results import Published, Release, TableRelease
+from noisycount.validation import exact_text, exact_value
+
+if TYPE_CHECKING:
+    from noisycount.analysis.within import StoppingRule
 
 # What asks a ledger for an answer, and what an older ledger may hold in its place.
 Forms: TypeAlias = tuple[Request, Sequence[Request]]
@@ -75,6 +80,10 @@ class QueryPlan(ABC):
     @abstractmethod
     def facts(self) -> dict[str, Any]:
         """What decides which counts there are, as a ledger keeps it of a table."""
+
+    def outcome(self, source: Source, base: Entry | None = None) -> "tuple[TableAnswer, Fraction | None]":
+        """What is drawn, and at which ε it stopped where that was left open."""
+        return self.drawn(source, base), None
 
     def requests(self, dataset: str, source: Source) -> Forms:
         """What asks a ledger for it, and what the ledger may hold of former versions in its place."""
@@ -152,6 +161,10 @@ class QueryPlan(ABC):
         fits = all(size in {None, len(of)} for size, of in zip(sizes, answer.levels, strict=True))
         return answer if fits and (answer.keys is None) == (self.noise.threshold is None) else None
 
+    def reached(self, entry: Entry) -> dict[str, Any]:  # noqa: ARG002 - of one count there is more
+        """What is told of how near an answer was wanted."""
+        return {}
+
     @abstractmethod
     def shown(self, answer: TableAnswer) -> dict[str, Any]:
         """What a `TableRelease` tells of counts: their order, what each counts, their keys."""
@@ -174,6 +187,7 @@ class QueryPlan(ABC):
             "confidence": confidence,
             "unreadable_as_missing": unreadable_as_missing(self.read, source),
             "replaces": entry.replaces,
+            **plan.reached(entry),
         }
         with suppress(ValueError, TypeError, IndexError, OverflowError):
             if (answer := plan.stored(entry)) is not None:
@@ -205,6 +219,11 @@ class ListPlan(QueryPlan):
         return len(self.texts) == 1 and self.loss.epsilon is not None
 
     @property
+    def goal_parts(self) -> dict[str, Any]:
+        """What a ledger keeps of how near an answer is wanted."""
+        return {}
+
+    @property
     def order(self) -> list[int]:
         """The places of the questions in the order of their texts, in which they are kept."""
         return sorted(range(len(self.texts)), key=self.texts.__getitem__)
@@ -229,7 +248,9 @@ class ListPlan(QueryPlan):
         if not self.is_one:
             return super().requests(dataset, source)
         scale = exact_text(self.noise.levels[0].mechanism.exact_scale)
-        of_wordings = [self._requests(dataset, source, where=text, scale=scale) for text in self.wordings]
+        of_wordings = [
+            self._requests(dataset, source, where=text, scale=scale, **self.goal_parts) for text in self.wordings
+        ]
         alone = [request for of_version in zip(*of_wordings, strict=True) for request in of_version]
         listed = self._requests(dataset, source, table=self.facts, where=None, scales=[scale])
         return alone[0], [*alone, *listed] if isinstance(self, CountPlan) else [*listed, *alone]
@@ -281,6 +302,15 @@ class CountPlan(ListPlan):
         (count,) = source.count(self.predicates)
         return TableAnswer.of([[self.mechanism.release(count)]])
 
+    def reached(self, entry: Entry) -> dict[str, Any]:
+        """Between which counts the rule by which its answers stopped leaves the count, and how surely."""
+        goal, answer = Goal.of(entry), self.stored(entry)
+        if goal is None or answer is None:
+            return {}
+        rule, last = goal.rule(entry.base), int(answer.levels[0][0])
+        bounds = rule.interval(last) if entry.loss.epsilon == goal.at_most else rule.nearby(last)
+        return {"within": goal.within, "confidence": float(goal.confidence), "bounds": bounds}
+
     def result(self, answer: TableAnswer, charged: Loss, **told: Any) -> Release:  # noqa: ANN401
         """The answer to the question."""
         return Release(
@@ -291,6 +321,90 @@ class CountPlan(ListPlan):
             mechanism=self.mechanism,
             **told,
         )
+
+
+_APART = Fraction(103, 100)  # a price and that of the answer that is known already
+
+
+@frozen
+class Goal:
+    """How near an answer shall be to the count, and what it may cost."""
+
+    within: Fraction  # as a share of the count
+    confidence: Fraction
+    at_most: Fraction  # ε
+
+    @property
+    def json(self) -> dict[str, str]:
+        """What a ledger keeps of it."""
+        return {name: exact_text(getattr(self, name)) for name in ("within", "confidence", "at_most")}
+
+    @classmethod
+    def of(cls, entry: Entry) -> "Goal | None":
+        """The goal of a debit; None: it was asked at a price."""
+        stored = asked_of(entry).get("within")
+        return None if stored is None else cls(**{name: exact_value(stored[name]) for name in stored})
+
+    def rule(self, base: Entry | None) -> "StoppingRule":
+        """When its answers stop; where one is known already, whoever knows it may ask because of it."""
+        from noisycount.analysis.within import price_grid, rule_of_prices, stopping_rule  # noqa: PLC0415 - for this alone
+
+        if base is None:
+            return stopping_rule(self.within, self.confidence, self.at_most)
+        paid = standing_of(base.request).price
+        grid = (price for price in price_grid(self.at_most) if price >= _APART * paid)
+        return rule_of_prices(self.within, self.confidence, tuple(dict.fromkeys((paid, *grid, self.at_most))))
+
+
+@frozen(slots=False)
+class WithinPlan(CountPlan):
+    """One count at prices that rise until it is known as nearly as its goal says; its price is the highest."""
+
+    goal: Goal
+
+    @property
+    def goal_parts(self) -> dict[str, Any]:
+        """The goal."""
+        return {"within": self.goal.json}
+
+    def is_met(self, known: Entry | None) -> bool:
+        """Whether an answer that is known already is as near as the goal says."""
+        answer = None if known is None else self.stored(known)
+        if known is None or answer is None or standing_of(known.request).price >= self.goal.at_most:
+            return False
+        stored = Goal.of(known)
+        if stored is not None and (stored.within, stored.confidence) == (self.goal.within, self.goal.confidence):
+            return standing_of(known.request).price < stored.at_most
+        return bool(answer.levels[0][0] >= self.goal.rule(known).thresholds[0])
+
+    def outcome(self, source: Source, base: Entry | None = None) -> tuple[TableAnswer, Fraction]:
+        """The first answer that is large enough and its ε, or the last one; the records are counted once."""
+        (count,) = source.count(self.predicates)
+        rule, integers, coarser = self.goal.rule(base), RandomIntegers(), self.coarser(base)
+        prices = [*zip(rule.prices, rule.thresholds, strict=True)]
+        if coarser is None:
+            scale, error = Fraction(0), 0
+        else:
+            plan, answer = coarser
+            scale, error = plan.levels[0].mechanism.exact_scale, int(answer.levels[0][0]) - count
+            del prices[0]
+        for price, threshold in prices:
+            noise = DiscreteLaplace.for_epsilon(price)
+            error = finer_error(error, scale, noise.exact_scale, integers) if scale else noise.release(count) - count
+            scale, reached = noise.exact_scale, price
+            if count + error >= threshold:
+                break
+        return TableAnswer.of([[count + error]]), reached
+
+
+def plan_of_debit(plan: QueryPlan, entry: Entry) -> QueryPlan:
+    """The plan by which the answer to a debit is drawn, whoever asks for it, and at whatever price."""
+    goal = Goal.of(entry)
+    if not isinstance(plan, ListPlan) or not plan.is_one:
+        return plan.at(entry)
+    if goal is not None:
+        return WithinPlan(plan.readings, plan.texts, plan.noise, goal)
+    return CountPlan(plan.readings, plan.texts, plan.noise).at(entry)
 
 
 def level_of_questions(number: int) -> Level:

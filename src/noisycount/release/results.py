@@ -2,10 +2,11 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from fractions import Fraction
 from html import escape
 from itertools import accumulate
+from math import ceil, floor
 from typing import TypeAlias
 
 import numpy as np
@@ -16,105 +17,18 @@ from noisycount.display.numbers import approximately, odds_sentence, percent, pl
 from noisycount.display.values import MOST_ROWS, Shown, row_table
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.price import NoisyLevels, TablePrice, odds_of
 from noisycount.model.half_width import error_within
-from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.combined import combined, prefix_errors, standard_errors
 from noisycount.model.tables.levels import OTHER, Label, Level, TableLabels
-from noisycount.model.tables.threshold import surely_shown
 from noisycount.release.dataset import RemainingBudget
+from noisycount.release.noise_plan import TablePlan
 from noisycount.validation import exact_text
 
 Counts: TypeAlias = NDArray[np.int64]
 Estimates: TypeAlias = NDArray[np.float64]
 _NUMBERS = ("level", "answer", "error", "error_of_all")
 _LEAST_VARIANCE = 1e-100  # below, there is no noise, and weights would underflow
-
-
-@frozen
-class LevelPlan(Shown):
-    """The counts of one level, and their noise."""
-
-    name: str  # what a reader calls the level, such as "town" or "total"
-    size: int | None  # how many counts there are; None: only the records know
-    sensitivity: int  # by how much one unit can move all of them together
-    share: Fraction  # of the price
-    mechanism: DiscreteNoise  # the noise of each
-
-    def error(self, confidence: float = 0.95) -> int:
-        """A count lies within ±error of its answer with the confidence, in units."""
-        return error_within(self.mechanism, confidence)
-
-
-@frozen(repr=False)
-class TablePlan(Shown):
-    """The noise of a table, level by level."""
-
-    price: TablePrice  # what all counts cost together
-    levels: tuple[LevelPlan, ...]  # the cells first, then what is measured beside them
-    groups: int | None  # in how many cells one unit can be; None: in all
-    is_replacement: bool  # whether neighbours differ by a replaced unit, which moves twice as much
-    threshold: int | None = None  # the smallest noisy count that is shown; None: all keys are known
-
-    @property
-    def loss(self) -> Loss:
-        """What is charged."""
-        return self.price.loss
-
-    def at(self, epsilon: Fraction, scales: Sequence[Fraction], threshold: int | None = None) -> "TablePlan":
-        """The same at another price under Laplace noise of these scales; a threshold is that of the first answer."""
-        levels = [
-            replace(level, mechanism=DiscreteLaplace(scale)) for level, scale in zip(self.levels, scales, strict=True)
-        ]
-        price = replace(self.price, loss=Loss.of(epsilon, self.loss.delta))
-        return replace(self, price=price, levels=tuple(levels), threshold=threshold)
-
-    def odds(self, protected: str) -> str:
-        """What the whole table means for one "person" or "row", in words."""
-        return odds_of(self.loss, protected, self.replaced, self.price.rho_delta)
-
-    @property
-    def replaced(self) -> Loss:
-        """What is lost where one unit takes another's place, which may be more than charged."""
-        sizes = [level.size for level in self.levels]
-        scales = [level.mechanism.exact_scale for level in self.levels]
-        return NoisyLevels(self.loss, sizes, scales, self.groups).replaced
-
-    @property
-    def size(self) -> int | None:
-        """How many counts there are in all; None: only the records know."""
-        sizes = [level.size for level in self.levels]
-        return None if None in sizes else sum(size for size in sizes if size is not None)
-
-    def surely_shown(self, confidence: float = 0.95) -> int | None:
-        """The smallest count that appears with the confidence; None: all do."""
-        if self.threshold is None:
-            return None
-        return surely_shown(self.levels[0].mechanism, self.threshold, confidence)
-
-    def errors_of_all(self, confidence: float = 0.95, size: int | None = None) -> tuple[int, ...]:
-        """All counts of all levels lie within ±these of their answers with the confidence, in units.
-
-        The noises are independent and each count has the same probability b of lying farther off:
-        (1 − b)^k is the confidence, exactly, whatever the counts are. The size is that of the
-        answers, where only the records knew it.
-        """
-        answers = size if self.size is None else self.size
-        if answers is None:
-            raise ValueError("size is missing: only the records know how many keys there are")
-        return tuple(error_within(level.mechanism, confidence, max(1, answers)) for level in self.levels)
-
-    def _facts(self) -> dict[str, object]:
-        """The price, the levels, and what is hidden."""
-        return {
-            "noise": self.levels[0].mechanism.name,
-            "price": self.loss,
-            "levels": list(self.levels),
-            "groups_per_unit": self.groups,
-            "replacement": self.is_replacement,
-            **({} if self.threshold is None else {"threshold": self.threshold}),
-        }
 
 
 class _PublishedAnswer(Shown):
@@ -161,6 +75,9 @@ class Release(_PublishedAnswer):
         remains: What is left of the data set's budget and the analyst's own; None: unknown.
         replaces: The keys of the coarser answers to the same question on which this one rests: beside it they say
             nothing more.
+        within: The share of the count within which it was asked for; None: it was asked at a price.
+        bounds: Between which the count lies with the confidence where it was asked for within a share of itself:
+            answer·(1 ± within), or wider where the price was capped; None: answer ± error.
 
     Example:
         >>> import tempfile
@@ -191,11 +108,23 @@ class Release(_PublishedAnswer):
     unreadable_as_missing: tuple[str, ...] = ()
     remains: RemainingBudget | None = field(default=None, compare=False, repr=False)
     replaces: tuple[str, ...] = ()
+    within: Fraction | None = None
+    bounds: tuple[int, int] | None = None
 
     @property
     def error(self) -> int:
         """The count lies within ±error of the answer with the confidence, in units."""
+        if self.bounds is not None:
+            return max(self.bounds[1] - self.answer, self.answer - self.bounds[0])
         return error_within(self.mechanism, self.confidence)
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it was asked for within a share of the count, and is so near; else its price was capped."""
+        if self.within is None:
+            return False
+        low, high = ceil(self.answer * (1 - self.within)), floor(self.answer * (1 + self.within))
+        return self.bounds == (low, high)
 
     @property
     def scale(self) -> Fraction:
@@ -221,6 +150,7 @@ class Release(_PublishedAnswer):
         names = (
             *("answer", "error", "confidence", "epsilon", "odds", "charged", "remaining"),
             *("repeated", "dataset", "unit", "where", "mechanism", "key", "unreadable_as_missing", "replaces"),
+            *(("within", "is_near", "bounds") if self.bounds is not None else ()),
         )
         return {name: getattr(self, name) for name in names}
 

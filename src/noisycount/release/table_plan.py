@@ -16,12 +16,13 @@ from noisycount.ledger.entries import Entry, TableAnswer
 from noisycount.ledger.price import TablePrice
 from noisycount.model.concentrated import l1_sensitivity
 from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.sampling.scalar import as_written
 from noisycount.model.tables.levels import Level, cell_level, margin_levels, shares
 from noisycount.model.tables.threshold import threshold
 from noisycount.query.grouping import resolve_group_by
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import Column, Constant, Predicate, canonical_text
-from noisycount.query.query import MAX_CELLS, Query, count_epsilon
+from noisycount.query.query import MAX_CELLS, Query, count_epsilon, share_of
 from noisycount.query.schema import Kind
 from noisycount.query.table import (
     CanonicalTable,
@@ -32,9 +33,9 @@ from noisycount.query.table import (
     margins_of,
     table_labels,
 )
-from noisycount.release.query_plan import CountPlan, ListPlan, QueryPlan, level_of_questions
-from noisycount.release.results import LevelPlan, TablePlan
-from noisycount.validation import open_probability
+from noisycount.release.noise_plan import LevelPlan, TablePlan
+from noisycount.release.query_plan import CountPlan, Goal, ListPlan, QueryPlan, WithinPlan, level_of_questions
+from noisycount.validation import exact_epsilon, open_probability
 
 MOST_QUESTIONS = 1000
 _SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose number is unknown
@@ -161,8 +162,15 @@ def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_re
     (where,) = query.wheres
     reading = parse_predicate(where, schema)
     price = TablePrice(DiscreteLaplace, Loss.of(count_epsilon(query)))
-    noise = LevelPlan("questions", 1, 1, Fraction(1), price.mechanism(1, Fraction(1)))
-    return CountPlan([reading], (canonical_text(reading.normal),), TablePlan(price, (noise,), None, is_replacement))
+    level = LevelPlan("questions", 1, 1, Fraction(1), price.mechanism(1, Fraction(1)))
+    texts, noise = (canonical_text(reading.normal),), TablePlan(price, (level,), None, is_replacement)
+    if query.at_most is None:
+        return CountPlan([reading], texts, noise)
+    goal = Goal(
+        share_of(query.within), as_written(query.confidence, "confidence"), exact_epsilon(query.at_most, "at_most")
+    )
+    goal.rule(None)  # refuses what no rule keeps, before anything is charged
+    return WithinPlan([reading], texts, noise, goal)
 
 
 def _list_plan(query: Query, schema: Mapping[str, Kind], *, is_replacement: bool) -> ListPlan:

@@ -32,7 +32,7 @@ from noisycount.tasks.show import View, budget_words, entry_json, offer_json
 from noisycount.validation import exact_epsilon
 
 _EXAMPLES: list[JsonValue] = [
-    {"where": "health = 'poor'", "within": "20%", "guess": 100},
+    {"where": "health = 'poor'", "within": "20%", "at_most": "0.5"},
     {"where": ["health = 'poor'", "age >= 65"], "epsilon": "0.2"},
     {
         "by": ["health"],
@@ -61,7 +61,12 @@ class Question(BaseModel):
         Annotated[str, Field(max_length=100)] | None,
         Field(description="Or: how far off the answer may be, such as 20%,"),
     ] = None
-    guess: Annotated[int | float | None, Field(gt=0, le=2**53, description="of about how many: a public guess.")] = None
+    at_most: Annotated[
+        _Price | None, Field(description="for a price of at most so much, charged as far as it is needed,")
+    ] = None
+    guess: Annotated[
+        int | float | None, Field(gt=0, le=2**53, description="or as a share of about how many: a public guess.")
+    ] = None
     confidence: Annotated[
         str, Field(max_length=100, description="With what probability; errors are stated for it.")
     ] = "95%"
@@ -99,8 +104,8 @@ class Question(BaseModel):
         check_query(query)
         if not query.has_one_price:
             raise NoisyCountError(
-                'give either epsilon, or both within and guess, such as {"within": "20%", "guess":'
-                " 100}; a table under Gaussian noise may have rho"
+                'give either epsilon, or within with at_most or guess, such as {"within": "20%", "at_most":'
+                ' "0.5"}; a table under Gaussian noise may have rho'
             )
         return query
 

@@ -28,9 +28,10 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget, next_words
-from noisycount.release.query_plan import CountPlan, QueryPlan
+from noisycount.release.noise_plan import TablePlan
+from noisycount.release.query_plan import CountPlan, QueryPlan, WithinPlan
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.release.results import Release, TablePlan, TableRelease
+from noisycount.release.results import Release, TableRelease
 from noisycount.release.table_plan import table_plan
 from noisycount.tasks.opening import DatasetSession, impossible_hints, session_of
 from noisycount.tasks.plan import AvailableBudget, planned
@@ -129,12 +130,19 @@ class Answer:
     @property
     def error(self) -> int:
         """One count lies within ±error of its answer with the confidence, in units."""
-        return error_within(self.count_plan.mechanism, self.confidence)
+        if self.release is not None:
+            return self.count.error
+        plan = self.count_plan
+        return (
+            plan.goal.rule(None).reach
+            if isinstance(plan, WithinPlan)
+            else error_within(plan.mechanism, self.confidence)
+        )
 
     @property
     def interval(self) -> tuple[int, int]:
         """Where the count lies with the confidence: within ±error, not below 0 or above all."""
-        low, high = self.count.answer - self.error, self.count.answer + self.error
+        low, high = self.count.bounds or (self.count.answer - self.error, self.count.answer + self.error)
         most = high if self.dataset.size is None else self.dataset.size
         return max(0, min(low, most)), max(0, min(high, most))
 
@@ -158,10 +166,11 @@ class Answer:
         if self.known is None or self.repeated:
             return None
         plan, price = self.plan.at(self.known), exact_text(self.known.loss.epsilon or Fraction(0))
-        near = plus_minus(plan.noise.levels[0].error(self.confidence))
-        if isinstance(self.known.answer, int):
-            return f"you have {signed(self.known.answer)} {near} at ε = {price}"
-        return f"you have it at ε = {price}, each count {near}"
+        error, answer = plan.noise.levels[0].error(self.confidence), self.known.answer
+        if isinstance(answer, int):
+            low, high = plan.reached(self.known).get("bounds", (answer - error, answer + error))
+            return f"you have {signed(answer)} {plus_minus(max(high - answer, answer - low))} at ε = {price}"
+        return f"you have it at ε = {price}, each count {plus_minus(error)}"
 
     @property
     def hints(self) -> list[str]:
@@ -171,7 +180,7 @@ class Answer:
             by_keys = self.query.by is not None
             told = _hints_of_table(self.noise, self.unit if by_keys else None)
             return [*found, *told, *self.leaves]
-        if self.release is not None and self.query.within is not None:
+        if self.release is not None and self.query.guess is not None:
             found.extend(_about_guess(self))
         return found
 
@@ -246,6 +255,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     spent = SpendingLimits.of(account, analyst, session.ledger)
     requests = records.requests(plan)
     is_free, known = session.is_free(analyst, requests), session.known(analyst, requests)
+    is_free |= isinstance(plan, WithinPlan) and plan.is_met(known)
     preview = Answer(
         query=query,
         plan=plan,

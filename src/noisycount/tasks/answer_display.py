@@ -21,10 +21,13 @@ from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
 from noisycount.ledger.entries import ANALYST, Analyst
 from noisycount.model.tables.levels import RANGES, TOTAL
 from noisycount.release.dataset import next_words
-from noisycount.release.results import TablePlan, TableRelease
+from noisycount.release.noise_plan import TablePlan
+from noisycount.release.query_plan import WithinPlan
+from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.validation import exact_epsilon, exact_text
 
+_COUNTS = (100, 1000, 10_000)  # for which a price that is left open is told
 NEIGHBOURS = {NeighbourRelation.ADD_REMOVE: "adding or removing", NeighbourRelation.REPLACEMENT: "replacement"}
 
 
@@ -33,11 +36,11 @@ def count_facts(answer: Answer) -> Facts:
     plan, sure = answer.count_plan, f"with {percent(answer.confidence)} confidence"
     near = plus_minus(answer.error)
     if answer.release is None:
-        told = [("answer", f"would be within {near} of the true count {sure}")]
+        told = [("answer", f"would be within {_promised(answer, near)} of the true count {sure}")]
     else:
         told = [
             ("answer", f"{signed(answer.count.answer)} {near}{_bound(answer)}"),
-            ("", f"{sure} the true count lies that near"),
+            ("", f"{sure} the true count lies that near{_nearness(answer)}"),
         ]
     scale = approximately(plan.mechanism.scale)
     return [
@@ -50,6 +53,23 @@ def count_facts(answer: Answer) -> Facts:
         *_payment(answer),
         *(("hint", hint) for hint in answer.hints),
     ]
+
+
+def _promised(answer: Answer, near: str) -> str:
+    """How near a count would be."""
+    plan = answer.count_plan
+    if not isinstance(plan, WithinPlan):
+        return near
+    share, most = percent(float(plan.goal.within)), exact_text(plan.goal.at_most)
+    return f"±{share}, or {near} where that costs more than ε = {most},"
+
+
+def _nearness(answer: Answer) -> str:
+    """Whether a count is as near as it was wanted, where that is a share of it."""
+    if answer.count.within is None:
+        return ""
+    share = f"±{percent(float(answer.count.within))} of it"
+    return f": within {share}" if answer.count.is_near else f"; {share} would cost more"
 
 
 def _payment(answer: Answer) -> Facts:
@@ -87,14 +107,26 @@ def _price(answer: Answer) -> str:
     if answer.repeated:
         return "nothing: this was asked before, and is answered free of charge"
     price = exact_text(answer.cost.epsilon or Fraction(0))
-    known = (
-        ""
-        if answer.known_words is None
-        else f": {answer.known_words}, and {plus_minus(answer.error)} costs so much more"
-    )
+    if isinstance(answer.count_plan, WithinPlan):
+        price = f"at most {price}"
+    known = "" if answer.known_words is None else f": {answer.known_words}"
+    if known and not isinstance(answer.plan, WithinPlan):
+        known += f", and {plus_minus(answer.error)} costs so much more"
     if answer.affordable:
-        return f"{price} would be charged{known}"
+        return f"{price} would be charged{known}{_by_counts(answer)}"
     return f"{price} exceeds what is left: it would be refused"
+
+
+def _by_counts(answer: Answer) -> str:
+    """What some counts would cost about, where the price is left open."""
+    plan = answer.count_plan
+    if not isinstance(plan, WithinPlan):
+        return ""
+    from noisycount.analysis.within import mean_price  # noqa: PLC0415 - for this alone
+
+    rule = plan.goal.rule(answer.known)
+    prices = [f"{mean_price(rule, count):.2g} for {signed(count)}" for count in _COUNTS]
+    return f"; on average {prices[0].replace('for', 'for a count of')}, {', '.join(prices[1:])}"
 
 
 def _unreadable_words(columns: Sequence[str]) -> Iterator[str]:

@@ -6,7 +6,9 @@ from typing import Any
 
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import Loss, NeighbourRelation
-from noisycount.release.results import TablePlan, TableRelease, TableRow
+from noisycount.release.noise_plan import TablePlan
+from noisycount.release.query_plan import WithinPlan
+from noisycount.release.results import TableRelease, TableRow
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import NEIGHBOURS, errors_of_all
 from noisycount.validation import exact_text, optional_text
@@ -53,13 +55,18 @@ def _counts(answer: Answer) -> dict[str, Any]:
     if answer.release is None:
         return {"answer": None, "error": answer.error}
     low, high = answer.interval
-    return {"answer": answer.count.answer, "error": answer.error, "low": low, "high": high}
+    counted = {"answer": answer.count.answer, "error": answer.error, "low": low, "high": high}
+    within = answer.count.within
+    return counted if within is None else {**counted, "within": exact_text(within), "is_near": answer.count.is_near}
 
 
 def _count_price(answer: Answer) -> dict[str, Any]:
     plan = answer.count_plan
     noise = {"mechanism": plan.mechanism.name, "scale": exact_text(plan.mechanism.scale)}
-    return {**({} if answer.release is None else noise), "epsilon": exact_text(plan.epsilon)}
+    priced = {**({} if answer.release is None else noise), "epsilon": exact_text(plan.epsilon)}
+    if answer.release is None and isinstance(plan, WithinPlan):
+        priced["at_most"] = exact_text(plan.goal.at_most)
+    return priced
 
 
 def _table_price(answer: Answer) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from noisycount.display.output import Table, seen_from_here
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import LedgerAddress
-from noisycount.ledger.chain import Verification
 from noisycount.ledger.entries import Head
+from noisycount.ledger.verification import Verification
 from noisycount.tasks.ledger import number_of
 from noisycount.tasks.opening import catalog_of, existing_ledger, verification
 from noisycount.validation import stat_or_none

@@ -14,7 +14,7 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.results import TablePlan
+from noisycount.release.noise_plan import TablePlan
 from noisycount.release.table_plan import plan_of
 from noisycount.tasks.answer_display import level_rows, noise_words
 from noisycount.tasks.answer_json import levels_json, loss_json

@@ -12,8 +12,8 @@ from noisycount.display.texts import redacted_name
 from noisycount.errors import LedgerError, NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
-from noisycount.ledger.chain import Verification
 from noisycount.ledger.entries import Entry, Head, TableAnswer, asked_of, asks_for_table
+from noisycount.ledger.verification import Verification
 from noisycount.release.dataset import left_words
 from noisycount.tasks.opening import debits
 from noisycount.validation import exact_text, optional_text

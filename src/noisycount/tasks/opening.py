@@ -18,10 +18,10 @@ from noisycount.errors import ConfigError, LedgerError, NoisyCountError, Predica
 from noisycount.frozen import frozen
 from noisycount.ledger.address import LedgerAddress, require_no_row
 from noisycount.ledger.budget import ApproximateBudget, NeighbourRelation
-from noisycount.ledger.chain import Verification
 from noisycount.ledger.entries import Analyst, Entry, Head
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.price import TablePrice
+from noisycount.ledger.verification import Verification
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -32,10 +32,10 @@ from noisycount.query.predicate import And, Predicate, Range, canonical_text
 from noisycount.query.query import ColumnGrouping, Query
 from noisycount.query.schema import Kind, close_names
 from noisycount.release.desk import Attach, Desk
+from noisycount.release.noise_plan import TablePlan
 from noisycount.release.query_plan import Forms, QueryPlan
 from noisycount.release.records import Records
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.release.results import TablePlan
 from noisycount.release.table_plan import plan_of
 from noisycount.tasks.plan import planned
 
@@ -133,6 +133,8 @@ def _rules_of_price(query: Query, _: TableFiles) -> Rules:
     yield is_wrong, "--noise gaussian needs --rho R, or --epsilon E with --delta D"
     is_wrong = is_gaussian and query.within is not None and query.delta is not None
     yield is_wrong, "--within finds the price of Gaussian noise in ρ: leave out --delta"
+    is_wrong = query.at_most is not None and query.is_table
+    yield is_wrong, "--at-most belongs to one count: give --within of a table with --guess"
 
 
 def plan_in(
@@ -147,7 +149,7 @@ def plan_in(
     if query.by is not None:
         query = replace(query, keys=known_keys(query))
         _check_groups(query, schema, unit, for_keys)
-    if query.within is None:
+    if query.within is None or query.at_most is not None:
         return plan_of(query, schema, unit, is_replacement=is_replacement)
     priced = replace(query, within=None, guess=None)
     if not query.is_table:

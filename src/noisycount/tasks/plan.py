@@ -20,7 +20,7 @@ from noisycount.release.dataset import affordable, next_words
 from noisycount.validation import exact_text, is_in_range, optional_text
 
 if TYPE_CHECKING:
-    from noisycount.release.results import TablePlan
+    from noisycount.release.noise_plan import TablePlan
 
 
 @frozen

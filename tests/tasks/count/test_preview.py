@@ -133,7 +133,7 @@ def answer_of(  # noqa: PLR0913, PLR0917 - all that a hint rests on
     """An answer of which no more is asked than its number, its error and its price."""
 
     class Stated(Answer):
-        count: Any = SimpleNamespace(answer=number, epsilon=epsilon)
+        count: Any = SimpleNamespace(answer=number, epsilon=epsilon, bounds=None)
         error: Any = property(lambda _: error)
 
     unused: Any = None

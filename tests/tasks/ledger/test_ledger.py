@@ -9,9 +9,9 @@ import pytest
 
 import noisycount as nc
 from noisycount.display.numbers import signed
-from noisycount.ledger.chain import verification
 from noisycount.ledger.entries import Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.verification import verification
 from noisycount.tasks.ledger import entry_table, number_of
 from tests.commands import Refused, Run, configure
 from tests.ledger.ledgers import change

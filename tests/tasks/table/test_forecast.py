@@ -11,7 +11,7 @@ import noisycount as nc
 from noisycount.ledger.price import TablePrice
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.tables.levels import cell_level, margin_levels
-from noisycount.release.results import TablePlan
+from noisycount.release.noise_plan import TablePlan
 from noisycount.release.table_plan import table_plan
 from noisycount.tasks.answer import one_group_words
 from tests.commands import Refused, Run

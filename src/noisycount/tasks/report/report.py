@@ -14,12 +14,13 @@ from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import require_no_row
 from noisycount.ledger.budget import Loss, NeighbourRelation
-from noisycount.ledger.chain import DESCRIPTION, Verification, entries_of
+from noisycount.ledger.chain import DESCRIPTION
 from noisycount.ledger.entries import Entry, Head, TableAnswer, asked_of, asked_part
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.price import NoisyLevels, odds_of, odds_of_all
 from noisycount.ledger.series import difference
 from noisycount.ledger.storage import Row
+from noisycount.ledger.verification import Verification, entries_of
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.readers.values import noise_of

@@ -5,8 +5,8 @@ from noisycount.display.numbers import percent, plus_minus, rounded_up
 from noisycount.display.output import Facts
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import Loss, NeighbourRelation
-from noisycount.ledger.chain import Verification
 from noisycount.ledger.entries import Head, TableAnswer
+from noisycount.ledger.verification import Verification
 from noisycount.release.dataset import left_words
 from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import Account, answer_words, intact_words, number_of

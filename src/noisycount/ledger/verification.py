@@ -1,0 +1,114 @@
+"""The reading of a whole chain: every debit with its answer, and whether each row is as it was written."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import dropwhile
+
+from sqlalchemy import Connection
+
+from noisycount.errors import LedgerError
+from noisycount.frozen import frozen
+from noisycount.ledger.chain import (
+    ANSWER,
+    DEBIT,
+    REPEAT,
+    REPLY,
+    LedgerState,
+    answered_entry,
+    entry_of,
+    repeat_of,
+    rest_of,
+    row_hash,
+)
+from noisycount.ledger.entries import Entry, Head
+from noisycount.ledger.storage import Row, row_at
+
+
+def entries_of(rows: Iterable[Row]) -> list[Entry]:
+    """Every debit with its answer, oldest first."""
+    state, entries = LedgerState(), dict[str, Entry]()
+    for row in rows:
+        state.read([row])
+        if row["kind"] == DEBIT:
+            replaced = tuple(state.replaced_by(row["key"]))
+            entries[row["key"]] = replace(entry_of(row, None), replaces=replaced)
+        elif row["kind"] == ANSWER:
+            debit = entries[row["key"]]
+            entries[row["key"]] = answered = answered_entry(debit, row)
+            if rest := rest_of(debit.request, answered.request):
+                entries |= _without(rest, answered, entries)
+        elif row["kind"] == REPEAT:
+            repeated = entries[row["question"]]
+            repeats = (*repeated.repeats, repeat_of(row))
+            entries[repeated.key] = replace(repeated, repeats=repeats)
+    return list(entries.values())
+
+
+def _without(rest: Fraction, settled: Entry, entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    """The debits from one on whose totals held a rest that was given back."""
+    later = dropwhile(lambda entry: entry.key != settled.key, entries.values())
+    return {
+        entry.key: replace(
+            entry,
+            spent=entry.spent.less(rest if entry.request.dataset == settled.request.dataset else Fraction(0)),
+            analyst_spent=entry.analyst_spent.less(rest if entry.analyst == settled.analyst else Fraction(0)),
+        )
+        for entry in later
+    }
+
+
+@frozen
+class Verification:
+    """What became of reading a chain from its first row to its last."""
+
+    head: Head  # the newest row that is as it was written
+    broken: int | None = None  # the number of the first row that is not; None where the chain is intact
+    why: str = ""  # what is wrong with that row
+    older_replies: int = 0  # how many replies are older than the rows that hold the digests of replies
+
+
+def verification(
+    rows: Iterable[Row], known_head: Head | None = None, replies: Mapping[str, str] | None = None
+) -> Verification:
+    """The reading of a chain, which names its first broken row if there is one."""
+    state = LedgerState()
+    for row in rows:
+        head = state.head
+        why = state.fault(row)
+        if why is None and not _holds(state.head, known_head):
+            why = "is not the row that was written down: an older copy was restored, or rewritten"
+        if why is None and replies is not None and _is_lost(row, replies):
+            why = f"is of reply {row['key']!r}, which was changed or removed"
+        if why is not None:
+            return Verification(head, head.number + 1, why)
+    if known_head is not None and state.head.number < known_head.number:
+        why = f"is missing, though row {known_head.number} was written down: this is an older copy"
+        return Verification(state.head, state.head.number + 1, why)
+    unknown = sorted((replies or {}).keys() - state.replies.keys())
+    if unknown and state.replies:
+        why = f"is missing: reply {unknown[0]!r} is in no row, and was added behind its back"
+        return Verification(state.head, state.head.number + 1, why)
+    return Verification(state.head, older_replies=len(unknown))
+
+
+def _is_lost(row: Row, replies: Mapping[str, str]) -> bool:
+    """Whether a row is of a reply that is not kept as it was given."""
+    return bool(row["kind"] == REPLY and replies.get(row["key"]) != row["digest"])
+
+
+def _holds(head: Head, known_head: Head | None) -> bool:
+    """Whether a row is the one that was written down, or is not the one of its number."""
+    return known_head is None or head.number != known_head.number or known_head.names(head.hash)
+
+
+def require_row(connection: Connection, known_head: Head, place: str) -> None:
+    """The refusal of a ledger that does not hold the row that its owner wrote down."""
+    if known_head.number == 0:
+        return
+    row = row_at(connection, known_head.number)
+    if row is None or row["hash"] != row_hash(row) or not known_head.names(row["hash"]):
+        raise LedgerError(
+            f"{place} does not hold row {known_head.number} as it was written down: it is"
+            " an older copy, or another ledger; restore the newest copy"
+        )

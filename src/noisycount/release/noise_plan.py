@@ -1,0 +1,99 @@
+"""The noise of a published table, level by level, and its price."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from noisycount.display.values import Shown
+from noisycount.frozen import frozen
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.price import NoisyLevels, TablePrice, odds_of
+from noisycount.model.half_width import error_within
+from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.tables.threshold import surely_shown
+
+
+@frozen
+class LevelPlan(Shown):
+    """The counts of one level, and their noise."""
+
+    name: str  # what a reader calls the level, such as "town" or "total"
+    size: int | None  # how many counts there are; None: only the records know
+    sensitivity: int  # by how much one unit can move all of them together
+    share: Fraction  # of the price
+    mechanism: DiscreteNoise  # the noise of each
+
+    def error(self, confidence: float = 0.95) -> int:
+        """A count lies within ±error of its answer with the confidence, in units."""
+        return error_within(self.mechanism, confidence)
+
+
+@frozen(repr=False)
+class TablePlan(Shown):
+    """The noise of a table, level by level."""
+
+    price: TablePrice  # what all counts cost together
+    levels: tuple[LevelPlan, ...]  # the cells first, then what is measured beside them
+    groups: int | None  # in how many cells one unit can be; None: in all
+    is_replacement: bool  # whether neighbours differ by a replaced unit, which moves twice as much
+    threshold: int | None = None  # the smallest noisy count that is shown; None: all keys are known
+
+    @property
+    def loss(self) -> Loss:
+        """What is charged."""
+        return self.price.loss
+
+    def at(self, epsilon: Fraction, scales: Sequence[Fraction], threshold: int | None = None) -> "TablePlan":
+        """The same at another price under Laplace noise of these scales; a threshold is that of the first answer."""
+        levels = [
+            replace(level, mechanism=DiscreteLaplace(scale)) for level, scale in zip(self.levels, scales, strict=True)
+        ]
+        price = replace(self.price, loss=Loss.of(epsilon, self.loss.delta))
+        return replace(self, price=price, levels=tuple(levels), threshold=threshold)
+
+    def odds(self, protected: str) -> str:
+        """What the whole table means for one "person" or "row", in words."""
+        return odds_of(self.loss, protected, self.replaced, self.price.rho_delta)
+
+    @property
+    def replaced(self) -> Loss:
+        """What is lost where one unit takes another's place, which may be more than charged."""
+        sizes = [level.size for level in self.levels]
+        scales = [level.mechanism.exact_scale for level in self.levels]
+        return NoisyLevels(self.loss, sizes, scales, self.groups).replaced
+
+    @property
+    def size(self) -> int | None:
+        """How many counts there are in all; None: only the records know."""
+        sizes = [level.size for level in self.levels]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def surely_shown(self, confidence: float = 0.95) -> int | None:
+        """The smallest count that appears with the confidence; None: all do."""
+        if self.threshold is None:
+            return None
+        return surely_shown(self.levels[0].mechanism, self.threshold, confidence)
+
+    def errors_of_all(self, confidence: float = 0.95, size: int | None = None) -> tuple[int, ...]:
+        """All counts of all levels lie within ±these of their answers with the confidence, in units.
+
+        The noises are independent and each count has the same probability b of lying farther off:
+        (1 − b)^k is the confidence, exactly, whatever the counts are. The size is that of the
+        answers, where only the records knew it.
+        """
+        answers = size if self.size is None else self.size
+        if answers is None:
+            raise ValueError("size is missing: only the records know how many keys there are")
+        return tuple(error_within(level.mechanism, confidence, max(1, answers)) for level in self.levels)
+
+    def _facts(self) -> dict[str, object]:
+        """The price, the levels, and what is hidden."""
+        return {
+            "noise": self.levels[0].mechanism.name,
+            "price": self.loss,
+            "levels": list(self.levels),
+            "groups_per_unit": self.groups,
+            "replacement": self.is_replacement,
+            **({} if self.threshold is None else {"threshold": self.threshold}),
+        }

@@ -1,0 +1,247 @@
+"""One count within a share of itself: reserved is the most that it may cost, charged is where its answers stopped."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+import noisycount as nc
+from noisycount.analysis.within import coverage, rule_of_prices, stopping_rule
+from noisycount.engines.memory import MemorySource
+from noisycount.errors import BudgetError, LedgerError, SourceError
+from noisycount.ledger.budget import ApproximateBudget, Loss
+from noisycount.ledger.chain import answer_columns, chained
+from noisycount.ledger.entries import Analyst, Entry
+from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.series import stopped_at
+from noisycount.query.schema import Kind
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
+from tests.ledger.ledgers import refusal
+
+RECORDS = [{"town": town} for town in [*["Bern"] * 1000, *["Chur"] * 3]]
+LARGE, SMALL = "town = 'Bern'", "town = 'Chur'"
+SURVEY = Dataset("survey", Fraction(2))
+HALF = Fraction(1, 2)
+DeskOf = Callable[..., Desk]
+
+
+class FailingSource(MemorySource):
+    """Records that cannot be counted for a while."""
+
+    __slots__ = ("fails",)
+
+    def __init__(self) -> None:
+        super().__init__(RECORDS, {"town": Kind.TEXT})
+        self.fails = False
+
+    def count(self, predicates: object) -> list[int]:
+        """Give the true counts, or fail."""
+        if self.fails:
+            raise SourceError("no")
+        return super().count(predicates)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def source() -> FailingSource:
+    """Give the records."""
+    return FailingSource()
+
+
+@pytest.fixture
+def desk_of(ledger: Ledger, source: FailingSource) -> DeskOf:
+    """Give desks of the records, for whoever asks."""
+
+    def made(dataset: Dataset = SURVEY, analyst: Analyst = Analyst()) -> Desk:  # noqa: B008 - frozen
+        return Desk(source, ledger, dataset, analyst=analyst)
+
+    return made
+
+
+def test_a_large_count_is_cheap_and_a_small_one_is_capped(desk_of: DeskOf) -> None:
+    """Of what is reserved the rest is given back; what is told is that the count lies between the bounds."""
+    desk = desk_of()
+    large = desk.release(LARGE, within="20%", at_most=HALF)
+    assert large.charged == large.epsilon < Fraction(1, 20)
+    assert (large.within, large.confidence, large.is_near) == (Fraction(1, 5), 0.95, True)
+    low, high = large.bounds or (0, 0)
+    assert (low, high) == stopping_rule("0.2", "0.95", HALF).nearby(large.answer)
+    assert large.error == max(high - large.answer, large.answer - low)
+    assert large.remaining == desk.remaining == 2 - large.epsilon
+    small = desk.release(SMALL, within=0.2, at_most="1/2")
+    assert (small.charged, small.epsilon, small.is_near) == (HALF, HALF, False)
+    assert small.bounds == stopping_rule("0.2", "0.95", HALF).interval(small.answer)
+    assert desk.remaining == 2 - large.epsilon - HALF
+    assert desk.ledger.verify().broken is None
+    assert [entry.spent.epsilon for entry in desk.ledger.entries()] == [large.epsilon, large.epsilon + HALF]
+
+
+@pytest.mark.parametrize("where", [LARGE, SMALL])
+def test_the_same_again_is_free(desk_of: DeskOf, where: str) -> None:
+    """At the same share and confidence, whatever it may cost at most; and in one process or the next."""
+    desk = desk_of()
+    first = desk.release(where, within="20%", at_most=HALF)
+    again = desk.release(where, within="20%", at_most=HALF)
+    assert (again.answer, again.charged, again.bounds, again.key) == (first.answer, 0, first.bounds, first.key)
+    if first.is_near:
+        assert desk.release(where, within="20%", at_most=1).charged == 0
+        assert desk.release(where, within="50%", at_most=1).charged == 0  # it is nearer than that
+    assert desk.release(where, first.epsilon).charged == 0
+    assert desk.release(where, first.epsilon / 2).bounds == first.bounds
+
+
+def test_what_is_told_is_true_as_often_as_it_says(source: FailingSource, ledger_url: str) -> None:
+    """Two hundred chains of a count of 40, near the middle of its prices."""
+    source = MemorySource(RECORDS[:40], {"town": Kind.TEXT})
+    told = 0
+    with Ledger.open(ledger_url) as ledger:
+        for number in range(200):
+            desk = Desk(source, ledger, Dataset(f"survey {number}", Fraction(1)))
+            low, high = desk.release(LARGE, within="50%", at_most=HALF, confidence=0.9).bounds or (0, 0)
+            told += low <= 40 <= high
+    assert told >= 200 * coverage(stopping_rule("0.5", "0.9", HALF), 40) - 5 * 200**0.5 / 2
+
+
+def test_a_nearer_answer_goes_on_from_the_one_that_is_known(desk_of: DeskOf) -> None:
+    """By a rule that holds also where somebody saw the first answer and asked because of it."""
+    desk = desk_of()
+    first = desk.release(LARGE, within="20%", at_most=HALF)
+    nearer = desk.release(LARGE, within="5%", at_most=HALF)
+    assert nearer.charged == nearer.epsilon - first.epsilon > 0
+    assert nearer.replaces == (first.key,)
+    prices = [entry.loss.epsilon for entry in desk.ledger.entries()]
+    assert prices == [first.epsilon, nearer.epsilon]
+    assert desk.remaining == 2 - nearer.epsilon
+    finer = desk.release(LARGE, "1")
+    assert (finer.charged, finer.replaces) == (1 - nearer.epsilon, (nearer.key, first.key))
+    assert (finer.bounds, finer.within) == (None, None)
+
+
+def test_an_answer_that_is_near_enough_already_costs_nothing(desk_of: DeskOf) -> None:
+    """One that was bought at a price too."""
+    desk = desk_of()
+    bought = desk.release(LARGE, "1")
+    near = desk.release(LARGE, within="20%", at_most="3/2")
+    assert (near.key, near.charged) == (bought.key, 0)
+    assert desk.release(LARGE, within="20%", at_most="1/2").key == bought.key
+
+
+def test_the_most_is_reserved_before_anything_is_counted(desk_of: DeskOf, source: FailingSource) -> None:
+    """A failure leaves it charged; who asks again, in whatever words, has it settled."""
+    desk = desk_of()
+    source.fails = True
+    with pytest.raises(SourceError, match="the debit stays"):
+        desk.release(LARGE, within="20%", at_most=HALF)
+    assert desk.remaining == Fraction(3, 2)
+    source.fails = False
+    settled = desk.release(f"{LARGE} or {LARGE}", within="20%", at_most=HALF)
+    assert (settled.charged, settled.remaining) == (0, 2 - settled.epsilon)
+    assert desk.ledger.verify().broken is None
+
+
+def test_who_asks_at_a_price_settles_a_reserve_and_tops_it_up(desk_of: DeskOf, source: FailingSource) -> None:
+    """It is drawn as it was asked first; what is missing then is charged to who wants more."""
+    desk = desk_of()
+    source.fails = True
+    with pytest.raises(SourceError):
+        desk.release(LARGE, within="20%", at_most=HALF)
+    source.fails = False
+    finer = desk.release(LARGE, "0.3")
+    assert (finer.epsilon, len(finer.replaces), desk.remaining) == (Fraction(3, 10), 1, Fraction(17, 10))
+    assert sum((entry.request.price for entry in desk.ledger.entries()), Loss()).epsilon == Fraction(3, 10)
+
+
+def test_a_reserve_that_was_topped_up_gives_nothing_back(
+    ledger: Ledger, desk_of: DeskOf, source: FailingSource
+) -> None:
+    """The difference was charged to its highest price: whatever it is answered, both together cost the finer price."""
+    desk = desk_of()
+    source.fails = True
+    for goal in ({"within": "20%", "at_most": HALF}, {"epsilon": "0.8"}):
+        with pytest.raises(SourceError):
+            desk.release(LARGE, **goal, key=str(goal))
+    reserve, finer = (ledger.entry(entry.key) for entry in ledger.entries())
+    assert reserve is not None
+    assert finer is not None
+    stopped = ledger.store(reserve, 1010, stopped=Fraction(1, 50))
+    assert (stopped.request.epsilon, stopped.loss.epsilon) == (HALF, Fraction(1, 50))
+    source.fails = False
+    told = desk.release(LARGE, "0.8")
+    assert (told.epsilon, desk.remaining, told.replaces) == (Fraction(4, 5), Fraction(6, 5), (reserve.key,))
+    assert ledger.verify().broken is None
+
+
+def test_both_budgets_must_pay_the_most(desk_of: DeskOf) -> None:
+    """An analyst's own gets the rest back, too."""
+    poor = desk_of(analyst=Analyst("poor", Fraction(1, 4)))
+    with pytest.raises(
+        BudgetError, match=r"epsilon 0\.5 exceeds the 0\.25 that is left of the budget 0\.25 of analyst"
+    ):
+        poor.release(LARGE, within="20%", at_most=HALF)
+    told = poor.release(LARGE, within="20%", at_most="1/4")
+    assert told.remaining == poor.remaining == Fraction(1, 4) - told.epsilon
+
+
+def test_a_sum_of_rho_keeps_the_most(desk_of: DeskOf) -> None:
+    """All answers up to the highest price are no more than that one: a ρ of ε²/2 is what is proved."""
+    desk = desk_of(Dataset("survey", ApproximateBudget(Fraction(2), Fraction(1, 10**9))))
+    told = desk.release(LARGE, within="20%", at_most=HALF)
+    assert desk.ledger.paid("survey") == Loss(told.epsilon, Fraction(1, 8))
+
+
+def test_a_posterior_follows_from_the_last_answer_alone(desk_of: DeskOf) -> None:
+    """That the answers before were too small to stop says nothing beside it."""
+    told = desk_of().release(LARGE, within="20%", at_most=HALF)
+    population = nc.Binomial(5000, 0.2)
+    assert nc.posterior(told, population).mean == nc.posterior(told.answer, population, told.mechanism).mean
+
+
+@pytest.mark.parametrize(
+    ("goal", "why"),
+    [
+        ({"within": "20%"}, "at_most must be given with within, or a public guess, and not both, got None and None"),
+        ({"within": "20%", "at_most": 1, "guess": 5}, "at_most must be given with within, or a public guess, and not"),
+        ({"epsilon": 1, "at_most": 1}, "at_most must be given with within alone, got 1 with epsilon"),
+        ({"within": "100%", "at_most": 1}, "within must lie between 0 and 1"),
+        ({"within": "20%", "at_most": 0}, "at_most must be a decimal of at most 18"),
+        ({"within": "20%", "at_most": 1, "confidence": 0.3}, "confidence must be at least 0.5 and less than 1"),
+    ],
+)
+def test_a_goal_that_no_rule_keeps_is_refused(desk_of: DeskOf, goal: dict[str, object], why: str) -> None:
+    """Before anything is charged."""
+    desk = desk_of()
+    with pytest.raises(ValueError, match=why):
+        desk.release(LARGE, **goal)  # type: ignore[arg-type]
+    assert desk.ledger.entries() == []
+
+
+@pytest.mark.parametrize("price", [Fraction(1, 1000), Fraction(3, 5), Fraction(2, 5)], ids=["cheap", "dear", "other"])
+def test_a_forged_stop_breaks_the_chain(
+    desk_of: DeskOf, ledger: Ledger, source: FailingSource, price: Fraction
+) -> None:
+    """More than was reserved, or another charge than that of the price at which it is said to have stopped."""
+    source.fails = True
+    with pytest.raises(SourceError):
+        desk_of().release(LARGE, within="20%", at_most=HALF)
+    (entry,) = ledger.entries()
+    stopped = stopped_at(entry.request, price, is_topped_up=False)
+    columns = answer_columns(entry.key, 1003, entry.made, stopped)
+    forged = {**columns, "epsilon": "0.001"} if price != Fraction(1, 1000) else {**columns, "epsilon": "0.0005"}
+    draft = ledger.transactions.known.draft()
+    assert draft.fault(chained(draft.head, forged)) == "charges something else than where its answers stopped"
+    plain = chained(draft.head, answer_columns(entry.key, 1003, entry.made))
+    assert draft.fault(plain) == "charges something else than where its answers stopped"
+    assert "is damaged" in refusal(lambda: ledger.transactions.written(lambda _, state: state.append(forged)))
+
+
+def test_the_rule_of_a_known_answer_is_for_any_time(desk_of: DeskOf, ledger: Ledger) -> None:
+    """Its prices begin with what was paid, and end with the most."""
+    desk = desk_of()
+    first = desk.release(SMALL, "0.1")
+    desk.release(SMALL, within="20%", at_most="0.105")
+    (entry,) = (entry for entry in ledger.entries() if entry.key != first.key)
+    assert isinstance(entry, Entry)
+    assert entry.loss.epsilon == Fraction(105, 1000)
+    assert rule_of_prices(Fraction(1, 5), Fraction(19, 20), (Fraction(1, 10), Fraction(105, 1000))).anytime
+    with pytest.raises(LedgerError, match="lower price"):
+        desk.release(SMALL, "1", key=first.key)
