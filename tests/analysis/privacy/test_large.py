@@ -1,5 +1,4 @@
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import pytest
 
@@ -14,7 +13,7 @@ Setting = tuple[nc.Mechanism, nc.Binomial, Pairs, Sequence[float]]
 LARGE: list[Setting] = [
     (m, nc.Binomial(size, rate), pairs, epsilons)
     for size, rate, pairs, epsilons in [
-        *((1000, rate, partial(binomial_pairs, 1000, rate), [0.0, 0.01]) for rate in (0.01, 0.1, 0.5)),
+        *((1000, rate, lambda rate=rate: binomial_pairs(1000, rate), [0.0, 0.01]) for rate in (0.01, 0.1, 0.5)),
         (10**4, 0.3, lambda: binomial_pairs(10**4, 0.3, 2300, 3700), [0.01]),
         (10**5, 1e-4, lambda: binomial_pairs(10**5, 1e-4, 0, 700), [0.2]),
         (10**6, 1e-5, lambda: binomial_pairs(10**6, 1e-5, 0, 700), [0.2]),
