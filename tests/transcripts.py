@@ -6,7 +6,7 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -51,6 +51,21 @@ NOISY = [  # what is drawn, and what follows from it
 FOLLOWS = [  # from the answer of the ledger that `refine --key` takes
     re.compile(pattern.replace("N", f"({NUMBER})"))
     for pattern in (r"^answer N,", r"^(?:mean|median) N\b", r"^interval N to N\b", r"^deviation N,")
+]
+
+
+STOPPED = [  # from where the answers of `--at-most` stopped, there and in what is left of a budget afterwards
+    re.compile(pattern.replace("N", f"({NUMBER})"))
+    for pattern in (
+        r"^answer \S+ ±N",
+        r"^noise discrete Laplace, scale (.*)$",
+        r"^privacy ε = N: a 50:50 guess about one person becomes at most (\d+:\d+)$",
+        r"^budget charged N; ",
+        r"\bN of [\d.]+ left$",
+        r"^│ survey │ [\d.]+ │ N │ N │$",
+        r"^│ # │ survey │ .* │ N │ \S+ │ .* │$",
+        r"^error: epsilon N exceeds the N that is left",
+    )
 ]
 
 
@@ -122,12 +137,18 @@ def transcripts(block: str) -> Iterator[tuple[str, str]]:
         yield command.replace("\\\n", " "), printed
 
 
-def pieces(command: str, printed: str) -> list[str]:
+def is_stopped(command: str) -> bool:
+    """Whether a command asks for answers that stop by chance."""
+    return "--at-most" in command and "--dry-run" not in command
+
+
+def pieces(command: str, printed: str, *, after_a_stop: bool = False) -> list[str]:
     """The lines of an output, or the paragraphs of the demonstration, without noisy numbers."""
     between = "\n\n" if command == "noisycount demo" else "\n"
     printed = re.sub(r"^hint .*(?:\n .*)*", "", printed, flags=re.MULTILINE)  # the noise was rare
     found = [" ".join(piece.split()) for piece in printed.strip().split(between)]
-    return [masked(piece, follows="--key" in command) for piece in found]
+    others = [*FOLLOWS] * ("--key" in command) + [*STOPPED] * (after_a_stop or is_stopped(command))
+    return [masked(piece, others) for piece in found]
 
 
 def as_far(actual: list[str], shown: list[str]) -> tuple[list[str], list[str]]:
@@ -137,15 +158,15 @@ def as_far(actual: list[str], shown: list[str]) -> tuple[list[str], list[str]]:
     return actual[: len(shown) - 1], shown[:-1]
 
 
-def masked(piece: str, *, follows: bool = False) -> str:
+def masked(piece: str, others: Sequence[re.Pattern[str]] = ()) -> str:
     """A piece of an output with `#` for what is noisy in it."""
     if piece[:1] in {*"┏┡├└"}:  # as wide as what stands in the table
         return re.sub(r"[━─]+", "━", piece)
     piece = ANYWHERE.sub("#", piece)
-    patterns = [*NOISY, *FOLLOWS] if follows else NOISY
-    for match in filter(None, (pattern.search(piece) for pattern in patterns)):
-        for group in reversed(range(1, match.re.groups + 1)):
-            piece = f"{piece[: match.start(group)]}#{piece[match.end(group) :]}"
+    for pattern in (*NOISY, *others):
+        if match := pattern.search(piece):
+            for group in reversed(range(1, match.re.groups + 1)):
+                piece = f"{piece[: match.start(group)]}#{piece[match.end(group) :]}"
     return piece
 
 
@@ -171,6 +192,7 @@ class Reader:
     capsys: pytest.CaptureFixture[str]
     session: dict[str, object]
     drawn: dict[str, str]  # keys, ids and hashes as they are shown, and as they were drawn here
+    stopped: list[str]  # the commands that asked for answers which stop by chance
 
     @classmethod
     def fresh(cls, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Self:
@@ -185,7 +207,7 @@ class Reader:
         monkeypatch.chdir(clone)
         few = partial(examined, asked=suite(200))
         monkeypatch.setattr("noisycount.engines.conformance.suite.examined", few)
-        return cls(clone, capsys, {"__name__": "__main__"}, {})
+        return cls(clone, capsys, {"__name__": "__main__"}, {}, [])
 
     def copy(self, block: Block) -> None:
         """Do what a block shows, and find what it shows."""
@@ -209,8 +231,10 @@ class Reader:
     def run(self, command: str, printed: str) -> None:
         """Run a command, and compare what it prints with what is shown."""
         actual = output(self.here(command), self.capsys)
-        found, shown = as_far(pieces(command, actual), pieces(command, printed))
+        after = self.stopped
+        found, shown = as_far(*(pieces(command, each, after_a_stop=bool(after)) for each in (actual, printed)))
         assert found == shown, f"of {command}"
+        self.stopped.extend([command] * is_stopped(command))
         self.drawn.update(zip(secrets(printed), secrets(actual), strict=False))
 
 
