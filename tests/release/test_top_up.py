@@ -256,6 +256,7 @@ def one_request(desk: Desk, price: str) -> tuple[Request, Fraction]:
     return Request("survey", text, Fraction(price)), Fraction(10)
 
 
+GOAL = {"within": "1/5", "confidence": "19/20", "at_most": "1"}
 Forged = Callable[[Entry, Entry], dict[str, str | None]]
 
 
@@ -276,14 +277,20 @@ Forged = Callable[[Entry, Entry], dict[str, str | None]]
             lambda coarse, _: debit(replace(coarse.request, question="x", rho=Fraction(1)), 1),
             "is charged a difference, and",
         ),
+        (
+            lambda _, fine: debit(topped_up(fine, Fraction(1), GOAL), 1),
+            "rests on an answer that is not known, where one",
+        ),
         (lambda coarse, _: answer_columns(coarse.key, 5, coarse.made), "is an answer to what was answered at a higher"),
     ],
-    ids=["twice", "price", "rho", "dataset", "nothing", "late"],
+    ids=["twice", "price", "rho", "dataset", "nothing", "reserve", "late"],
 )
 def test_a_forged_row_breaks_the_chain(desk_of: DeskOf, ledger: Ledger, forged: Forged, why: str) -> None:
     """What no ledger writes is found, though its hash is right."""
     ledger.reserve("coarse", *one_request(desk_of(), "0.1"))
-    ledger.store(ledger.reserve("fine", *one_request(desk_of(), "0.3"))[0], 3)
+    debited, _ = ledger.reserve("fine", *one_request(desk_of(), "0.3"))
+    if not why.startswith("rests"):
+        ledger.store(debited, 3)
     coarse, fine = (ledger.entry(key) for key in ("coarse", "fine"))
     assert coarse is not None
     assert fine is not None

@@ -151,24 +151,59 @@ def test_who_asks_at_a_price_settles_a_reserve_and_tops_it_up(desk_of: DeskOf, s
     assert sum((entry.request.price for entry in desk.ledger.entries()), Loss()).epsilon == Fraction(3, 10)
 
 
-def test_a_reserve_that_was_topped_up_gives_nothing_back(
-    ledger: Ledger, desk_of: DeskOf, source: FailingSource
+OPEN, HIGHER, DEAR = {"within": "20%", "at_most": HALF}, {"within": "5%", "at_most": "0.8"}, {"epsilon": "0.8"}
+
+
+@pytest.mark.parametrize(("first", "then"), [(OPEN, DEAR), (OPEN, HIGHER), ({"epsilon": "0.001"}, OPEN)])
+def test_what_has_no_answer_is_answered_before_a_reserve_rests_on_it(
+    desk_of: DeskOf, source: FailingSource, first: dict[str, object], then: dict[str, object]
 ) -> None:
-    """The difference was charged to its highest price: whatever it is answered, both together cost the finer price."""
+    """Nothing is charged on top of what may still stop lower; in the end all together cost the last price."""
     desk = desk_of()
     source.fails = True
-    for goal in ({"within": "20%", "at_most": HALF}, {"epsilon": "0.8"}):
+    for goal in (first, then):
         with pytest.raises(SourceError):
-            desk.release(LARGE, **goal, key=str(goal))
-    reserve, finer = (ledger.entry(entry.key) for entry in ledger.entries())
-    assert reserve is not None
-    assert finer is not None
-    stopped = ledger.store(reserve, 1010, stopped=Fraction(1, 50))
-    assert (stopped.request.epsilon, stopped.loss.epsilon) == (HALF, Fraction(1, 50))
+            desk.release(LARGE, **goal)  # type: ignore[arg-type]
+    (reserve,) = desk.ledger.entries()
     source.fails = False
-    told = desk.release(LARGE, "0.8")
-    assert (told.epsilon, desk.remaining, told.replaces) == (Fraction(4, 5), Fraction(6, 5), (reserve.key,))
-    assert ledger.verify().broken is None
+    told = desk.release(LARGE, **then, key="then")  # type: ignore[arg-type]
+    assert (told.key, told.replaces, told.remaining) == ("then", (reserve.key,), 2 - told.epsilon)
+    for goal in ({"epsilon": told.epsilon}, first):
+        assert desk.release(LARGE, **goal).charged == 0  # type: ignore[arg-type]
+    assert desk.release(LARGE, 1).remaining == desk.remaining == 1
+    assert desk.ledger.verify().broken is None
+
+
+def test_a_list_of_one_question_has_the_price_that_it_asked_for(desk_of: DeskOf, source: FailingSource) -> None:
+    """A reserve that it found stopped lower, and was topped up."""
+    desk = desk_of()
+    source.fails = True
+    with pytest.raises(SourceError):
+        desk.release(LARGE, within="20%", at_most=HALF)
+    source.fails = False
+    assert desk.release_many([LARGE], "0.3").price.epsilon == Fraction(3, 10)
+
+
+def test_who_draws_second_tells_where_the_first_one_stopped(ledger: Ledger) -> None:
+    """The answer of another process is told with its own price; that of the lost draw would say something more."""
+
+    class Meanwhile(MemorySource):
+        """Records during whose count somebody else settles the reserve."""
+
+        def count(self, predicates: object) -> list[int]:
+            """Give the true counts."""
+            (entry,) = ledger.entries()
+            ledger.store(entry, 1234, stopped=Fraction(1, 3))
+            return super().count(predicates)  # type: ignore[arg-type]
+
+    desk = Desk(Meanwhile(RECORDS, {"town": Kind.TEXT}), ledger, SURVEY)
+    told = desk.release(LARGE, within="20%", at_most=HALF)
+    assert (told.answer, told.epsilon, told.charged, told.remaining) == (
+        1234,
+        Fraction(1, 3),
+        Fraction(1, 3),
+        Fraction(5, 3),
+    )
 
 
 def test_both_budgets_must_pay_the_most(desk_of: DeskOf) -> None:
@@ -224,7 +259,7 @@ def test_a_forged_stop_breaks_the_chain(
     with pytest.raises(SourceError):
         desk_of().release(LARGE, within="20%", at_most=HALF)
     (entry,) = ledger.entries()
-    stopped = stopped_at(entry.request, price, is_topped_up=False)
+    stopped = stopped_at(entry.request, price)
     columns = answer_columns(entry.key, 1003, entry.made, stopped)
     forged = {**columns, "epsilon": "0.001"} if price != Fraction(1, 1000) else {**columns, "epsilon": "0.0005"}
     draft = ledger.transactions.known.draft()

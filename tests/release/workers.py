@@ -46,9 +46,15 @@ class RedrawingLedger(Ledger):
         entry, charged = super().reserve(*words, purpose=purpose)
         return replace(entry, answer=None), charged
 
-    def store(self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None) -> Entry:
+    def store(
+        self,
+        entry: Entry,
+        answer: int | TableAnswer,
+        attached: AttachedWrite | None = None,
+        stopped: Fraction | None = None,
+    ) -> Entry:
         """Store, and give what was drawn, not what is stored."""
-        return replace(super().store(entry, answer, attached), answer=answer)
+        return replace(super().store(entry, answer, attached, stopped), answer=answer)
 
 
 class HastyLedger(Ledger):
@@ -56,11 +62,17 @@ class HastyLedger(Ledger):
 
     __slots__ = ()
 
-    def store(self, entry: Entry, answer: int | TableAnswer, attached: AttachedWrite | None = None) -> Entry:
+    def store(
+        self,
+        entry: Entry,
+        answer: int | TableAnswer,
+        attached: AttachedWrite | None = None,
+        stopped: Fraction | None = None,
+    ) -> Entry:
         """Reply, then store."""
         if _reply is not None:
             _reply(entry.key, told(answer))
-        return super().store(entry, answer, attached)
+        return super().store(entry, answer, attached, stopped)
 
 
 class CountedSource(MemorySource):

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from noisycount.errors import LedgerError
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Head, Repeat, Request, TableAnswer, check_text
-from noisycount.ledger.series import difference, standing_of, stopped_at
+from noisycount.ledger.series import Standing, difference, standing_of, stopped_at
 from noisycount.ledger.storage import COLUMNS, LATER_COLUMNS, RESTORE, Row, later_columns, row_at, rows_from
 from noisycount.validation import exact_text, optional_text, optional_value
 
@@ -360,10 +360,8 @@ class LedgerState:
             return "holds a total that its debits do not add up to"
         standing = standing_of(entry.request)
         if (replaced := standing.replaces) is not None:
-            if replaced in self.finer or replaced not in self.series.get(standing.subject, ()):
-                return "tops up what asks something else, or what was topped up before"
-            if price != difference(self.prices[replaced], standing.price):
-                return "charges something else than the difference to what it tops up"
+            if (why := self._fault_of_top_up(price, standing, replaced)) is not None:
+                return why
             self.coarser[entry.key], self.finer[replaced] = replaced, entry.key
         elif entry.request.epsilon is not None and entry.request.rho is not None:
             return "is charged a difference, and tops up nothing"
@@ -373,6 +371,15 @@ class LedgerState:
             self.reserves[entry.key] = entry.request, entry.analyst
         self.debits[entry.key], self.keys[digest] = row["number"], entry.key
         self.datasets[dataset], self.analysts[analyst] = entry.spent, entry.analyst_spent
+        return None
+
+    def _fault_of_top_up(self, price: Loss, standing: Standing, replaced: str) -> str | None:
+        if replaced in self.finer or replaced not in self.series.get(standing.subject, ()):
+            return "tops up what asks something else, or what was topped up before"
+        if price != difference(self.prices[replaced], standing.price):
+            return "charges something else than the difference to what it tops up"
+        if replaced not in self.answers and (standing.is_reserve or replaced in self.reserves):
+            return "rests on an answer that is not known, where one of both is a reserve"
         return None
 
     def _fault_of_answer(self, row: Row) -> str | None:
@@ -395,10 +402,12 @@ class LedgerState:
             return False
         request, analyst = self.reserves[key]
         price = standing_of(Request(request.dataset, row["question"], request.epsilon, request.price.rho)).price
-        stopped = stopped_at(request, price, is_topped_up=key in self.finer)
-        base = next((self.prices[each] for each in self.replaced_by(key) if each in self.answers), Fraction(0))
+        base = self.prices[self.coarser[key]] if key in self.coarser else Fraction(0)
+        if not base < price <= self.prices[key]:
+            return False
+        stopped = stopped_at(request, price)
         columns = stop_columns(stopped)
-        if any(row[name] != columns[name] for name in columns) or not base < price <= self.prices[key]:
+        if any(row[name] != columns[name] for name in columns):
             return False
         rest = rest_of(request, stopped)
         self.datasets[request.dataset] = self.paid_for(request.dataset).less(rest)

@@ -184,8 +184,10 @@ class Ledger(Shown):
         """The debit of a request, and what this call charged for it.
 
         What was asked before at this price or a higher one, under any key, is free; that somebody else asks is
-        written down once. What was asked at a lower price is charged the difference. Both budgets must pay; `formers`
-        are the same request as the ledger may hold it, by `Request.forms`.
+        written down once. What was asked at a lower price is charged the difference. What shall top up a reserve, or
+        reserve on top of a debit, needs the answer to that: without one that debit is given, to be answered first, and
+        nothing is charged. Both budgets must pay; `formers` are the same request as the ledger may hold it, by
+        `Request.forms`.
         """
         check_text("key", key)
         check_type("request", request, Request)
@@ -198,14 +200,18 @@ class Ledger(Shown):
             if key in state.debits:
                 self._require_own(state, key, forms)
             own = key if key in state.answers else state.answered_finer(key) or key
+            finest = None
             known = state.entry(connection, own if key in state.debits else state.covering(forms))
+            if known is None and (finest := state.entry(connection, state.finest(forms))) is not None:
+                is_open = any(standing_of(each).is_reserve for each in (request, finest.request))
+                known = finest if is_open and finest.answer is None else None
             if known is not None:
                 if analyst.name not in known.askers:
                     repeat = Repeat(analyst.name, max(self.clock(), state.made), purpose)
                     state.append(repeat_columns(secrets.token_hex(16), known, repeat))
                 return known, Loss()
             charged = request
-            if (finest := state.entry(connection, state.finest(forms))) is not None:
+            if finest is not None:
                 charged = topped_up(finest, standing_of(request).price, asked_in(request.question).get("within"))
             spent, of_analyst = totals(state, charged, limit, analyst)
             made = time_of_debit(state, self.clock())
@@ -237,7 +243,8 @@ class Ledger(Shown):
         def answered(connection: Connection, state: LedgerState) -> tuple[Entry, bool]:
             made = max(self.clock(), state.made)
             stored = state.entry(connection, entry.key)
-            if stored is None or stored.request != entry.request:
+            reserved = state.reserves.get(entry.key, (None,))[0]
+            if stored is None or entry.request not in {stored.request, reserved}:
                 raise LedgerError(f"key {entry.key!r} has no debit here; reserve before you store")
             if stored.answer is not None:
                 return stored, False
@@ -245,9 +252,7 @@ class Ledger(Shown):
                 return finer, False
             if _key_of(stored.base) != _key_of(entry.base):
                 raise StaleBaseError(f"the answer that key {entry.key!r} tops up was given meanwhile; ask again")
-            settled = None
-            if stopped is not None:
-                settled = stopped_at(stored.request, stopped, is_topped_up=entry.key in state.finer)
+            settled = None if stopped is None else stopped_at(stored.request, stopped)
             state.append(answer_columns(entry.key, answer, made, settled))
             is_written = attached is not None and attached.write(connection, state)
             return replace(stored, answer=answer, request=settled or stored.request), is_written

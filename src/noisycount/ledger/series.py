@@ -65,19 +65,18 @@ def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = Non
     return Request(entry.request.dataset, question, charged.epsilon, charged.rho)
 
 
-def stopped_at(request: Request, epsilon: Fraction, *, is_topped_up: bool) -> Request:
+def stopped_at(request: Request, epsilon: Fraction) -> Request:
     """A request that reserved its highest price, once it is known at which price its answers stopped.
 
-    The rest of ε is given back, unless it was topped up meanwhile, for a difference to that highest price. In ρ the
-    highest price stays charged: all answers up to it are no more than the last one would have been.
+    The rest of ε is given back. In ρ the highest price stays charged: all answers up to it are no more than the last
+    one would have been.
     """
     asked = asked_in(request.question)
     reserved = stated_loss(asked) or request.price
     assert reserved.epsilon is not None  # noqa: S101 - only answers in ε are reserved
     assert request.epsilon is not None  # noqa: S101 - as before
-    rest = Fraction(0) if is_topped_up else min(request.epsilon, reserved.epsilon - epsilon)
-    question = _priced(asked, reserved, epsilon)
-    return Request(request.dataset, question, request.epsilon - rest, request.price.rho)
+    charged = request.epsilon - (reserved.epsilon - epsilon)
+    return Request(request.dataset, _priced(asked, reserved, epsilon), charged, request.price.rho)
 
 
 def _priced(asked: dict[str, Any], paid: Loss, epsilon: Fraction) -> str:

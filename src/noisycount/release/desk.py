@@ -13,7 +13,8 @@ from noisycount.engines.interface import Closeable, Source
 from noisycount.errors import LedgerError, NoisyCountError, PurposeError, SourceError, without_traceback
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss, NeighbourRelation
-from noisycount.ledger.entries import Analyst, Entry, Request, TableAnswer, asks_for_table
+from noisycount.ledger.chain import rest_of
+from noisycount.ledger.entries import Analyst, Entry, TableAnswer, asks_for_table
 from noisycount.ledger.ledger import Ledger, StaleBaseError
 from noisycount.ledger.series import stopped_at
 from noisycount.ledger.transactions import AttachedWrite
@@ -351,11 +352,12 @@ class Desk(Shown, Closeable):
         told = partial(plan.published, charged=charged, remains=remains, source=source, confidence=query.confidence)
         if entry.answer is not None:
             return told(entry)
-        answer = self._stored(entry, plan_of_debit(plan, entry), told)
-        is_open, price = isinstance(plan, WithinPlan), plan.loss.epsilon or 0
-        if not is_open and isinstance(answer, Release) and answer.epsilon < price:
-            return self._answer(query, None, purpose, plan)  # a reserve was found that stopped at a lower price
-        return answer
+        drawn_as, price = plan_of_debit(plan, entry), plan.loss.epsilon or 0
+        if not charged and (isinstance(drawn_as, WithinPlan) or (entry.loss.epsilon or 0) < price):
+            # somebody's debit without an answer: where that will stop decides what this question costs
+            replace(self, attach=None)._stored(entry, drawn_as, told)  # noqa: SLF001 - another desk
+            return self._answer(query, None if key == entry.key else key, purpose, plan)
+        return self._stored(entry, drawn_as, told)
 
     def _requests(self, plan: QueryPlan) -> Forms:
         """What asks for an answer; where one is known that is as near as is wanted, what asks for that one."""
@@ -414,18 +416,24 @@ class Desk(Shown, Closeable):
         stored with it tells what was charged once the rest of a reserve is given back.
         """
         answer, attached = drawn if asks_for_table(entry) else int(drawn.levels[0][0]), None
-        if stopped is not None:
-            told = self._told_of_stop(entry, stopped_at(entry.request, stopped, is_topped_up=False), told)
         if self.attach is not None:
-            request = entry.request if stopped is None else stopped_at(entry.request, stopped, is_topped_up=False)
-            attached = self.attach(told(replace(entry, answer=answer, request=request)))
-        return told(self.ledger.store(entry, answer, attached, stopped))
+            request = entry.request if stopped is None else stopped_at(entry.request, stopped)
+            attached = self.attach(self._settled(entry, replace(entry, answer=answer, request=request), told))
+        return self._settled(entry, self.ledger.store(entry, answer, attached, stopped), told, is_stored=True)
 
-    def _told_of_stop(self, entry: Entry, stopped: Request, told: "partial[Published]") -> "partial[Published]":
-        """What is told of an answer and of its price once it is known where its answers stopped."""
-        rest = (entry.request.epsilon or Fraction(0)) - (stopped.epsilon or Fraction(0))
+    def _settled(
+        self, entry: Entry, stored: Entry, told: "partial[Published]", *, is_stored: bool = False
+    ) -> Published:
+        """What is told of an answer, and of a reserve that was charged, once the rest is given back.
+
+        Where another process answered it first, that answer says where it stopped: what was drawn here tells nothing.
+        """
+        rest = rest_of(entry.request, stored.request) if stored.key == entry.key else Fraction(0)
+        if not rest:
+            return told(stored)
         charged = told.keywords["charged"]
-        return partial(told, charged=charged and charged.less(rest), remains=self._remains_without(rest))
+        remains = self._remains_without(Fraction(0) if is_stored else rest)
+        return told(stored, charged=charged and charged.less(rest), remains=remains)
 
     def _drawn(self, plan: QueryPlan, base: Entry | None) -> tuple[TableAnswer, Fraction | None]:
         """The noisy answer; what goes wrong could tell the true one, so it ends in `_unless`."""
