@@ -3,16 +3,16 @@
 import random
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
-from noisycount.ledger.budget import Loss
+from noisycount.ledger.entries import Entry
 from noisycount.ledger.ledger import Ledger
 from tests.release import workers as desk_workers
-from tests.release.workers import SURVEY, told
+from tests.release.workers import told_entry
 
 MOST = 0.9  # of the processes are killed while they ask, the others wherever they are
 LONGEST_LIFE = 0.12  # seconds, unless the first answer takes a quarter of it
@@ -41,6 +41,7 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
     kind: type[Ledger] = Ledger,
     meanwhile: Callable[[], None] = lambda: None,
     fewest_answers: float = -1,
+    topics: str = "once",
 ) -> Toll:
     """Let processes ask the same questions, kill one after another, and count what is wrong."""
     context = desk_workers.processes()
@@ -48,7 +49,7 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
 
     def started(last: int | None = None) -> tuple[BaseProcess, Event]:
         asking = context.Event()
-        worker = context.Process(target=desk_workers.ask, args=(url, log, asking, last, kind))
+        worker = context.Process(target=desk_workers.ask, args=(url, log, asking, last, kind, topics))
         worker.start()
         return worker, asking
 
@@ -77,12 +78,12 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
     before = answers_by_key(log)
     with Ledger.open(url, create=False) as ledger:
         entries = ledger.entries()
-        debited = {entry.key for entry in entries}
-        survivor, _ = started(last=len(debited) - 1)
+        debited, wrong = {entry.key for entry in entries}, desk_workers.TOPICS[topics].wrong
+        wrong_before = wrong(ledger, entries)
+        survivor, _ = started(last=max(map(int, debited), default=-1))
         survivor.join()
         assert survivor.exitcode == 0
         answers, stored = answers_by_key(log), ledger.entries()
-        owed = sum((desk_workers.price_of(int(key)) for key in debited), Loss())
         lines = log.read_text().splitlines()
         lost = before.keys() - debited
         purposes = {entry.key: desk_workers.purpose_of(int(entry.key)) for entry in stored}
@@ -91,10 +92,18 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
             debits=len(stored),
             cut=sum(line.endswith(desk_workers.RESUMED) for line in lines),
             replies=len(lines),
-            lost=len(lost) + (ledger.paid(SURVEY.name) != owed) + (len(stored) != len(debited)),
-            second=sum(answers.get(entry.key) != {told(entry.answer)} for entry in stored),
+            lost=len(lost) + wrong_before + wrong(ledger, stored) + (len(stored) != len(debited)),
+            second=sum(answers.get(entry.key, set()) != answers_of(entry, stored) for entry in stored),
             intact=ledger.verify().broken is None,
         )
+
+
+def answers_of(entry: Entry, entries: Sequence[Entry]) -> set[str]:
+    """Give the one answer of an entry; without one it was topped up, and is told by the finer answer's key."""
+    if entry.answer is not None:
+        return {told_entry(entry)}
+    assert any(entry.key in other.replaces for other in entries)
+    return set()
 
 
 def seconds_to_an_answer(asking: Event, log: Path) -> float:

@@ -22,13 +22,23 @@ def test_no_kill_loses_a_debit_or_gives_a_second_answer(share: float, ledger_url
     assert found.replies >= found.debits > kills / 25
 
 
+@pytest.mark.parametrize("share", SHARES)
+def test_no_kill_breaks_a_series_of_rising_prices(share: float, ledger_url: str, tmp_path: Path) -> None:
+    """Topped up, and reserved, drawn and settled: each question has paid its finest answer, or its reserve."""
+    kills = round(share * KILLS[ledger_url.partition(":")[0].partition("+")[0]])
+    found = toll(ledger_url, tmp_path / "replies.log", kills, fewest_answers=kills / 4, topics="rising")
+    assert (found.lost, found.second, found.intact) == (0, 0, True)
+    assert found.replies >= found.debits > kills / 4
+
+
 @pytest.mark.thorough
+@pytest.mark.parametrize("topics", ["once", "rising"])
 @pytest.mark.parametrize("mutant", [RedrawingLedger, HastyLedger])
-def test_the_same_kills_find_a_mutant(mutant: type[Ledger], tmp_path: Path) -> None:
+def test_the_same_kills_find_a_mutant(mutant: type[Ledger], topics: str, tmp_path: Path) -> None:
     """One process at a time: only a crash can tell that noise is drawn anew, or leaves too soon."""
     for attempt in count(1):
         url, log = f"sqlite:///{tmp_path}/{attempt}.db", tmp_path / f"{attempt}.log"
-        if toll(url, log, kills=20, at_once=1, kind=mutant).second:
+        if toll(url, log, kills=20, at_once=1, kind=mutant, topics=topics).second:
             return
         assert attempt * 20 < MOST_KILLS_OF_A_MUTANT
 

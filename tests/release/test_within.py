@@ -8,15 +8,17 @@ import pytest
 import noisycount as nc
 from noisycount.analysis.within import coverage, rule_of_prices, stopping_rule
 from noisycount.engines.memory import MemorySource
-from noisycount.errors import BudgetError, LedgerError, SourceError
+from noisycount.errors import BudgetError, LedgerError, ReuseError, SourceError
 from noisycount.ledger.budget import ApproximateBudget, Loss
 from noisycount.ledger.chain import answer_columns, chained
 from noisycount.ledger.entries import Analyst, Entry
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.series import stopped_at
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
+from noisycount.release.table_plan import plan_of
 from tests.ledger.ledgers import refusal
 
 RECORDS = [{"town": town} for town in [*["Bern"] * 1000, *["Chur"] * 3]]
@@ -172,6 +174,29 @@ def test_what_has_no_answer_is_answered_before_a_reserve_rests_on_it(
         assert desk.release(LARGE, **goal).charged == 0  # type: ignore[arg-type]
     assert desk.release(LARGE, 1).remaining == desk.remaining == 1
     assert desk.ledger.verify().broken is None
+
+
+def test_a_key_names_the_answer_that_its_reserve_had(desk_of: DeskOf) -> None:
+    """However low it stopped, and after it was topped up too; for a price of its own it is refused as before."""
+    desk = desk_of()
+    first = desk.release(LARGE, within="20%", at_most=HALF, key="first")
+    for finer in ({"within": "5%", "at_most": HALF}, {"epsilon": 1}):
+        assert desk.release(LARGE, **finer).charged > 0  # type: ignore[arg-type]
+        again = desk.release(LARGE, within="20%", at_most=HALF, key="first")
+        assert (again.key, again.answer, again.charged) == ("first", first.answer, 0)
+    with pytest.raises(ReuseError, match="at a lower price"):
+        desk.release(LARGE, HALF, key="first")
+
+
+@pytest.mark.parametrize("key", ["first", "second"])
+def test_who_asks_while_the_same_is_settled_pays_nothing(desk_of: DeskOf, ledger: Ledger, key: str) -> None:
+    """What asks for it was made before the answer was there, and names the most that was reserved."""
+    desk = desk_of()
+    plan = plan_of(Query(wheres=[LARGE], within="20%", at_most=HALF), desk.source.schema, desk.source.unit)
+    first = desk.release(LARGE, within="20%", at_most=HALF, key="first")
+    request, formers = plan.requests("survey", desk.source)
+    entry, charged = ledger.reserve(key, request, SURVEY.budget, formers=formers)
+    assert (entry.key, entry.answer, charged) == ("first", first.answer, Loss())
 
 
 def test_a_list_of_one_question_has_the_price_that_it_asked_for(desk_of: DeskOf, source: FailingSource) -> None:

@@ -3,8 +3,9 @@
 import itertools
 import os
 import resource
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from multiprocessing.context import ForkServerContext
 from multiprocessing.synchronize import Barrier, Event
@@ -197,8 +198,10 @@ def spend_without_permission(path: Path) -> tuple[Fraction, str]:
         return ledger.spent("survey"), spend_large(ledger, Fraction(1, 100))[1]
 
 
-def ask(url: str, log: Path, asking: Event, last: int | None = None, kind: type[Ledger] = Ledger) -> None:
-    """Ask one question after another; append a line for each answer that came out."""
+def ask(  # noqa: PLR0913, PLR0917 - what a process needs
+    url: str, log: Path, asking: Event, last: int | None = None, kind: type[Ledger] = Ledger, topics: str = "once"
+) -> None:
+    """Ask one question after another; append a line for each answer that came out, with the key of its debit."""
     global _reply  # noqa: PLW0603 - what a worker's ledger knows
     replies = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT)
 
@@ -208,29 +211,102 @@ def ask(url: str, log: Path, asking: Event, last: int | None = None, kind: type[
     _reply = reply
     source = CountedSource(AGES, {"age": Kind.INTEGER})
     with kind.open(url) as ledger:
-        desk = Desk(source, ledger, SURVEY)
+        asks = TOPICS[topics]
+        desk = Desk(source, ledger, asks.dataset)
         asking.set()
         first = max(0, newest(replies) - OVERLAP) if last is None else 0
         for number in itertools.count(first) if last is None else range(last + 1):
             counted = source.counted
-            answer, repeated = answered(desk, number)
+            key, answer, repeated = asks.answered(desk, number)
             resumed = repeated and source.counted > counted
-            reply(f"{number}", answer, RESUMED if resumed else "")
+            reply(key, answer, RESUMED if resumed else "")
 
 
-def answered(desk: Desk, number: int) -> tuple[str, bool]:
-    """Give the answer to the question of a number, a count or a table, and whether it was free."""
+@dataclass(frozen=True)
+class Topics:
+    """What processes ask about a data set."""
+
+    dataset: Dataset
+    answered: Callable[[Desk, int], tuple[str, str, bool]]  # the key and the answer of a number, whether it was free
+    wrong: Callable[[Ledger, Sequence[Entry]], int]  # how many debits or totals are not what they must be
+
+
+def asked_once(desk: Desk, number: int) -> tuple[str, str, bool]:
+    """Give the answer to the question of a number, a count or a table."""
     where = f"age > {number}"
     asked = {"key": f"{number}", "purpose": purpose_of(number)}
     if number % 3 == 0:
         count = desk.release(where, PRICE, **asked)
-        return f"{count.answer}", count.repeated
+        return count.key, f"{count.answer}", count.repeated
     if number % 3 == 1:
         table = desk.release_table("age:0,50", where=where, epsilon=PRICE, margins="total", **asked)
     else:
         wheres = [f"age < {number}", where]
         table = desk.release_many(wheres, rho=RHO, noise=DiscreteGaussian, **asked)
-    return told(TableAnswer.of(table.answers)), table.repeated
+    return table.key, told(TableAnswer.of(table.answers)), table.repeated
+
+
+def wrong_once(ledger: Ledger, entries: Sequence[Entry]) -> int:
+    """Tell whether a data set has paid anything but the prices of its questions."""
+    return ledger.paid(SURVEY.name) != sum((price_of(int(entry.key)) for entry in entries), Loss())
+
+
+COUNT, TABLE = "count", "table"
+HALF = Fraction(1, 2)
+RISES: tuple[tuple[tuple[str, dict[str, object]], ...], ...] = (  # each question in turn at rising prices
+    (
+        (COUNT, {"within": "50%", "at_most": HALF, "confidence": 0.9}),
+        (TABLE, {"epsilon": Fraction(1, 10)}),
+        (TABLE, {"epsilon": Fraction(1, 3)}),
+        (COUNT, {"epsilon": Fraction(1)}),
+    ),
+    (
+        (COUNT, {"epsilon": Fraction(1, 100)}),
+        (COUNT, {"within": "50%", "at_most": HALF}),
+        (COUNT, {"within": "25%", "at_most": Fraction(1)}),
+        (COUNT, {"epsilon": Fraction(2)}),
+    ),
+)
+STEPS = 4
+
+
+def asked_for_more(desk: Desk, number: int) -> tuple[str, str, bool]:
+    """Give the answer to a question at one of its prices, which rise, or within a share of itself, and its ε."""
+    question = number // STEPS
+    where = f"age >= 30 and age <> {1000 + question}"
+    what, goal = RISES[question % 2][number % STEPS]
+    asked = {**goal, "key": f"{number}", "purpose": purpose_of(number)}
+    if what == COUNT:
+        count = desk.release(where, **asked)
+        return count.key, f"{count.answer} at {count.epsilon}", count.repeated
+    table = desk.release_table("age:0,50", where=where, margins="total", **asked)
+    return table.key, f"{told(TableAnswer.of(table.answers))} at {table.price.epsilon}", table.repeated
+
+
+def wrong_rises(ledger: Ledger, entries: Sequence[Entry]) -> int:
+    """Count debits of another price than was asked, and whether all is paid but the finest answer of each question.
+
+    Of a reserve without an answer that is the most that it may cost.
+    """
+    finest, wrong = defaultdict(Fraction), 0
+    for entry in entries:
+        question, step = divmod(int(entry.key), STEPS)
+        what, goal = RISES[question % 2][step]
+        price = entry.loss.epsilon or Fraction(0)
+        most = goal.get("epsilon", goal.get("at_most"))
+        wrong += not (0 < price < most if "within" in goal and entry.answer is not None else price == most)
+        finest[question, what] = max(finest[question, what], price)
+    return wrong + (ledger.spent(RISING.name) != sum(finest.values()))
+
+
+RISING = Dataset("rising", Fraction(10**6))
+TOPICS = {"once": Topics(SURVEY, asked_once, wrong_once), "rising": Topics(RISING, asked_for_more, wrong_rises)}
+
+
+def told_entry(entry: Entry) -> str:
+    """Give what processes tell of an entry."""
+    of_rise = f" at {entry.loss.epsilon}" if entry.request.dataset == RISING.name else ""
+    return told(entry.answer) + of_rise
 
 
 def purpose_of(number: int) -> str | None:

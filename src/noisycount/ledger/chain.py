@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from noisycount.errors import LedgerError
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Entry, Head, Repeat, Request, TableAnswer, check_text
+from noisycount.ledger.entries import Entry, Head, Repeat, Request, TableAnswer, asked_in, check_text
 from noisycount.ledger.series import Standing, difference, standing_of, stopped_at
 from noisycount.ledger.storage import COLUMNS, LATER_COLUMNS, RESTORE, Row, later_columns, row_at, rows_from
 from noisycount.validation import exact_text, optional_text, optional_value
@@ -280,6 +280,16 @@ class LedgerState:
         """The same where its answer is as good as that of a request, or better."""
         key = self.finest(requests)
         return key if key is not None and self.prices[key] >= standing_of(requests[0]).price else None
+
+    def reserved_for(self, request: Request, keys: Iterable[str]) -> list[str]:
+        """The keys of debits that reserved for the same goal as a request, wherever their answers stopped."""
+        goal = asked_in(request.question).get("within")
+        reserved = [(key, self.reserves[key][0]) for key in keys if goal is not None and key in self.reserves]
+        return [key for key, each in reserved if asked_in(each.question).get("within") == goal]
+
+    def is_settled(self, requests: Sequence[Request]) -> bool:
+        """Whether the goal of the first of some requests was reached by an answer to what they ask."""
+        return any(key in self.answers for key in self.reserved_for(requests[0], self.keys_asking(requests)))
 
     def answered_finer(self, key: str) -> str | None:
         """The key of the finest answer that rests on a debit; None: there is none."""

@@ -198,13 +198,13 @@ class Ledger(Shown):
         def reserved(connection: Connection, state: LedgerState) -> tuple[Entry, Loss]:
             forms = request.forms(formers)
             if key in state.debits:
-                self._require_own(state, key, forms)
+                self._require_own(state, key, request, forms)
             own = key if key in state.answers else state.answered_finer(key) or key
             finest = None
             known = state.entry(connection, own if key in state.debits else state.covering(forms))
             if known is None and (finest := state.entry(connection, state.finest(forms))) is not None:
                 is_open = any(standing_of(each).is_reserve for each in (request, finest.request))
-                known = finest if is_open and finest.answer is None else None
+                known = finest if is_open and (finest.answer is None or state.is_settled(forms)) else None
             if known is not None:
                 if analyst.name not in known.askers:
                     repeat = Repeat(analyst.name, max(self.clock(), state.made), purpose)
@@ -373,11 +373,11 @@ class Ledger(Shown):
             return is_made(connection)
 
     @staticmethod
-    def _require_own(state: LedgerState, key: str, forms: Sequence[Request]) -> None:
+    def _require_own(state: LedgerState, key: str, request: Request, forms: Sequence[Request]) -> None:
         """The refusal of a key that was used for something else, or for less than is asked."""
         if all(key not in state.series.get(standing_of(each).subject, ()) for each in forms):
             raise ReuseError(f"key {key!r} was used for another question; choose another key")
-        if state.prices[key] < standing_of(forms[0]).price:
+        if key not in state.reserved_for(request, [key]) and state.prices[key] < standing_of(forms[0]).price:
             raise ReuseError(f"key {key!r} was used for this question at a lower price; choose another key")
 
     def _prepare(self, *, create: bool) -> None:
