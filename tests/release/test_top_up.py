@@ -166,18 +166,18 @@ def test_coarser_answers_add_nothing(desk_of: DeskOf) -> None:
 
 def test_the_pair_has_the_law_of_the_theorem(desk_of: DeskOf) -> None:
     """The finer error is of its own scale, and Y₁ − Y₂ is free of it, and 0 as often as it must be."""
-    wheres = [f"age < 50 and town <> '{number}'" for number in range(1000)]
+    wheres = [f"age < 50 and town <> '{number}'" for number in range(300)]
     desk, coarse, fine = desk_of(RICH), 5, 2  # scales
-    first = desk.release_many(wheres, Fraction(1000, coarse)).answers[0]
-    second = desk.release_many(wheres, Fraction(1000, fine)).answers[0]
+    first = desk.release_many(wheres, Fraction(300, coarse)).answers[0]
+    second = desk.release_many(wheres, Fraction(300, fine)).answers[0]
     errors, added = second - np.int64(252), first - second
     noise, more = stats.dlaplace(1 / fine), stats.dlaplace(1 / coarse)
     edges = [-5, -3, -2, -1, 0, 1, 2, 3, 5]
-    seen = np.diff(np.concatenate([[0], np.searchsorted(np.sort(errors), edges, side="right"), [1000]]))
+    seen = np.diff(np.concatenate([[0], np.searchsorted(np.sort(errors), edges, side="right"), [300]]))
     below = np.concatenate([[0], noise.cdf(edges), [1]])
-    assert stats.chisquare(seen, 1000 * np.diff(below)).pvalue > 1e-9
+    assert stats.chisquare(seen, 300 * np.diff(below)).pvalue > 1e-9
     equal = equal_probability(Fraction(coarse), Fraction(fine))
-    assert stats.binomtest(int((added == 0).sum()), 1000, equal + (1 - equal) * more.pmf(0)).pvalue > 1e-9
+    assert stats.binomtest(int((added == 0).sum()), 300, equal + (1 - equal) * more.pmf(0)).pvalue > 1e-9
     assert abs(stats.spearmanr(errors, added).statistic) < 0.2
 
 

@@ -231,6 +231,30 @@ def test_who_draws_second_tells_where_the_first_one_stopped(ledger: Ledger) -> N
     )
 
 
+def test_two_who_ask_at_once_are_told_one_answer_and_what_is_left(ledger: Ledger, source: FailingSource) -> None:
+    """While the second counts the first is answered: the rest of the reserve is given back once."""
+    told: list[nc.Release] = []
+    first, second = (Desk(source, ledger, SURVEY, analyst=Analyst(name)) for name in ("first", "second"))
+
+    class Slow(FailingSource):
+        """Records during whose first count somebody else asks the same."""
+
+        __slots__ = ()
+
+        def count(self, predicates: object) -> list[int]:
+            """Give the true counts."""
+            if not told:
+                told.append(second.release(LARGE, within="20%", at_most=HALF))
+            return super().count(predicates)
+
+    slow = Desk(Slow(), ledger, SURVEY, analyst=first.analyst)
+    mine = slow.release(LARGE, within="20%", at_most=HALF)
+    assert (mine.answer, mine.key) == (told[0].answer, told[0].key)
+    assert mine.charged == mine.epsilon
+    assert told[0].charged == 0
+    assert mine.remaining == told[0].remaining == slow.remaining == 2 - mine.epsilon
+
+
 def test_both_budgets_must_pay_the_most(desk_of: DeskOf) -> None:
     """An analyst's own gets the rest back, too."""
     poor = desk_of(analyst=Analyst("poor", Fraction(1, 4)))

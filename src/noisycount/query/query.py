@@ -303,7 +303,7 @@ def parse_column_keys(text: str) -> tuple[str, TypedKeys]:
 
     Example:
         >>> parse_column_keys("town=Bern,'Biel, old',null")[1][1:]
-        [Word(text='Biel, old', is_quoted=True), Word(text=None, is_quoted=False)]
+        [TypedKey(text='Biel, old', is_quoted=True), TypedKey(text=None, is_quoted=False)]
     """
     match = _KEYS.fullmatch(text)
     if match is None:
