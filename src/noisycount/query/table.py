@@ -432,6 +432,9 @@ def query_of_stored(
     """The question that a ledger holds; None where its keys or margins cannot be typed."""
     table, where = stored.get("table"), stored["where"]
     wheres = [] if where is None else [where]
+    if table is None and (goal := stored.get("within")):
+        sure = float(Fraction(goal["confidence"]))
+        return Query(wheres=wheres, within=Fraction(goal["within"]), at_most=goal["at_most"], confidence=sure)
     if table is None:
         return Query(wheres=wheres, epsilon=epsilon, confidence=confidence)
     delta = delta or None

@@ -125,7 +125,8 @@ def _by_counts(answer: Answer) -> str:
     from noisycount.analysis.within import mean_price  # noqa: PLC0415 - for this alone
 
     rule = plan.goal.rule(answer.known)
-    prices = [f"{mean_price(rule, count):.2g} for {signed(count)}" for count in _COUNTS]
+    paid = float(rule.prices[0]) if answer.known is not None else 0.0
+    prices = [f"{max(0.0, round(mean_price(rule, count) - paid, 9)):.2g} for {signed(count)}" for count in _COUNTS]
     return f"; on average {prices[0].replace('for', 'for a count of')}, {', '.join(prices[1:])}"
 
 

@@ -114,7 +114,10 @@ def test_table_is_what_programs_send() -> None:
     [
         ([], "where"),
         ([("where", "true"), ("within", "x"), ("confidence", "95%")], "within"),
-        ([("where", "true"), ("within", "20%"), ("confidence", "95%")], "guess"),
+        ([("where", "true"), ("within", "20%"), ("confidence", "95%")], "at_most"),
+        ([("where", "true"), ("within", "20%"), ("at_most", "x"), ("confidence", "95%")], "at_most"),
+        ([("where", "true"), ("within", "100%"), ("at_most", "1"), ("confidence", "95%")], "within"),
+        ([("group", "age"), ("split", "1"), ("keys", ""), ("within", "20%"), *GOAL[2:]], "guess"),
         ([("where", "true"), ("within", "20%"), ("guess", "-1"), ("confidence", "95%")], "guess"),
         ([("where", "true"), ("within", "300%"), ("guess", "9"), ("confidence", "95%")], "within"),
         ([("where", "true"), ("within", "1e-9"), ("confidence", "95%")], "within"),
@@ -133,11 +136,13 @@ def test_fault_names_its_field(fields: Sequence[tuple[str, str]], field: str) ->
     assert refused.value.field == field
 
 
-def test_share_needs_a_guess_and_keeps_it() -> None:
-    """20 % of about 100 is sent as it was typed."""
-    price = Price(within="20%", guess="100").of_count()
-    sent = {"within": "20%", "guess": 100.0, "confidence": "95%"}
-    assert Query(**price).to_json() == sent
+@pytest.mark.parametrize(
+    ("price", "sent"),
+    [(Price(), {"at_most": "0.5"}), (Price(at_most="1/3"), {"at_most": "1/3"}), (Price(guess="100"), {"guess": 100.0})],
+)
+def test_a_share_is_of_the_count_unless_there_is_a_guess(price: Price, sent: dict[str, object]) -> None:
+    """The empty form asks for ±20 % at 0.5 at most; a guess fixes the price in its place."""
+    assert Query(**price.of_count()).to_json() == {"within": "20%", **sent, "confidence": "95%"}
 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "0.15", "2", "50"])

@@ -82,16 +82,16 @@ def test_person_asks_from_a_browser(chromium: Browser, service: Service, width: 
         condition(opened, "health", "poor")
         preview(opened)
         said = opened.page.get_by_label("Preview").inner_text()
-        assert "±20 of the true count with 95\N{NO-BREAK SPACE}% confidence" in said
-        assert "a 50:50 guess about one person becomes at most 54:46" in said
-        assert re.search(r"pays for \d+ such questions", said)
-        assert opened.page.locator(".dot").count() == 50
+        assert "within ±20\N{NO-BREAK SPACE}% of the true count with 95\N{NO-BREAK SPACE}% confidence" in said
+        assert "a 50:50 guess about one person becomes at most 63:37" in said
+        assert re.search(r"At most ε = 0.5 would be charged: .* pays for at least \d+ such questions", said)
         curl = opened.page.locator("pre").last.inner_text()
         assert f"{service.url}/v1/datasets/survey/releases" in curl
         assert service.keys["ana"] not in opened.page.content()
         assert spends(service) == before
         told = answer(opened)
-        assert "±20" in told
+        assert "±9" in told
+        assert "at which the price was capped" in opened.page.get_by_role("main").inner_text()
         opened.page.reload()
         assert opened.page.locator(".answer").inner_text() == told
         if scripts:
@@ -187,6 +187,7 @@ def test_table_has_bars_and_refined_values(asking: Window) -> None:
     asking.page.get_by_text("More about groups").click()
     asking.page.get_by_label("Measure the total too").check()
     asking.page.get_by_label("A person counts in at most").fill("1")
+    asking.page.get_by_label("Within ±").fill("20")
     asking.page.get_by_role("button", name="Rehearse").click()
     assert "made-up persons" in asking.page.get_by_label("Rehearsal").inner_text()
     asking.page.get_by_role("button", name="Ask and spend").click()

@@ -85,6 +85,46 @@ def test_preview_sends_what_it_showed(state: ServiceState) -> None:
     assert "Ask and spend ε = 0.15" in page
 
 
+def test_a_share_needs_no_guess(state: ServiceState) -> None:
+    """Told are the most and what some counts cost; then how near it is, as a call, and what more costs."""
+    share = {**COUNT, "low": "0", "within": "50%", "at_most": "8"}
+    page = posted(state, share)
+    assert "within ±50\N{NO-BREAK SPACE}% of the true count" in page
+    assert re.search(r"At most ε = 8 would be charged: what is left pays for at least \d such questions?\.", page)
+    assert re.search(r"on average 0\.0\d+ for a count of 100, [\d.]+ for 1,000", page)
+    assert "Ask and spend at most ε = 8" in page
+    said = {"where": "age >= 0", "within": "50%", "at_most": "8", "confidence": "95%"}
+    assert json.loads(hidden(page, "question")) == said
+    _, told = paid(state, share)
+    assert re.search(r"It is within ±50\N{NO-BREAK SPACE}% of the count, and ε = [\d.]+ was enough", told)
+    for words in ("--within 50%", "--at-most 8", "within='50%'", "at_most='8'", '"at_most": "8"'):
+        assert words in told
+        assert words in page
+    assert "An answer so near is known already: it is free." in posted(state, share)
+    nearer = {**share, "within": "10%"}
+    assert re.search(r"would be charged: you have [\d,]+ ±[\d,]+ at ε = [\d.]+; on average", posted(state, nearer))
+    assert re.search(r"the coarser answer [0-9a-f]{32}, which it tops up", paid(state, nearer)[1])
+
+
+def test_a_capped_price_is_told(state: ServiceState) -> None:
+    """The answer has the ± that it has."""
+    _, told = paid(state, {**COUNT, "low": "1000", "within": "20%", "at_most": "0.5"})
+    assert (
+        "±20\N{NO-BREAK SPACE}% of the count would have cost more than ε = 0.5, at which the price was capped." in told
+    )
+
+
+def test_the_empty_form_offers_what_is_left(tmp_path: Path) -> None:
+    """A half, or less where less is left, in three digits; more than is left is refused with a remedy."""
+    with serving(configured(tmp_path, budget="0.75")) as state:
+        for paying in ("0.5", "0.25"):
+            page = calling(state).get("/ask/stay").text
+            assert re.search(rf'name="at_most" [^>]*value="{paying}"', page)
+            paid(state, {**COUNT, "goal": "epsilon", "epsilon": paying, "low": paying[-1]})
+        page = posted(state, {**COUNT, "within": "20%", "at_most": "0.5"})
+        assert "ε = 0.5 is more than what is left pays for: choose a lower price." in page
+
+
 def test_answer_is_there_for_its_asker_and_owners(state: ServiceState) -> None:
     """Others are told what they are told of an answer that never was."""
     place, page = paid(state, COUNT)

@@ -137,6 +137,7 @@ FORMS: dict[str, dict[str, object]] = {
     "odd columns": {"where": '"Größe (cm)" >= 150 and "it\'s" < 5 and "a=b" <> \'x=1\''},
     "share": {"where": "ok", "confidence": "0.9"},
     "percent": {"where": "ok", "confidence": "99.5 %", "epsilon": "1/3"},
+    "near": {"where": "ok", "goal": "within", "within": "20%", "at_most": "1", "confidence": "0.9"},
     "builder": {"column": "town", "operator": "in", "low": "O'Hara, Zürich", "high": ""},
     "keys": {
         "group": "town",

@@ -176,6 +176,17 @@ class Released:
         return percent(self.told.get("confidence", 0.95)).replace(" ", "\N{NO-BREAK SPACE}")
 
     @property
+    def nearness(self) -> str:
+        """Whether a count is as near as it was wanted, where that is a share of it."""
+        if "within" not in self.told:
+            return ""
+        share = percent(float(Fraction(self.told["within"]))).replace(" ", "\N{NO-BREAK SPACE}")
+        price = f"ε = {self.told['epsilon']}"
+        if self.told["is_near"]:
+            return f"It is within ±{share} of the count, and {price} was enough for that."
+        return f"±{share} of the count would have cost more than {price}, at which the price was capped."
+
+    @property
     def unit(self) -> str:
         """What was counted."""
         return "rows" if self.told.get("unit") is None else "persons"
@@ -203,6 +214,8 @@ class Released:
             is_free = told["repeated"]
             charged = "nothing: it was asked before" if is_free else _charge(told["charged"])
             yield "budget", f"charged {charged}; after it {next_words(Fraction(told['remaining']))}"
+        if told.get("replaces"):
+            yield "replaces", f"the coarser answer {told['replaces'][0]}, which it tops up: use this one alone"
         yield "key", self.key
         for hint in told.get("hints", []):
             yield "hint", hint

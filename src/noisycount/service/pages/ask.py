@@ -28,7 +28,7 @@ from noisycount.service.auth import LimitedUser
 from noisycount.service.errors import InFlightError, problem_of
 from noisycount.service.keys import User
 from noisycount.service.pages.answer import Released
-from noisycount.service.pages.form import AskForm, FormError, operators_of
+from noisycount.service.pages.form import AskForm, FormError, Price, operators_of
 from noisycount.service.pages.layout import page, redirect
 from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
 from noisycount.service.questions import Question, Spend
@@ -57,7 +57,7 @@ def ask_list(request: Request, user: LimitedUser, state: State) -> Response:
 def ask_page(request: Request, name: str, user: LimitedUser, state: State) -> Response:
     """The empty form of a data set."""
     offer = state.reply(partial(_offer, state, user, name))
-    return _page(request, state, user, {"offer": offer, "form": AskForm()})
+    return _page(request, state, user, {"offer": offer, "form": AskForm(price=Price(at_most=offer.at_most))})
 
 
 @router.post("/ask/{name}")

@@ -158,13 +158,18 @@ class Price:
     """How near an answer should be, or what it may cost, as typed."""
 
     is_goal: bool = True  # whether the goal decides; else ε does
-    within: str = "20"  # how near: units such as `15`, or a share of the guess such as `20%`
-    guess: str = ""  # a public guess of the count, in units
+    within: str = "20%"  # how near: a share of the count, or units such as `15`
+    at_most: str = "0.5"  # what a share of a count may cost
+    guess: str = ""  # a public guess of the count, in units: a share is then one of the guess, at a price that is known
     confidence: str = "95%"  # with what probability; errors are stated for it
     epsilon: str = "0.1"  # the price
 
     def of_count(self) -> dict[str, Any]:
         """What one count may cost, by the names of a query."""
+        if self.is_goal and self._is_share and not self.guess.strip():
+            share = self._share()
+            _require(share < 1, "within", "be less than 100% of the count, such as 20%", self.within)
+            return {"within": share, "at_most": self._most(), "confidence": self.sure}
         if not self.is_goal or self._is_share:
             return self.of_rows()
         try:
@@ -194,10 +199,12 @@ class Price:
         return "%" in self.within
 
     def _exactly(self) -> Fraction:
-        try:
-            return exact_epsilon(self.epsilon.strip())
-        except ValueError as error:
-            raise FormError("epsilon", str(error)) from None
+        return _price("epsilon", self.epsilon)
+
+    def _most(self) -> Fraction:
+        if not self.at_most.strip():
+            raise FormError("at_most", f"within {self.within.strip()} for at most what price? Give an ε such as 0.5")
+        return _price("at_most", self.at_most)
 
     def _units(self) -> Fraction:
         text = drop_thousands(self.within.strip().removeprefix("±").strip())
@@ -212,12 +219,20 @@ class Price:
 
     def _of_guess(self) -> float:
         if not self.guess.strip():
-            words = f"within {self.within.strip()} of how many? Give a public guess"
+            words = f"within {self.within.strip()} of how many? Give a public guess for a row, or units such as 20"
             raise FormError("guess", words)
         found = parse_number(self.guess.strip())
         is_right = 0 < found <= _LARGEST
         _require(is_right, "guess", "be a number above 0, such as 100", self.guess)
         return found
+
+
+def _price(field: str, typed: str) -> Fraction:
+    """The ε of a field."""
+    try:
+        return exact_epsilon(typed.strip(), field)
+    except ValueError as error:
+        raise FormError(field, str(error)) from None
 
 
 def _require(is_right: bool, field: str, words: str, typed: str) -> None:  # noqa: FBT001 - the claim
@@ -264,6 +279,7 @@ class AskForm:
             price=Price(
                 is_goal=text("goal") != "epsilon",
                 within=text("within"),
+                at_most=text("at_most"),
                 guess=text("guess"),
                 confidence=text("confidence"),
                 epsilon=text("epsilon"),

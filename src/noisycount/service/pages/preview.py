@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Self
 
@@ -17,6 +18,7 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
+from noisycount.release.query_plan import CountPlan, WithinPlan
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
 from noisycount.service.pages.layout import render
@@ -26,7 +28,7 @@ from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.plan import Dots, Plan, planned_epsilon, preview_heading
 from noisycount.tasks.rehearsal import made_up_words, rehearsal_words
 from noisycount.tasks.show import View, budget_words
-from noisycount.validation import is_in_range
+from noisycount.validation import exact_text, is_in_range
 
 
 @frozen
@@ -38,6 +40,7 @@ class Offer:
     facts: Facts  # what is counted, and what is left, in words
     columns: Mapping[str, Kind]  # what questions may use
     wants_purpose: bool = False  # whether a spend must say what its answer is for
+    at_most: str = "0.5"  # what an answer may cost, unless somebody says otherwise: ε
 
     @classmethod
     def of(cls, session: DatasetSession, analyst: Analyst) -> Self:
@@ -51,7 +54,7 @@ class Offer:
         whole = odds_of_all(view.remains.dataset_budget, protected, is_replacement=size is not None)
         facts = [("counts", f"{counts}{public}"), ("budget", budget_words(view)), ("if all is spent", whole)]
         wants_purpose = session.dataset.needs_purpose
-        return cls(session.dataset.name, view.unit, facts, columns, wants_purpose)
+        return cls(session.dataset.name, view.unit, facts, columns, wants_purpose, _at_most(view.remains.remaining))
 
     @property
     def example(self) -> str:
@@ -60,6 +63,17 @@ class Offer:
             said = ">= 30" if kind.is_number else f"= {kind.literal}"
             return f"{quoted_name(name)} {said}"
         return "true"
+
+
+_AT_MOST = Fraction(1, 2)
+_READABLE = Context(prec=3, rounding=ROUND_FLOOR)
+
+
+def _at_most(remaining: Fraction) -> str:
+    """The smaller of a half and of what is left, in three digits; a half where nothing is left."""
+    if remaining <= 0 or remaining >= _AT_MOST:
+        return exact_text(_AT_MOST)
+    return f"{_READABLE.divide(Decimal(remaining.numerator), Decimal(remaining.denominator)):f}"
 
 
 _HEAD = ("question", "data set")
@@ -77,9 +91,10 @@ class Preview:
     levels: tuple[Sequence[str], Sequence[Sequence[str]]] | None
     promise: str  # how near the answer would be, in words
     plan: Plan | None  # fifty possible answers; None: the noise is not of that kind
-    price: str  # what would be charged, in words; empty: nothing
+    price: str  # what would be charged, or the most of it, in words; empty: nothing
     is_payable: bool  # whether what is left pays for it
     more: int | None  # how many such questions what is left pays for; None: nobody can say
+    is_open: bool = False  # whether less may be charged
 
     @classmethod
     def of(cls, session: DatasetSession, analyst: Analyst, query: Query) -> Self:
@@ -89,17 +104,20 @@ class Preview:
 
     @classmethod
     def _of_count(cls, answer: Answer, query: Query) -> Self:
-        facts, epsilon = count_facts(answer), answer.count_plan.epsilon
+        facts, plan = count_facts(answer), answer.count_plan
+        epsilon, is_open = plan.epsilon, isinstance(plan, WithinPlan)
+        guess = None if query.guess is None else float(query.guess)
         return cls(
-            query=_priced(query, epsilon),
+            query=query if is_open else _priced(query, epsilon),
             head=[fact for fact in facts if fact[0] in _HEAD],
             facts=[fact for fact in facts if fact[0] not in (*_HEAD, *_SAID_ELSEWHERE)],
             levels=None,
-            promise=f"The answer would lie within {_near(answer.error, answer.confidence)}",
-            plan=planned_epsilon(epsilon, answer.confidence, guess=None if query.guess is None else float(query.guess)),
+            promise=_promise(plan, answer),
+            plan=None if is_open else planned_epsilon(epsilon, answer.confidence, guess=guess),
             price="" if answer.repeated else answer.cost.text,
             is_payable=answer.affordable,
             more=answer.affordable_answers,
+            is_open=is_open,
         )
 
     @classmethod
@@ -141,18 +159,35 @@ class Preview:
     def leaves(self) -> str:
         """What is left pays for how many such questions."""
         if not self.price:
-            return "This was asked before at this price: the same answer is free."
+            return (
+                "An answer so near is known already: it is free."
+                if self.is_open
+                else "This was asked before at this price: the same answer is free."
+            )
         if not self.is_payable:
-            return f"{self.price} is more than what is left pays for: choose a wider ±."
+            remedy = "a lower price" if self.is_open else "a wider ±"
+            return f"{self.price} is more than what is left pays for: choose {remedy}."
+        charged = f"{'At most ' * self.is_open}{self.price} would be charged"
         if self.more is None:
-            return f"{self.price} would be charged."
+            return f"{charged}."
         such = "question" if self.more == 1 else "questions"
-        return f"{self.price} would be charged: what is left pays for {signed(self.more)} such {such}."
+        return f"{charged}: what is left pays for {'at least ' * self.is_open}{signed(self.more)} such {such}."
 
     @property
     def button(self) -> str:
         """What the button of the confirmation says."""
-        return f"Ask and spend {self.price}" if self.price else "Show the answer again: free"
+        if not self.price:
+            return "Show the answer again: free"
+        return f"Ask and spend {'at most ' * self.is_open}{self.price}"
+
+
+def _promise(plan: CountPlan, answer: Answer) -> str:
+    """How near one count would be."""
+    if not isinstance(plan, WithinPlan):
+        return f"The answer would lie within {_near(answer.error, answer.confidence)}"
+    share, sure = (_on_one_line(percent(float(each))) for each in (plan.goal.within, plan.goal.confidence))
+    otherwise = f"within {plus_minus(answer.error)} where that costs more than ε = {exact_text(plan.goal.at_most)}"
+    return f"The answer would lie within ±{share} of the true count with {sure} confidence, or {otherwise}."
 
 
 def _near(error: int, confidence: float) -> str:
