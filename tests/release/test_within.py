@@ -192,7 +192,8 @@ def test_a_key_names_the_answer_that_its_reserve_had(desk_of: DeskOf) -> None:
 def test_who_asks_while_the_same_is_settled_pays_nothing(desk_of: DeskOf, ledger: Ledger, key: str) -> None:
     """What asks for it was made before the answer was there, and names the most that was reserved."""
     desk = desk_of()
-    plan = plan_of(Query(wheres=[LARGE], within="20%", at_most=HALF), desk.source.schema, desk.source.unit)
+    query = Query(wheres=[LARGE], within="20%", at_most=HALF)
+    plan = plan_of(query, desk.source.schema, None, is_replacement=False)
     first = desk.release(LARGE, within="20%", at_most=HALF, key="first")
     request, formers = plan.requests("survey", desk.source)
     entry, charged = ledger.reserve(key, request, SURVEY.budget, formers=formers)

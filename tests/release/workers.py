@@ -15,7 +15,7 @@ from noisycount.engines.memory import MemorySource
 from noisycount.engines.truth import Record
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.ledger.budget import ConcentratedBudget, Loss
-from noisycount.ledger.entries import Counts, Entry, Request, TableAnswer
+from noisycount.ledger.entries import Counts, Entry, Request, TableAnswer, asked_of
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -43,9 +43,9 @@ class RedrawingLedger(Ledger):
     __slots__ = ()
 
     def reserve(self, *words: object, purpose: str | None = None) -> tuple[Entry, Loss]:
-        """Give the debit without its answer."""
+        """Give the debit without its answer; that of a settled reserve stays, as its price is settled, too."""
         entry, charged = super().reserve(*words, purpose=purpose)
-        return replace(entry, answer=None), charged
+        return (entry if "within" in asked_of(entry) else replace(entry, answer=None)), charged
 
     def store(
         self,
