@@ -103,7 +103,7 @@ def test_a_share_needs_no_guess(state: ServiceState) -> None:
     assert "An answer so near is known already: it is free." in posted(state, share)
     nearer = {**share, "within": "10%"}
     assert re.search(r"would be charged: you have [\d,]+ ±[\d,]+ at ε = [\d.]+; on average", posted(state, nearer))
-    assert re.search(r"the coarser answer [0-9a-f]{32}, which it tops up", paid(state, nearer)[1])
+    assert re.search(r"the coarser answer ana:[0-9a-f]{32}, which it tops up", paid(state, nearer)[1])
 
 
 def test_a_capped_price_is_told(state: ServiceState) -> None:
