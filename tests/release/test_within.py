@@ -104,6 +104,16 @@ def test_what_is_told_is_true_as_often_as_it_says(source: FailingSource, ledger_
     assert told >= 200 * coverage(stopping_rule("0.5", "0.9", HALF), 40) - 5 * 200**0.5 / 2
 
 
+@pytest.mark.parametrize("where", [LARGE, SMALL])
+def test_a_list_of_it_states_the_same_error(desk_of: DeskOf, where: str) -> None:
+    """Asked as a list, too, the answer is as sure as its rule, not as its noise alone would be."""
+    desk = desk_of()
+    alone = desk.release(where, within="20%", at_most=HALF, confidence=0.9)
+    listed = desk.release_many([where], alone.epsilon)
+    assert (listed.errors, listed.errors_of_all, listed.confidence) == ((alone.error,), (alone.error,), 0.9)
+    assert (listed.rows[0].answer, listed.rows[0].error, listed.key) == (alone.answer, alone.error, alone.key)
+
+
 def test_a_nearer_answer_goes_on_from_the_one_that_is_known(desk_of: DeskOf) -> None:
     """By a rule that holds also where somebody saw the first answer and asked because of it."""
     desk = desk_of()

@@ -1,7 +1,7 @@
 """The noise of a published table, level by level, and its price."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from fractions import Fraction
 
 from noisycount.display.values import Shown
@@ -23,10 +23,13 @@ class LevelPlan(Shown):
     sensitivity: int  # by how much one unit can move all of them together
     share: Fraction  # of the price
     mechanism: DiscreteNoise  # the noise of each
+    # what is stated of one count whose answers stopped within a share of it, at the confidence that was wanted; None:
+    # what follows from its noise
+    stated_error: int | None = field(default=None, repr=False)
 
-    def error(self, confidence: float = 0.95) -> int:
-        """A count lies within ±error of its answer with the confidence, in units."""
-        return error_within(self.mechanism, confidence)
+    def error(self, confidence: float = 0.95, counts: int = 1) -> int:
+        """A count lies within ±error of its answer with the confidence, or so many do together, in units."""
+        return error_within(self.mechanism, confidence, counts) if self.stated_error is None else self.stated_error
 
 
 @frozen(repr=False)
@@ -85,7 +88,7 @@ class TablePlan(Shown):
         answers = size if self.size is None else self.size
         if answers is None:
             raise ValueError("size is missing: only the records know how many keys there are")
-        return tuple(error_within(level.mechanism, confidence, max(1, answers)) for level in self.levels)
+        return tuple(level.error(confidence, max(1, answers)) for level in self.levels)
 
     def _facts(self) -> dict[str, object]:
         """The price, the levels, and what is hidden."""

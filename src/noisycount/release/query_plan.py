@@ -276,6 +276,32 @@ class ListPlan(QueryPlan):
             "is_additive": False,
         }
 
+    def reached(self, entry: Entry) -> dict[str, Any]:
+        """Between which counts the rule by which its answers stopped leaves the count, and how surely."""
+        goal, answer = Goal.of(entry) if self.is_one else None, self.stored(entry)
+        if goal is None or answer is None:
+            return {}
+        rule, last = goal.rule(entry.base), int(answer.levels[0][0])
+        bounds = rule.interval(last) if entry.loss.epsilon == goal.at_most else rule.nearby(last)
+        return {"within": goal.within, "confidence": float(goal.confidence), "bounds": bounds}
+
+    def result(
+        self,
+        answer: TableAnswer,
+        charged: Loss,
+        *,
+        bounds: tuple[int, int] | None = None,
+        **told: Any,  # noqa: ANN401
+    ) -> Published:
+        """What is told of counts; of one that was wanted within a share of itself its error is what that leaves."""
+        told.pop("within", None)
+        if bounds is None:
+            return super().result(answer, charged, **told)
+        (level,), last = self.noise.levels, int(answer.levels[0][0])
+        stated = replace(level, stated_error=max(bounds[1] - last, last - bounds[0]))
+        noise = replace(self.noise, levels=(stated,))
+        return TableRelease(**self.shown(answer), plan=noise, charged=charged, where=None, **told)
+
 
 class CountPlan(ListPlan):
     """One question under Laplace noise, whose answer is told as one count."""
@@ -301,15 +327,6 @@ class CountPlan(ListPlan):
             return super().drawn(source, base)
         (count,) = source.count(self.predicates)
         return TableAnswer.of([[self.mechanism.release(count)]])
-
-    def reached(self, entry: Entry) -> dict[str, Any]:
-        """Between which counts the rule by which its answers stopped leaves the count, and how surely."""
-        goal, answer = Goal.of(entry), self.stored(entry)
-        if goal is None or answer is None:
-            return {}
-        rule, last = goal.rule(entry.base), int(answer.levels[0][0])
-        bounds = rule.interval(last) if entry.loss.epsilon == goal.at_most else rule.nearby(last)
-        return {"within": goal.within, "confidence": float(goal.confidence), "bounds": bounds}
 
     def result(self, answer: TableAnswer, charged: Loss, **told: Any) -> Release:  # noqa: ANN401
         """The answer to the question."""
