@@ -1,6 +1,6 @@
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, repeat
 from pathlib import Path
 
 import pytest
@@ -10,10 +10,10 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Request
 from noisycount.ledger.ledger import Ledger
 from tests.ledger.ledgers import narrow
-from tests.ledger.racing import check_race, race, starting_together
+from tests.ledger.racing import PATIENCE, check_race, race, starting_together
 from tests.postgresql import Server
 from tests.release import workers as desk_workers
-from tests.release.workers import told
+from tests.release.workers import LateLedger, told
 
 WORKERS = 8
 THIRD, SEVENTH, ELEVENTH = Fraction(1, 3), Fraction(1, 7), Fraction(1, 11)
@@ -33,6 +33,32 @@ def test_racing_processes_with_several_prices_spend_what_fits(ledger_url: str) -
     prices, budget = [THIRD, SEVENTH, ELEVENTH, Fraction("0.1")], Fraction(12)
     granted = race(ledger_url, prices, budget, workers=32)
     check_race(ledger_url, granted, prices, budget)
+
+
+@pytest.mark.parametrize("workers", [WORKERS, pytest.param(64, marks=pytest.mark.thorough)])
+def test_racing_processes_top_up_the_last_of_a_budget(ledger_url: str, workers: int) -> None:
+    """Whoever pays what, together it is the highest price that was granted, exactly, and that is all that fits."""
+    prices, budget = [Fraction(number, 23) for number in range(1, 25)], Fraction(1, 2)
+    url = f"{ledger_url}{'&' if '?' in ledger_url else '?'}timeout={PATIENCE}"
+    with starting_together(workers) as pool:
+        found = pool.map(desk_workers.top_up_last, repeat(url), range(workers), repeat(prices), repeat(budget))
+        charged, granted = zip(*found, strict=True)
+    assert sum(charged) == max(granted) == Fraction(11, 23)
+    with Ledger.open(ledger_url, create=False) as ledger:
+        assert ledger.spent("last") == Fraction(11, 23)
+        assert len({entry.key for entry in ledger.entries()}) <= 11
+        assert ledger.verify().broken is None
+
+
+@pytest.mark.parametrize("kind", [Ledger, LateLedger])
+def test_racing_processes_hold_what_an_answer_may_cost(ledger_url: str, kind: type[Ledger]) -> None:
+    """Of counts that cost the most three fit; a mutant that charges at the end grants one to each."""
+    with starting_together(WORKERS) as pool:
+        asked = repeat(ledger_url), range(WORKERS), repeat(Fraction(3, 2)), repeat(kind)
+        charged, _ = zip(*pool.map(desk_workers.ask_within_last, *asked), strict=True)
+    with Ledger.open(ledger_url, create=False) as ledger:
+        assert ledger.spent("last") == sum(charged)
+    assert (sum(charged) <= Fraction(3, 2)) == (kind is Ledger)
 
 
 @pytest.mark.few(0)

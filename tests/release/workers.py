@@ -3,9 +3,11 @@
 import itertools
 import os
 import resource
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from fractions import Fraction
 from multiprocessing.context import ForkServerContext
 from multiprocessing.synchronize import Barrier, Event
@@ -14,8 +16,8 @@ from pathlib import Path
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.truth import Record
 from noisycount.errors import BudgetError, LedgerError
-from noisycount.ledger.budget import ConcentratedBudget, Loss
-from noisycount.ledger.entries import Counts, Entry, Request, TableAnswer, asked_of
+from noisycount.ledger.budget import Budget, ConcentratedBudget, Loss, budget_of
+from noisycount.ledger.entries import Analyst, Counts, Entry, Request, TableAnswer, asked_in, asked_of
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -28,6 +30,7 @@ from noisycount.release.desk import Desk
 SURVEY = Dataset("survey", ConcentratedBudget(Fraction(10**6)))
 PRICE = Fraction(1, 10**6)
 RHO = Fraction(1, 10**9)
+HALF = Fraction(1, 2)
 AGES = [{"age": age} for age in range(100)]
 NOBODY = 65_534
 RESUMED = " (resumed)"  # ends the line of an answer to a debit that another process had made
@@ -76,6 +79,45 @@ class HastyLedger(Ledger):
         return super().store(entry, answer, attached, stopped)
 
 
+class LateLedger(Ledger):
+    """A mutant: what may cost up to a price is charged when it is stored, with what it came to; nothing is held."""
+
+    __slots__ = ()
+
+    def reserve(  # noqa: PLR0913 - as a ledger's
+        self,
+        key: str,
+        request: Request,
+        budget: Fraction | Budget,
+        analyst: Analyst = Analyst(),  # noqa: B008 - frozen
+        formers: Sequence[Request] = (),
+        *,
+        purpose: str | None = None,
+    ) -> tuple[Entry, Loss]:
+        """Admit by what is paid now, and write nothing down."""
+        if "within" not in asked_in(request.question) or self.entry_of(request, formers) is not None:
+            return super().reserve(key, request, budget, analyst, formers, purpose=purpose)
+        paid = self.paid(request.dataset)
+        if not budget_of(budget).admits(paid + request.price):
+            raise BudgetError("nothing is left")
+        made = datetime.now(UTC)
+        return Entry(
+            key, request, paid + request.price, made, None, analyst.name, request.price, purpose
+        ), request.price
+
+    def store(
+        self,
+        entry: Entry,
+        answer: int | TableAnswer,
+        attached: AttachedWrite | None = None,
+        stopped: Fraction | None = None,
+    ) -> Entry:
+        """Charge whatever it came to, then store."""
+        if self.entry(entry.key) is None:
+            super().reserve(entry.key, entry.request, Fraction(10**6), purpose=entry.purpose)
+        return super().store(entry, answer, attached, stopped)
+
+
 class CountedSource(MemorySource):
     """A source that remembers how often it was counted."""
 
@@ -94,6 +136,17 @@ class CountedSource(MemorySource):
         """Give the true counts by level."""
         self.counted += 1
         return super().count_cells(question)
+
+
+class SlowSource(MemorySource):
+    """Records whose count takes so long that others come meanwhile."""
+
+    __slots__ = ()
+
+    def count(self, predicates: Sequence[Predicate]) -> list[int]:
+        """Give the true counts."""
+        time.sleep(0.5)
+        return super().count(predicates)
 
 
 def processes() -> ForkServerContext:
@@ -154,6 +207,34 @@ def buy_tables(url: str, tables: Sequence[int]) -> tuple[Loss, list[str]]:
             charged += bought.charged
             answers.append(told(TableAnswer.of(bought.answers)))
     return charged, answers
+
+
+def top_up_last(url: str, worker: int, prices: Sequence[Fraction], budget: Fraction) -> tuple[Fraction, Fraction]:
+    """Give what one worker is charged for one question at rising prices, and the highest price it was granted."""
+    charged = highest = Fraction(0)
+    with Ledger.open(url) as ledger:
+        desk = Desk(MemorySource(AGES, {"age": Kind.INTEGER}), ledger, Dataset("last", budget))
+        wait_for_all()
+        for price in prices[worker % 3 :: 3]:
+            try:
+                told_now = desk.release("age >= 30", price)
+            except BudgetError:
+                break
+            charged += told_now.charged
+            highest = max(highest, told_now.epsilon)
+    return charged, highest
+
+
+def ask_within_last(url: str, worker: int, budget: Fraction, kind: type[Ledger] = Ledger) -> tuple[Fraction, Fraction]:
+    """Give what one worker is charged for a count of nobody, which costs the most, and its ε; 0 where it is refused."""
+    with kind.open(url) as ledger:
+        desk = Desk(SlowSource(AGES, {"age": Kind.INTEGER}), ledger, Dataset("last", budget))
+        wait_for_all()
+        try:
+            answer = desk.release(f"age > {1000 + worker}", within="20%", at_most=HALF)
+        except BudgetError:
+            return Fraction(0), Fraction(0)
+        return answer.charged, answer.epsilon
 
 
 def spend_rho(url: str, worker: int) -> Loss:
@@ -252,7 +333,6 @@ def wrong_once(ledger: Ledger, entries: Sequence[Entry]) -> int:
 
 
 COUNT, TABLE = "count", "table"
-HALF = Fraction(1, 2)
 RISES: tuple[tuple[tuple[str, dict[str, object]], ...], ...] = (  # each question in turn at rising prices
     (
         (COUNT, {"within": "50%", "at_most": HALF, "confidence": 0.9}),
