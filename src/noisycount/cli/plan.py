@@ -13,6 +13,7 @@ from noisycount.config.config import DEFAULT_BUDGET, Config
 from noisycount.display.output import file_facts, line_width, print_drawing, print_facts, print_json, print_text, status
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import PureBudget
+from noisycount.model.sampling.scalar import price_as_written
 from noisycount.query.query import MAX_CELLS, parse_confidence, parse_margins, parse_within
 from noisycount.readers import values
 from noisycount.readers.options import (
@@ -40,6 +41,7 @@ from noisycount.tasks.plan import (
 if TYPE_CHECKING:
     from noisycount.tasks.forecast import Design
 
+_AT_MOST = Fraction(1, 2)
 _SIZE = re.compile(r"\s*([^=,]+?)\s*=\s*([0-9][0-9,]*[0-9]|[0-9]{1,8})\s*")
 _PIECE = re.compile(r"[^,=]+=[^=]*?(?=,[^,=]+=|$)")
 
@@ -94,13 +96,15 @@ def _design(epsilon: Fraction | None, groups: int | None, **said: Any) -> "Desig
 @click.command(
     name="plan",
     epilog="\b\nExample:\n"
+    "  noisycount plan --within 20% --at-most 0.5\n"
     "  noisycount plan --within 20% --confidence 95% --guess 100\n"
     "  noisycount plan --error 15 --queries 10\n"
     "  noisycount plan --epsilon 0.1 --guess 100\n"
     "  noisycount plan --cells town=16,sex=2 --margins all --epsilon 1 --delta 1e-6",
 )
 @typed("--within", parse_within, "20%", "How far off at most, as a share")
-@typed("--guess", values.parse_guess, "100", "of about how many: a public guess.")
+@typed("--at-most", values.parse_epsilon, "E", "of the count itself, for a price of at most so much.  [default: 0.5]")
+@typed("--guess", values.parse_guess, "100", "or of about how many: a public guess.")
 @typed("--guess-from", str, "KEY", "The guess is an old answer, by its key in the ledger or the beginning of it.")
 @typed("--error", values.parse_error, "15", "Or: how far off at most, in records.")
 @typed("--epsilon", values.parse_epsilon, "E", "Or: what would this ε give?")
@@ -126,6 +130,7 @@ def _design(epsilon: Fraction | None, groups: int | None, **said: Any) -> "Desig
 @json_option
 def plan(  # noqa: PLR0913, PLR0917  (one argument an option)
     within: float | None,
+    at_most: Fraction | None,
     guess: float | None,
     guess_from: str | None,
     error: Fraction | None,
@@ -150,11 +155,28 @@ def plan(  # noqa: PLR0913, PLR0917  (one argument an option)
     one price can buy.
     """
     if (design := _design(epsilon, groups_per_unit, **table)) is not None:
-        goals = (within, guess, guess_from, error, budget)
+        goals = (within, at_most, guess, guess_from, error, budget)
         if any(goal is not None for goal in goals) or queries > 1:
             raise _misused("--cells goes with --epsilon or --rho, and with no other goal")
         owned = None if dataset is None else _paying(None, dataset, configuration)
         _tell(design, confidence, plot, owned, as_json=as_json)
+        return
+    if at_most is not None or (within is not None and guess is None and guess_from is None):
+        others = (guess, guess_from, error, epsilon, plot)
+        if within is None or within == 1 or queries > 1 or any(other is not None for other in others):
+            raise _misused("--at-most goes with --within below 100% and --confidence, and with no other goal")
+        from noisycount.tasks.open_plan import OpenPlan  # noqa: PLC0415  (loads the law of stopped chains)
+
+        open_plan = OpenPlan(
+            price_as_written(within, "within"),
+            price_as_written(confidence, "confidence"),
+            at_most or _AT_MOST,
+            _paying(budget, dataset, configuration),
+        )
+        if as_json:
+            print_json(open_plan.json)
+        else:
+            print_facts(open_plan.facts)
         return
     guess, guessed_from = _guess(guess, guess_from, configuration)
     goal = _plan(within, error, epsilon, guess, confidence, queries)

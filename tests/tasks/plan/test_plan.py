@@ -33,6 +33,20 @@ def test_a_plan_keeps_its_promise(run: Run) -> None:
     assert (told["budget"], told["affordable"], told["dataset"]) == ("2", 13, None)
 
 
+def test_a_plan_without_a_guess_is_a_price_for_each_count(run: Run) -> None:
+    """On average not much more than for somebody who knows the count; at most a half, unless it is said."""
+    told = run("plan", "--within", "20%", "--json").object
+    assert (told["at_most"], told["error"], told["affordable"]) == ("0.5", 9, 4)
+    assert [price["count"] for price in told["prices"]] == [100, 1000, 10_000]
+    for price in told["prices"]:
+        assert price["known"] < price["mean"] < 1.1 * price["known"]
+    assert run("plan", "--within", "20%", "--at-most", "1/2", "--json").object == told
+    words = run("plan", "--within", "20%", "--at-most", "2").output
+    assert "within ±20 % of the count with 95 % confidence, for ε = 2 at most" in words
+    assert "on average 0.16 for a count of 100 (0.15 if it were known)" in words
+    assert "2 pays for at least 1 such answer\n" in words
+
+
 def test_a_plan_says_all_that_it_found(run: Run) -> None:
     """Goal, ε, scale, errors at four confidences, answers below 0, odds, budget, fifty dots."""
     told = run(*GOAL).output
@@ -261,7 +275,9 @@ def test_a_plan_is_drawn(run: Run, here: Path, words: tuple[str, ...], title: st
     ("words", "remedy"),
     [
         ((), "give one goal: --within 20% with --guess 100, or --error 15, or --epsilon 0.1"),
-        (("--within", "20%"), "--within 20% with --guess 100"),
+        (("--within", "20%", "--at-most", "1", "--guess", "100"), "--at-most goes with --within below 100%"),
+        (("--error", "15", "--at-most", "1"), "--at-most goes with --within below 100%"),
+        (("--within", "20%", "--queries", "3"), "--at-most goes with --within below 100%"),
         ((*GOAL[1:], "--error", "15"), "give one goal"),
         ((*GOAL[1:], "--epsilon", "1"), "give one goal"),
         ((*GOAL[1:], "--guess-from", "abc"), "give either --guess or --guess-from, not both"),

@@ -1,0 +1,71 @@
+"""What a share of the count costs where nobody guesses the count: a price that is left open, of some counts."""
+
+from fractions import Fraction
+from typing import Any
+
+from noisycount.analysis.within import StoppingRule, knowing_price, mean_price, stopping_rule
+from noisycount.display.numbers import approximately, odds_sentence, percent, plus_minus, signed
+from noisycount.frozen import frozen
+from noisycount.tasks.plan import AvailableBudget
+from noisycount.validation import exact_text
+
+_COUNTS = (100, 1000, 10_000)  # for which a price that is left open is told
+
+
+@frozen
+class OpenPlan:
+    """What a share of the count costs where nobody guesses it."""
+
+    within: Fraction  # the share of the count
+    confidence: Fraction
+    at_most: Fraction  # ε
+    paying: AvailableBudget = AvailableBudget()  # what pays for such an answer
+
+    @property
+    def rule(self) -> StoppingRule:
+        """When its answers stop."""
+        return stopping_rule(self.within, self.confidence, self.at_most)
+
+    @property
+    def prices(self) -> list[tuple[int, float, float]]:
+        """Counts, each with its ε on average, and that of who knows the count."""
+        known = [knowing_price(self.within, self.confidence, count) for count in _COUNTS]
+        return [(count, mean_price(self.rule, count), price) for count, price in zip(_COUNTS, known, strict=True)]
+
+    @property
+    def error(self) -> int:
+        """How far off at most where the share would cost more, in records."""
+        return self.rule.reach
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """The plan in words."""
+        share, sure, most = percent(float(self.within)), percent(float(self.confidence)), exact_text(self.at_most)
+        averages = [
+            f"{price:.2g} for {signed(count)} ({known:.2g} if it were known)" for count, price, known in self.prices
+        ]
+        number, owner = self.paying.affordable(self.at_most), self.paying.dataset
+        left = approximately(self.paying.left) + (f" of {owner}" if owner else "")
+        return [
+            ("goal", f"within ±{share} of the count with {sure} confidence, for ε = {most} at most"),
+            ("ε", f"on average {averages[0].replace('for', 'for a count of', 1)}"),
+            *(("", words) for words in averages[1:]),
+            ("error", f"{plus_minus(self.error)} where ±{share} would cost more"),
+            ("privacy", f"at the most {odds_sentence(self.at_most)}"),
+            ("budget", f"{left} pays for at least {number:,} such answer{'' if number == 1 else 's'}"),
+        ]
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The plan as JSON."""
+        return {
+            "within": float(self.within),
+            "confidence": float(self.confidence),
+            "at_most": exact_text(self.at_most),
+            "error": self.error,
+            "prices": [{"count": count, "mean": mean, "known": known} for count, mean, known in self.prices],
+            "odds": odds_sentence(self.at_most),
+            "budget": exact_text(self.paying.left),
+            "dataset": self.paying.dataset,
+            "affordable": self.paying.affordable(self.at_most),
+        }
