@@ -23,7 +23,17 @@ from tests.oracles.chi_square import chi_square_p_value
 from tests.release.workers import processes
 from tests.sources import write_parquet
 
-__all__ = ["FALSE_ALARM", "MUTANTS", "ROWS", "Verdict", "audited_bulk", "audited_desk", "audited_noise", "judged"]
+__all__ = [
+    "FALSE_ALARM",
+    "MUTANTS",
+    "ROWS",
+    "Verdict",
+    "audited_bulk",
+    "audited_desk",
+    "audited_noise",
+    "judged",
+    "log_ratio",
+]
 
 FALSE_ALARM = 1e-6
 """The probability with which one audit of honest noise fails."""
@@ -88,12 +98,12 @@ def judged(fewer: np.ndarray, more: np.ndarray, counts: tuple[int, int], claimed
         (more == low, fewer == low),
         (fewer == high, more == high),
     ]
-    shown = max(_log_ratio(often, seldom, level) for often, seldom in pairs)
+    shown = max(log_ratio(often, seldom, level) for often, seldom in pairs)
     errors = np.concatenate([fewer - low, more - high])
     return Verdict(claimed, shown, _law_p_value(errors, 1 / epsilon))
 
 
-def _log_ratio(often: np.ndarray, seldom: np.ndarray, level: float) -> float:
+def log_ratio(often: np.ndarray, seldom: np.ndarray, level: float) -> float:
     """The least log-ratio of two probabilities at a level of false alarm for each."""
     hits, size = int(often.sum()), often.size
     low = stats.beta.ppf(level, hits, size - hits + 1) if hits else 0.0
