@@ -18,6 +18,8 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
+from noisycount.release.rehearsal import rehearsed
+from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of
 from tests.ledger.ledgers import refusal
 
@@ -244,7 +246,7 @@ def test_who_draws_second_tells_where_the_first_one_stopped(ledger: Ledger) -> N
 
 def test_two_who_ask_at_once_are_told_one_answer_and_what_is_left(ledger: Ledger, source: FailingSource) -> None:
     """While the second counts the first is answered: the rest of the reserve is given back once."""
-    told: list[nc.Release] = []
+    told: list[Release] = []
     first, second = (Desk(source, ledger, SURVEY, analyst=Analyst(name)) for name in ("first", "second"))
 
     class Slow(FailingSource):
@@ -282,6 +284,18 @@ def test_a_sum_of_rho_keeps_the_most(desk_of: DeskOf) -> None:
     desk = desk_of(Dataset("survey", ApproximateBudget(Fraction(2), Fraction(1, 10**9))))
     told = desk.release(LARGE, within="20%", at_most=HALF)
     assert desk.ledger.paid("survey") == Loss(told.epsilon, Fraction(1, 8))
+
+
+def test_a_rehearsal_stops_where_a_real_one_would(desk_of: DeskOf) -> None:
+    """Of made-up records: within the share, or at the most that it may cost."""
+    desk = desk_of()
+    query = Query(wheres=[LARGE], within="20%", at_most=HALF)
+    plan = plan_of(query, desk.source.schema, desk.source.unit, is_replacement=False)
+    told = rehearsed(query, plan, None, size=1000).release
+    assert isinstance(told, Release)
+    assert told.is_near is (told.epsilon < HALF)
+    assert told.scale == 1 / told.epsilon
+    assert desk.ledger.entries() == []
 
 
 def test_a_posterior_follows_from_the_last_answer_alone(desk_of: DeskOf) -> None:

@@ -281,9 +281,7 @@ class ListPlan(QueryPlan):
         goal, answer = Goal.of(entry) if self.is_one else None, self.stored(entry)
         if goal is None or answer is None:
             return {}
-        rule, last = goal.rule(entry.base), int(answer.levels[0][0])
-        bounds = rule.interval(last) if entry.loss.epsilon == goal.at_most else rule.nearby(last)
-        return {"within": goal.within, "confidence": float(goal.confidence), "bounds": bounds}
+        return goal.told(int(answer.levels[0][0]), entry.loss.epsilon, entry.base)
 
     def result(
         self,
@@ -361,6 +359,12 @@ class Goal:
         """The goal of a debit; None: it was asked at a price."""
         stored = asked_of(entry).get("within")
         return None if stored is None else cls(**{name: exact_value(stored[name]) for name in stored})
+
+    def told(self, answer: int, epsilon: Fraction | None, base: Entry | None = None) -> dict[str, Any]:
+        """What is told of the answer at which a chain stopped, and how surely."""
+        rule = self.rule(base)
+        bounds = rule.interval(answer) if epsilon == self.at_most else rule.nearby(answer)
+        return {"within": self.within, "confidence": float(self.confidence), "bounds": bounds}
 
     def rule(self, base: Entry | None) -> "StoppingRule":
         """When its answers stop; where one is known already, whoever knows it may ask because of it."""

@@ -5,10 +5,11 @@ They are made from the names and kinds of columns, and from the values that the 
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from noisycount.engines.memory import MemorySource
 from noisycount.frozen import frozen
@@ -17,7 +18,7 @@ from noisycount.query.grouping import GroupBy, Key, KeySet, NumberRanges, Period
 from noisycount.query.predicate import And, Column, Comparison, Literal, Membership, Not, Or, Pattern, Predicate, Range
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.query_plan import QueryPlan
+from noisycount.release.query_plan import QueryPlan, WithinPlan
 from noisycount.release.results import Published
 from noisycount.release.table_plan import CellsPlan, HiddenKeysPlan
 
@@ -145,10 +146,15 @@ def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None 
     """The counts of made-up units, with the noise that real ones would have."""
     units = min(size or _UNITS, MOST_UNITS)
     kinds = {column.name: column.kind for column in sorted(plan.read, key=lambda each: each.name)}
-    told = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
+    told: dict[str, Any] = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
+    told["confidence"] = query.confidence
     with made_up(kinds, unit, _examples(plan), units) as source:
-        release = plan.result(plan.drawn(source), Loss(), confidence=query.confidence, **told)
+        drawn, stopped = plan.outcome(source)
         exact = plan.counted(source)
+    if isinstance(plan, WithinPlan) and stopped is not None:
+        told |= plan.goal.told(int(drawn.levels[0][0]), stopped)
+        plan = replace(plan, noise=plan.noise.at(stopped, [1 / stopped]))
+    release = plan.result(drawn, Loss(), **told)
     levels = () if exact is None else plan.shown(exact)["answers"]
     counts = tuple(int(each) for level in levels for each in level)
     return Rehearsal(query, units, None if exact is None else counts, release)
