@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, cast
 
 from noisycount.frozen import frozen
@@ -17,6 +18,7 @@ from noisycount.ledger.entries import Entry, Request, asked_in, stated_loss
 from noisycount.validation import exact_text, exact_value
 
 _LAPLACE = "discrete Laplace"  # the name of the noise that can be made finer; to import it would load NumPy
+_DESIGNS = 1024  # that are remembered: most answers of a ledger have one of a few prices
 _OF_PRICE = {"scale", "scales", "replaces", "price", "within"}  # the parts of a question that differ with its price
 
 
@@ -48,7 +50,7 @@ def _standing(request: Request) -> Standing:
         kept = {name: of for name, of in asked.items() if name not in _OF_PRICE}
         if "table" in kept:
             kept["table"] = {name: of for name, of in kept["table"].items() if name != "threshold"}
-        kept["design"] = [exact_text(scale * loss.epsilon) for scale in scales_in(asked)]
+        kept["design"] = [_design(scale, loss.epsilon) for scale in _scale_texts(asked)]
         parts = [request.dataset, kept, exact_text(loss.delta)]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode("ascii")).hexdigest()
         return Standing(digest, loss.epsilon, asked.get("replaces"), "within" in asked)
@@ -105,6 +107,17 @@ def without_replaced(entries: Sequence[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry.key not in replaced]
 
 
+@lru_cache(maxsize=_DESIGNS)
+def _design(scale: str, epsilon: Fraction) -> str:
+    """The scale of a noise at an ε of 1, which is the same at all prices."""
+    return exact_text(exact_value(scale) * epsilon)
+
+
+def _scale_texts(asked: dict[str, Any]) -> list[str]:
+    scales: list[str] = asked["scales"] if "scales" in asked else [asked["scale"]]
+    return scales
+
+
 def scales_in(asked: dict[str, Any]) -> list[Fraction]:
     """The scale of the noise of each level of counts, of the one of a count."""
-    return [exact_value(text) for text in (asked["scales"] if "scales" in asked else [asked["scale"]])]
+    return list(map(exact_value, _scale_texts(asked)))

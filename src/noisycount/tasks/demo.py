@@ -18,7 +18,8 @@ from noisycount.query.query import Query
 from noisycount.release.results import Release
 from noisycount.tasks.answer import Answer, answer_to
 from noisycount.tasks.answer_json import answer_json
-from noisycount.tasks.plan import Plan, plan_json, planned
+from noisycount.tasks.open_plan import OpenPlan
+from noisycount.tasks.plan import AvailableBudget
 from noisycount.tasks.refine.estimate import Refinement, refined, refinement_json
 from noisycount.validation import exact_text
 
@@ -30,7 +31,7 @@ def write_survey(file: Path) -> None:
 
 
 WHERE = "health = 'poor'"
-GUESS, WITHIN, CONFIDENCE = 100, 0.2, 0.95
+WITHIN, CONFIDENCE, AT_MOST = Fraction(1, 5), Fraction(19, 20), Fraction(1, 2)
 SIZE, RATE = 5912, 0.017
 _BUDGET = PureBudget(Fraction(2))
 _HEADING = "Persons who ever rated their health poor"
@@ -41,7 +42,7 @@ _SUBTITLE = f"RAND Health Insurance Experiment, {SIZE:,} persons"
 class Demonstration:
     """A question from its plan to its picture."""
 
-    plan: Plan  # the ε that the question needs
+    plan: OpenPlan  # what the question may cost
     answer: Answer  # the private count, paid from a ledger of the demonstration's own
     refinement: Refinement  # the estimate from the answer and a public rate
     pictures: tuple[Path, ...]  # the files of its picture
@@ -50,8 +51,8 @@ class Demonstration:
     def of(cls, folder: Path) -> "Demonstration":
         """The demonstration whose ledger and pictures lie in a folder."""
         check_charts()
-        plan = planned(GUESS, WITHIN, CONFIDENCE)
-        answer = _answer(plan, folder)
+        plan = OpenPlan(WITHIN, CONFIDENCE, AT_MOST, AvailableBudget(_BUDGET))
+        answer = _answer(folder)
         release = answer.count
         refinement = refined(release.answer, SIZE, RATE, release.epsilon)
         with status("drawing"):
@@ -59,14 +60,14 @@ class Demonstration:
         return cls(plan, answer, refinement, pictures)
 
 
-def _answer(plan: Plan, folder: Path) -> Answer:
+def _answer(folder: Path) -> Answer:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise NoisyCountError(f"--out {str(folder)!r} cannot be made ({error.strerror}): name another folder") from None
     survey = DatasetConfig(name="rand_hie", source=survey_path(), unit="person", size=SIZE, budget=_BUDGET)
     configuration = Config(None, sqlite_url((folder / "ledger.db").absolute()), {})
-    query = Query(wheres=[WHERE], epsilon=plan.epsilon, confidence=CONFIDENCE)
+    query = Query(wheres=[WHERE], within=WITHIN, at_most=AT_MOST, confidence=float(CONFIDENCE))
     return answer_to(query, survey, configuration)
 
 
@@ -100,18 +101,18 @@ def steps(shown: Demonstration) -> list[Step]:
     return [*_asked(shown.plan, release), *_answered(shown)]
 
 
-def _asked(plan: Plan, release: Release) -> Iterator[Step]:
+def _asked(plan: OpenPlan, release: Release) -> Iterator[Step]:
     yield Step(
         "Plan",
-        f"We want the answer to within ±{percent(WITHIN)} with {percent(CONFIDENCE)} confidence, "
-        f"expecting about {GUESS} persons: a public guess, made without looking at the data. That "
-        f"needs a privacy loss of ε = {exact_text(plan.epsilon)}.",
+        f"We want the answer to within ±{percent(float(WITHIN))} with {percent(float(CONFIDENCE))} confidence. "
+        f"Nobody need guess the count: the price rises until the answer is near enough, to ε = {exact_text(AT_MOST)} "
+        f"at most. That is about {plan.prices[0][1]:.2g} for a count of {plan.prices[0][0]}.",
     )
     yield Step(
         "Ask",
         f"Count the distinct persons with {release.where}, then add whole-number noise "
         f"({release.mechanism.name}, scale {approximately(release.scale)}) drawn by an exact "
-        "sampler. The ledger is charged before anything is counted.",
+        "sampler. The most is charged before anything is counted, and the rest given back with the answer.",
     )
 
 
@@ -125,7 +126,7 @@ def _answered(shown: Demonstration) -> Iterator[Step]:
     )
     yield Step(
         f"The answer: {signed(release.answer)} ±{answer.error} persons",
-        f"With {percent(CONFIDENCE)} confidence the true count lies within ±{answer.error} of "
+        f"With {percent(float(CONFIDENCE))} confidence the true count lies within ±{answer.error} of "
         f"{signed(release.answer)}. {paid}; {exact_text(release.remaining)} of the budget of "
         f"{answer.dataset.budget.text} is left. What anybody can learn from it: {answer.odds}.",
     )
@@ -145,7 +146,7 @@ def _answered(shown: Demonstration) -> Iterator[Step]:
 def demonstration_json(shown: Demonstration) -> dict[str, Any]:
     """The objects of its plan, its count and its estimate, and its pictures."""
     return {
-        "plan": plan_json(shown.plan),
+        "plan": shown.plan.json,
         "count": answer_json(shown.answer),
         "refinement": refinement_json(shown.refinement),
         "pictures": [str(file) for file in shown.pictures],

@@ -1,9 +1,10 @@
-import math
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from noisycount.analysis.within import stop_probabilities, stopping_rule
 from noisycount.data import survey_path
 from noisycount.engines.duckdb.source import DuckDBSource
 from tests.commands import Refused, Run
@@ -12,18 +13,19 @@ TRUTH = 92
 FILES = ["ledger.db", "ledger.db.data", "poor-health.png", "poor-health.svg"]
 
 
-def test_the_answer_is_near_the_truth_and_costs_what_the_plan_says(run: Run) -> None:
-    """The answer misses 92 by more than 142 once in 1e9 runs: P[|Z| >= 143] < 2e^(−143·0.15).
-
-    The plan is ε = 0.15 of a budget of 2, and the count is charged exactly that.
-    """
+def test_the_answer_is_near_the_truth_and_costs_no_more_than_the_plan_says(run: Run) -> None:
+    """The answer is above 600 where it stops at a price below 0.026, once in 50,000 runs."""
     told = run("demo", "--json").object
-    assert 2 * math.exp(-143 * 0.15) < 1e-9
-    assert abs(told["count"]["answer"] - TRUTH) <= 142
-    assert told["refinement"]["answer"] == told["count"]["answer"]
+    rule = stopping_rule("0.2", "0.95", "0.5")
+    cheap = [price < Fraction(26, 1000) for price in rule.prices]
+    assert stop_probabilities(rule, TRUTH)[: sum(cheap)].sum() < 1 / 50_000
     count = told["count"]
-    assert told["plan"]["epsilon"] == count["epsilon"] == count["charged"] == "0.15"
-    assert (count["budget"], count["remaining"], count["error"]) == ("2", "1.85", 20)
+    assert abs(count["answer"] - TRUTH) <= 600
+    assert told["refinement"]["answer"] == count["answer"]
+    assert told["plan"]["at_most"] == "0.5"
+    assert count["epsilon"] == count["charged"]
+    assert Fraction(count["remaining"]) == 2 - Fraction(count["charged"]) >= Fraction(3, 2)
+    assert count["error"] == max(count["high"] - count["answer"], count["answer"] - count["low"])
 
 
 def test_the_plan_is_made_without_the_data(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,8 +36,8 @@ def test_the_plan_is_made_without_the_data(run: Run, monkeypatch: pytest.MonkeyP
         raise AssertionError
 
     monkeypatch.setattr(DuckDBSource, "open", closed)
-    told = run("plan", "--within", "20%", "--confidence", "95%", "--guess", "100", "--json").object
-    assert told == planned
+    words = ("plan", "--within", "20%", "--confidence", "95%", "--at-most", "0.5", "--budget", "2", "--json")
+    assert run(*words).object == planned
 
 
 def test_every_step_is_told(run: Run) -> None:
@@ -48,7 +50,7 @@ def test_every_step_is_told(run: Run) -> None:
         ("5", "The picture"),
     ]
     assert max(map(len, told.output.splitlines())) <= 80
-    assert "a 50:50 guess about one person becomes at most 54:46" in told.words
+    assert "a 50:50 guess about one person becomes at most" in told.words
 
 
 def test_a_second_demonstration_is_free(run: Run) -> None:
