@@ -168,7 +168,6 @@ def test_a_price_is_given_in_one_way(refused: Refused, words: tuple[str, ...]) -
         (("count",), "SOURCE"),
         (("count", "survey.parquet", "--epsilon", "1"), "--where"),
         (("plan", "--guess", "100"), "--within"),
-        (("plan", "--within", "20%"), "--guess"),
         (("refine", "95", "--rate", "2%", "--epsilon", "1"), "--size"),
         (("count", "survey.parquet", *ASK, "--colour"), "--colour"),
         (("count", "survey.parquet", "another.csv", *ASK), "another.csv"),
