@@ -7,7 +7,7 @@ import numpy as np
 from noisycount.analysis.relative_error import epsilon_for_relative_error, relative_confidence
 from noisycount.analysis.within import coverage, knowing_price, mean_price, stopping_rule
 from noisycount.charts.plot import Axis, Line, Panel
-from noisycount.charts.theme import DOTS, GUIDE, LEVELS, LONG, SOLID, STYLES
+from noisycount.charts.theme import DENSE, DOTS, GUIDE, LEVELS, PAIRS, STYLES
 from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
 
 WITHIN, CONFIDENCE = Fraction(1, 5), Fraction(19, 20)
@@ -25,22 +25,22 @@ NOTABLE = 1.1  # "hardly more": by less than a tenth
 def first() -> Figure:
     """The price of a share of the count over that of who knows it, against the count."""
     lines = [
-        Line(f"no guess, {words}", style, COUNTS, tuple(_of_rule(*goal, count) for count in COUNTS))
+        Line(words, style, COUNTS, tuple(_of_rule(*goal, count) for count in COUNTS))
         for (words, goal), style in zip(GOALS.items(), LEVELS, strict=False)
     ]
     wrong = [
-        Line(f"guess {times} times too low", style, COUNTS, tuple(_of_guess(times, count) for count in COUNTS))
-        for times, style in zip(WRONG, map(STYLES["printed"].dashed, (DOTS, LONG, SOLID)), strict=True)
+        Line(f"guess of 1/{times}", style, COUNTS, tuple(_of_guess(times, count) for count in COUNTS))
+        for times, style in zip(WRONG, map(STYLES["printed"].dashed, (DOTS, DENSE, PAIRS)), strict=True)
     ]
     return Figure(
         key="ours.first",
         source="noisycount",
         number="after Naldi and D'Acquisto (2015)",
         title="What a share of the count costs without a guess",
-        caption="The mean ε over that of somebody who knows the count. No guess: prices rise until an answer is large "
-        f"enough, to at most {float(AT_MOST)} (docs/accuracy-first.md). With a guess: the price of the paper's eq. "
-        "(10) for ±20 % at 95 % where the guess is too low; where it is too high, less is paid and the accuracy is not "
-        "kept. Both axes are logarithmic.",
+        caption="The mean ε over that of somebody who knows the count. ±: without a guess, prices rise until an answer "
+        f"is large enough, to at most {float(AT_MOST)} (docs/accuracy-first.md). Guess: the price of the paper's eq. "
+        "(10) for ±20 % at 95 % where the guess is that part of the count; where it is too high, less is paid and the "
+        "accuracy is not kept. Both axes are logarithmic.",
         x=Axis("count", "records", is_log=True, ticks=(200, 500, 1000, 2000, 5000, 10_000)),
         y=Axis("price over that of who knows", is_log=True, low=0.9, high=12.0, ticks=(1, 2, 5, 10)),
         panels=(Panel("", (*lines, *wrong, Line("", GUIDE, (COUNTS[0], COUNTS[-1]), (1, 1)))),),
