@@ -5,10 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.model.sampling.test_gaussian import SCALES as GAUSSIAN_SCALES
-from tests.model.sampling.test_gaussian import gaussian_p_value
-from tests.model.sampling.test_sampler import SCALES as LAPLACE_SCALES
-from tests.model.sampling.test_sampler import laplace_p_value, naive, told_apart
+from tests.model.sampling.test_draws import SCALES, gaussian_p_value, laplace_p_value
+from tests.model.sampling.test_sampler import naive, told_apart
 from tests.release.black_box import ROWS, Verdict, audited_bulk, audited_desk
 
 from noisycount.model.noises.laplace import Laplace
@@ -62,18 +60,18 @@ def test_bulk_draws_reach_the_stated_price_and_do_not_pass_it(epsilon: Fraction,
     assert not dearer.private
 
 
-@pytest.mark.parametrize("scale", LAPLACE_SCALES)
+@pytest.mark.parametrize("scale", SCALES)
 def test_discrete_laplace_has_its_law(scale: Fraction) -> None:
     """χ² of many bulk draws; false-alarm rate of all scales together 1e-6."""
     draws = discrete_laplace_array(scale, CHI_SQUARE_DRAWS)
-    assert laplace_p_value(draws, scale) > FALSE_ALARM / len(LAPLACE_SCALES)
+    assert laplace_p_value(draws, scale) > FALSE_ALARM / len(SCALES)
 
 
-@pytest.mark.parametrize("scale", GAUSSIAN_SCALES)
+@pytest.mark.parametrize("scale", SCALES)
 def test_discrete_gaussian_has_its_law(scale: Fraction) -> None:
     """χ² of many bulk draws; false-alarm rate of all scales together 1e-6."""
     draws = discrete_gaussian_array(scale, CHI_SQUARE_DRAWS)
-    assert gaussian_p_value(draws, scale) > FALSE_ALARM / len(GAUSSIAN_SCALES)
+    assert gaussian_p_value(draws, scale) > FALSE_ALARM / len(SCALES)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
