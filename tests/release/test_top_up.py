@@ -13,7 +13,7 @@ from scipy import stats
 
 import noisycount as nc
 from noisycount.engines.memory import MemorySource
-from noisycount.errors import BudgetError, LedgerError, ReuseError
+from noisycount.errors import BudgetError, LedgerError, PurposeError, ReuseError
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss
 from noisycount.ledger.chain import answer_columns, chained, debit_columns
 from noisycount.ledger.entries import Analyst, Entry, Request
@@ -306,3 +306,14 @@ def debit(request: Request, paid: int) -> dict[str, str | None]:
     own = Loss.of(Fraction(1, 10)) + difference(Fraction(1, 10), Fraction(3, 10))
     entry = Entry("forged", request, before + request.price, datetime.now(UTC), None, "analyst", own + request.price)
     return debit_columns(entry)
+
+
+def test_who_asked_before_needs_no_purpose_whoever_topped_it_up(desk_of: DeskOf) -> None:
+    """Else the refusal would tell that somebody else asked for more."""
+    dataset = Dataset("survey", Fraction(10), needs_purpose=True)
+    ana, ben = (desk_of(dataset, Analyst(name)) for name in ("ana", "ben"))
+    ana.release(WHERE, "0.3", purpose="report")
+    ben.release(WHERE, "0.4", purpose="care")
+    with pytest.raises(PurposeError):
+        ana.release(WHERE, "0.35")
+    assert ana.release(WHERE, "0.2").charged == 0

@@ -19,6 +19,7 @@ from noisycount.errors import BudgetError, LedgerError
 from noisycount.ledger.budget import Budget, ConcentratedBudget, Loss, budget_of
 from noisycount.ledger.entries import Analyst, Counts, Entry, Request, TableAnswer, asked_in, asked_of
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.series import covers
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.query.grouping import CellQuestion
@@ -95,7 +96,8 @@ class LateLedger(Ledger):
         purpose: str | None = None,
     ) -> tuple[Entry, Loss]:
         """Admit by what is paid now, and write nothing down."""
-        if "within" not in asked_in(request.question) or self.entry_of(request, formers) is not None:
+        asked = self.entries_asking(request, formers)
+        if "within" not in asked_in(request.question) or any(covers(entry, request) for entry in asked):
             return super().reserve(key, request, budget, analyst, formers, purpose=purpose)
         paid = self.paid(request.dataset)
         if not budget_of(budget).admits(paid + request.price):

@@ -313,11 +313,6 @@ class Ledger(Shown):
         check_text("key", key)
         return self.transactions.found(lambda connection, state: state.entry(connection, key))
 
-    def entry_of(self, request: Request, formers: Sequence[Request] = ()) -> Entry | None:
-        """The debit whose answer is one to a request, or a better one; None: it would be charged."""
-        forms = request.forms(formers)
-        return self.transactions.found(lambda connection, state: state.entry(connection, state.covering(forms)))
-
     def entries_asking(self, request: Request, formers: Sequence[Request] = ()) -> list[Entry]:
         """The debits that ask what a request asks, at any price, oldest first."""
         forms = request.forms(formers)

@@ -6,7 +6,7 @@ are no more than the finest, and cost its price: docs/accuracy-first.md.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
@@ -99,6 +99,16 @@ def difference(paid: Fraction, epsilon: Fraction) -> Loss:
         Data Analytics (2021), for mechanisms of a bounded range.
     """
     return Loss(epsilon - paid, epsilon**2 / 2)
+
+
+def covers(entry: Entry, request: Request) -> bool:
+    """Whether the answer to a debit of the same subject is as good as one to a request, or better."""
+    return standing_of(entry.request).price >= standing_of(request).price
+
+
+def finest_of(entries: Iterable[Entry]) -> Entry | None:
+    """The debit at the highest price of some that ask the same, of equals the first; None: there are none."""
+    return max(entries, key=lambda entry: standing_of(entry.request).price, default=None)
 
 
 def without_replaced(entries: Sequence[Entry]) -> list[Entry]:

@@ -16,7 +16,7 @@ from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.chain import rest_of
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer, asks_for_table
 from noisycount.ledger.ledger import Ledger, StaleBaseError
-from noisycount.ledger.series import stopped_at
+from noisycount.ledger.series import covers, finest_of, stopped_at
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -364,8 +364,7 @@ class Desk(Shown, Closeable):
         forms = plan.requests(self.dataset.name, self.source)
         if not isinstance(plan, WithinPlan):
             return forms
-        asked = [entry for entry in self.ledger.entries_asking(*forms) if entry.answer is not None]
-        known = max(asked, key=lambda entry: entry.loss.epsilon or 0, default=None)
+        known = finest_of(entry for entry in self.ledger.entries_asking(*forms) if entry.answer is not None)
         if known is None or not plan.is_met(known):
             return forms
         return plan.at(known).requests(self.dataset.name, self.source)
@@ -375,8 +374,8 @@ class Desk(Shown, Closeable):
 
         Whether somebody else has it makes no difference: nobody could else find out for nothing.
         """
-        entry = self.ledger.entry_of(*forms)
-        if entry is None or entry.answer is None or not self.analyst.may_see(entry):
+        asked = (entry for entry in self.ledger.entries_asking(*forms) if self.analyst.may_see(entry))
+        if not any(entry.answer is not None and covers(entry, forms[0]) for entry in asked):
             raise PurposeError(
                 "purpose is missing: say what the answer is for, such as 'quarterly report', as the"
                 f" owner of data set {self.dataset.told!r} wants to know; nothing was charged"

@@ -21,7 +21,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, asks_for_table
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.series import difference
+from noisycount.ledger.series import covers, difference, finest_of
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -254,8 +254,11 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     plan = session.plan(query, analyst)
     spent = SpendingLimits.of(account, analyst, session.ledger)
     requests = records.requests(plan)
-    is_free, known = session.is_free(analyst, requests), session.known(analyst, requests)
-    is_free |= isinstance(plan, WithinPlan) and plan.is_met(known)
+    asked = session.asked(analyst, requests)
+    known = finest_of(entry for entry in asked if entry.answer is not None)
+    free = finest_of(entry for entry in asked if covers(entry, requests[0]))
+    if free is None and isinstance(plan, WithinPlan) and plan.is_met(known):
+        free = known
     preview = Answer(
         query=query,
         plan=plan,
@@ -263,13 +266,13 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         unit=records.unit,
         analyst=analyst,
         remains=spent.remains,
-        repeated=is_free,
+        repeated=free is not None,
         known=known,
         unreadable_as_missing=records.unreadable_in(plan),
         impossible=impossible_hints(plan.predicates),
     )
-    if is_free:
-        return preview if known is None else replace(preview, plan=plan.at(known))
+    if free is not None:
+        return replace(preview, plan=plan.at(free))
     if not spent.admits(preview.cost):
         return replace(preview, affordable=False)
     return replace(preview, leaves=list(_hints_after(spent, preview.cost)))

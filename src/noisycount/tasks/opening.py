@@ -21,6 +21,7 @@ from noisycount.ledger.budget import ApproximateBudget, NeighbourRelation
 from noisycount.ledger.entries import Analyst, Entry, Head
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.price import TablePrice
+from noisycount.ledger.series import covers
 from noisycount.ledger.verification import Verification
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -367,20 +368,16 @@ class DatasetSession:
     def require_possible(self, plan: QueryPlan, analyst: Analyst) -> list[str]:
         """What no record can satisfy of a question that the analyst paid for."""
         hints = impossible_hints(plan.predicates)
-        if hints and not self.is_free(analyst, self.records.requests(plan)):
-            raise PredicateError(f"where asks in vain: {'; '.join(hints)}")
+        if hints:
+            requests = self.records.requests(plan)
+            if not any(covers(entry, requests[0]) for entry in self.asked(analyst, requests)):
+                raise PredicateError(f"where asks in vain: {'; '.join(hints)}")
         return hints
 
-    def known(self, analyst: Analyst, requests: Forms) -> Entry | None:
-        """The finest answer to the same question that an analyst asked for, at any price; None: there is none."""
+    def asked(self, analyst: Analyst, requests: Forms) -> list[Entry]:
+        """The debits of the same question at any price of which an analyst may know."""
         asked = [] if self.ledger is None else self.ledger.entries_asking(*requests)
-        answered = (entry for entry in asked if entry.answer is not None and analyst.may_see(entry))
-        return max(answered, key=lambda entry: entry.loss.epsilon or 0, default=None)
-
-    def is_free(self, analyst: Analyst, requests: Forms) -> bool:
-        """Whether an analyst asked for the same before, and so may know that it is free."""
-        entry = None if self.ledger is None else self.ledger.entry_of(*requests)
-        return entry is not None and analyst.may_see(entry)
+        return [entry for entry in asked if analyst.may_see(entry)]
 
     def desk(self, analyst: Analyst, slot: ReplyTick | None = None, attach: Attach | None = None) -> Desk:
         """The desk that charges an analyst's questions to an open ledger."""

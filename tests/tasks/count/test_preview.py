@@ -197,6 +197,18 @@ def test_a_guess_that_was_near_needs_no_hint(number: int, guess: float) -> None:
     assert answer_of(number, 20).hints == []
 
 
+def test_a_dry_run_is_free_at_a_price_that_was_paid_whoever_topped_it_up(run: Run, here: Path) -> None:
+    """One's own answer is enough to know that; that somebody else has a finer one is told by nothing."""
+    configure(here, 'unit = "person"\n[analysts.alice]\n[analysts.bob]')
+    asked = ("count", "survey", "--where", "age >= 40", "--json", "--analyst")
+    run(*asked, "alice", "--epsilon", "0.3")
+    alone = run(*asked, "alice", "--epsilon", "0.2", "--dry-run").object
+    run(*asked, "bob", "--epsilon", "0.4", "--purpose", "care")
+    trial = run(*asked, "alice", "--epsilon", "0.2", "--dry-run").object
+    shown = ("cost", "repeated", "epsilon", "error")
+    assert [trial[name] for name in shown] == [alone[name] for name in shown] == ["0", True, "0.3", alone["error"]]
+
+
 def test_the_best_answer_is_given_and_topped_up(run: Run, here: Path) -> None:
     """In other words too: at a lower price for nothing, at a higher one for the difference, as a dry run says."""
     configure(here, 'unit = "person"\nbudget = "9"')
