@@ -20,7 +20,6 @@ from noisycount.ledger.budget import Budget, ConcentratedBudget, Loss, budget_of
 from noisycount.ledger.entries import Analyst, Counts, Entry, Request, TableAnswer, asked_in, asked_of
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.series import covers
-from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.query.grouping import CellQuestion
 from noisycount.query.predicate import Predicate
@@ -51,15 +50,9 @@ class RedrawingLedger(Ledger):
         entry, charged = super().reserve(*words, purpose=purpose)
         return (entry if "within" in asked_of(entry) else replace(entry, answer=None)), charged
 
-    def store(
-        self,
-        entry: Entry,
-        answer: int | TableAnswer,
-        attached: AttachedWrite | None = None,
-        stopped: Fraction | None = None,
-    ) -> Entry:
+    def store(self, entry: Entry, answer: int | TableAnswer, *others: object) -> Entry:
         """Store, and give what was drawn, not what is stored."""
-        return replace(super().store(entry, answer, attached, stopped), answer=answer)
+        return replace(super().store(entry, answer, *others), answer=answer)
 
 
 class HastyLedger(Ledger):
@@ -67,17 +60,11 @@ class HastyLedger(Ledger):
 
     __slots__ = ()
 
-    def store(
-        self,
-        entry: Entry,
-        answer: int | TableAnswer,
-        attached: AttachedWrite | None = None,
-        stopped: Fraction | None = None,
-    ) -> Entry:
+    def store(self, entry: Entry, answer: int | TableAnswer, *others: object) -> Entry:
         """Reply, then store."""
         if _reply is not None:
             _reply(entry.key, told(answer))
-        return super().store(entry, answer, attached, stopped)
+        return super().store(entry, answer, *others)
 
 
 class LateLedger(Ledger):
@@ -107,17 +94,11 @@ class LateLedger(Ledger):
             key, request, paid + request.price, made, None, analyst.name, request.price, purpose
         ), request.price
 
-    def store(
-        self,
-        entry: Entry,
-        answer: int | TableAnswer,
-        attached: AttachedWrite | None = None,
-        stopped: Fraction | None = None,
-    ) -> Entry:
+    def store(self, entry: Entry, answer: int | TableAnswer, *others: object) -> Entry:
         """Charge whatever it came to, then store."""
         if self.entry(entry.key) is None:
             super().reserve(entry.key, entry.request, Fraction(10**6), purpose=entry.purpose)
-        return super().store(entry, answer, attached, stopped)
+        return super().store(entry, answer, *others)
 
 
 class CountedSource(MemorySource):

@@ -27,7 +27,6 @@ from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.validation import exact_epsilon, exact_text
 
-_COUNTS = (100, 1000, 10_000)  # for which a price that is left open is told
 NEIGHBOURS = {NeighbourRelation.ADD_REMOVE: "adding or removing", NeighbourRelation.REPLACEMENT: "replacement"}
 
 
@@ -122,11 +121,11 @@ def _by_counts(answer: Answer) -> str:
     plan = answer.count_plan
     if not isinstance(plan, WithinPlan):
         return ""
-    from noisycount.analysis.within import mean_price  # noqa: PLC0415 - for this alone
+    from noisycount.tasks.open_plan import average_prices  # noqa: PLC0415 - for this alone
 
     rule = plan.goal.rule(answer.known)
     paid = float(rule.prices[0]) if answer.known is not None else 0.0
-    prices = [f"{max(0.0, round(mean_price(rule, count) - paid, 9)):.2g} for {signed(count)}" for count in _COUNTS]
+    prices = [f"{max(0.0, round(mean - paid, 9)):.2g} for {signed(count)}" for count, mean in average_prices(rule)]
     return f"; on average {prices[0].replace('for', 'for a count of')}, {', '.join(prices[1:])}"
 
 

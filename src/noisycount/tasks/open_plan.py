@@ -12,6 +12,11 @@ from noisycount.validation import exact_text
 _COUNTS = (100, 1000, 10_000)  # for which a price that is left open is told
 
 
+def average_prices(rule: StoppingRule) -> list[tuple[int, float]]:
+    """Some counts, each with the ε that its answer costs on average."""
+    return [(count, mean_price(rule, count)) for count in _COUNTS]
+
+
 @frozen
 class OpenPlan:
     """What a share of the count costs where nobody guesses it."""
@@ -29,8 +34,10 @@ class OpenPlan:
     @property
     def prices(self) -> list[tuple[int, float, float]]:
         """Counts, each with its ε on average, and that of who knows the count."""
-        known = [knowing_price(self.within, self.confidence, count) for count in _COUNTS]
-        return [(count, mean_price(self.rule, count), price) for count, price in zip(_COUNTS, known, strict=True)]
+        return [
+            (count, mean, knowing_price(self.within, self.confidence, count))
+            for count, mean in average_prices(self.rule)
+        ]
 
     @property
     def error(self) -> int:
