@@ -292,7 +292,7 @@ class ListPlan(QueryPlan):
         **told: Any,  # noqa: ANN401
     ) -> Published:
         """What is told of counts; of one that was wanted within a share of itself its error is what that leaves."""
-        told.pop("within", None)
+        told = {name: of for name, of in told.items() if name not in {"within", "is_near"}}
         if bounds is None:
             return super().result(answer, charged, **told)
         (level,), last = self.noise.levels, int(answer.levels[0][0])
@@ -363,8 +363,9 @@ class Goal:
     def told(self, answer: int, epsilon: Fraction | None, base: Entry | None = None) -> dict[str, Any]:
         """What is told of the answer at which a chain stopped, and how surely."""
         rule = self.rule(base)
-        bounds = rule.interval(answer) if epsilon == self.at_most else rule.nearby(answer)
-        return {"within": self.within, "confidence": float(self.confidence), "bounds": bounds}
+        is_near = epsilon != self.at_most or rule.is_reached(answer)
+        bounds = rule.nearby(answer) if is_near else rule.interval(answer)
+        return {"within": self.within, "confidence": float(self.confidence), "bounds": bounds, "is_near": is_near}
 
     def rule(self, base: Entry | None) -> "StoppingRule":
         """When its answers stop; where one is known already, whoever knows it may ask because of it."""

@@ -6,7 +6,6 @@ from dataclasses import field
 from fractions import Fraction
 from html import escape
 from itertools import accumulate
-from math import ceil, floor
 from typing import TypeAlias
 
 import numpy as np
@@ -78,6 +77,7 @@ class Release(_PublishedAnswer):
         within: The share of the count within which it was asked for; None: it was asked at a price.
         bounds: Between which the count lies with the confidence where it was asked for within a share of itself:
             answer·(1 ± within), or wider where the price was capped; None: answer ± error.
+        is_near: Whether it was asked for within a share of the count, and is so near; else its price was capped.
 
     Example:
         >>> import tempfile
@@ -110,6 +110,7 @@ class Release(_PublishedAnswer):
     replaces: tuple[str, ...] = ()
     within: Fraction | None = None
     bounds: tuple[int, int] | None = None
+    is_near: bool = False
 
     @property
     def error(self) -> int:
@@ -117,14 +118,6 @@ class Release(_PublishedAnswer):
         if self.bounds is not None:
             return max(self.bounds[1] - self.answer, self.answer - self.bounds[0])
         return error_within(self.mechanism, self.confidence)
-
-    @property
-    def is_near(self) -> bool:
-        """Whether it was asked for within a share of the count, and is so near; else its price was capped."""
-        if self.within is None:
-            return False
-        low, high = ceil(self.answer * (1 - self.within)), floor(self.answer * (1 + self.within))
-        return self.bounds == (low, high)
 
     @property
     def scale(self) -> Fraction:
