@@ -116,6 +116,21 @@ def test_several_files_are_one_content(tmp_path: Path) -> None:
         both.require_same()
 
 
+def test_the_keys_of_folders_are_content(tmp_path: Path) -> None:
+    """The same files under another year are other records; beside no key they are what they ever were."""
+    file = tmp_path / "visits" / "year=2024" / "0.parquet"
+    file.parent.mkdir(parents=True)
+    file.write_text("1")
+    os.utime(file, (1, 1))
+    contents = Contents(tmp_path / "data")
+    plain = hashlib.sha256(b"1").hexdigest()
+    keyed = contents.at(tmp_path / "visits").digest
+    assert contents.at(file).digest == contents.at(file.parent).digest == plain != keyed
+    assert contents.at(tmp_path / "visits" / "*" / "*.parquet").digest == keyed
+    file.parent.rename(file.parent.with_name("year=2025"))
+    assert contents.at(tmp_path / "visits").digest not in {plain, keyed}
+
+
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     """No file, an empty folder, one that went."""
     with pytest.raises(SourceError, match="does not exist"):

@@ -26,7 +26,7 @@ from noisycount.engines.interface import (
     require_readable,
 )
 from noisycount.engines.opening import files, served
-from noisycount.engines.places import ServedTable, files_of, state_of
+from noisycount.engines.places import Keys, ServedTable, files_of, hive_keys, state_of
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.transactions import BatchQueue, Task
@@ -64,7 +64,12 @@ class Contents:
 
     folder: Path | None = None  # where it is remembered; None: nowhere
 
-    def of(self, files: tuple[Path, ...]) -> Content:
+    def at(self, place: Path) -> Content:
+        """What the files of a place hold, and what their folders say of their records."""
+        files = files_of(place)
+        return self.of(files, hive_keys(place, files))
+
+    def of(self, files: tuple[Path, ...], keys: tuple[Keys, ...] = ()) -> Content:
         """What the files hold.
 
         A file is known again by its name, its size, its inode and both of its times. What was
@@ -72,11 +77,11 @@ class Contents:
         """
         state, now = state_of(files), time.time()
         known = self._remembered()
-        place = "\n".join(map(str, files))
+        place = "\n".join(map(str, (*files, *keys)))
         match known.get(place):
             case [_, str(digest), _] as found if found == _remembering(place, state, digest):
                 return Content(files, state, digest)
-        content = Content(files, state, _digest_of(files))
+        content = Content(files, state, _digest_of(files, keys))
         content.require_same()
         newest = max(max(each[1], each[2]) for each in state) / 1e9
         if self.folder is not None and newest + _SETTLED < now:
@@ -103,8 +108,8 @@ def _remembering(place: str, state: tuple[tuple[int, ...], ...], digest: str) ->
     return [*said, hashlib.sha256(json.dumps([place, *said]).encode("ascii")).hexdigest()]
 
 
-def _digest_of(files: tuple[Path, ...]) -> str:
-    """The SHA-256 of one file, or of those of several, whatever their names and order are."""
+def _digest_of(files: tuple[Path, ...], keys: tuple[Keys, ...] = ()) -> str:
+    """The SHA-256 of one file, or of those of several with the keys of each, whatever their names and order are."""
     try:
         found = []
         for file in files:
@@ -113,6 +118,8 @@ def _digest_of(files: tuple[Path, ...]) -> str:
     except OSError:
         shown = repr(str(files[0]))
         raise SourceError(f"{shown} cannot be read: check its path and permissions") from None
+    if keys:
+        return hashlib.sha256(json.dumps(sorted(zip(found, keys, strict=True))).encode("ascii")).hexdigest()
     if len(found) == 1:
         return found[0]
     return hashlib.sha256(" ".join(sorted(found)).encode("ascii")).hexdigest()

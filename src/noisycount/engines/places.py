@@ -172,6 +172,42 @@ def is_several(place: Path) -> bool:
         return False
 
 
+Keys = tuple[tuple[str, str], ...]  # the columns that folders around a file name, each with its value as it is written
+
+
+def hive_keys(place: Path, files: tuple[Path, ...]) -> tuple[Keys, ...]:
+    """What the folders right around each file say of its records; nothing where none says anything.
+
+    They count below the place, or from the first pattern in it on: what a place itself is named says nothing.
+
+    Example:
+        >>> hive_keys(Path("/visits"), (Path("/visits/year=2024/town=Bern/0.parquet"),))
+        ((('year', '2024'), ('town', 'Bern')),)
+        >>> hive_keys(Path("/visits/year=2024"), (Path("/visits/year=2024/0.parquet"),))
+        ()
+    """
+    fixed = next((n for n, part in enumerate(place.parts) if re.search(r"[*?\[]", part)), len(place.parts))
+    found = tuple(_keys_around(file.parts[fixed:-1]) for file in files)
+    if not any(found):
+        return ()
+    names = {tuple(name for name, _ in keys) for keys in found}
+    if len(names) > 1:
+        shown = " and ".join(sorted("/".join(each) or "none" for each in names)[:2])
+        raise SourceError(f"{str(place)!r} has files in folders of different keys ({shown}): put all into folders of the same ones")
+    return found
+
+
+def _keys_around(folders: tuple[str, ...]) -> Keys:
+    """The keys of the innermost folders."""
+    keys: list[tuple[str, str]] = []
+    for folder in reversed(folders):
+        name, mark, value = folder.partition("=")
+        if not (name and mark):
+            break
+        keys.insert(0, (name, value))
+    return tuple(keys)
+
+
 def state_of(files: tuple[Path, ...]) -> tuple[tuple[int, ...], ...]:
     """What changes whenever one of the files is written, put in another's place or touched."""
     try:

@@ -20,7 +20,7 @@ from noisycount.engines.conformance.certificate import Certificate
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CheckedSource, Closeable
 from noisycount.engines.opening import engine_under_test, files, frames, served
-from noisycount.engines.places import ServedTable, ServerPlace, files_of
+from noisycount.engines.places import ServedTable, ServerPlace
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Analyst, Entry, asked_part
@@ -63,7 +63,7 @@ class Records(Shown, Closeable):
             source: LazySource = ServerSource(shown, stated, former, place, kept)
         else:
             path = Path(place).absolute()
-            content = Contents(catalog.folder).of(files_of(path))
+            content = Contents(catalog.folder).at(path)
             name = catalog.name_of(stated, content.digest)
             former, shown = catalog.written.get(name), repr(redacted_name(path))
             source = FileSource(shown, stated, former, path, name, content, catalog.folder)
@@ -75,7 +75,7 @@ class Records(Shown, Closeable):
         """The name of the data set that the records at a place belong to."""
         if isinstance(place, ServedTable):
             return catalog.name_of(stated, place.digest)
-        content = Contents(catalog.folder).of(files_of(Path(place).absolute()))
+        content = Contents(catalog.folder).at(Path(place).absolute())
         return catalog.name_of(stated, content.digest)
 
     @property

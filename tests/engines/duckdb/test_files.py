@@ -62,7 +62,7 @@ def test_files_of_a_place_count_as_one_table(folder: Path, named: Callable[[Path
         ("3.parquet", "SELECT 'x' AS age", "files whose column 'age' is not of one type: make it INTEGER in all"),
         ("3.parquet", "SELECT 1::BIGINT AS age", "column 'age' is not of one type: make it INTEGER in all"),
         ("3.parquet", "SELECT 1 AS AGE", "names a column 'age' in one file and 'AGE' in another"),
-        ("year=2020/3.parquet", "SELECT 1 AS age", "folders such as 'year=2020', whose names hold a column"),
+        ("year=2020/3.parquet", "SELECT 1 AS age", "in folders of different keys (none and year): put all"),
     ],
 )
 def test_files_that_do_not_go_together_are_refused(folder: Path, name: str, select: str, words: str) -> None:
@@ -71,6 +71,78 @@ def test_files_that_do_not_go_together_are_refused(folder: Path, name: str, sele
     with pytest.raises(SourceError) as caught:
         DuckDBSource.open(folder)
     assert words in str(caught.value)
+
+
+@pytest.fixture
+def hive(tmp_path: Path) -> Path:
+    """A folder that another program wrote by year, day and town, one town missing, below a folder that is no key."""
+    place = tmp_path / "run=7" / "visits"
+    place.parent.mkdir()
+    duckdb.sql(
+        "COPY (SELECT i AS person, i % 5 AS age, 2020 + i % 3 AS year, DATE '2024-02-28' + (i % 2)::INTEGER AS day, "
+        "CASE i % 4 WHEN 0 THEN 'a b' WHEN 1 THEN 'x/y=z' WHEN 2 THEN '007' END AS town, FROM range(120) AS t(i)) "
+        f"TO '{place}' (FORMAT parquet, PARTITION_BY (year, day, town))"
+    )
+    return place
+
+
+HIVE = {
+    "true": 120,
+    "year = 2021": 40,
+    "day >= '2024-02-29'": 60,
+    "town = 'x/y=z'": 30,
+    "town = '007' and year < 2022 and age = 2": 4,
+    "town is null": 30,
+}
+
+
+@pytest.mark.parametrize("pattern", ["", "*/*/*/*.parquet", "**/*.parquet"])
+def test_the_keys_of_folders_are_columns(hive: Path, pattern: str) -> None:
+    """Whole numbers, dates and texts, as they were before their folders were named by them."""
+    assert dict(zip(HIVE, counts(hive / pattern, *HIVE, unit="person"), strict=True)) == HIVE
+    with DuckDBSource.open(hive / pattern) as source:
+        kinds = {"person": Kind.INTEGER, "age": Kind.INTEGER, "year": Kind.INTEGER, "day": Kind.DATE, "town": Kind.TEXT}
+        assert dict(source.schema) == kinds
+
+
+def test_folders_that_a_link_leads_to_have_the_keys_of_the_link(hive: Path) -> None:
+    """What it leads to may have any name."""
+    (hive / "year=2020").rename(hive.parent / "old")
+    (hive / "year=1999").symlink_to(hive.parent / "old")
+    files = Path(str(hive), "year=*", "*", "*", "*.parquet")
+    assert counts(files, "true", "year = 1999", "year = 2020") == [120, 40, 0]
+
+
+def test_a_part_of_such_a_folder_has_the_keys_below_it(hive: Path) -> None:
+    """What it is named itself says nothing, as with any file."""
+    with DuckDBSource.open(hive / "year=2020") as source:
+        assert set(source.schema) == {"person", "age", "day", "town"}
+        assert source.count([parse("true", source.schema)]) == [40]
+
+
+def test_a_key_lets_no_file_be_skipped(hive: Path) -> None:
+    """The time of a count would tell which folders have what was asked for."""
+    with DuckDBSource.open(hive) as source:
+        asked = "EXPLAIN ANALYZE SELECT count(*) FROM records WHERE year = 2021"
+        plan = source.connection.execute(asked).fetchall()[0][1]
+        assert "120 rows" in " ".join(plan.split())
+
+
+def test_a_key_that_is_a_column_too_is_refused(hive: Path) -> None:
+    """Nobody could tell which one is meant."""
+    write(hive / "year=2020" / "day=2024-02-28" / "town=x" / "0.parquet", "SELECT 1::BIGINT AS person, 2::BIGINT AS age, 3 AS Year")
+    with pytest.raises(SourceError, match="has the column 'year' in its files and in its folders: rename one"):
+        DuckDBSource.open(hive)
+
+
+@pytest.mark.parametrize("name", ["more.csv", "below/MORE.CSV", "visits.xlsx", "more.jsonl.gz"])
+def test_records_beside_parquet_files_are_not_skipped_in_silence(folder: Path, name: str) -> None:
+    """The refusal names them, and what to name in place of the folder."""
+    (folder / name).write_text("person,age\n1,2\n")
+    with pytest.raises(SourceError) as caught:
+        DuckDBSource.open(folder)
+    assert f"has {name!r} beside its Parquet files, which is not read with them" in str(caught.value)
+    assert counts(as_pattern(folder), "true") == [5]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 """What DuckDB reads: texts, Parquet files and databases."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import date
 from functools import partial
+from glob import escape
 from pathlib import Path
 from tempfile import mkstemp
 from typing import TYPE_CHECKING, Any
@@ -17,7 +20,7 @@ from noisycount.engines.duckdb.texts import Lines, TextFile
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
 from noisycount.engines.formats import ColumnFormat, FileFormat, by_ending
-from noisycount.engines.places import files_of, is_several
+from noisycount.engines.places import Keys, files_of, hive_keys, is_several
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
@@ -152,17 +155,60 @@ def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
     if not is_several(place):
         allow(connection, place)
         return Relation(_read([path_pattern(place)]))
-    files = [file.resolve() for file in files_of(place)]
-    partition = next((file.parent.name for file in files if "=" in file.parent.name), None)
-    if partition is not None:
-        raise SourceError(
-            f"{str(place)!r} has folders such as {partition!r}, whose names hold a column: write that column into the "
-            "files"
-        )
-    allow(connection, *files)
+    _require_nothing_beside(place)
+    files = files_of(place)
+    keys = hive_keys(place, files)
+    allow(connection, *files, *(file.resolve() for file in files))
     patterns = [path_pattern(file) for file in files]
-    _require_one_type(connection, str(place), patterns)
-    return Relation(_read(patterns))
+    names = _require_one_type(connection, str(place), patterns)
+    if not keys:
+        return Relation(_read(patterns))
+    for name, _ in keys[0]:
+        if name.lower() in names:
+            raise SourceError(f"{str(place)!r} has the column {name!r} in its files and in its folders: rename one")
+    return Relation(f"(SELECT {', '.join(_keyed(keys))} FROM {_read(patterns, names_files=True)})")
+
+
+def _keyed(keys: tuple[Keys, ...]) -> Iterator[str]:
+    """The SQL of all columns of files, and of those that their folders name: whole numbers, dates, or texts."""
+    yield f"* EXCLUDE ({quoted_name(_FILE)})"
+    names = [name for name, _ in keys[0]]
+    around = "".join(f"/{re.escape(name)}=([^/]*)" for name in names) + "/[^/]*$"
+    for number, name in enumerate(names, start=1):
+        values = {each[number - 1][1] for each in keys} - {_NO_KEY}
+        text = f"regexp_extract({quoted_name(_FILE)}, {quoted_text(around)}, {number})"
+        decoded = f"url_decode(nullif({text}, {quoted_text(_NO_KEY)}))"
+        yield f"CAST({decoded} AS {_key_type(values)}) AS {quoted_name(name)}"
+
+
+_FILE = "file of noisycount"  # the column of where a record is from
+_NO_KEY = "__HIVE_DEFAULT_PARTITION__"  # what Hive, Spark and DuckDB name the folder of missing values
+
+
+def _key_type(values: Collection[str]) -> str:
+    """The type of what folders say in place of a column; codes with leading zeros are texts."""
+    if values and all(re.fullmatch("-?(0|[1-9][0-9]{0,17})", value) for value in values):
+        return "BIGINT"
+    return "DATE" if values and all(map(_is_date, values)) else "VARCHAR"
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _require_nothing_beside(place: Path) -> None:
+    """The refusal of a folder with records that would not be read."""
+    for file in place.rglob("*") if place.is_dir() else ():
+        kind = next((kind for ending, kind in FORMATS.items() if file.name.lower().endswith(ending)), PARQUET)
+        if kind not in {PARQUET, _DATABASE}:
+            below = file.relative_to(place).as_posix()
+            raise SourceError(
+                f"{str(place)!r} has {below!r} beside its Parquet files, which is not read with them: move it away, or "
+                f"name the files that count, as {escape(str(place)) + '/**/*.parquet'!r}"
+            )
 
 
 def _lake(connection: Connection, lake: "Lake", _: Description) -> Relation:
@@ -172,14 +218,15 @@ def _lake(connection: Connection, lake: "Lake", _: Description) -> Relation:
     return Relation(_read(names), is_sound=True)
 
 
-def _read(names: list[str]) -> str:
-    """The relation of some files."""
+def _read(names: list[str], *, names_files: bool = False) -> str:
+    """The relation of some files, with the path of each record's file if wanted."""
     patterns = ", ".join(map(quoted_text, names))
-    return f"read_parquet([{patterns}], union_by_name=true, hive_partitioning=false)"
+    path = f", filename={quoted_text(_FILE)}" if names_files else ""
+    return f"read_parquet([{patterns}], union_by_name=true, hive_partitioning=false{path})"
 
 
-def _require_one_type(connection: Connection, place: str, names: list[str]) -> None:
-    """The refusal of a column that is not of one type in all files."""
+def _require_one_type(connection: Connection, place: str, names: list[str]) -> Collection[str]:
+    """The columns of files, in lower case; refused is one that is not of one type in all files."""
     known: dict[str, tuple[str, str]] = {}
     for file in names:
         found = connection.sql(f"SELECT * FROM {_read([file])}")
@@ -194,6 +241,7 @@ def _require_one_type(connection: Connection, place: str, names: list[str]) -> N
                 raise SourceError(
                     f"{place!r} has files whose column {name!r} is not of one type: make it {first[1]} in all"
                 )
+    return known
 
 
 def _copy(connection: Connection, place: Path, told: Description) -> Relation:
