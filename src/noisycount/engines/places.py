@@ -193,7 +193,9 @@ def hive_keys(place: Path, files: tuple[Path, ...]) -> tuple[Keys, ...]:
     names = {tuple(name for name, _ in keys) for keys in found}
     if len(names) > 1:
         shown = " and ".join(sorted("/".join(each) or "none" for each in names)[:2])
-        raise SourceError(f"{str(place)!r} has files in folders of different keys ({shown}): put all into folders of the same ones")
+        raise SourceError(
+            f"{str(place)!r} has files in folders of different keys ({shown}): put all into folders of the same ones"
+        )
     return found
 
 

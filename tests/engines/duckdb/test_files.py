@@ -78,11 +78,11 @@ def hive(tmp_path: Path) -> Path:
     """A folder that another program wrote by year, day and town, one town missing, below a folder that is no key."""
     place = tmp_path / "run=7" / "visits"
     place.parent.mkdir()
-    duckdb.sql(
-        "COPY (SELECT i AS person, i % 5 AS age, 2020 + i % 3 AS year, DATE '2024-02-28' + (i % 2)::INTEGER AS day, "
-        "CASE i % 4 WHEN 0 THEN 'a b' WHEN 1 THEN 'x/y=z' WHEN 2 THEN '007' END AS town, FROM range(120) AS t(i)) "
-        f"TO '{place}' (FORMAT parquet, PARTITION_BY (year, day, town))"
+    made = (
+        "SELECT i AS person, i % 5 AS age, 2020 + i % 3 AS year, DATE '2024-02-28' + (i % 2)::INTEGER AS day, "
+        "CASE i % 4 WHEN 0 THEN 'a b' WHEN 1 THEN 'x/y=z' WHEN 2 THEN '007' END AS town, FROM range(120) AS t(i)"
     )
+    duckdb.sql(made).write_parquet(str(place), partition_by=["year", "day", "town"])
     return place
 
 
@@ -130,7 +130,10 @@ def test_a_key_lets_no_file_be_skipped(hive: Path) -> None:
 
 def test_a_key_that_is_a_column_too_is_refused(hive: Path) -> None:
     """Nobody could tell which one is meant."""
-    write(hive / "year=2020" / "day=2024-02-28" / "town=x" / "0.parquet", "SELECT 1::BIGINT AS person, 2::BIGINT AS age, 3 AS Year")
+    write(
+        hive / "year=2020" / "day=2024-02-28" / "town=x" / "0.parquet",
+        "SELECT 1::BIGINT AS person, 2::BIGINT AS age, 3 AS Year",
+    )
     with pytest.raises(SourceError, match="has the column 'year' in its files and in its folders: rename one"):
         DuckDBSource.open(hive)
 

@@ -259,7 +259,7 @@ def test_columns_that_do_not_exist_are_refused(refused: Refused, here: Path) -> 
     ):
         (here / "noisycount.toml").write_text(f'[datasets.a]\nsource = "a.csv"\n{line}')
         assert message in refused("check", "a")
-    assert "only DuckDB files and workbooks have several" in refused("check", "survey.parquet", "--table", "b")
+    assert "only databases and workbooks have several" in refused("check", "survey.parquet", "--table", "b")
     assert "data set 'a' is of no table, as its owner" in refused("check", "a", "--table", "b")
 
 

@@ -1,5 +1,5 @@
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
-"""What DuckDB reads: texts, Parquet files and databases."""
+"""What DuckDB reads: texts, Parquet files and databases, and what is made a table of texts for it."""
 
 import os
 import re
@@ -15,6 +15,14 @@ import duckdb
 
 from noisycount.engines.check import Check
 from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_name, quoted_text
+from noisycount.engines.duckdb.foreign import (
+    STATISTICS,
+    ForeignTable,
+    chosen_table,
+    is_sqlite,
+    sqlite_table,
+    statistics_table,
+)
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import Lines, TextFile
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
@@ -106,6 +114,19 @@ def _sheet(connection: Connection, place: Path, told: Description) -> Relation:
     return _typed(table, told, form, lambda rows: {row: sheet.places[row] for row in rows})
 
 
+def _sqlite(connection: Connection, place: Path, told: Description) -> Relation:
+    return _foreign(connection, sqlite_table(connection, place, told.table), told)
+
+
+def _statistics(connection: Connection, place: Path, told: Description) -> Relation:
+    return _foreign(connection, statistics_table(connection, place, told.form.encoding), told)
+
+
+def _foreign(connection: Connection, file: ForeignTable, told: Description) -> Relation:
+    table = TextTable(connection, file.names, file.types)
+    return _typed(table, told, FileFormat(encoding=told.form.encoding), lambda _: {})
+
+
 def _typed(table: TextTable, told: Description, form: FileFormat, lines: Lines) -> Relation:
     """A table `loaded` of texts, once it is one of values."""
     for name in told.kinds or ():
@@ -151,7 +172,7 @@ def allow(connection: Connection, *files: Path) -> None:
 
 
 def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
-    """All records, in which columns of one name are one column."""
+    """All records, in which columns of one name are one column, and what folders are named by is one too."""
     if not is_several(place):
         allow(connection, place)
         return Relation(_read([path_pattern(place)]))
@@ -163,7 +184,7 @@ def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
     names = _require_one_type(connection, str(place), patterns)
     if not keys:
         return Relation(_read(patterns))
-    for name, _ in keys[0]:
+    for name in dict(keys[0]):
         if name.lower() in names:
             raise SourceError(f"{str(place)!r} has the column {name!r} in its files and in its folders: rename one")
     return Relation(f"(SELECT {', '.join(_keyed(keys))} FROM {_read(patterns, names_files=True)})")
@@ -262,13 +283,7 @@ def _database(connection: Connection, place: Path, told: Description) -> Relatio
     found = {
         name if schema == "main" else f"{schema}.{name}": (schema, name, is_view) for schema, name, is_view in rows
     }
-    if not found:
-        raise SourceError(f"{str(place)!r} has no table: give it one with the records")
-    table = next(iter(found)) if told.table is None and len(found) == 1 else told.table
-    if table is None or table not in found:
-        raise SourceError(
-            f"table must name a table of the file, got {table!r}: use {close_names(table or '', [*found])}"
-        )
+    table = chosen_table(place, [*found], told.table)
     schema, name, is_view = found[table]
     relation = f"file.{quoted_name(schema)}.{quoted_name(name)}"
     if _reads_others(connection, relation):
@@ -328,20 +343,63 @@ COPY = Format("Parquet", "the file is whole, or remove it", "make some free", _c
 _DATABASE = Format(
     "DuckDB", "the file is whole and that no other program is writing it", "make some free", _database, has_tables=True
 )
+_SQLITE = Format(
+    "SQLite",
+    "the file is whole, and that its texts are UTF-8",
+    "a table of SQLite is held in memory as a whole, so make some free, or make it a Parquet file",
+    _sqlite,
+    holds_texts=True,
+    has_tables=True,
+)
+_STATISTICS = Format(
+    "Stata, SPSS or SAS",
+    "the file is whole",
+    "such a file is held in memory as a whole, so make some free, or make it a Parquet file",
+    _statistics,
+    holds_texts=True,
+    describes=frozenset({"encoding"}),
+)
 FORMATS = {
     **dict.fromkeys([".csv", ".tsv", ".csv.gz", ".tsv.gz"], TEXTS),
     **dict.fromkeys([".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"], _OBJECTS),
     ".xlsx": _WORKBOOK,
     **dict.fromkeys([".parquet", ".pq"], PARQUET),
-    **dict.fromkeys([".duckdb", ".db", ".ddb"], _DATABASE),
+    **dict.fromkeys([".duckdb", ".db", ".ddb", ".sqlite", ".sqlite3"], _DATABASE),
+    **dict.fromkeys(STATISTICS, _STATISTICS),
 }
+_DUCKDB = slice(8, 12), b"DUCK"  # where its files say so
+_OTHERS = {
+    b"PAR1": "a Parquet file",
+    b"PK\x03\x04": "a workbook or another packed file",
+    b"\x1f\x8b": "packed by gzip",
+    b"\x00\x01\x00\x00Standard": "a database of Microsoft Access, which must be exported, such as to CSV",
+}
+
+
+def _database_of(path: Path) -> Format:
+    """The kind of a database by what it holds, as several have the same endings."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(24)
+    except (OSError, ValueError):
+        return _DATABASE  # whose refusal tells what is wrong
+    if is_sqlite(head):
+        return _SQLITE
+    place, mark = _DUCKDB
+    if head[place] == mark:
+        return _DATABASE
+    other = next((what for start, what in _OTHERS.items() if head.startswith(start)), "of another kind, or encrypted")
+    what = other if head else "empty"
+    raise SourceError(f"{str(path)!r} is no database of DuckDB or SQLite, but {what}: name a file by what it holds")
 
 
 def format_of(path: Path, told: Description) -> Format:
     """The format of a file by its ending."""
     found = PARQUET if is_several(path) else by_ending(path, FORMATS)
+    if found is _DATABASE:
+        found = _database_of(path)
     if told.table is not None and not found.has_tables:
-        raise SourceError(f"table is {told.table!r}, but only DuckDB files and workbooks have several: leave it out")
+        raise SourceError(f"table is {told.table!r}, but only databases and workbooks have several: leave it out")
     if told.kinds is not None and not found.holds_texts:
         raise SourceError(
             f"{str(path)!r} states its kinds itself, as only texts such as CSV files do not: leave kinds out"

@@ -1,0 +1,223 @@
+# ruff: noqa: S608, as all SQL here is made of names that it quotes
+"""Tables of SQLite, and files of Stata, SPSS and SAS with their value labels, as tables of texts."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import date, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote
+
+import numpy as np
+
+from noisycount.engines.duckdb.connection import Connection, quoted_name, require_single_names
+from noisycount.errors import SourceError, install_hint
+from noisycount.frozen import frozen
+from noisycount.query.schema import Kind, close_names
+
+_AT_ONCE = 1 << 16  # rows that are held beside the table that is made of them
+_EXACT = 2**53  # below it, a float is as good as an integer
+
+
+@frozen
+class ForeignTable:
+    """The rows of another program's file, held by a connection as the table `loaded` of texts."""
+
+    names: tuple[str, ...]
+    types: Mapping[str, Counter[Kind]]  # how many values of a kind each of them has
+
+    @classmethod
+    def load(
+        cls, connection: Connection, place: Path, names: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]
+    ) -> Self:
+        """The making of the table. `batches`: some cells of each column, which are of Python's types."""
+        require_single_names(names, f"{str(place)!r} has")
+        types: dict[str, Counter[Kind]] = {name: Counter() for name in names}
+        columns = ", ".join(f"{quoted_name(name)} VARCHAR" for name in names)
+        connection.execute(f"CREATE TABLE loaded ({columns})")
+        texts = ", ".join(f"CAST(c{number} AS VARCHAR)" for number in range(len(names)))
+        for batch in batches:
+            connection.register(
+                "batch",
+                {f"c{n}": _array(cells, types[name]) for n, (name, cells) in enumerate(zip(names, batch, strict=True))},
+            )
+            connection.execute(f"INSERT INTO loaded SELECT {texts} FROM batch")
+            connection.unregister("batch")
+        return cls(tuple(names), types)
+
+
+def _array(cells: Sequence[Any], types: Counter[Kind]) -> np.ndarray[Any, Any]:
+    """Cells as DuckDB makes texts of them; their kinds are counted."""
+    found = Counter(map(type, cells))
+    types.update({_KINDS[type_]: number for type_, number in found.items() if type_ in _KINDS})
+    if found.keys() in ({int}, {float}):
+        return np.array(cells)
+    if not found.keys() <= {str, type(None)}:
+        cells = [cell if cell is None or type(cell) is str else _text(cell) for cell in cells]
+    return np.array([cell or None for cell in cells], dtype=object)
+
+
+_KINDS = {
+    int: Kind.INTEGER,
+    float: Kind.REAL,
+    str: Kind.TEXT,
+    bytes: Kind.TEXT,
+    date: Kind.DATE,
+    datetime: Kind.TIMESTAMP,
+}
+
+
+def _text(cell: object) -> str:
+    """A cell that is no text as one that stands for the same."""
+    match cell:
+        case bytes():
+            return cell.hex()
+        case datetime():
+            return cell.isoformat(" ")
+        case float() | int():
+            return repr(cell)
+        case _:  # a date or a time of day is written in ISO 8601
+            return str(cell)
+
+
+_SQLITE = b"SQLite format 3\0"
+
+
+def is_sqlite(head: bytes) -> bool:
+    """Whether a file that begins so is one of SQLite, whatever its name is."""
+    return head.startswith(_SQLITE)
+
+
+def chosen_table(place: Path, names: Sequence[str], table: str | None) -> str:
+    """The table of a database that is meant: the one that is named, or its only one."""
+    if not names:
+        raise SourceError(f"{str(place)!r} has no table: give it one with the records")
+    if table is None and len(names) == 1:
+        return names[0]
+    if table is None or table not in names:
+        raise SourceError(
+            f"table must name a table of the file, got {table!r}: use {close_names(table or '', list(names))}"
+        )
+    return table
+
+
+def sqlite_table(connection: Connection, place: Path, table: str | None) -> ForeignTable:
+    """A table or view of a SQLite file, which is opened as it lies there: nothing is written, and no lock is set."""
+    for ending in ("-wal", "-journal"):
+        log = place.with_name(place.name + ending)
+        if log.is_file() and log.stat().st_size:
+            raise SourceError(
+                f"{str(place)!r} has changes that are not in it yet, in {log.name!r}: close the program that writes it"
+            )
+    refusal = f"{str(place)!r} cannot be read as SQLite: check that the file is whole, and that its texts are UTF-8"
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(place))}?mode=ro&immutable=1", uri=True)) as database:
+            found = database.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'"
+            )
+            name = chosen_table(place, sorted(name for (name,) in found), table)
+            rows = database.execute(f"SELECT * FROM {quoted_name(name)}")
+            names = [column[0] for column in rows.description]
+            return ForeignTable.load(connection, place, names, _batches(rows))
+    except sqlite3.Error:
+        pass  # what follows must not have that error as its context, as it may quote cells
+    raise SourceError(refusal)
+
+
+def _batches(rows: sqlite3.Cursor) -> Iterator[list[tuple[Any, ...]]]:
+    while some := rows.fetchmany(_AT_ONCE):
+        yield list(zip(*some, strict=True))
+
+
+STATISTICS = {
+    ".sav": ("SPSS", "read_sav"),
+    ".zsav": ("SPSS", "read_sav"),
+    ".por": ("SPSS", "read_por"),
+    ".dta": ("Stata", "read_dta"),
+    ".sas7bdat": ("SAS", "read_sas7bdat"),
+    ".xpt": ("SAS", "read_xport"),
+}
+
+
+def statistics_table(connection: Connection, place: Path, encoding: str | None) -> ForeignTable:
+    """The records of a file of Stata, SPSS or SAS: labels in the place of the codes that have one.
+
+    What the file declares missing is missing.
+    """
+    program, reader = STATISTICS[place.suffix.lower()]
+    try:
+        pyreadstat = import_module("pyreadstat")  # an extra, and only for such files
+    except ImportError:
+        raise SourceError(
+            f"{str(place)!r} needs a reader of {program} files: {install_hint('statistics')}; or save it as CSV"
+        ) from None
+    encoded = {} if encoding is None or reader == "read_por" else {"encoding": encoding}
+    try:
+        cells, told = getattr(pyreadstat, reader)(str(place), output_format="dict", **encoded)
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 - its text could quote a cell
+        cells = None
+    if cells is None:
+        raise SourceError(
+            f"{str(place)!r} cannot be read as {program}: check that the file is whole, or state its encoding"
+        )
+    labels = told.variable_value_labels
+    columns = [
+        _labelled(f"column {name!r} of {str(place)!r}", list(column), _label_texts(labels.get(name, {})))
+        for name, column in cells.items()
+    ]
+    batches = (
+        [column[first : first + _AT_ONCE] for column in columns]
+        for first in range(0, max(map(len, columns), default=0), _AT_ONCE)
+    )
+    return ForeignTable.load(connection, place, [*cells], batches)
+
+
+def _labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[Any]:
+    """Cells by their labels, and whole numbers as integers."""
+    texts = {cell: labels.get(cell, _whole(cell)) for cell in {*cells}}
+    often = Counter(map(str, texts.values()))
+    twice = next((text for text in labels.values() if often[text] > 1), None)
+    if twice is not None:
+        raise SourceError(f"{where} has {twice!r} as a label and as a value without one: name the label another way")
+    return [texts[cell] for cell in cells]
+
+
+def _whole(cell: Any) -> Any:  # noqa: ANN401 - of any type
+    """A cell, where it is a whole number without decimals; missing ones are None."""
+    if isinstance(cell, float):
+        if cell != cell:  # noqa: PLR0124 - not a number
+            return None
+        return int(cell) if cell.is_integer() and abs(cell) < _EXACT else cell
+    return cell
+
+
+def _label_texts(labels: Mapping[Any, str]) -> dict[Any, str]:
+    """The label of each code; where another code could be meant, as no two of a column may be one, with the code.
+
+    Example:
+        >>> _label_texts({1: "yes", 2: "no", 8: "other", 9: "other", 3: "4"})
+        {1: 'yes', 2: 'no', 8: 'other (8)', 9: 'other (9)', 3: '4 (3)'}
+    """
+    stripped = {code: label.strip() for code, label in labels.items()}
+    often = Counter(stripped.values())
+    found = {}
+    for code, label in stripped.items():
+        is_own = label == str(_whole(code))
+        is_clear = often[label] == 1 and (is_own or not _is_code(label))
+        if label:
+            found[code] = label if is_clear else f"{label} ({_whole(code)})"
+    return found
+
+
+def _is_code(label: str) -> bool:
+    """Whether a label could be read as a number, which may be a code of the column."""
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,206 @@
+"""Files of SQLite, SPSS, Stata and SAS: values as those programs mean them."""
+
+import sqlite3
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from datetime import date, datetime
+from pathlib import Path
+
+import pandas as pd
+import pyreadstat
+import pytest
+
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.formats import ColumnFormat, FileFormat
+from noisycount.errors import SourceError
+from noisycount.query.schema import Kind
+from tests.engines.duckdb.test_source import counts
+
+
+def write_sqlite(path: Path, *statements: str) -> Path:
+    """A SQLite file that statements made."""
+    with closing(sqlite3.connect(path)) as database, database:
+        for statement in statements:
+            database.execute(statement)
+    return path
+
+
+MADE = "CREATE TABLE visits (person INTEGER, age INTEGER, cost REAL, town TEXT, seen DATE, note)"
+ROWS = (
+    "INSERT INTO visits VALUES (1, 34, 1.5, 'Bern', '2024-01-31', 'x'), (1, 71, 0.1, 'bern', '2024-02-01', NULL), "
+    "(2, NULL, 1e300, 'Köln', NULL, ''), (3, 9007199254740993, 3.0, '007', '2024-03-01', x'ff00')"
+)
+QUESTIONS = {
+    "true": 4,
+    "age = 9007199254740993": 1,
+    "age > 71": 1,
+    "age is null": 1,
+    "cost = 0.1": 1,
+    "cost >= 1.5": 3,
+    "town = 'Bern'": 1,
+    "town = '007'": 1,
+    "seen >= '2024-02-01'": 2,
+    "note is null": 2,
+    "note = 'ff00'": 1,
+}
+
+
+def asked(path: Path, questions: Mapping[str, int], **options: object) -> dict[str, int]:
+    """The true counts of some questions."""
+    return dict(zip(questions, counts(path, *questions, **options), strict=True))
+
+
+@pytest.mark.parametrize("name", ["visits.db", "visits.sqlite", "visits.SQLITE3", "visits.duckdb", "it's 50% [a]?.db"])
+def test_a_sqlite_file_is_told_by_what_it_holds(tmp_path: Path, name: str) -> None:
+    """Whatever its ending says."""
+    path = write_sqlite(tmp_path / name, MADE, ROWS)
+    assert asked(path, QUESTIONS) == QUESTIONS
+    assert counts(path, "true", unit="person") == [3]
+
+
+def test_many_rows_come_in_batches(tmp_path: Path) -> None:
+    """Of which one may have cells of other types than another."""
+    many = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 139999) INSERT INTO t SELECT i, "
+    half = "CASE WHEN i < 70000 THEN i ELSE i || '' END FROM n"
+    path = write_sqlite(tmp_path / "many.db", "CREATE TABLE t (a INTEGER, b)", many + half)
+    assert asked(path, dict.fromkeys(["a < 70000", "b = '69999'", "b = '139999'"])) == {
+        "a < 70000": 70_000,
+        "b = '69999'": 1,
+        "b = '139999'": 1,
+    }
+
+
+def test_a_table_or_view_of_sqlite_is_chosen(tmp_path: Path) -> None:
+    """One of several must be named."""
+    path = write_sqlite(tmp_path / "x.db", MADE, ROWS, "CREATE VIEW old AS SELECT person FROM visits WHERE age > 40")
+    assert counts(path, "true", table="old") == [2]
+    with pytest.raises(SourceError, match="table must name a table of the file, got None: use 'old', 'visits'"):
+        DuckDBSource.open(path)
+    with pytest.raises(SourceError, match="has no table: give it one"):
+        DuckDBSource.open(write_sqlite(tmp_path / "empty.db", MADE, "DROP TABLE visits"))
+
+
+def test_a_sqlite_file_that_is_being_written_is_refused(tmp_path: Path) -> None:
+    """What stands in its log is not in it yet, and would be missing in silence."""
+    path = tmp_path / "live.db"
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode=wal")
+        writer.execute(MADE)
+        writer.commit()
+        with pytest.raises(SourceError, match=r"has changes that are not in it yet, in 'live.db-wal': close the prog"):
+            DuckDBSource.open(path)
+    assert counts(path, "true") == [0]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["live.db"]  # nothing was left beside it
+
+
+def test_texts_of_sqlite_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
+    """And are not quoted."""
+    path = write_sqlite(tmp_path / "x.db", "CREATE TABLE t (a TEXT)", "INSERT INTO t VALUES (CAST(x'ff61' AS TEXT))")
+    with pytest.raises(SourceError, match="cannot be read as SQLite: check that the file is whole, and that") as caught:
+        DuckDBSource.open(path)
+    assert caught.value.__context__ is None
+
+
+FRAME = pd.DataFrame(
+    {
+        "person": [1, 1, 2, 3, 4, 5],
+        "sex": [1.0, 2.0, None, 2.0, 1.0, 2.0],
+        "age": [34, 71, -9, 20, 21, 22],
+        "kin": [1.0, 2.0, 3.0, 4.0, 1.0, 1.0],
+        "cost": [1.5, 0.1, 7.0, None, 1e300, 2.0],
+        "town": ["Köln", "", "Bern", "007", "Bern", "Bern"],
+        "day": [date(2024, 1, 31), None, *[date(2024, 2, 1)] * 4],
+        "seen": [datetime(2024, 1, 31, 12, 30), None, *[datetime(2024, 2, 1)] * 4],  # noqa: DTZ001 - as in files
+    }
+)
+LABELS = {
+    "sex": {1: "male", 2: "female"},
+    "age": {-9: "not answered"},
+    "kin": {1: "other", 2: "mother", 3: "other", 4: "1"},
+}
+ANSWERS = {
+    "true": 6,
+    "cost = 0.1": 1,
+    "cost is null": 1,
+    "town = '007'": 1,
+    "town is null": 1,
+    "day < '2024-02-01'": 1,
+    "seen >= '2024-01-31 12:30:00'": 5,
+}
+LABELLED = {
+    "sex = 'female'": 3,
+    "sex is null": 1,
+    "kin = 'mother'": 1,
+    "kin = 'other (1)'": 3,
+    "kin = 'other (3)'": 1,
+    "kin = '1 (4)'": 1,
+}
+
+
+@pytest.mark.parametrize("name", ["x.sav", "x.zsav", "x.SAV", "x.dta"])
+def test_labels_are_the_values_that_one_asks_by(tmp_path: Path, name: str) -> None:
+    """And no two codes become one; a code without a number's meaning is told as a cell that does not fit."""
+    path = tmp_path / name
+    if name == "x.dta":
+        pyreadstat.write_dta(FRAME, str(path), variable_value_labels=LABELS)
+    else:
+        pyreadstat.write_sav(FRAME, str(path), compress=name == "x.zsav", variable_value_labels=LABELS)
+    with pytest.raises(SourceError, match=r"as cells of .age. do not fit their kind"):
+        DuckDBSource.open(path)
+    (age,) = (each for each in DuckDBSource.checked(path).columns if each.name == "age")
+    assert (age.kind, age.examples) == (Kind.INTEGER, ("not answered",))
+    known = {"age": ColumnFormat(Kind.INTEGER, missing=("not answered",))}
+    questions = {**ANSWERS, **LABELLED, "age < 30": 3, "age is null": 1}
+    assert asked(path, questions, kinds=known) == questions
+    assert counts(path, "true", unit="person", kinds=known) == [5]
+
+
+def test_what_spss_declares_missing_is_missing(tmp_path: Path) -> None:
+    """Whether it has a label or none."""
+    path = tmp_path / "x.sav"
+    pyreadstat.write_sav(FRAME, path, variable_value_labels=LABELS, missing_ranges={"age": [-9], "kin": [4]})
+    questions = {"age is null": 1, "age < 30": 3, "kin is null": 1}
+    assert asked(path, questions) == questions
+
+
+def test_a_sas_transport_file_is_read(tmp_path: Path) -> None:
+    """Which has no labels."""
+    path = tmp_path / "x.xpt"
+    pyreadstat.write_xport(FRAME, str(path))
+    questions = {**ANSWERS, "sex = 2": 3, "age = -9": 1}
+    assert asked(path, questions) == questions
+
+
+def test_labels_of_texts_are_values(tmp_path: Path) -> None:
+    """One that is another text of its column is refused, as nobody could tell which is meant."""
+    frame = pd.DataFrame({"code": ["a", "b", "c"]})
+    pyreadstat.write_sav(frame, tmp_path / "x.sav", variable_value_labels={"code": {"a": "Alpha"}})
+    assert counts(tmp_path / "x.sav", "code = 'Alpha'", "code = 'b'") == [1, 1]
+    pyreadstat.write_sav(frame, tmp_path / "y.sav", variable_value_labels={"code": {"a": "b"}})
+    with pytest.raises(SourceError, match="has 'b' as a label and as a value without one: name the label another way"):
+        DuckDBSource.open(tmp_path / "y.sav")
+
+
+@pytest.mark.parametrize("name", ["x.sav", "x.zsav", "x.por", "x.dta", "x.xpt", "x.sas7bdat"])
+def test_a_file_of_statistics_that_is_not_whole_is_refused(tmp_path: Path, name: str) -> None:
+    """In one line."""
+    (tmp_path / name).write_bytes(b"person,age\n1,2\n" * 100)
+    with pytest.raises(SourceError, match=r"cannot be read as S[a-zA-Z]+: check that the file is whole, or state its"):
+        DuckDBSource.open(tmp_path / name)
+
+
+def test_the_extra_for_statistics_is_named_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what installs it."""
+    (tmp_path / "x.sav").write_bytes(b"$FL2")
+    monkeypatch.setitem(sys.modules, "pyreadstat", None)
+    with pytest.raises(SourceError, match=r"needs a reader of SPSS files: .*pip install '\.\[statistics\]' in .*CSV"):
+        DuckDBSource.open(tmp_path / "x.sav")
+
+
+def test_what_says_nothing_of_a_file_of_statistics_is_refused(tmp_path: Path) -> None:
+    """It has an encoding of texts, and no delimiter."""
+    pyreadstat.write_sav(FRAME, tmp_path / "x.sav")
+    assert counts(tmp_path / "x.sav", "town = 'Köln'", form=FileFormat(encoding="utf-8")) == [1]
+    with pytest.raises(SourceError, match=r"delimiter says nothing of .*, as Stata, SPSS or SAS files are: leave it"):
+        DuckDBSource.open(tmp_path / "x.sav", form=FileFormat(delimiter=";"))
