@@ -40,6 +40,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "duckdb": ("engines/duckdb/", "display/columns.py"),  # there of results alone
     "fsspec": "engines/duckdb/",
     "python_calamine": "engines/duckdb/",
+    "pyreadstat": "engines/duckdb/",
     "sqlglot": "engines/sql/",
     "sqlalchemy": ("ledger/", "engines/"),  # the counting statement of every engine
     "psycopg": ("ledger/", "engines/sql/"),
