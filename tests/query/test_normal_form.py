@@ -6,8 +6,9 @@ import pytest
 
 from noisycount.engines.truth import truth
 from noisycount.errors import PredicateError
+from noisycount.query.impossible import contradictions
 from noisycount.query.language import parse
-from noisycount.query.normal_form import contradictions, normal_form, parse_predicate
+from noisycount.query.normal_form import normal_form, parse_predicate
 from noisycount.query.predicate import And, Not, Or, Predicate, canonical_text
 from noisycount.query.schema import Kind, Schema
 from tests.query.grammar import DIRTY, dirty_records, predicate_text

@@ -14,7 +14,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_part
-from noisycount.query.schema import Kind, Schema
+from noisycount.query.schema import Kind, Schema, Stated
 
 if TYPE_CHECKING:
     from noisycount.ledger.ledger import Ledger
@@ -159,6 +159,7 @@ class DatasetSettings:
     # what cells of columns stand for; of the others what is written down of them
     kinds: Mapping[str, ColumnFormat] | None = None
     form: FileFormat = FileFormat()  # how texts are found in a file
+    values: Mapping[str, Stated] = field(default_factory=dict)  # what columns can have, as everybody may know
     renews: bool = False  # whether what was written down of the columns is to be forgotten
 
 

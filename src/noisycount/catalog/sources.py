@@ -32,6 +32,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.transactions import BatchQueue, Task
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
+from noisycount.query.public_values import public_values
 from noisycount.query.schema import Schema
 
 _REMEMBERED = "contents.json"
@@ -168,7 +169,9 @@ class LazySource(Closeable):
 
     def _described_as(self, record: DatasetRecord, source: CheckedSource | None = None) -> Self:
         self.record, self.opened = record, source
-        self.schema = record.schema(self.settings.columns)
+        schema = record.schema(self.settings.columns)
+        public = public_values(self.settings.values, schema.entire)
+        self.schema = replace(schema, public={name: public[name] for name in schema if name in public})
         return self
 
     @property

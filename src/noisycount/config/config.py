@@ -16,6 +16,7 @@ from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, PureBudget, budget_of
 from noisycount.ledger.entries import Analyst, Head, check_text
+from noisycount.query.schema import Stated
 from noisycount.release.dataset import Dataset
 
 DEFAULT_BUDGET = PureBudget(Fraction(2))
@@ -34,6 +35,8 @@ class DatasetConfig:
     table: str | None = None  # the table of a DuckDB file; None: its only one
     # what the texts of a file's columns stand for; None: nobody stated it of any
     kinds: Mapping[str, ColumnFormat] | None = None
+    # what columns can have, as everybody may know: lists or ranges, by the name of the column
+    values: Mapping[str, Stated] = field(default_factory=dict)
     form: FileFormat = FileFormat()  # how the texts are found in the file
     account: str = ""  # the name under which the ledger books its spending; empty: its own name
     budget: Budget = DEFAULT_BUDGET  # the most that all answers together may cost; a number is a budget in ε

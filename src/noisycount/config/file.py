@@ -21,7 +21,7 @@ from noisycount.config.places import (
     sqlite_url,
 )
 from noisycount.config.service import read_service
-from noisycount.config.toml_table import FILE_KEYS, TomlTable, read_budget, read_file_form, read_kinds
+from noisycount.config.toml_table import FILE_KEYS, TomlTable, read_budget, read_file_form, read_kinds, read_values
 from noisycount.engines.places import is_lake, is_server
 from noisycount.errors import ConfigError
 from noisycount.ledger.entries import Analyst, Head
@@ -34,7 +34,7 @@ _REQUIRED = "required"
 _LONGEST_REASON = 500  # characters: a sentence or two
 
 DATASET_KEYS = (
-    *("source", "table", "unit", "size", "columns", "kinds", "budget", "why", "account", "purpose"),
+    *("source", "table", "unit", "size", "columns", "kinds", "values", "budget", "why", "account", "purpose"),
     *FILE_KEYS,
     *SERVER_KEYS,
 )
@@ -108,6 +108,7 @@ def _dataset(name: str, table: TomlTable) -> DatasetConfig:
         columns=table.texts("columns"),
         table=table.text("table"),
         kinds=read_kinds(table),
+        values=read_values(table),
         form=read_file_form(table),
         account=table.name_in_ledger("account", name) or name,
         budget=read_budget(table) or DEFAULT_BUDGET,

@@ -1,5 +1,6 @@
 """Typed values out of a TOML file; a refusal names file, table, key, value and remedy."""
 
+import csv
 import json
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
@@ -14,7 +15,7 @@ from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import PARTS, Budget, budget_from
 from noisycount.ledger.entries import check_text
-from noisycount.query.schema import KINDS
+from noisycount.query.schema import KINDS, Stated
 
 _SHOWN_LENGTH = 60
 _LONGEST = 604_800  # seconds: a week
@@ -179,6 +180,30 @@ def read_kinds(table: TomlTable) -> dict[str, ColumnFormat] | None:
         return None
     stated = table.table("kinds")
     return {name: _column_form(stated, name) for name in stated.values}
+
+
+def read_values(table: TomlTable) -> dict[str, Stated]:
+    """What each column can have, as everybody may know: a range, a list, or the lines of a file."""
+    stated = table.table("values")
+    return {name: _values(stated, name) for name in stated.values}
+
+
+def _values(stated: TomlTable, name: str) -> Stated:
+    """The values of one column; what they mean is known once its kind is."""
+    said = stated.values[name]
+    if isinstance(said, dict):
+        stated = stated.table(name)
+        stated.require_known(["file"])
+        file = stated.path.parent / (stated.text("file") or "")
+        try:
+            with file.open(encoding="utf-8-sig", newline="") as lines:
+                said = [row[0].strip() for row in csv.reader(lines) if row and row[0].strip()]
+        except (OSError, ValueError, csv.Error):
+            raise stated.refusal("file", "cannot be read: name a file in UTF-8 with one value a line") from None
+        return said[1:] if said[:1] == [name] else said
+    if isinstance(said, str) or (isinstance(said, list) and not any(isinstance(each, list | dict) for each in said)):
+        return said
+    raise stated.refusal(name, 'must be a list such as ["Bern", "Biel"], a range such as "0 to 120", or { file = "…" }')
 
 
 def read_file_form(table: TomlTable) -> FileFormat:

@@ -5,10 +5,8 @@ unit: the rule looks at no other unit, and at no order. Each engine computes the
 group and one unit have.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
 from hashlib import md5
 from math import isnan
 from operator import eq, ge, gt, le, lt, ne
@@ -137,7 +135,7 @@ def _tested(
         case tree.Membership(_, choices):
             return any(_compared(value, tree.Operator.EQUAL, choice.value) for choice in choices)
         case tree.Pattern(_, pattern):
-            return _pattern(pattern).fullmatch(value) is not None
+            return tree.like_expression(pattern).fullmatch(value) is not None
 
 
 def _seen(operand: tree.Column | tree.Literal, record: Record) -> object:
@@ -157,13 +155,3 @@ def ordered(value: object) -> object:
     if not isinstance(value, float):
         return value
     return (True, 0.0) if isnan(value) else (False, value)
-
-
-@lru_cache(maxsize=256)  # more than the patterns of one question, which every record tries
-def _pattern(pattern: str) -> re.Pattern[str]:
-    """The regular expression of a like pattern, which never tries a part twice."""
-    first, *rest = (
-        "".join("." if character == "_" else re.escape(character) for character in part) for part in pattern.split("%")
-    )
-    middle = "".join(f"(?>.*?{part})" for part in rest[:-1])
-    return re.compile(first + middle + "".join(f".*{part}" for part in rest[-1:]), re.DOTALL)

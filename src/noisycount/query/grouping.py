@@ -23,7 +23,7 @@ from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Codes, Level
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.query import PERIODS, ColumnGrouping, PeriodLength
-from noisycount.query.schema import INTEGERS, Kind, Schema, close_names
+from noisycount.query.schema import INTEGERS, Kind, Schema, did_you_mean
 
 Key: TypeAlias = int | str | bool | date | None  # what stands for a group; None for missing values
 
@@ -300,8 +300,7 @@ def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
     if name not in schema:
         type_ = schema.others.get(name) if isinstance(schema, Schema) else None
         why = "which is no column" if type_ is None else f"whose type {type_} no question can use"
-        close = close_names(name, list(schema))
-        raise PredicateError(f"by names {name[:80]!r}, {why}: use {close}")
+        raise PredicateError(f"by names {name[:80]!r}, {why}: {did_you_mean(name, list(schema))}")
     column = Column(name, schema[name])
     if isinstance(schema, Schema):
         schema.require_clear(name, how.split(","), "by")

@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator
 from datetime import date, datetime
 from enum import Enum
+from functools import lru_cache
 from reprlib import repr as shortened
 from typing import TypeAlias
 
 from noisycount.display.texts import printable
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
-from noisycount.query.schema import Kind, Schema, close_names
+from noisycount.query.schema import Kind, Schema, did_you_mean
 
 # The words of the language, which are no names without quotes.
 KEYWORDS = frozenset(["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"])
@@ -76,16 +77,14 @@ class Column:
             raise PredicateError(f"where names {shortened(name)}, which could be {either}: write one of them exactly")
         if same and same[0] in schema:
             return cls(same[0], schema[same[0]])
-        close = close_names(name, [*schema], _typed)
+        other = None
         if same:
-            fault, remedy = f"whose type {schema.others[same[0]]} no question can use", f"use {close}"
-            name = same[0]
+            fault, name = f"whose type {schema.others[same[0]]} no question can use", same[0]
         elif schema.unit is not None and name.casefold() == schema.unit.casefold():
-            fault, remedy = "which is the unit that is counted, and no question may use it", f"use {close}"
+            fault = "which is the unit that is counted, and no question may use it"
         else:
-            fault = "which is no column that questions may use"
-            remedy = f"use {close}, or {_no_column(name, beside)}"
-        raise PredicateError(f"where names {shortened(name)}, {fault}: {remedy}")
+            fault, other = "which is no column that questions may use", _no_column(name, beside)
+        raise PredicateError(f"where names {shortened(name)}, {fault}: {did_you_mean(name, [*schema], _typed, other)}")
 
 
 @frozen
@@ -215,6 +214,16 @@ class Pattern:
                 f"and compare this column with {self.column.kind.example}"
             )
         Literal(Kind.TEXT, self.pattern)
+
+
+@lru_cache(maxsize=256)  # more than the patterns of one question, which every record tries
+def like_expression(pattern: str) -> re.Pattern[str]:
+    """The regular expression of a like pattern, which never tries a part twice."""
+    first, *rest = (
+        "".join("." if character == "_" else re.escape(character) for character in part) for part in pattern.split("%")
+    )
+    middle = "".join(f"(?>.*?{part})" for part in rest[:-1])
+    return re.compile(first + middle + "".join(f".*{part}" for part in rest[-1:]), re.DOTALL)
 
 
 @frozen

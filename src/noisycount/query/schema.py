@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import date, datetime, time
 from difflib import get_close_matches
+from functools import cached_property
 from heapq import nsmallest
 from itertools import takewhile
 from math import isfinite
 from reprlib import repr as shortened
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
+from unicodedata import combining, normalize
 
 from noisycount.errors import PredicateError, SourceError
 from noisycount.frozen import frozen
@@ -291,6 +293,8 @@ Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP = Boolean(), Date(), Timestamp()
 # Each kind by its name.
 KINDS = {kind.value: kind for kind in (Kind.INTEGER, Kind.REAL, Kind.TEXT, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP)}
 
+# What an owner says of the values of a column: a list, or a range such as "0 to 120".
+Stated: TypeAlias = Sequence[object] | str
 _LISTED_NAMES = 8
 
 # Likeness takes time as the square of the length: at most 0.1 s in all, whatever the columns are.
@@ -298,6 +302,47 @@ _COMPARED_NAMES = 200
 _COMPARED_CHARACTERS = 40
 _SHOWN_CHARACTERS = 80  # of a listed name: as much as fits a line
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
+
+
+@frozen(slots=False)
+class PublicValues:
+    """All values that a column can have beside missing ones, as its owner says: a list, or a range."""
+
+    kind: Kind  # of the values
+    listed: tuple[Any, ...] = ()  # each of them, in the owner's order; none: they are a range
+    low: Any = None  # the ends of the range, both included; None: they are listed
+    high: Any = None
+
+    def __contains__(self, value: object) -> bool:
+        return value in self._set if self.listed else bool(self.low <= value <= self.high)
+
+    @cached_property
+    def _set(self) -> frozenset[Any]:
+        return frozenset(self.listed)
+
+    @property
+    def labels(self) -> tuple[int | str | bool | None, ...]:
+        """What a reader sees of each value, or of the two ends of a range."""
+        return tuple(map(self.kind.label, self.listed or (self.low, self.high)))
+
+    @property
+    def words(self) -> str:
+        """All of them in a few words.
+
+        Example:
+            >>> PublicValues(Kind.INTEGER, low=0, high=120).words
+            '0 to 120'
+        """
+        if not self.listed:
+            return " to ".join(map(str, self.labels))
+        told = ", ".join(str(label) for label in self.labels[:_LISTED_NAMES])
+        more = len(self.listed) - _LISTED_NAMES
+        return f"{told} and {more:,} more" if more > 0 else told
+
+    def to_dict(self) -> dict[str, Any]:
+        """The list, or the ends of the range; null is what they are not."""
+        low, high = (None, None) if self.listed else self.labels
+        return {"listed": list(self.labels) if self.listed else None, "low": low, "high": high}
 
 
 @frozen(eq=False)
@@ -310,6 +355,8 @@ class Schema(Mapping[str, Kind]):
     whole: "Schema | None" = None  # all columns of the records, where these are those that their owner chose
     unit: str | None = None  # the column that names the person, which no question may use; None: not known here
     commas: frozenset[str] = frozenset()  # the columns whose numbers have a decimal comma where they are written
+    # what the values of columns can be, as their owner tells everybody; no record has a say in it
+    public: Mapping[str, "PublicValues"] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Kind:
         return self.kinds[name]
@@ -340,6 +387,7 @@ class Schema(Mapping[str, Kind]):
             self.entire,
             unit,
             self.commas,
+            {name: values for name, values in self.public.items() if name in chosen},
         )
 
     def require_clear(self, name: str, numerals: Iterable[str], argument: str) -> None:
@@ -355,16 +403,48 @@ class Schema(Mapping[str, Kind]):
             )
 
 
+def public_of(schema: Mapping[str, Kind]) -> Mapping[str, PublicValues]:
+    """What the values of columns can be, as everybody may know."""
+    return schema.public if isinstance(schema, Schema) else {}
+
+
 def close_names(name: str, names: Sequence[str], written: Callable[[str], str] | None = None) -> str:
-    """The names most like ``name``, or the first few where none is like it.
+    """The names most like ``name``, or the first few where none is like it."""
+    listed = _like(name, names) or names[:_LISTED_NAMES]
+    return ", ".join(_shown(each, written or repr) for each in listed) or "records that have columns"
+
+
+def did_you_mean(
+    name: str, names: Sequence[str], written: Callable[[str], str] | None = None, other: str | None = None
+) -> str:
+    """The remedy of a mistyped name: what is most like it, or the first few, or `other`.
+
+    Example:
+        >>> did_you_mean("koln", ["Bern", "Köln"])
+        "did you mean 'Köln'?"
+        >>> did_you_mean("income", ["year", "age"], str, "a text")
+        'use year, age, or a text'
+    """
+    close = [_shown(each, written or repr) for each in _like(name, names)]
+    beside = "" if other is None else f", or {other}"
+    if close:
+        return f"did you mean {' or '.join(close)}{beside}?"
+    return f"use {close_names(name, names, written)}{beside}"
+
+
+def _like(name: str, names: Sequence[str]) -> list[str]:
+    """The names most like ``name``, whatever their case and accents are.
 
     Of many or long names only those nearest in their beginning and length are compared, and only
     their beginnings.
     """
-    by_start = {other[:_COMPARED_CHARACTERS]: other for other in _nearest(name, names)}
-    close = get_close_matches(name[:_COMPARED_CHARACTERS], by_start)
-    listed = [by_start[start] for start in close] or names[:_LISTED_NAMES]
-    return ", ".join(_shown(each, written or repr) for each in listed) or "records that have columns"
+    by_start = {_bare(other[:_COMPARED_CHARACTERS]): other for other in _nearest(name, names)}
+    return [by_start[start] for start in get_close_matches(_bare(name[:_COMPARED_CHARACTERS]), by_start)]
+
+
+def _bare(text: str) -> str:
+    """Letters without case and accents."""
+    return "".join(letter for letter in normalize("NFKD", text.casefold()) if not combining(letter))
 
 
 def _nearest(name: str, names: Sequence[str]) -> Sequence[str]:
@@ -372,8 +452,10 @@ def _nearest(name: str, names: Sequence[str]) -> Sequence[str]:
     if len(names) <= _COMPARED_NAMES:
         return names
 
+    bare = _bare(name[:_COMPARED_CHARACTERS])
+
     def distance(other: str) -> tuple[int, int]:
-        pairs = zip(name.casefold(), other.casefold(), strict=False)
+        pairs = zip(bare, _bare(other[:_COMPARED_CHARACTERS]), strict=False)
         alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         return -alike, abs(len(other) - len(name))
 

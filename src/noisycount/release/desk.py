@@ -1,7 +1,7 @@
 """From a question to a published answer: reserve, count, add noise, store, reply."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -21,7 +21,7 @@ from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Keys, Query
-from noisycount.query.schema import Kind
+from noisycount.query.schema import Kind, public_of
 from noisycount.release.dataset import Dataset, LazyDataset, RemainingBudget
 from noisycount.release.query_plan import Forms, QueryPlan, WithinPlan, plan_of_debit
 from noisycount.release.reply_tick import ReplyTick
@@ -147,7 +147,7 @@ class Desk(Shown, Closeable):
         Raises:
             ValueError: The price, goal, `key` or `purpose` is out of range; nothing was charged.
             PurposeError: There is no purpose, and the owner wants one; nothing was charged.
-            PredicateError: The question is outside the language; nothing was charged.
+            PredicateError: The question is outside the language, or no record can match it; nothing was charged.
             BudgetError: The price exceeds what is left; nothing was charged.
             LedgerError: The key belongs to another question, or the ledger cannot be used, and
                 nothing was charged; or the answer could not be stored, and the debit stays.
@@ -342,6 +342,9 @@ class Desk(Shown, Closeable):
             plan = plan_of(query, source.schema, source.unit, is_replacement=is_replacement)
         source.require_unchanged()
         request, formers = forms = self._requests(plan)
+        plan.require_possible(
+            public_of(source.schema), lambda: any(covers(entry, request) for entry in self._asked(forms))
+        )
         if purpose is None and dataset.needs_purpose:
             self._require_asked(forms)
         if not self.ledger.has_answer(request, formers):
@@ -369,13 +372,16 @@ class Desk(Shown, Closeable):
             return forms
         return plan.at(known).requests(self.dataset.name, self.source)
 
+    def _asked(self, forms: Forms) -> Iterator[Entry]:
+        """The debits of the same question at any price of which the analyst may know."""
+        return filter(self.analyst.may_see, self.ledger.entries_asking(*forms))
+
     def _require_asked(self, forms: Forms) -> None:
         """The refusal of a spend without a purpose; who has the answer already asks for it again.
 
         Whether somebody else has it makes no difference: nobody could else find out for nothing.
         """
-        asked = (entry for entry in self.ledger.entries_asking(*forms) if self.analyst.may_see(entry))
-        if not any(entry.answer is not None and covers(entry, forms[0]) for entry in asked):
+        if not any(entry.answer is not None and covers(entry, forms[0]) for entry in self._asked(forms)):
             raise PurposeError(
                 "purpose is missing: say what the answer is for, such as 'quarterly report', as the"
                 f" owner of data set {self.dataset.told!r} wants to know; nothing was charged"

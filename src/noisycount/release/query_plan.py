@@ -6,7 +6,7 @@ counts drawn, and tells what was stored as it was asked.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from noisycount.display.texts import redacted_name
 from noisycount.engines.interface import Source
+from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Request, TableAnswer, asked_of, asks_for_table
@@ -27,6 +28,7 @@ from noisycount.model.gradual import finer_error, finer_errors
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import RandomIntegers
 from noisycount.model.tables.levels import Level, TableLabels
+from noisycount.query.impossible import Public, impossible_hints
 from noisycount.query.normal_form import ParsedPredicate
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns, english
 from noisycount.release.dataset import RemainingBudget
@@ -75,6 +77,17 @@ class QueryPlan(ABC):
     def meaning(self) -> str | None:
         """The same in English."""
         return None if self.condition is None else english(self.condition)
+
+    def in_vain(self, public: Public) -> tuple[str, list[str]]:
+        """What asks for what is nowhere, by its words or by the public values of columns, and why; no data is read."""
+        return "where asks", impossible_hints(self.predicates, public)
+
+    def require_possible(self, public: Public, is_paid: Callable[[], bool]) -> list[str]:
+        """Why it asks in vain, where it is paid for already; else its refusal."""
+        what, hints = self.in_vain(public)
+        if hints and not is_paid():
+            raise PredicateError(f"{what} in vain: {'; '.join(hints)}")
+        return hints
 
     @property
     @abstractmethod

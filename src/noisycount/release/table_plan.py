@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,12 @@ from noisycount.model.sampling.scalar import as_written
 from noisycount.model.tables.levels import Level, cell_level, margin_levels, shares
 from noisycount.model.tables.threshold import threshold
 from noisycount.query.grouping import resolve_group_by
+from noisycount.query.impossible import Public
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import Column, Constant, Predicate, canonical_text
+from noisycount.query.public_values import foreign_keys, with_public_keys
 from noisycount.query.query import MAX_CELLS, Query, count_epsilon, share_of
-from noisycount.query.schema import Kind
+from noisycount.query.schema import Kind, public_of
 from noisycount.query.table import (
     CanonicalTable,
     TableQuestion,
@@ -38,6 +41,7 @@ from noisycount.release.query_plan import CountPlan, Goal, ListPlan, QueryPlan, 
 from noisycount.validation import exact_epsilon, open_probability
 
 MOST_QUESTIONS = 1000
+_SHOWN = 3  # of the keys that are nowhere
 _SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose number is unknown
 
 
@@ -71,6 +75,12 @@ class CellsPlan(_GroupedPlan):
     def facts(self) -> dict[str, Any]:
         """Its parts, keys and margins, in one order."""
         return self.question.facts(self.canonical.keys)
+
+    def in_vain(self, public: Public) -> tuple[str, list[str]]:
+        """The same of its keys."""
+        assert self.question.keys is not None  # noqa: S101 - its keys are known
+        foreign = list(islice(foreign_keys(self.question.keys, public), _SHOWN))
+        return ("keys ask", foreign) if foreign else super().in_vain(public)
 
     def _counts(self, source: Source) -> Sequence[NDArray[np.int64]]:
         return source.count_cells(self.question.cell_question(self.canonical))
@@ -192,12 +202,14 @@ def _list_plan(query: Query, schema: Mapping[str, Kind], *, is_replacement: bool
 def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> _GroupedPlan:
     """A table by keys, with its noise."""
     open_probability(query.confidence, "confidence")
-    parts = resolve_group_by(query.by or (), schema, unit)
-    needs_keys = query.keys is None and any(part.known_keys is None for part in parts)
+    parts, keys = resolve_group_by(query.by or (), schema, unit), query.keys
+    needs_keys = keys is None and any(part.known_keys is None for part in parts)
     is_hidden = needs_keys and query.delta is not None
+    if not is_hidden:
+        keys = with_public_keys(keys, parts, public_of(schema))
     question = TableQuestion(
         parts=parts,
-        keys=None if is_hidden else key_set(parts, query.keys),
+        keys=None if is_hidden else key_set(parts, keys),
         where=next((parse_predicate(where, schema).normal for where in query.wheres), None),
         margins=margins_of(query.margins, parts),
         has_other=query.other,

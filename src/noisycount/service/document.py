@@ -61,11 +61,12 @@ def with_examples(openapi: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 _QUESTION = "where:string|null meaning:string|null unit:string|null charged:string|object cost:string|object"
 _BUDGETS = "budget:string|object dataset_budget:string|object quota_remaining:string|null quota:string|object|null"
+_VALUES = f"values:map listed:array|null low:string|number|null high:string|number|null {_BUDGETS}"
 _ASSUMED = "rate:number|null rate_deviation:number|null groups:integer|null"
 
 HEALTH = documented("health")
 DATASETS = documented("datasets")
-DATASET = documented("dataset", f"unit:string|null size:integer|null affordable:integer|null columns:map {_BUDGETS}")
+DATASET = documented("dataset", f"unit:string|null size:integer|null affordable:integer|null columns:map {_VALUES}")
 PLAN = documented("plan", f"affordable_answers:integer|null {_QUESTION} {_BUDGETS}", some="answer error epsilon")
 REHEARSAL = documented(
     "rehearsal", "where:string|null unit:string|null made_up:integer|null", some="made_up answer error epsilon"

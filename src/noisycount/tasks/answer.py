@@ -33,7 +33,7 @@ from noisycount.release.query_plan import CountPlan, QueryPlan, WithinPlan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release, TableRelease
 from noisycount.release.table_plan import table_plan
-from noisycount.tasks.opening import DatasetSession, impossible_hints, session_of
+from noisycount.tasks.opening import DatasetSession, session_of
 from noisycount.tasks.plan import AvailableBudget, planned
 from noisycount.validation import exact_text
 
@@ -269,7 +269,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         repeated=free is not None,
         known=known,
         unreadable_as_missing=records.unreadable_in(plan),
-        impossible=impossible_hints(plan.predicates),
+        impossible=plan.in_vain(records.schema.public)[1],
     )
     if free is not None:
         return replace(preview, plan=plan.at(free))

@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from decimal import Decimal
@@ -14,7 +14,7 @@ import click
 
 from noisycount.catalog.catalog import ROW, Catalog, DatasetSettings
 from noisycount.config.config import Config, DatasetConfig
-from noisycount.errors import ConfigError, LedgerError, NoisyCountError, PredicateError
+from noisycount.errors import ConfigError, LedgerError, NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import LedgerAddress, require_no_row
 from noisycount.ledger.budget import ApproximateBudget, NeighbourRelation
@@ -28,10 +28,9 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import as_written
 from noisycount.query.grouping import resolve_group_by
-from noisycount.query.normal_form import contradictions
-from noisycount.query.predicate import And, Predicate, Range, canonical_text
+from noisycount.query.public_values import public_keys
 from noisycount.query.query import ColumnGrouping, Query
-from noisycount.query.schema import Kind, close_names
+from noisycount.query.schema import Kind, did_you_mean, public_of
 from noisycount.release.desk import Attach, Desk
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.query_plan import Forms, QueryPlan
@@ -39,8 +38,6 @@ from noisycount.release.records import Records
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.table_plan import plan_of
 from noisycount.tasks.plan import planned
-
-_SHOWN = 3  # of the parts that no record can satisfy
 
 
 @frozen
@@ -98,7 +95,7 @@ def _rules_of_keys(query: Query, files: TableFiles) -> Rules:
     columns = {item.column.lower(): item.column for item in _items(query)}
     for name in query.keys if isinstance(query.keys, Mapping) else ():
         is_wrong = name.lower() not in columns
-        yield is_wrong, f"--keys names {name!r}, which is not in --by: use {close_names(name, list(columns.values()))}"
+        yield is_wrong, f"--keys names {name!r}, which is not in --by: {did_you_mean(name, list(columns.values()))}"
     is_gaussian = query.noise_class is DiscreteGaussian
     for option, value in {"--keys": query.keys, "--keys-from": files.keys}.items():
         is_wrong = bool(value) and query.delta is not None and not is_gaussian
@@ -207,7 +204,9 @@ def known_keys(query: Query) -> Any:  # noqa: ANN401 - as a query has them
 def _check_groups(query: Query, schema: Mapping[str, Kind], unit: str | None, for_keys: Fraction) -> None:
     """The refusal of keys that nobody lists, or of which nobody knows how many a person has."""
     parts = resolve_group_by(query.by or (), schema, unit)
-    unknown = next((part for part in parts if part.known_keys is None), None)
+    public = public_of(schema) if query.delta is None else {}
+    follow = [part.known_keys or public_keys(part, public.get(part.column.name)) for part in parts]
+    unknown = next((part for part, keys in zip(parts, follow, strict=True) if keys is None), None)
     if unknown is None:
         return
     needs_keys = query.other or query.cumulative or query.noise_class is DiscreteGaussian
@@ -224,29 +223,6 @@ def _check_groups(query: Query, schema: Mapping[str, Kind], unit: str | None, fo
             "--groups-per-unit is missing: nobody knows in how many hidden groups a person is, so "
             "say in how many one counts, such as 1"
         )
-
-
-def impossible_hints(predicates: Iterable[Predicate]) -> list[str]:
-    """A sentence for each part of questions that no record can satisfy; no data is read.
-
-    Example:
-        >>> from noisycount.query.normal_form import parse_predicate
-        >>> impossible_hints([parse_predicate("age between 64 and 1", {"age": Kind.INTEGER}).normal])
-        ['no record can satisfy age between 64 and 1: write the smaller end first']
-    """
-    parts = dict.fromkeys(part for each in predicates for part in contradictions(each))
-    told = [f"no record can satisfy {canonical_text(part)}{_remedy(part)}" for part in parts]
-    more = len(told) - _SHOWN
-    others = [f"nor {more:,} other {'part' if more == 1 else 'parts'} of the questions"] if more > 0 else []
-    return [*told[:_SHOWN], *others]
-
-
-def _remedy(part: Predicate) -> str:
-    if isinstance(part, Range):
-        return ": write the smaller end first"
-    if isinstance(part, And):
-        return ", all of it at once: write or between its parts where one of them is enough"
-    return ""
 
 
 def dataset_asked(configuration: Config, source: str, unit: str | None, option: str = "--unit") -> DatasetConfig:
@@ -298,6 +274,7 @@ def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> DatasetSett
         table=dataset.table,
         kinds=dataset.kinds,
         form=dataset.form,
+        values=dataset.values,
         renews=renews,
     )
 
@@ -367,12 +344,11 @@ class DatasetSession:
 
     def require_possible(self, plan: QueryPlan, analyst: Analyst) -> list[str]:
         """What no record can satisfy of a question that the analyst paid for."""
-        hints = impossible_hints(plan.predicates)
-        if hints:
-            requests = self.records.requests(plan)
-            if not any(covers(entry, requests[0]) for entry in self.asked(analyst, requests)):
-                raise PredicateError(f"where asks in vain: {'; '.join(hints)}")
-        return hints
+        requests = self.records.requests(plan)
+        return plan.require_possible(
+            self.records.schema.public,
+            lambda: any(covers(entry, requests[0]) for entry in self.asked(analyst, requests)),
+        )
 
     def asked(self, analyst: Analyst, requests: Forms) -> list[Entry]:
         """The debits of the same question at any price of which an analyst may know."""

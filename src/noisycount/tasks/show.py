@@ -13,6 +13,7 @@ from noisycount.engines.formats import ColumnFormat
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
+from noisycount.query.schema import PublicValues
 from noisycount.release.dataset import RemainingBudget
 from noisycount.tasks.answer import SpendingLimits, StoredCount
 from noisycount.tasks.answer_display import remaining_words
@@ -49,6 +50,7 @@ class View:
     unit: str | None  # the column whose distinct values are counted; None for rows
     is_said: bool  # whether anybody said so yet
     columns: Mapping[str, ColumnFormat]  # what questions may use, and what the cells of each stand for
+    public: Mapping[str, PublicValues]  # what the values of some of them can be, as their owner tells everybody
     remains: RemainingBudget  # what is left of the budget, and of the quota of whoever looks
     entries: tuple[Entry, ...] = ()  # what was asked, oldest first
     usual: Fraction = _USUAL  # ε of an answer where nothing was asked
@@ -62,19 +64,19 @@ class View:
             is_said = dataset.unit is not None or catalog.knows(dataset.account)
             asked = dataset if is_said else replace(dataset, unit=ROW)
             with records_of(asked, catalog) as records:
-                name, unit, columns = records.name, records.unit, records.forms
+                name, unit, columns, public = records.name, records.unit, records.forms, records.schema.public
             entries = tuple(ledger.entries(name)) if ledger else ()
         spent = entries[-1].spent if entries else Loss()
         remains = RemainingBudget(dataset.budget, dataset.budget.left(spent))
-        return cls(dataset, unit, is_said, columns, remains, entries)
+        return cls(dataset, unit, is_said, columns, public, remains, entries)
 
     @classmethod
     def at(cls, session: DatasetSession, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
         """What an analyst may know of open records: nothing of what others asked."""
         records = session.records
         remains = SpendingLimits.of(session.account, analyst, session.ledger).remains
-        unit, columns = records.unit, records.forms
-        return cls(session.dataset, unit, True, columns, remains, usual=usual)  # noqa: FBT003
+        unit, columns, public = records.unit, records.forms, records.schema.public
+        return cls(session.dataset, unit, True, columns, public, remains, usual=usual)  # noqa: FBT003
 
     @property
     def remaining(self) -> Fraction:
@@ -115,7 +117,10 @@ def view_facts(view: View, configuration: Config) -> Facts:
 
 def column_table(view: View) -> Table:
     """One line a column."""
-    rows = [(name, value_words(form), form.kind.example) for name, form in view.columns.items()]
+    rows = [
+        (name, value_words(form), view.public[name].words if name in view.public else form.kind.example)
+        for name, form in view.columns.items()
+    ]
     return ("column", "kind", "compare it with"), rows
 
 
@@ -170,6 +175,7 @@ def offer_json(view: View) -> dict[str, Any]:
         "unit": view.unit,
         "size": dataset.size,
         "columns": {name: form.kind.value for name, form in view.columns.items()},
+        "values": {name: values.to_dict() for name, values in view.public.items()},
         "unreadable_as_missing": [name for name, form in view.columns.items() if form.accepts_unreadable],
         **view.remains.object,
         "price": exact_text(view.price),

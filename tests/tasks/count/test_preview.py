@@ -7,12 +7,12 @@ import pytest
 
 from noisycount.config.config import DatasetConfig
 from noisycount.ledger.entries import Analyst
+from noisycount.query.impossible import impossible_hints
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.tasks import opening
+from noisycount.release import query_plan
 from noisycount.tasks.answer import Answer
-from noisycount.tasks.opening import impossible_hints
 from tests.commands import Refused, Run, configure, contents
 
 WHERE = ("--where", "age >= 40", "--unit", "person")
@@ -296,7 +296,7 @@ def test_a_question_that_matches_nothing_says_so(
     assert f"where asks in vain: {HINT}" in refused(*COUNT[:-1], *asked)
     assert not (here / "ledger.db").exists()
     with monkeypatch.context() as before:
-        before.setattr(opening, "impossible_hints", lambda _: [])
+        before.setattr(query_plan, "impossible_hints", lambda *_: [])
         paid = run(*COUNT, *asked).object
     again = run(*COUNT, *asked).object
     assert (again["key"], again["repeated"], HINT in again["hints"]) == (paid["key"], True, True)

@@ -17,7 +17,7 @@ from noisycount.ledger.price import odds_of_all
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query
-from noisycount.query.schema import Kind
+from noisycount.query.schema import Kind, PublicValues
 from noisycount.release.query_plan import CountPlan, WithinPlan
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
@@ -39,6 +39,7 @@ class Offer:
     unit: str | None  # the column that names the person; None: rows are counted
     facts: Facts  # what is counted, and what is left, in words
     columns: Mapping[str, Kind]  # what questions may use
+    public: Mapping[str, PublicValues]  # what the values of some of them can be: lists for forms, or ranges
     wants_purpose: bool = False  # whether a spend must say what its answer is for
     at_most: str = "0.5"  # what an answer may cost, unless somebody says otherwise: ε
 
@@ -54,7 +55,8 @@ class Offer:
         whole = odds_of_all(view.remains.dataset_budget, protected, is_replacement=size is not None)
         facts = [("counts", f"{counts}{public}"), ("budget", budget_words(view)), ("if all is spent", whole)]
         wants_purpose = session.dataset.needs_purpose
-        return cls(session.dataset.name, view.unit, facts, columns, wants_purpose, _at_most(view.remains.remaining))
+        most = _at_most(view.remains.remaining)
+        return cls(session.dataset.name, view.unit, facts, columns, view.public, wants_purpose, most)
 
     @property
     def example(self) -> str:

@@ -1,0 +1,333 @@
+"""What no record can satisfy: by the words of a question alone, or by what its owner says of a column."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from math import ceil, floor
+from operator import eq, ge, gt, le, lt, ne
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from noisycount.display.texts import printable
+from noisycount.frozen import frozen
+from noisycount.query.normal_form import EXACT_INTEGERS
+from noisycount.query.predicate import (
+    And,
+    Column,
+    Comparison,
+    Constant,
+    Literal,
+    Membership,
+    Missing,
+    Not,
+    Operator,
+    Or,
+    Pattern,
+    Predicate,
+    Range,
+    canonical_text,
+    columns,
+    like_expression,
+    quoted_text,
+)
+from noisycount.query.schema import Kind, PublicValues, did_you_mean
+
+_TESTS = {
+    Operator.EQUAL: eq,
+    Operator.NOT_EQUAL: ne,
+    Operator.LESS: lt,
+    Operator.AT_MOST: le,
+    Operator.MORE: gt,
+    Operator.AT_LEAST: ge,
+}
+
+
+@frozen
+class _End:
+    """An end of what a column may hold: every value on its side, with or without the end itself."""
+
+    value: Any
+    is_open: bool
+
+
+def _only_values(test: Predicate) -> list[Any] | None:
+    """The only values for which a test of a column is true; None: nobody knows a list."""
+    match test:
+        case Comparison(column, Operator.EQUAL, Literal() as literal):
+            literals: Sequence[Literal] = (literal,)
+        case Membership(column, choices):
+            literals = choices
+        case _:
+            return None
+    values = [_value(column, literal) for literal in literals]
+    if None in values:
+        return None
+    is_discrete = column.kind.is_discrete
+    return [value for value in values if not is_discrete or value == floor(value)]
+
+
+def _may_hold(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
+    """Whether a test of a column may be true where the column has the value."""
+    match test:
+        case Comparison(column, operator, Literal() as literal):
+            other = _value(column, literal)
+            return other is None or bool(_TESTS[operator](value, other))
+        case Not(Membership(column, choices)):
+            return value not in [_value(column, choice) for choice in choices]
+        case Membership(column, choices):
+            others = [_value(column, choice) for choice in choices]
+            return None in others or value in others
+        case Range():
+            return all(_may_hold(end, value) for end in _ends(test))
+        case Not(Range() as inside):
+            low, high = (_value(inside.column, end) for end in (inside.low, inside.high))
+            return low is None or high is None or not low <= value <= high
+        case _:
+            return True
+
+
+def _have_disjoint_bounds(tests: Sequence[Predicate]) -> bool:
+    """Whether the tests of a column leave no value between its ends."""
+    ends = [end for test in tests for end in _ends(test)]
+    lows = [_end(end) for end in ends if end.operator in (Operator.MORE, Operator.AT_LEAST)]
+    highs = [_end(end) for end in ends if end.operator in (Operator.LESS, Operator.AT_MOST)]
+    return any(_is_past(low, high) for low in lows for high in highs if low and high)
+
+
+def _is_past(low: _End, high: _End) -> bool:
+    is_open = low.is_open or high.is_open
+    return bool(low.value > high.value) or (is_open and bool(low.value == high.value))
+
+
+def _ends(test: Predicate) -> Iterator[Comparison]:
+    """The comparisons with literals that a test is made of."""
+    match test:
+        case Comparison(_, _, Literal()):
+            yield test
+        case Range(column, low, high):
+            yield Comparison(column, Operator.AT_LEAST, low)
+            yield Comparison(column, Operator.AT_MOST, high)
+
+
+def _end(test: Comparison) -> _End | None:
+    """The end that a comparison sets; of integers and days the nearest that is within."""
+    column, operator = test.left, test.operator
+    value = _value(column, test.right)  # type: ignore[arg-type]  # a literal, by `_ends`
+    if value is None:
+        return None
+    is_open = operator in (Operator.MORE, Operator.LESS)
+    if not column.kind.is_discrete:
+        return _End(value, is_open)
+    if operator in (Operator.MORE, Operator.AT_LEAST):
+        return _End(floor(value) + 1 if is_open else ceil(value), is_open=False)
+    return _End(ceil(value) - 1 if is_open else floor(value), is_open=False)
+
+
+def _value(column: Column, literal: Literal) -> Any:  # noqa: ANN401 - of the kind of the column
+    """A literal on the scale of its column: days by their number, numbers as they are.
+
+    None for reals beside integers that engines compare as reals, so large that integers merge.
+    """
+    value = literal.value
+    if column.kind is Kind.INTEGER and isinstance(value, float):
+        return value if abs(value) < EXACT_INTEGERS else None
+    if column.kind is Kind.REAL and isinstance(value, int):
+        return float(value)
+    if column.kind is Kind.DATE and isinstance(value, date):
+        return value.toordinal()
+    return value
+
+
+_LESS, _SAME, _MORE = "less", "same", "more"
+
+_ORDERS = {
+    Operator.EQUAL: {_SAME},
+    Operator.NOT_EQUAL: {_LESS, _MORE},
+    Operator.LESS: {_LESS},
+    Operator.AT_MOST: {_LESS, _SAME},
+    Operator.MORE: {_MORE},
+    Operator.AT_LEAST: {_MORE, _SAME},
+}
+
+
+Public: TypeAlias = Mapping[str, PublicValues]  # what the values of some columns can be, by name
+
+
+def contradictions(predicate: Predicate, public: Public = MappingProxyType({})) -> Iterator[Predicate]:
+    """The smallest parts of a predicate that are true of no record; none of them is a guess.
+
+    What is compared is the tests of one column, or of the same two columns, that an ``and`` joins.
+    Patterns are compared with their own negation only. So a predicate without such a part may still
+    be true of no record.
+
+    Example:
+        >>> from noisycount.query.normal_form import parse_predicate
+        >>> from noisycount.query.schema import Kind
+        >>> asked = parse_predicate("smoker and age > 5 and age < 3", {
+        ...     "age": Kind.INTEGER, "smoker": Kind.BOOLEAN}).normal
+        >>> [canonical_text(part) for part in contradictions(asked)]
+        ['age < 3 and age > 5']
+    """
+    match predicate:
+        case Constant(value):
+            if not value:
+                yield predicate
+        case Or(operands):
+            for operand in operands:
+                yield from contradictions(operand, public)
+        case And(operands):
+            yield from _joined_tests(operands, public)
+        case _:
+            yield from _joined_tests((predicate,), public)
+
+
+def _joined_tests(operands: Sequence[Predicate], public: Public) -> Iterator[Predicate]:
+    """The contradictions in what an ``and`` joins."""
+    tests: dict[tuple[Column, ...], list[Predicate]] = defaultdict(list)
+    for operand in operands:
+        if isinstance(operand, And | Or | Constant):
+            yield from contradictions(operand, public)
+        else:
+            tests[tuple(columns(operand))].append(operand)
+    for read, about_one in tests.items():
+        least = _least(about_one, _is_impossible)
+        if least is None and len(read) == 1 and (values := public.get(read[0].name)) is not None:
+            least = _beside(values, read[0], about_one)
+        if least is not None:
+            yield least[0] if len(least) == 1 else And(tuple(least))
+
+
+def _least(tests: Sequence[Predicate], fails: Callable[[Sequence[Predicate]], bool]) -> list[Predicate] | None:
+    """Tests that contradict each other, without those that the contradiction can do without; None: they do not."""
+    if not fails(tests):
+        return None
+    kept = list(tests)
+    for test in tests:
+        others = [each for each in kept if each is not test]
+        if fails(others):
+            kept = others
+    return kept
+
+
+def _beside(values: PublicValues, column: Column, tests: Sequence[Predicate]) -> list[Predicate] | None:
+    """The tests that no public value of a column satisfies; None: some may, or it may be missing."""
+    if any(isinstance(test, Missing) for test in tests):
+        return None
+    if values.listed:
+        scaled = [(_value(column, Literal(values.kind, value)), value) for value in values.listed]
+        left = {test: {scale for scale, value in scaled if _is_admitted(test, scale, value)} for test in tests}
+        every = {scale for scale, _ in scaled}
+        return _least(tests, lambda few: not every.intersection(*(left[test] for test in few)))
+    ends = Range(column, Literal(values.kind, values.low), Literal(values.kind, values.high))
+    return _least(tests, lambda few: _is_impossible([*few, ends]))
+
+
+def _is_admitted(test: Predicate, scaled: Any, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
+    """Whether a test of a column may be true of one of its public values."""
+    match test:
+        case Pattern(_, pattern):
+            return like_expression(pattern).fullmatch(value) is not None
+        case Not(Pattern() as like):
+            return not _is_admitted(like, scaled, value)
+        case _:
+            return _may_hold(test, scaled)
+
+
+def outside(predicate: Predicate, public: Public) -> Iterator[tuple[Column, Literal]]:
+    """The values that a predicate asks for by name, and that none of the public ones of their column are."""
+    match predicate:
+        case Not(operand):
+            yield from outside(operand, public)
+        case And(operands) | Or(operands):
+            for operand in operands:
+                yield from outside(operand, public)
+        case Comparison(column, Operator.EQUAL | Operator.NOT_EQUAL, Literal() as literal) if column.name in public:
+            if literal.value not in public[column.name]:
+                yield column, literal
+        case Membership(column, choices) if column.name in public:
+            yield from ((column, choice) for choice in choices if choice.value not in public[column.name])
+
+
+def _is_impossible(tests: Sequence[Predicate]) -> bool:
+    """Whether no values of the columns, which are the same in all tests, satisfy all of them."""
+    distinct = set(tests)
+    if any(isinstance(test, Missing) for test in tests) and len(distinct) > 1:
+        return True
+    if any(isinstance(test, Not) and test.operand in distinct for test in tests):
+        return True
+    orders = [set(_possible(test)) for test in tests if _is_of_columns(test)]
+    if orders:
+        return not set.intersection(*orders)
+    lists = [values for values in map(_only_values, tests) if values is not None]
+    if lists:
+        least = min(lists, key=len)
+        return not any(all(_may_hold(test, value) for test in tests) for value in least)
+    return _have_disjoint_bounds(tests)
+
+
+def _is_of_columns(test: Predicate) -> bool:
+    """Whether a test compares a column with a column."""
+    return isinstance(test, Comparison) and isinstance(test.right, Column)
+
+
+def _possible(test: Predicate) -> Iterator[str]:
+    """How two columns may stand to each other where a comparison of them is true."""
+    if isinstance(test, Comparison):
+        is_itself = test.left == test.right
+        yield from _ORDERS[test.operator] & ({_SAME} if is_itself else {_LESS, _SAME, _MORE})
+
+
+_SHOWN = 3  # of the parts that no record can satisfy
+
+
+def impossible_hints(predicates: Iterable[Predicate], public: Public = MappingProxyType({})) -> list[str]:
+    """A sentence for each part of questions that no record can satisfy; no data is read.
+
+    Example:
+        >>> from noisycount.query.normal_form import parse_predicate
+        >>> impossible_hints([parse_predicate("age between 64 and 1", {"age": Kind.INTEGER}).normal])
+        ['no record can satisfy age between 64 and 1: write the smaller end first']
+    """
+    listed = list(predicates)
+    unknown = dict.fromkeys(found for each in listed for found in outside(each, public))
+    told = [not_public(column.name, public[column.name], literal.value) for column, literal in unknown]
+    parts = [] if told else dict.fromkeys(part for each in listed for part in contradictions(each, public))
+    plain = {part for each in listed for part in contradictions(each)} if parts and public else {*parts}
+    told += [
+        f"no record can satisfy {canonical_text(part)}{_remedy(part) if part in plain else _as_public(part, public)}"
+        for part in parts
+    ]
+    more = len(told) - _SHOWN
+    others = [f"nor {more:,} other {'part' if more == 1 else 'parts'} of the questions"] if more > 0 else []
+    return [*told[:_SHOWN], *others]
+
+
+def not_public(name: str, values: PublicValues, value: object) -> str:
+    """That a value, or the label of a group, is none of the public ones of its column, and what may be meant."""
+    told = f"{_written(value)} is none of the public values of {printable(name)}"
+    if not values.listed:
+        return f"{told}, {values.words}"
+    return f"{told}: {did_you_mean(str(value), [str(label) for label in values.labels], _written_like(values))}"
+
+
+def _written(value: object) -> str:
+    return printable(quoted_text(value) if isinstance(value, str) else str(value))
+
+
+def _written_like(values: PublicValues) -> Callable[[str], str]:
+    """How labels of values are written in a question."""
+    return str if values.kind.is_number else _written
+
+
+def _as_public(part: Predicate, public: Public) -> str:
+    """That it is what the owner says of its column that no value satisfies it."""
+    name = next(columns(part)).name
+    return f", as the public values of {printable(name)} are {printable(public[name].words)}"
+
+
+def _remedy(part: Predicate) -> str:
+    if isinstance(part, Range):
+        return ": write the smaller end first"
+    if isinstance(part, And):
+        return ", all of it at once: write or between its parts where one of them is enough"
+    return ""

@@ -1,0 +1,154 @@
+"""The public values of columns: read from what their owner says, and the groups of tables that follow from them."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+
+from noisycount.display.values import short
+from noisycount.errors import ConfigError
+from noisycount.query.grouping import EachValue, GroupBy, Key, KeySet, Period
+from noisycount.query.impossible import Public, not_public
+from noisycount.query.query import Keys, PeriodLength
+from noisycount.query.schema import Kind, PublicValues, Stated, did_you_mean
+
+MOST_VALUES = 10_000  # of a column, and groups of a table that nobody lists
+_RANGE = re.compile(r"\s*(.+?)\s*(?:\bto\b|\.\.)\s*(.+?)\s*", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?[0-9]{1,19}(\.[0-9]{1,19})?")
+
+
+def public_values(stated: Mapping[str, Stated], kinds: Mapping[str, Kind]) -> dict[str, PublicValues]:
+    """What the values of columns can be, once their kinds are known.
+
+    Example:
+        >>> kinds = {"age": Kind.INTEGER, "visit": Kind.DATE}
+        >>> {name: values.words for name, values in public_values({"age": "0 to 120", "visit": "2026"}, kinds).items()}
+        {'age': '0 to 120', 'visit': '2026-01-01 to 2026-12-31'}
+    """
+    found = {}
+    for name, said in stated.items():
+        if name not in kinds:
+            raise ConfigError(f"values names {name!r}, which is no column: {did_you_mean(name, [*kinds])}")
+        try:
+            found[name] = _range(kinds[name], said) if isinstance(said, str) else _list(kinds[name], said)
+        except ValueError as error:
+            raise ConfigError(f"values of {name!r} {error}") from None
+    return found
+
+
+def _list(kind: Kind, said: Sequence[object]) -> PublicValues:
+    """Values of a kind, each once."""
+    if kind is Kind.BOOLEAN:
+        raise ValueError("are true and false anyway: leave them out")
+    values = []
+    for each in said:
+        value = _single(kind, each)
+        if kind.fault(value) or (kind is Kind.TEXT and not kind.is_key(value)):
+            raise ValueError(f"have {short(each)}, and the column is of kind {kind.value}: write {kind.example}")
+        values.append(value)
+    if not 1 <= len(values) <= MOST_VALUES:
+        raise ValueError(f"must be 1 to {MOST_VALUES:,}, got {len(values):,}: state a range such as 0 to 120")
+    if len({*values}) < len(values):
+        again = next(value for place, value in enumerate(values) if value in values[:place])
+        raise ValueError(f"have {short(again)} twice: list each once")
+    return PublicValues(kind, tuple(values))
+
+
+def _single(kind: Kind, said: object) -> object:
+    """One value of a list, of a file too, whose values are all texts."""
+    if kind.is_number and isinstance(said, str) and _NUMBER.fullmatch(said.strip()):
+        said = float(said) if "." in said else int(said)
+    if kind is Kind.REAL and type(said) is int:
+        return float(said)
+    return kind.key(said)
+
+
+def _range(kind: Kind, said: str) -> PublicValues:
+    """The values between two ends, or those of one year, quarter or month."""
+    ends = _RANGE.fullmatch(said)
+    first, last = ends.groups() if ends else (said.strip(), said.strip())
+    if kind.is_moment:
+        low, high = _moment(kind, first, is_last=False), _moment(kind, last, is_last=True)
+    elif kind.is_number and ends and _NUMBER.fullmatch(first) and _NUMBER.fullmatch(last):
+        low, high = _single(kind, first), _single(kind, last)  # type: ignore[assignment]  # numbers
+    else:
+        low = high = None
+    if any(end is None or kind.fault(end) for end in (low, high)):
+        example = "2026, or 2026-01 to 2026-12" if kind.is_moment else "0 to 120"
+        remedy = f"write a range such as {example}" if kind.is_number or kind.is_moment else 'write a list, ["a", "b"]'
+        raise ValueError(f"are {short(said)}, and the column is of kind {kind.value}: {remedy}")
+    if low > high:  # type: ignore[operator]  # of one kind, by its fault
+        raise ValueError(f"are {short(said)}, which does not rise: write the smaller end first")
+    return PublicValues(kind, low=low, high=high)
+
+
+def _moment(kind: Kind, text: str, *, is_last: bool) -> date | None:
+    """The first day or time that a text names, or the last; None where it names none."""
+    for length in PeriodLength:
+        if (number := length.number(text)) is not None:
+            months = 12 // length.value
+            first = number * months + (months if is_last else 0)
+            try:
+                day = date(first // 12, first % 12 + 1, 1)
+            except ValueError:
+                return None
+            return _of_day(kind, day - timedelta(is_last), is_last=is_last)
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        try:
+            return datetime.fromisoformat(text) if kind is Kind.TIMESTAMP else None
+        except ValueError:
+            return None
+    return _of_day(kind, day, is_last=is_last)
+
+
+def _of_day(kind: Kind, day: date, *, is_last: bool) -> date:
+    """A day, or its first or last moment."""
+    return day if kind is Kind.DATE else datetime.combine(day, time.max if is_last else time.min)
+
+
+def public_keys(part: GroupBy, values: PublicValues | None) -> tuple[Key, ...] | None:
+    """The groups of a part of a table that follow from the public values of its column; None: none do.
+
+    Example:
+        >>> from noisycount.query.predicate import Column
+        >>> year = PublicValues(Kind.DATE, low=date(2026, 1, 1), high=date(2026, 12, 31))
+        >>> visit = Period(Column("visit", Kind.DATE), PeriodLength.QUARTER)
+        >>> [visit.label(key) for key in public_keys(visit, year)]
+        ['2026-Q1', '2026-Q2', '2026-Q3', '2026-Q4']
+    """
+    if values is None or not isinstance(part, EachValue | Period):
+        return None
+    if values.listed:
+        keys = map(part.key, values.listed)
+        return tuple(keys) if isinstance(part, EachValue) else tuple(sorted({*keys}))  # type: ignore[type-var]
+    low, high = (end.toordinal() if type(end) is date else end for end in (values.low, values.high))
+    if isinstance(part, Period):
+        low, high = part.key(values.low), part.key(values.high)
+    if type(low) is not int or high - low >= MOST_VALUES:
+        return None
+    is_day = isinstance(part, EachValue) and values.kind is Kind.DATE
+    return tuple(date.fromordinal(each) if is_day else each for each in range(low, high + 1))
+
+
+def with_public_keys(keys: Keys | None, parts: Sequence[GroupBy], public: Public) -> Keys | None:
+    """The keys of a table, with those that follow from public values where nobody listed any."""
+    if keys is not None and not isinstance(keys, Mapping):
+        return keys
+    listed = dict(keys or {})
+    for part in parts:
+        if part.known_keys is None and not {part.text, part.column.name} & {*listed}:
+            follows = public_keys(part, public.get(part.column.name))
+            listed |= {} if follows is None else {part.column.name: [*map(part.label, follows)]}
+    return listed or None
+
+
+def foreign_keys(keys: KeySet, public: Public) -> Iterator[str]:
+    """A sentence for each key of a table that the public values of its column do not have."""
+    for part, listed in zip(keys.parts, keys.values, strict=True):
+        values = public.get(part.column.name)
+        known = public_keys(part, values)
+        if values is None or known is None:
+            continue
+        every = {*known, None}
+        yield from (not_public(part.text, values, part.label(key)) for key in listed if key not in every)

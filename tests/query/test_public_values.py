@@ -1,0 +1,197 @@
+"""What follows from the public values of columns is never a guess, and nothing else is refused."""
+
+import random
+from datetime import date, datetime, time
+from time import process_time
+from typing import Any
+
+import pytest
+
+from noisycount.engines.truth import truth
+from noisycount.errors import ConfigError
+from noisycount.query.grouping import resolve_group_by
+from noisycount.query.impossible import contradictions, impossible_hints, outside
+from noisycount.query.normal_form import parse_predicate
+from noisycount.query.predicate import canonical_text
+from noisycount.query.public_values import MOST_VALUES, foreign_keys, public_keys, public_values, with_public_keys
+from noisycount.query.schema import Kind, did_you_mean
+from noisycount.query.table import key_set
+
+KINDS = {
+    "town": Kind.TEXT,
+    "age": Kind.INTEGER,
+    "pay": Kind.REAL,
+    "day": Kind.DATE,
+    "seen": Kind.TIMESTAMP,
+    "smoker": Kind.BOOLEAN,
+}
+STATED: dict[str, Any] = {
+    "town": ["Bern", "Köln", "Düsseldorf"],
+    "age": "0 to 120",
+    "pay": "0 to 1.5",
+    "day": "2026-02 to 2026-03",
+    "seen": "2026",
+}
+PUBLIC = public_values(STATED, KINDS)
+TOWNS = STATED["town"]
+
+
+def hints(where: str) -> list[str]:
+    """What is told of a question."""
+    return impossible_hints([parse_predicate(where, KINDS).normal], PUBLIC)
+
+
+@pytest.mark.parametrize(
+    ("where", "meant"),
+    [
+        ("town = 'koln'", "'koln' is none of the public values of town: did you mean 'Köln'?"),
+        ("town <> 'Dusseldorf'", "did you mean 'Düsseldorf'?"),
+        ("not (smoker or town in ('Bern', 'bern'))", "'bern' is none of the public values of town: did you mean 'Bern"),
+        ("smoker or town = 'xyz'", "'xyz' is none of the public values of town: use 'Bern', 'Köln', 'Düsseldorf'"),
+        ("age = 200", "200 is none of the public values of age, 0 to 120"),
+        ("age = 5.5 or age in (-1, 3)", "-1 is none of the public values of age, 0 to 120"),
+        ("age > 120", "no record can satisfy age > 120, as the public values of age are 0 to 120"),
+        ("age between 150 and 200", "no record can satisfy age between 150 and 200, as the public values of age are"),
+        ("age between 64 and 1", "no record can satisfy age between 64 and 1: write the smaller end first"),
+        ("pay < 0 and smoker", "no record can satisfy pay < 0.0, as the public values of pay are 0.0 to 1.5"),
+        ("day >= '2026-04-01'", "as the public values of day are 2026-02-01 to 2026-03-31"),
+        ("seen < '2026-01-01'", "no record can satisfy seen < '2026-01-01 00:00:00'"),
+        ("town like 'b%'", "no record can satisfy town like 'b%', as the public values of town are Bern, Köln,"),
+        ("town not like '%'", "no record can satisfy town not like '%'"),
+        ("town > 'Z'", "no record can satisfy town > 'Z'"),
+        ("town not in ('Bern', 'Köln', 'Düsseldorf')", "no record can satisfy town not in ("),
+        ("town > 'C' and town < 'D'", "no record can satisfy town < 'D' and town > 'C', as the public values"),
+    ],
+)
+def test_a_question_that_no_public_value_satisfies_is_told(where: str, meant: str) -> None:
+    """With the value that was meant, or with what the values are."""
+    assert meant in "; ".join(hints(where))
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        *("town = 'Köln'", "town is null", "town is not null", "town like 'K_ln'", "town not like '%ö%'", "not smoker"),
+        *("age >= 120", "age < 1", "age between 64 and 200", "age is null or age = 0", "age <> 5", "age = pay"),
+        *("pay = 1.5", "pay = 1", "day = '2026-02-28'", "seen >= '2026-12-31 23:59:59.999999'", "town >= 'Köln'"),
+    ],
+)
+def test_nothing_is_told_of_what_a_public_value_satisfies(where: str) -> None:
+    """Or a missing one, which no list has."""
+    assert hints(where) == []
+
+
+def test_no_record_with_public_values_satisfies_what_is_told() -> None:
+    """By brute force: for random questions all records of public and missing values, and those alone, decide."""
+    chance = random.Random(5)  # noqa: S311 - repeatable, not secret
+    public = public_values({"town": TOWNS, "age": "0 to 4"}, KINDS)
+    towns, ages = [*TOWNS, None], [*range(5), None]
+    records: list[dict[str, Any]] = [{"town": town, "age": age} for town in towns for age in ages]
+    tests = ["town {} 'Bern'", "town {} 'Köln'", "age {} 0", "age {} 3", "age {} 7", "age {} 1.5", "age {} -2"]
+    odd = ["town like '%r%'", "town not like 'B%'", "age between 2 and 9", "age not between 0 and 4", "age is null"]
+    told = 0
+    for _ in range(1500):
+        parts = [
+            chance.choice(tests).format(chance.choice(["=", "<>", "<", "<=", ">", ">="]))
+            if chance.random() < 0.7
+            else chance.choice(odd)
+            for _ in range(chance.randint(1, 3))
+        ]
+        predicate = parse_predicate(chance.choice([" and ", " and ", " or "]).join(parts), KINDS).normal
+        found = [*contradictions(predicate, public)]
+        for part in found:
+            told += 1
+            assert not any(truth(part, record) for record in records), canonical_text(part)
+        one_column = len({part.split()[0] for part in parts}) == 1
+        if one_column and not found:
+            assert any(truth(predicate, record) for record in records), canonical_text(predicate)
+    assert told > 300
+
+
+def test_a_long_list_is_searched_at_once() -> None:
+    """Of ten thousand values, asked by as many conditions as a question may have."""
+    listed = [f"{'x' * 60} {number}" for number in range(MOST_VALUES)]
+    public = public_values({"town": listed}, KINDS)
+    where = " and ".join(f"town > 'y{number}'" for number in range(120))
+    start = process_time()
+    assert [*contradictions(parse_predicate(where, KINDS).normal, public)]
+    wrong = parse_predicate("town = 'nowhere'", KINDS).normal
+    assert len([*outside(wrong, public)]) == 1
+    assert impossible_hints([wrong], public)
+    assert process_time() - start < 3
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        ({"town": "Bern"}, "values of 'town' are 'Bern', and the column is of kind text: write a list"),
+        ({"town": ["Bern", "Bern"]}, "have 'Bern' twice"),
+        ({"town": [1]}, "have 1, and the column is of kind text"),
+        ({"town": []}, "must be 1 to 10,000, got 0"),
+        ({"age": "120 to 0"}, "does not rise: write the smaller end first"),
+        ({"age": "0 to many"}, "write a range such as 0 to 120"),
+        ({"age": ["a"]}, "write a number such as 30"),
+        ({"age": f"0 to {2**64}"}, "write a range such as 0 to 120"),
+        ({"day": "2026-13"}, "write a range such as 2026, or 2026-01 to 2026-12"),
+        ({"smoker": [True]}, "are true and false anyway: leave them out"),
+        ({"twon": ["a"]}, "values names 'twon', which is no column: did you mean 'town'?"),
+    ],
+)
+def test_what_is_no_value_of_a_column_is_refused(stated: dict[str, Any], words: str) -> None:
+    """In one sentence, with the remedy."""
+    with pytest.raises(ConfigError) as error:
+        public_values(stated, KINDS)
+    assert words in str(error.value)
+
+
+def test_ranges_of_time_have_whole_ends() -> None:
+    """A year, quarters, months and days, of dates and of times."""
+    found = public_values({"day": "2026-Q1 .. 2026-05", "seen": "2024-02-29 TO 2024-02-29"}, KINDS)
+    assert (found["day"].low, found["day"].high) == (date(2026, 1, 1), date(2026, 5, 31))
+    low, high = (datetime.combine(date(2024, 2, 29), end) for end in (time.min, time.max))
+    assert (found["seen"].low, found["seen"].high) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("by", "labels"),
+    [
+        ("town", TOWNS),
+        ("age", [*range(121)]),
+        ("day:month", ["2026-02", "2026-03"]),
+        ("day:year", ["2026"]),
+        ("seen:quarter", [f"2026-Q{quarter}" for quarter in range(1, 5)]),
+        ("pay:0,1", ["0 to under 1", "1 or more"]),
+        ("smoker", [False, True]),
+    ],
+)
+def test_groups_follow_from_public_values(by: str, labels: list[object]) -> None:
+    """In the order in which their owner listed them."""
+    parts = resolve_group_by([by], KINDS, None)
+    keys = key_set(parts, with_public_keys(None, parts, PUBLIC))
+    assert [parts[0].label(key) for key in keys.values[0]] == labels
+
+
+def test_listed_keys_stay_as_they_are_listed() -> None:
+    """Public values change no question that has its keys; one that asks for another value is told."""
+    parts = resolve_group_by(["town", "day:month"], KINDS, None)
+    keys = key_set(parts, with_public_keys({"town": ["Genf", None]}, parts, PUBLIC))
+    assert keys.values[0] == ("Genf", None)
+    assert len(keys.values[1]) == 2
+    assert [*foreign_keys(keys, PUBLIC)] == [
+        "'Genf' is none of the public values of town: use 'Bern', 'Köln', 'Düsseldorf'"
+    ]
+    cells = [("Bern", "2026-02")]
+    assert with_public_keys(cells, parts, PUBLIC) is cells
+
+
+def test_what_has_too_many_groups_has_none() -> None:
+    """Of a wide range nobody wants a row each."""
+    (age,) = resolve_group_by(["age"], KINDS, None)
+    assert public_keys(age, public_values({"age": f"1 to {MOST_VALUES + 1}"}, KINDS)["age"]) is None
+    assert len(public_keys(age, public_values({"age": f"1 to {MOST_VALUES}"}, KINDS)["age"]) or ()) == MOST_VALUES
+
+
+def test_accents_and_capitals_are_forgiven_first() -> None:
+    """What is alike but for them is what was meant."""
+    assert did_you_mean("ZURICH", ["Zug", "Zürich"]) == "did you mean 'Zürich'?"
+    assert did_you_mean("a", []) == "use records that have columns"

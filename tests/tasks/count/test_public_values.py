@@ -1,0 +1,117 @@
+"""Public values refuse what is mistyped before it is paid for, and change no answer that there is."""
+
+from pathlib import Path
+
+import pytest
+
+import noisycount as nc
+from noisycount.errors import PredicateError
+from tests.commands import Refused, Run, configure, contents
+
+STATED = '[datasets.survey.values]\nhealth = ["poor", "fair", "good", "excellent"]\nage = "0 to 120"\n'
+LISTED = ("--by", "health", "--keys", "health=excellent,good,fair,poor", "--groups-per-unit", "1")
+TABLE = ("--by", "health", "--groups-per-unit", "1")
+COUNT = ("count", "survey", "--epsilon", "0.1", "--json")
+UNIT = 'unit = "person"\n'
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (("--where", "health = 'Poor'"), "'Poor' is none of the public values of health: did you mean 'poor'"),
+        (("--where", "age > 130"), "no record can satisfy age > 130.0, as the public values of age are 0.0 to 120.0"),
+        (("--where", "health = 'poor'", "--where", "health = 'god'"), "did you mean 'good'?"),
+        ((*TABLE, "--where", "health = 'god'"), "did you mean 'good'?"),
+        ((*TABLE, "--keys", "health=poor,god"), "keys ask in vain: 'god' is none of the public values of health"),
+        (("--where", "helth = 'poor'"), "did you mean health"),
+        (("--by", "helth", "--keys", "helth=poor"), "did you mean 'health'?"),
+        (("--where", "age in ()"), "has an empty list after in"),
+    ],
+)
+def test_what_is_mistyped_is_refused_before_it_is_paid_for(
+    run: Run, refused: Refused, here: Path, asked: tuple[str, ...], words: str
+) -> None:
+    """No ledger is made, and no file changes; what is typed rightly is answered."""
+    configure(here, UNIT + STATED)
+    assert words in refused(*COUNT[:-1], *asked)
+    if "helth" not in asked[1] and "()" not in asked[1]:
+        assert words.removeprefix("keys ask in vain: ") in " ".join(run(*COUNT, *asked, "--dry-run").object["hints"])
+    assert not (here / "ledger.db").exists()
+
+
+def test_a_table_needs_no_keys_and_is_the_same_table(run: Run, here: Path) -> None:
+    """Its rows are in the owner's order; what was paid for with listed keys before is free, and the other way round."""
+    configure(here, UNIT)
+    first = run(*COUNT, *LISTED).object
+    configure(here, UNIT + STATED)
+    again = run(*COUNT, *TABLE).object
+    assert (again["key"], again["charged"]["epsilon"], again["repeated"]) == (first["key"], "0", True)
+    assert [row["keys"]["health"] for row in again["rows"]] == ["poor", "fair", "good", "excellent"]
+    told = {row["keys"]["health"]: row["answer"] for row in first["rows"]}
+    assert {row["keys"]["health"]: row["answer"] for row in again["rows"]} == told
+    configure(here, UNIT)
+    assert run(*COUNT, *LISTED).object["key"] == first["key"]
+
+
+def test_answers_that_were_paid_for_stay(run: Run, here: Path) -> None:
+    """A value that becomes unknown later is refused to who asks anew, and free to who paid for it."""
+    configure(here, UNIT)
+    asked = (("--where", "health = 'god'"), (*TABLE, "--keys", "health=god,poor"))
+    paid = [run(*COUNT, *words).object for words in asked]
+    before = contents(here)
+    configure(here, UNIT + STATED)
+    again = [run(*COUNT, *words).object for words in asked]
+    assert [each["key"] for each in again] == [each["key"] for each in paid]
+    assert all(each["repeated"] for each in again)
+    assert (here / "ledger.db").read_bytes() == before[here / "ledger.db"]
+
+
+def test_a_desk_refuses_for_nothing_too(here: Path, run: Run) -> None:
+    """In Python, of a configured data set; contradictions of the language alone are refused of any records."""
+    configure(here, UNIT + STATED)
+    with nc.open_desk("survey") as desk:
+        for where in ("health = 'god'", "age > 130", "age > 64 and age < 1", "false"):
+            with pytest.raises(PredicateError, match="where asks in vain"):
+                desk.release(where, "0.1")
+            with pytest.raises(PredicateError, match="where asks in vain"):
+                desk.release_table("health", where=where, epsilon="0.1", groups_per_unit=1)
+        assert desk.remaining == 2
+        table = desk.release_table("health", epsilon="0.1", groups_per_unit=1)
+        assert [row.labels for row in table.rows] == [("poor",), ("fair",), ("good",), ("excellent",)]
+    assert run(*COUNT, *TABLE).object["repeated"]
+
+
+def test_hidden_keys_stay_hidden(run: Run, here: Path) -> None:
+    """Who gives a delta asks for the keys of many, as before: that question keeps its answer."""
+    configure(here, UNIT + 'budget = { epsilon = "2", delta = "1e-6" }')
+    asked = (*COUNT, *TABLE, "--delta", "1e-7")
+    first = run(*asked).object
+    configure(here, UNIT + 'budget = { epsilon = "2", delta = "1e-6" }\n' + STATED)
+    assert run(*asked).object["key"] == first["key"]
+
+
+def test_values_come_from_a_file(run: Run, refused: Refused, here: Path) -> None:
+    """One value a line, below the name of the column or not; one that is gone is told."""
+    (here / "states.csv").write_text('health\npoor\n"fair"\n\ngood\nexcellent\n', encoding="utf-8")
+    configure(here, UNIT + '[datasets.survey.values]\nhealth = { file = "states.csv" }')
+    shown = run("show", "survey", "--json").object["values"]
+    assert shown == {"health": {"listed": ["poor", "fair", "good", "excellent"], "low": None, "high": None}}
+    assert "poor, fair, good, excellent" in run("show", "survey").words
+    (here / "states.csv").unlink()
+    assert "[datasets.survey.values.health] file" in refused("show", "survey")
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        ("health = 1", "must be a list such as"),
+        ("health = [[1]]", "must be a list such as"),
+        ('health = { fle = "a" }', "unknown key; did you mean file?"),
+        ('helth = ["a"]', "values names 'helth', which is no column: did you mean 'health'?"),
+        ('age = ["old"]', "values of 'age' have 'old', and the column is of kind real"),
+    ],
+)
+def test_values_that_cannot_be_are_refused(refused: Refused, here: Path, stated: str, words: str) -> None:
+    """Before anything is asked, with the remedy."""
+    configure(here, UNIT + f"[datasets.survey.values]\n{stated}")
+    assert words in refused(*COUNT[:-1], "--where", "true")
