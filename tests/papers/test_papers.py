@@ -377,6 +377,7 @@ def test_numbers_outside_figures_are_told_by_paper() -> None:
     """One of 2015; ours has none; a figure is no paper."""
     assert [claim.source for claim in nc.claims("naldi2015")] == ["eq. (3)"]
     assert [len(nc.claims(key)) for key in ("naldi2014", "breutigam", "ours")] == [4, 2, 0]
+    assert len(nc.claims()) == 7
     with pytest.raises(ValueError, match=r"must name a paper, got 'naldi2015.1': use one of naldi"):
         nc.claims("naldi2015.1")
 

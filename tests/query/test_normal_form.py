@@ -2,6 +2,8 @@
 
 import random
 
+import pandas as pd
+import polars as pl
 import pytest
 
 from noisycount.engines.truth import truth
@@ -251,3 +253,12 @@ def test_a_contradiction_is_true_of_no_dirty_record(size: int) -> None:
     assert len(found) > size // 100
     for part in found:
         assert not any(truth(part, record) for record in records), canonical_text(part)
+
+
+@pytest.mark.parametrize("asked", [pl.col("age") == 30, pd.Series([30]) == 30, None, 7])
+def test_a_question_is_a_text(asked: object) -> None:
+    """An expression of a frame is refused in one line that says what a question is; its rows are not shown."""
+    with pytest.raises(
+        PredicateError, match=r"^a question must be a text, such as \"town = 'Bern' and .*by the names of"
+    ):
+        parse_predicate(asked, {"age": Kind.INTEGER})  # type: ignore[arg-type]

@@ -1,28 +1,72 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes
 """Columns that everybody may see, as a stream that every table library reads."""
 
-from collections.abc import Container, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.display.texts import label_text
+from noisycount.errors import NoisyCountError
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 
 Cells: TypeAlias = Sequence[int | float | str | bool | None]
 
 
-def arrow_stream(columns: Mapping[str, Cells], requested_schema: object = None) -> object:
-    """The rows as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
-    import duckdb  # noqa: PLC0415 - on first use
+class Columns:
+    """What has plain columns, which pandas, Polars, Arrow and DuckDB read: `pd.DataFrame(table)`, or `.to_pandas()`."""
 
-    connection = duckdb.connect(":memory:")
-    rows = connection.sql(query_of(columns, connection))
-    return rows.__arrow_c_stream__(requested_schema)
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def columns(self) -> Mapping[str, Cells]:
+            """The cells of each column by its name, equally many."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows as an Arrow stream."""
+        return self._relation.__arrow_c_stream__(requested_schema)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Its rows, each with its cells by the names of their columns."""
+        columns = self.columns
+        return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+
+    def to_pandas(self) -> Any:  # noqa: ANN401 - pandas has no types
+        """A DataFrame of pandas; NoisyCountError where pandas is not installed."""
+        with _installed():
+            return self._relation.df()
+
+    def to_polars(self) -> Any:  # noqa: ANN401 - of Polars, which is no need of ours
+        """A DataFrame of Polars; NoisyCountError where Polars is not installed."""
+        with _installed():
+            return self._relation.pl()
+
+    def to_arrow(self) -> Any:  # noqa: ANN401 - Arrow has no types
+        """A table of Arrow; NoisyCountError where pyarrow is not installed."""
+        with _installed():
+            return self._relation.to_arrow_table()
+
+    @property
+    def _relation(self) -> "DuckDBPyRelation":
+        import duckdb  # noqa: PLC0415 - on first use
+
+        connection = duckdb.connect(":memory:")
+        return connection.sql(query_of(self.columns, connection))
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise NoisyCountError(f"{error.name} is not installed: pip install {error.name}") from None
 
 
 def query_of(columns: Mapping[str, Cells], connection: "DuckDBPyConnection") -> str:

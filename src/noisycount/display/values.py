@@ -1,6 +1,7 @@
 """Values that show themselves: on one line, as a table in a notebook, as plain data."""
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date
@@ -259,3 +260,13 @@ class Shown:
     def _key_facts(self) -> dict[str, object]:
         """What fits on one line and takes no time to know."""
         return self._facts()
+
+
+class Charted(Shown):
+    """A result that has a chart."""
+
+    __slots__ = ()
+
+    def chart(self) -> Any:  # noqa: ANN401 - of Altair, which is an extra
+        """Its Altair chart, as `noisycount.chart` draws it; NoisyCountError where the extra is not installed."""
+        return sys.modules["noisycount"].chart(self)

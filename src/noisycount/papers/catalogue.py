@@ -43,14 +43,14 @@ def figure(key: str) -> Figure:
     raise ValueError(f"key must name a figure, got {key!r}: use one of {', '.join(figures())}")
 
 
-def claims(paper: str) -> tuple[Claim, ...]:
-    """What a paper states outside its figures, each claim with what was found and a verdict.
+def claims(paper: str | None = None) -> tuple[Claim, ...]:
+    """What papers state outside their figures, each claim with what was found and a verdict.
 
-    What it states of a figure is in `figure(key).claims`.
+    What they state of a figure is in `figure(key).claims`.
 
     Args:
         paper: The first part of the keys of its figures: naldi2014, naldi2015, breutigam, or ours,
-            which claims nothing outside its figures.
+            which claims nothing outside its figures. None: all papers.
 
     Raises:
         ValueError: There is no such paper.
@@ -61,9 +61,9 @@ def claims(paper: str) -> tuple[Claim, ...]:
         >>> told.source, told.found, told.verdict.value
         ('eq. (3)', 'from 0.99005 to 1.0101.', 'holds')
     """
-    for each in PAPERS:
-        if paper == each.key:
-            return each.claims()
+    chosen = [each for each in PAPERS if paper in {None, each.key}]
+    if chosen:
+        return tuple(claim for each in chosen for claim in each.claims())
     keys = ", ".join(each.key for each in PAPERS)
     raise ValueError(f"paper must name a paper, got {paper!r}: use one of {keys}")
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from html import escape
 from typing import Any
 
-from noisycount.charts.chart import check_charts
+from noisycount.charts.chart import chart, check_charts
 from noisycount.charts.plot import Plot
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
@@ -85,6 +85,10 @@ class Figure(Plot):
 
     def __repr__(self) -> str:
         return f"Figure({self.key!r}: {self.title}, {len(self.claims)} claims)"
+
+    def chart(self) -> Any:  # noqa: ANN401 - of Altair, which is an extra
+        """Its Altair chart; NoisyCountError where the extra is not installed."""
+        return chart(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Its words, its data and its claims, as JSON has them."""

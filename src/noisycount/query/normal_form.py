@@ -200,6 +200,11 @@ class ParsedPredicate:
 
 def parse_predicate(text: str, schema: Mapping[str, Kind]) -> ParsedPredicate:
     """The question that a text asks about columns of a schema; see ``parse``."""
+    if not isinstance(text, str):
+        raise PredicateError(
+            "a question must be a text, such as \"town = 'Bern' and age >= 65\", got an object of the class"
+            f" {type(text).__name__}: a desk counts its own records, by the names of their columns"
+        )
     return _read(text, _Same(schema if isinstance(schema, Schema) else Schema(schema)))
 
 

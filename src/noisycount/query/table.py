@@ -281,7 +281,7 @@ def _values_key_sets(part: GroupBy, listed: Iterable[object] | None) -> tuple[Ke
     if listed is None or isinstance(listed, str | bytes):
         raise PredicateError(
             f"keys of {part.text} are missing: list them, "
-            f"--keys {part.column.name}={part.keys_example} (in Python keys=)"
+            f"--keys {part.column.name}={part.keys_example} (in Python keys={{{part.column.name!r}: [...]}})"
         )
     spelled: list[object] = []
     for key in listed:

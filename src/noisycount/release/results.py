@@ -11,9 +11,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.display.columns import arrow_stream, free_name
+from noisycount.display.columns import Columns, free_name
 from noisycount.display.numbers import approximately, odds_sentence, percent, plus_minus, signed
-from noisycount.display.values import MOST_ROWS, Shown, row_table
+from noisycount.display.values import MOST_ROWS, Charted, Shown, row_table
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.model.half_width import error_within
@@ -30,7 +30,7 @@ _NUMBERS = ("level", "answer", "error", "error_of_all")
 _LEAST_VARIANCE = 1e-100  # below, there is no noise, and weights would underflow
 
 
-class _PublishedAnswer(Shown):
+class _PublishedAnswer(Charted):
     """What an answer tells, of one count and of a table alike."""
 
     __slots__ = ()
@@ -175,7 +175,7 @@ class TableRow(Shown):
 
 
 @frozen(repr=False)
-class TableRelease(_PublishedAnswer):
+class TableRelease(Columns, _PublishedAnswer):
     """A published table, with its price and its noise.
 
     Args:
@@ -353,10 +353,6 @@ class TableRelease(_PublishedAnswer):
     def odds(self) -> str:
         """What the whole table means for one person or row, in words."""
         return self.plan.odds(self._protected)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The columns as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
-        return arrow_stream(self.columns, requested_schema)
 
     def _repr_html_(self) -> str:
         """Its first rows for a notebook."""

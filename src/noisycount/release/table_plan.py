@@ -188,8 +188,8 @@ def _list_plan(query: Query, schema: Mapping[str, Kind], *, is_replacement: bool
     open_probability(query.confidence, "confidence")
     wheres = query.wheres
     if isinstance(wheres, str) or not 1 <= len(wheres) <= MOST_QUESTIONS:
-        count = 0 if isinstance(wheres, str) else len(wheres)
-        raise PredicateError(f"wheres must be a list of 1 to {MOST_QUESTIONS:,} questions, got {count:,}")
+        got = "one text" if isinstance(wheres, str) else f"{len(wheres):,}"
+        raise PredicateError(f"wheres must be a list of 1 to {MOST_QUESTIONS:,} questions, got {got}")
     readings = [parse_predicate(where, schema) for where in wheres]
     texts = tuple(canonical_text(reading.normal) for reading in readings)
     for text, where in zip(texts, wheres, strict=True):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from noisycount.analysis.posterior.law import above, quantiles, quantiles_from_above, up_to
 from noisycount.analysis.posterior.observed import Answer, Answers, likelihood, observed
 from noisycount.analysis.posterior.predictive import contradiction, farthest, is_expected, law_given, two_sided
-from noisycount.display.values import Shown
+from noisycount.display.values import Charted
 from noisycount.frozen import frozen
 from noisycount.model.exact import Below
 from noisycount.model.laws.count_law import CountDistribution
@@ -136,7 +136,7 @@ class Estimates:
 
 
 @frozen(repr=False, slots=False)
-class Posterior(Shown, Estimates):
+class Posterior(Charted, Estimates):
     """The law of the count after an answer, and the estimates that follow from it.
 
     It also answers to `pmf`, `logpmf`, `cdf`, `sf`, `ppf`, `isf` and `rvs`, as laws in scipy.stats

@@ -21,7 +21,7 @@ from noisycount.analysis.privacy.hockey_stick import OneAnswer
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.analysis.privacy.workload import asked_questions, reduced_workload
 from noisycount.analysis.privacy.workload_answers import workload_answers
-from noisycount.display.values import Shown
+from noisycount.display.values import Charted
 from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
 from noisycount.model.exact import Exact
@@ -183,7 +183,7 @@ def privacy_curve(
 
 
 @frozen(eq=False, repr=False)
-class PrivacyCurve(Shown):
+class PrivacyCurve(Charted):
     """δ as a function of ε: made by `privacy_curve`.
 
     Attributes:

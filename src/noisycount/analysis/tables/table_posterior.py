@@ -32,9 +32,9 @@ from noisycount.analysis.tables.passes import Summary, first_settings
 from noisycount.analysis.tables.prior import CellLevel, PriorLevel, StatedLevel, TablePrior
 from noisycount.analysis.tables.tree_solution import TreeSolution
 from noisycount.analysis.tables.wide_laws import pack_size, packed_answers
-from noisycount.display.columns import Cells, arrow_stream, free_name
+from noisycount.display.columns import Cells, Columns, free_name
 from noisycount.display.numbers import signed
-from noisycount.display.values import MOST_ROWS, Shown, row_table
+from noisycount.display.values import MOST_ROWS, Charted, Shown, row_table
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.gamma import Reals
@@ -179,7 +179,7 @@ _FLAT_SUM = (
 
 
 @frozen(eq=False, repr=False, slots=False)
-class TablePosterior(Shown):
+class TablePosterior(Columns, Charted):
     """The laws of all counts of a table given all its answers.
 
     Attributes:
@@ -361,10 +361,6 @@ class TablePosterior(Shown):
         for name in ("mean", "median", "low", "high"):
             columns[free_name(name, columns)] = getattr(told, name).tolist()
         return columns
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The columns as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
-        return arrow_stream(self.columns, requested_schema)
 
     @property
     def _names(self) -> list[str]:

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.display.columns import Cells, arrow_stream, query_of
+from noisycount.display.columns import Cells, Columns, query_of
 from noisycount.engines.duckdb.connection import (
     Connection,
     path_pattern,
@@ -206,7 +206,7 @@ def table_format(path: Path) -> str:
 
 
 @frozen
-class PublicColumns:
+class PublicColumns(Columns):
     """Columns that everybody may see.
 
     Example:
@@ -224,10 +224,6 @@ class PublicColumns:
         form = table_format(out)
         with duckdb.connect(":memory:") as connection:
             write_rows(connection, query_of(self.columns, connection), out, form)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
-        return arrow_stream(self.columns, requested_schema)
 
 
 _MEASURED = {"geocode", "query_name", "value", "variance"}
