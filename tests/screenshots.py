@@ -29,6 +29,7 @@ def tabled(opened: Window) -> None:
     """Pay for a table."""
     page = opened.page
     opened.go("/ask/survey")
+    page.get_by_text("For each of several groups").click()
     page.get_by_label("By", exact=True).select_option("health")
     page.get_by_role("button", name="Add a column").click()
     page.get_by_label("Keys of health").fill("excellent, good, fair, poor, null")

@@ -34,7 +34,7 @@ class ServiceError(NoisyCountError):
 class UnknownError(ServiceError):
     """A data set that is not there, or not for this user: nobody can tell which."""
 
-    sentence = "there is no such data set, or you may not see it: GET /v1/datasets lists yours"
+    sentence = "there is no such data set, or you may not see it: ask one of those that are listed for you"
 
 
 class UnknownReleaseError(ServiceError):
@@ -66,11 +66,11 @@ class BusyError(ServiceError):
 class RateError(ServiceError):
     """A request of a user who asked too often; the next may come after some `seconds`."""
 
-    sentence = "you ask too often: wait as long as Retry-After says"
+    sentence = "you ask too often: wait {} s, then ask again"
 
     def __init__(self, seconds: int) -> None:
         self.seconds = seconds
-        super().__init__()
+        super().__init__(seconds)
 
 
 class LargeError(ServiceError):

@@ -112,7 +112,7 @@ def test_table_is_what_programs_send() -> None:
 @pytest.mark.parametrize(
     ("fields", "field"),
     [
-        ([], "where"),
+        ([], "chosen"),
         ([("where", "true"), ("within", "x"), ("confidence", "95%")], "within"),
         ([("where", "true"), ("within", "20%"), ("confidence", "95%")], "at_most"),
         ([("where", "true"), ("within", "20%"), ("at_most", "x"), ("confidence", "95%")], "at_most"),

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 
 from noisycount.service.errors import InFlightError
 from noisycount.service.state import InFlight
-from tests.browser import NARROW, WIDE, Window, window
+from tests.browser import HEIGHT, NARROW, WIDE, Window, window
 from tests.serving import Service
 
 WAYS = [(NARROW, False), (WIDE, True), (NARROW, True), (WIDE, False)]
@@ -77,15 +77,14 @@ def test_person_asks_from_a_browser(chromium: Browser, service: Service, width: 
     with window(chromium, service.url, width, scripts=scripts) as opened:
         opened.log_in(service.keys["ana"])
         opened.go("/ask")
-        opened.page.get_by_role("link", name="Ask survey").click()
         condition(opened, "age", f"{width + scripts}")
         condition(opened, "health", "poor")
         preview(opened)
         said = opened.page.get_by_label("Preview").inner_text()
         assert "within ±20\N{NO-BREAK SPACE}% of the true count with 95\N{NO-BREAK SPACE}% confidence" in said
         assert "a 50:50 guess about one person becomes at most 63:37" in said
-        assert re.search(r"At most ε = 0.5 would be charged: .* pays for at least \d+ such questions", said)
-        curl = opened.page.locator("pre").last.inner_text()
+        assert re.search(r"At most ε = 0.5 would be charged: .* pays for at least \d+ answers like this one", said)
+        curl = opened.page.locator("pre").last.text_content() or ""
         assert f"{service.url}/v1/datasets/survey/releases" in curl
         assert service.keys["ana"] not in opened.page.content()
         assert spends(service) == before
@@ -167,20 +166,79 @@ def test_rows_can_go_without_scripts(asking: Window) -> None:
     assert asking.page.get_by_label("Value of health").input_value() == "poor"
 
 
+def is_seen(opened: Window, selector: str) -> bool:
+    """Whether all of an element lies in the window."""
+    box = opened.page.locator(selector).bounding_box()
+    assert box is not None
+    return box["y"] >= 0 and box["y"] + box["height"] <= HEIGHT
+
+
+REFUSED = [
+    ("value-0", "old", "age is compared with 'old'"),
+    ("value-0", "", "age needs a value"),
+    ("within", "near", "'near'"),
+    ("confidence", "200%", "confidence must lie"),
+    ("guess", "-1", "guess must be"),
+    ("keys-0", "", "which groups of health?"),
+    ("groups_per_unit", "x", "groups per person must be"),
+    ("chosen", None, "there is no question yet"),
+]
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize(("value", "told"), [("old", "age is compared with 'old'"), ("", "age needs a value")])
-def test_refusal_leads_to_its_field(asking: Window, value: str, told: str) -> None:
-    """What cannot be read is said above the form, and marked in it."""
-    condition(asking, "age", value)
-    asking.page.get_by_role("button", name="Preview: free").click()
-    assert told in asking.page.get_by_role("alert").inner_text()
-    assert asking.page.get_by_label("Value of age").get_attribute("aria-invalid") == "true"
-    assert asking.violations() == []
+@pytest.mark.parametrize(("width", "scripts"), WAYS)
+def test_what__beside_its_field(chromium: Browser, service: Service, width: int, *, scripts: bool) -> None:
+    """The focus is on the field, and both it and the message above it lie in the window."""
+    with window(chromium, service.url, width, scripts=scripts) as opened:
+        opened.log_in(service.keys["ana"])
+        for field, typed, told in REFUSED:
+            opened.go("/ask/survey")
+            if typed is not None:
+                condition(opened, "age", "65")
+                opened.page.locator("summary").filter(has_text="several groups").click()
+                if field in {"keys-0", "groups_per_unit"}:
+                    opened.page.get_by_label("By", exact=True).select_option("health")
+                    opened.page.get_by_role("button", name="Add a column").click()
+                    opened.page.get_by_label("Keys of health").fill("poor")
+                for summary in opened.page.get_by_text("More about").all():
+                    summary.click()
+                opened.page.locator(f"#{field}").fill(typed)
+            opened.page.get_by_role("button", name="Preview: free").click()
+            opened.page.get_by_text(told).wait_for()
+            assert opened.page.evaluate("document.activeElement.id") == field
+            place = opened.page.locator(f"#{field}")
+            assert place.get_attribute("aria-invalid") == "true"
+            message = (place.get_attribute("aria-describedby") or "").split()[0]
+            assert told in opened.page.locator(f"#{message}").inner_text()
+            assert is_seen(opened, f"#{field}")
+            assert is_seen(opened, f"#{message}")
+            assert opened.page.title().startswith("Error: ")
+            assert not scripts or opened.violations() == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("width", "scripts"), WAYS)
+def test_preview_and_new_rows_are_seen(chromium: Browser, service: Service, width: int, *, scripts: bool) -> None:
+    """The focus follows what was asked for."""
+    with window(chromium, service.url, width, scripts=scripts) as opened:
+        opened.log_in(service.keys["ana"])
+        opened.go("/ask/survey")
+        condition(opened, "age", "65")
+        opened.page.get_by_role("button", name="Add a condition").click()
+        opened.page.locator("#operator-1").wait_for()
+        assert opened.page.evaluate("document.activeElement.id") == "operator-1"
+        assert is_seen(opened, "#operator-1")
+        opened.page.locator("#value-1").fill("3")
+        preview(opened)
+        assert opened.page.evaluate("document.activeElement.id") == "preview"
+        assert is_seen(opened, "#preview")
+        assert is_seen(opened, ".promise")
 
 
 @pytest.mark.thorough
 def test_table_has_bars_and_refined_values(asking: Window) -> None:
     """A table is rehearsed, paid for, and shown with the estimate of the same row beside it."""
+    asking.page.get_by_text("For each of several groups").click()
     asking.page.get_by_label("By", exact=True).select_option("health")
     asking.page.get_by_role("button", name="Add a column").click()
     asking.page.get_by_label("Keys of health").fill("good, excellent, fair, poor")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from noisycount.config.config import DatasetConfig
 from noisycount.service.state import ServiceState
 from tests.service.callers import ANA, BO, OWNER, calling, configured, serving
 
@@ -56,23 +57,32 @@ def paid(state: ServiceState, fields: dict[str, object], **more: str) -> tuple[s
 def test_way_begins_at_the_list(state: ServiceState) -> None:
     """Who comes sees the data sets that are there for them, and no other."""
     assert calling(state).get("/").headers["Location"] == "/ask"
-    assert "payroll" not in calling(state).get("/ask").text
+    assert calling(state).get("/ask").headers["Location"] == "/ask/stay"
     assert "payroll" in calling(state, OWNER).get("/ask").text
+
+
+@pytest.mark.parametrize("number", [0, 12, 300])
+def test_a_long_list_is_found_in(tmp_path: Path, number: int) -> None:
+    """Names with what is left of each; no file of theirs is opened, and none is there."""
+    absent = {f"set-{i}": DatasetConfig(f"set-{i}", tmp_path / "absent.csv") for i in range(number)}
+    with serving(replace(configured(tmp_path), datasets=absent)) as state:
+        page = calling(state, OWNER).get("/ask").text
+        assert page.count('<li><a href="/ask/set-') == page.count("left: at ε") == number
+        assert ("Find one of 300" in page) is (number == 300)
+        assert ("ask its owner" in page) is (number == 0)
+        found = calling(state, OWNER).get("/ask?find=SET-29").text
+        assert found.count('<li><a href="/ask/set-') == (11 if number == 300 else 0)
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        (
-            {"operator": "between", "low": "64", "high": "1"},
-            "no record can satisfy age between 64 and 1: write the smaller end first",
-        ),
         ({"within": "20%", "guess": "100"}, "Fifty possible answers if the count is 100"),
         ({"goal": "epsilon", "epsilon": "60"}, "more than what is left pays for"),
     ],
 )
 def test_preview_tells_what_is_to_come(state: ServiceState, fields: dict[str, object], words: str) -> None:
-    """What no record can satisfy, answers around a public guess, and what is too dear: then there is no button."""
+    """Answers around a public guess, and what is too dear: then there is no button."""
     page = posted(state, {**COUNT, **fields})
     assert words in page
     assert ("Ask and spend" in page) is ("epsilon" not in fields)
@@ -90,7 +100,9 @@ def test_a_share_needs_no_guess(state: ServiceState) -> None:
     share = {**COUNT, "low": "0", "within": "50%", "at_most": "8"}
     page = posted(state, share)
     assert "within ±50\N{NO-BREAK SPACE}% of the true count" in page
-    assert re.search(r"At most ε = 8 would be charged: what is left pays for at least \d such questions?\.", page)
+    assert re.search(
+        r"At most ε = 8 would be charged: what is left pays for at least \d answers? like this one\.", page
+    )
     assert re.search(r"on average 0\.0\d+ for a count of 100, [\d.]+ for 1,000", page)
     assert "Ask and spend at most ε = 8" in page
     said = {"where": "age >= 0", "within": "50%", "at_most": "8", "confidence": "95%"}
@@ -184,12 +196,14 @@ def test_own_repetition_is_shown_as_the_first(state: ServiceState) -> None:
     [
         ({"where": "wage > 3"}, "wage"),
         ({"where": "age >"}, "where"),
+        ({**COUNT, "operator": "between", "low": "64", "high": "1"}, "age between 64 and 1: write the smaller end"),
+        ({**COUNT, "where": "age < 9"}, "no record can satisfy"),
         ({"where": "true", "confidence": "200%"}, "confidence must lie"),
         ({"where": "x" * 30_000, "within": "20"}, "where"),
-        ({"group": "town", "split": "", "keys": "", "within": "20"}, "keys of town are missing"),
+        ({"group": "town", "split": "", "keys": "", "within": "20"}, "which groups of town?"),
         ({"group": "age", "split": "", "keys": "1..99999999", "within": "20"}, "more than"),
         ({"where": "true", "goal": "epsilon", "epsilon": "99999999"}, "epsilon"),
-        (HIDDEN, "--groups-per-unit is missing"),
+        (HIDDEN, "say in how many one counts"),
         ({**HIDDEN, "groups_per_unit": "1"}, "δ"),  # of which the budget has none
     ],
 )
@@ -199,6 +213,7 @@ def test_refusal_stands_on_the_page(state: ServiceState, fields: dict[str, objec
     assert 'role="alert"' in page
     alert = page.partition('role="alert"')[2].partition("</div>")[0]
     assert told in alert
+    assert " --" not in alert
 
 
 def test_broken_form_charges_nothing(state: ServiceState) -> None:
@@ -218,3 +233,18 @@ def test_what_is_paid_for_is_booked(state: ServiceState) -> None:
     assert "annual report" in page
     entry = state.ledger.entries()[-1]
     assert (entry.analyst, entry.purpose) == (ANA.name, "annual report")
+
+
+def test_public_values_are_offered_and_asked_for(tmp_path: Path) -> None:
+    """A list beside each field of the column; what is mistyped is refused there, and groups need no keys."""
+    configuration = configured(tmp_path)
+    values = {"town": ["Bern", "Zwitscherstadt"], "age": "0 to 120"}
+    stay = replace(configuration.datasets["stay"], values=values)
+    with serving(replace(configuration, datasets={"stay": stay})) as state:
+        page = posted(state, {**COUNT, "column": "town", "operator": "=", "low": "bern"})
+        assert '<datalist id="values-of-town"><option>Bern</option><option>Zwitscherstadt</option></datalist>' in page
+        assert re.search(r'id="value-0" [^>]*list="values-of-town"[^>]*aria-invalid="true"', page)
+        assert "did you mean 'Bern'?" in page.partition('role="alert"')[2]
+        assert "integer, 0 to 120" in page
+        table = posted(state, {"group": "town", "split": "", "keys": "", "within": "20", "groups_per_unit": "1"})
+        assert "Each row would lie within" in table

@@ -18,7 +18,8 @@ from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from noisycount.errors import NoisyCountError, PredicateError
+from noisycount.config.config import DatasetConfig
+from noisycount.errors import NoisyCountError, PredicateError, ReuseError
 from noisycount.ledger.replies import Reply
 from noisycount.model.tables.levels import Label
 from noisycount.query.predicate import quoted_name
@@ -33,10 +34,14 @@ from noisycount.service.pages.layout import page, redirect
 from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
 from noisycount.service.questions import Question, Spend
 from noisycount.service.state import ServiceState, State
+from noisycount.tasks.answer import SpendingLimits
 from noisycount.tasks.rehearsal import rehearsal_of
+from noisycount.tasks.show import View, budget_words
 
 router = APIRouter(include_in_schema=False)
 _KEY = re.compile(r"[0-9a-f]{32}")
+# Where the focus is once a button of the form was pressed: in the last row of a list, or at the choice of another.
+_FOCUSED = {"add": "rows", "add_group": "groups", "remove": "chosen", "remove_group": "chosen_group"}
 _TRIES, _PAUSE = 40, 0.25  # seconds
 
 
@@ -47,10 +52,14 @@ def first_page() -> Response:
 
 
 @router.get("/ask")
-def ask_list(request: Request, user: LimitedUser, state: State) -> Response:
-    """The data sets that are there for a user."""
-    offers = state.reply(partial(_offers, state, user))
-    return page(request, "ask_list.html", user, offers=offers)
+def ask_list(request: Request, user: LimitedUser, state: State, find: str = "") -> Response:
+    """The data sets that are there for a user, or the only one; none is opened for that."""
+    offered = state.datasets(user)
+    if len(offered) == 1:
+        return redirect(f"/ask/{quote(offered[0].name, safe='')}")
+    found = [each for each in offered if find.strip().casefold() in each.name.casefold()]
+    budgets = state.reply(partial(_budgets, state, user, found))
+    return page(request, "ask_list.html", user, budgets=budgets, find=find, number=len(offered))
 
 
 @router.get("/ask/{name}")
@@ -73,7 +82,10 @@ async def spend(request: Request, name: str, user: LimitedUser, state: State) ->
     """The way to an answer, once it is paid for: to load it again costs nothing."""
     sent = await request.form()
     paying = Spend(user, name, _request_key(sent), _question(sent))
-    reply = await _reply_to_form(state, partial(paying.reply, state))
+    try:
+        reply = await _reply_to_form(state, partial(paying.reply, state))
+    except ReuseError:
+        raise ReuseError("this form was sent before and changed since: preview the question again") from None
     return redirect(f"/releases/{quote(reply.name, safe='')}")
 
 
@@ -86,8 +98,11 @@ async def _reply_to_form(state: ServiceState, work: Callable[[], Reply]) -> Repl
     return await run_in_threadpool(state.reply, work)
 
 
-def _offers(state: ServiceState, user: User) -> list[Offer]:
-    return [_offer(state, user, dataset.name) for dataset in state.datasets(user)]
+def _budgets(state: ServiceState, user: User, datasets: list[DatasetConfig]) -> list[tuple[str, str]]:
+    """The names of data sets, each with what is left of its budget."""
+    limits = (SpendingLimits.of(each, state.analyst(user), state.ledger) for each in datasets)
+    views = (View(each.dataset, None, True, {}, {}, each.remains) for each in limits)  # noqa: FBT003 - that it is said
+    return [(view.dataset.name, budget_words(view)) for view in views]
 
 
 def _offer(state: ServiceState, user: User, name: str) -> Offer:
@@ -99,10 +114,11 @@ def _shown(state: ServiceState, user: User, name: str, sent: FormData) -> dict[s
     session, analyst = state.session(user, name), state.analyst(user)
     offer, form = Offer.of(session, analyst), AskForm.of(sent)
     if (changed := form.changed(sent)) is not None:
-        return {"offer": offer, "form": changed}
+        at = next(place for button, place in _FOCUSED.items() if button in sent)
+        return {"offer": offer, "form": changed, "at": at}
     shown: dict[str, Any] = {"offer": offer, "form": form}
     try:
-        typed = form.query(offer.columns)
+        typed = form.query(offer.columns, offer.unit, offer.public)
         query = replace(Question.model_validate(typed.to_json()).query(), keys=typed.keys)
         answered = {"preview": Preview.of(session, analyst, query)}
         if "rehearse" not in sent:
@@ -136,7 +152,7 @@ def _page(request: Request, state: ServiceState, user: User, shown: dict[str, An
         "ask.html",
         user,
         status=422 if "error" in shown else 200,
-        **{"error": None, "preview": None, "rehearsal": None, **shown},
+        **{"error": None, "preview": None, "rehearsal": None, "at": None, **shown},
         columns=offer.columns,
         operators=operators_of,
         calls=calls,

@@ -4,11 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, Self
 
 from noisycount.errors import NoisyCountError, PredicateError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Label
+from noisycount.query.impossible import Public, impossible_hints
+from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import quoted_name, quoted_text
 from noisycount.query.query import Query, expand_keys, parse_by, parse_by_text, parse_column_keys
 from noisycount.query.schema import Kind
@@ -37,7 +40,8 @@ class FormOperator:
     def text(self, column: str, kind: Kind, values: tuple[str, str], field: str) -> str:
         """What it says in the language of questions."""
         typed = values[0].split(",") if self.takes_list else values[: self.needs]
-        written = [_value(column, kind, each, field) for each in typed]
+        fields = [field] * len(typed) if self.takes_list else [field, field.replace("value-", "to-")]
+        written = [_value(column, kind, each, place) for each, place in zip(typed, fields, strict=False)]
         said = f"({', '.join(written)})" if self.takes_list else " and ".join(written)
         return f"{quoted_name(column)} {self.name} {said}".rstrip()
 
@@ -108,16 +112,36 @@ class Condition:
         """The row at a place, from 0, in the language of questions."""
         kind = columns.get(self.column)
         if kind is None:
-            raise FormError("where", f"there is no column {self.column!r}: remove the row")
+            raise FormError("chosen", f"there is no column {self.column!r}: choose another")
         return self.chosen(kind).text(self.column, kind, self.values, f"value-{place}")
 
 
-def where_of(conditions: Sequence[Condition], text: str, columns: Mapping[str, Kind]) -> str | None:
+_NO_VALUES: Public = MappingProxyType({})
+
+
+def where_of(
+    conditions: Sequence[Condition], text: str, columns: Mapping[str, Kind], public: Public = _NO_VALUES
+) -> str | None:
     """All rows and what was typed freely, joined by `and`; None where nothing is."""
     parts = [row.text(columns, place) for place, row in enumerate(conditions)]
+    for place, part in enumerate(parts):
+        _require_possible(part, columns, public, f"value-{place}")
     if text.strip():
+        _require_possible(text.strip(), columns, public, "where")
         parts.append(f"({text.strip()})" if parts else text.strip())
+    if len(parts) > 1:
+        _require_possible(" and ".join(parts), columns, public, "chosen")
     return " and ".join(parts) or None
+
+
+def _require_possible(text: str, columns: Mapping[str, Kind], public: Public, field: str) -> None:
+    """The refusal of what is outside the language, or that no record can satisfy."""
+    try:
+        hints = impossible_hints([parse_predicate(text, columns).normal], public)
+    except PredicateError as error:
+        raise FormError(field, str(error)) from None
+    if hints:
+        raise FormError(field, "; ".join(hints))
 
 
 @frozen
@@ -304,15 +328,16 @@ class AskForm:
             return replace(self, groups=_without(self.groups, str(sent["remove_group"])))
         return None
 
-    def query(self, columns: Mapping[str, Kind]) -> Query:
-        """What is asked of these columns."""
-        where = where_of(self.conditions, self.text, columns)
+    def query(self, columns: Mapping[str, Kind], unit: str | None = None, public: Public = _NO_VALUES) -> Query:
+        """What is asked of columns, where the unit names the person and public values of some are known."""
+        where = where_of(self.conditions, self.text, columns, public)
         if where is None and not self.groups:
-            raise FormError("where", "there is no question: add a condition, or group by a column")
+            raise FormError("chosen", "there is no question yet: add a condition, or group by a column")
         wheres = [] if where is None else [where]
         if not self.groups:
             return Query(wheres=wheres, **self.price.of_count())
         keys = {group.column: group.listed(place, columns) for place, group in enumerate(self.groups)}
+        self._require_keys(columns, unit, public)
         return Query(
             wheres=wheres,
             by=parse_by([group.item(place) for place, group in enumerate(self.groups)]),
@@ -323,6 +348,28 @@ class AskForm:
             delta=self.delta.strip() or None,
             **self.price.of_rows(),
         )
+
+    def _require_keys(self, columns: Mapping[str, Kind], unit: str | None, public: Public) -> None:
+        """The refusal of groups whose keys nobody knows, in the words of the form."""
+        hidden = [
+            place
+            for place, (column, split, keys) in enumerate((row.column, row.split, row.keys) for row in self.groups)
+            if not (keys.strip() or column in public or columns.get(column) is Kind.BOOLEAN)
+            and not (split.strip() and columns.get(column, Kind.TEXT).is_number)
+        ]
+        is_shown = bool(self.delta.strip())
+        if hidden and not is_shown:
+            group = self.groups[hidden[0]]
+            example = columns.get(group.column, Kind.TEXT).keys_example
+            words = f"which groups of {group.column}? List them, such as {example}"
+            raise FormError(f"keys-{hidden[0]}", words)
+        if is_shown and not hidden:
+            raise FormError("delta", "δ is for groups that nobody lists, and yours are listed: leave it empty")
+        if hidden and self.other:
+            raise FormError("delta", "one more row for all other keys needs listed keys: list them, or leave it out")
+        if hidden and unit is not None and self._groups_per_unit() is None:
+            words = "nobody knows in how many hidden groups a person is: say in how many one counts, such as 1"
+            raise FormError("groups_per_unit", words)
 
     def _groups_per_unit(self) -> int | None:
         typed = self.groups_per_unit.strip()

@@ -37,7 +37,9 @@ class Offer:
 
     name: str  # its name
     unit: str | None  # the column that names the person; None: rows are counted
-    facts: Facts  # what is counted, and what is left, in words
+    counts: str  # what is counted, in words
+    budget: str  # what is left, and what it pays for
+    whole: str  # what all answers may tell once all is spent
     columns: Mapping[str, Kind]  # what questions may use
     public: Mapping[str, PublicValues]  # what the values of some of them can be: lists for forms, or ranges
     wants_purpose: bool = False  # whether a spend must say what its answer is for
@@ -47,16 +49,21 @@ class Offer:
     def of(cls, session: DatasetSession, analyst: Analyst) -> Self:
         """The offer of open records to an analyst."""
         view = View.at(session, analyst)
-        counts = "rows" if view.unit is None else f"persons: distinct values of {view.unit}"
+        counts = "Rows are counted" if view.unit is None else f"Persons are counted, told apart by {view.unit}"
         size = session.dataset.size
-        public = "" if size is None else f"; everybody knows that there are {signed(size)}"
-        columns = {name: form.kind for name, form in view.columns.items()}
         protected = "row" if view.unit is None else "person"
         whole = odds_of_all(view.remains.dataset_budget, protected, is_replacement=size is not None)
-        facts = [("counts", f"{counts}{public}"), ("budget", budget_words(view)), ("if all is spent", whole)]
-        wants_purpose = session.dataset.needs_purpose
-        most = _at_most(view.remains.remaining)
-        return cls(session.dataset.name, view.unit, facts, columns, view.public, wants_purpose, most)
+        return cls(
+            name=session.dataset.name,
+            unit=view.unit,
+            counts=counts if size is None else f"{counts}; everybody knows that there are {signed(size)}",
+            budget=budget_words(view),
+            whole=f"If all is spent, {whole}.",
+            columns={name: form.kind for name, form in view.columns.items()},
+            public=view.public,
+            wants_purpose=session.dataset.needs_purpose,
+            at_most=_at_most(view.remains.remaining),
+        )
 
     @property
     def example(self) -> str:
@@ -78,8 +85,8 @@ def _at_most(remaining: Fraction) -> str:
     return f"{_READABLE.divide(Decimal(remaining.numerator), Decimal(remaining.denominator)):f}"
 
 
-_HEAD = ("question", "data set")
-_SAID_ELSEWHERE = ("answer",)
+_HEAD = ("question",)
+_SAID_ELSEWHERE = ("answer", "data set", "budget")
 
 
 @frozen
@@ -130,8 +137,8 @@ class Preview:
         is_drawn = is_in_range(float(per_cell))
         return cls(
             query=_priced(query, loss.epsilon),
-            head=table_head(answer),
-            facts=preview_facts(answer),
+            head=[fact for fact in table_head(answer) if fact[0] not in _SAID_ELSEWHERE],
+            facts=[fact for fact in preview_facts(answer) if fact[0] not in _SAID_ELSEWHERE],
             levels=level_rows(answer.noise, answer.confidence),
             promise=f"Each row would lie within {_near(cells.error(answer.confidence), answer.confidence)}",
             plan=planned_epsilon(per_cell, answer.confidence) if is_drawn else None,
@@ -172,8 +179,8 @@ class Preview:
         charged = f"{'At most ' * self.is_open}{self.price} would be charged"
         if self.more is None:
             return f"{charged}."
-        such = "question" if self.more == 1 else "questions"
-        return f"{charged}: what is left pays for {'at least ' * self.is_open}{signed(self.more)} such {such}."
+        such = "answer" if self.more == 1 else "answers"
+        return f"{charged}: what is left pays for {'at least ' * self.is_open}{signed(self.more)} {such} like this one."
 
     @property
     def button(self) -> str:
