@@ -1,9 +1,14 @@
 # ruff: noqa: PLC0415, as each command loads what it needs alone
 """`noisycount check`, `init`, `show`, `copies` and `doctor`: what data sets are, before one is counted."""
 
+import os.path
+import stat
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from difflib import unified_diff
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 
@@ -11,6 +16,7 @@ from noisycount.cli.main import STATUSES
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.file import FILE_NAME, TEMPLATE, default_config, find_config, load_config
 from noisycount.config.places import PLAIN_NAME, Source, name_for, served_table_at
+from noisycount.display.output import draft as writing_draft
 from noisycount.display.output import (
     output_encoding,
     print_drawing,
@@ -23,7 +29,7 @@ from noisycount.display.output import (
     status,
 )
 from noisycount.display.texts import pasteable
-from noisycount.engines.places import ServedTable, is_server
+from noisycount.engines.places import ServedTable, files_of, is_server, is_several
 from noisycount.errors import ConfigError, SourceError
 from noisycount.readers.options import config_option, flag, json_option, source_names, table_option, typed, unit_option
 
@@ -90,47 +96,91 @@ def _parse_name(text: str) -> str:
     raise ValueError(f"must be letters, digits, - and _, got {text!r}")
 
 
-@click.command(name="init", epilog="\b\nExample:\n  noisycount init\n  noisycount init survey.csv --unit person")
-@click.argument("place", metavar="[SOURCE]", default=".")
+@click.command(
+    name="init",
+    epilog="\b\nExample:\n  noisycount init\n  noisycount init survey.csv --unit person\n"
+    "  noisycount init --add postgresql://reader@host/clinic visits --unit person",
+)
+@click.argument("place", metavar="[SOURCE]", required=False)
+@click.argument("table_there", metavar="[TABLE]", required=False)
 @unit_option
 @typed("--name", _parse_name, "NAME", "What to call it; left out: as the file.")
 @table_option
-def init(place: str, unit: str | None, name: str | None, table: str | None) -> None:
+@flag("--add adds", "Add SOURCE to the noisycount.toml that there is, here or above; the change is shown first.")
+@flag("--yes is_accepted", "Accept that change without being asked.")
+def init(  # noqa: PLR0913 - one argument an option
+    place: str | None,
+    table_there: str | None,
+    unit: str | None,
+    name: str | None,
+    table: str | None,
+    *,
+    adds: bool,
+    is_accepted: bool,
+) -> None:
     """Write a commented noisycount.toml.
 
-    It goes into the current folder, and describes SOURCE, a file or the address of a table of a
-    server: how it is read, its columns, and what their texts most likely stand for, each with the
-    reason. No password is written. Left out, or where SOURCE is a folder, it is an example to be
-    edited, in that folder.
+    It goes into the current folder, and describes SOURCE: a file, a folder or a pattern of Parquet
+    files, whose folders may be named by columns (year=2024), or the address of a server, with its
+    TABLE: how it is read, its columns, and what their texts most likely stand for, each with the
+    reason. No password is written. Left out, or where SOURCE is a folder without Parquet files, it
+    is an example to be edited, in that folder.
     """
-    folder = Path(place)
-    if is_server(place):
-        _describe(place, served_table_at(place), unit, name, table)
+    table = table or table_there
+    folder = Path(place or ".")
+    if place is not None and is_server(place):
+        address = place if table is None or "#" in place else f"{place}#{quote(table)}"
+        _describe(
+            address,
+            served_table_at(address),
+            unit,
+            name,
+            table if "#" in place else None,
+            adds=adds,
+            is_accepted=is_accepted,
+        )
         return
-    if not folder.is_dir() and (folder.suffix or folder.exists()):
-        _describe(place, folder.resolve(), unit, name, table)
+    if place is not None and _is_described(folder):
+        _describe(place, folder.resolve(), unit, name, table, adds=adds, is_accepted=is_accepted)
         return
-    for option, value in (("--unit", unit), ("--name", name), ("--table", table)):
-        if value is not None:
-            raise ConfigError(f"{option} {value!r} describes a file: name the file as well")
+    for option, value in (("--unit", unit), ("--name", name), ("--table", table), ("--add", adds)):
+        if value:
+            said = option if value is True else f"{option} {value!r}"
+            raise ConfigError(f"{said} describes a file: name the file as well")
     path = folder / FILE_NAME
     _write(path, TEMPLATE)
     print_text(f"wrote {path}")
     print_text("Edit it, then ask: noisycount count NAME --where TEXT --epsilon 0.1")
 
 
-def _describe(place: str, source: Source, unit: str | None, name: str | None, table: str | None) -> None:
+def _is_described(place: Path) -> bool:
+    """Whether a path is meant to be one of records: a folder is where it has Parquet files."""
+    if not place.is_dir():
+        return bool(place.suffix) or is_several(place) or place.exists()
+    try:
+        return bool(files_of(place.absolute()))
+    except SourceError:
+        return False
+
+
+def _describe(  # noqa: PLR0913 - one argument an option
+    place: str, source: Source, unit: str | None, name: str | None, table: str | None, *, adds: bool, is_accepted: bool
+) -> None:
     """Write what is known of some records, and tell what is left to say."""
     from noisycount.catalog.folder import Certificates
     from noisycount.tasks.check import examined_place, former_of
     from noisycount.tasks.check_display import unique_words, unit_words
     from noisycount.tasks.init import Draft
 
-    path = Path(FILE_NAME)
-    if path.exists() or path.is_symlink():
+    path, above = Path(FILE_NAME), find_config(Path.cwd())
+    if adds and above is None:
+        raise ConfigError(f"--add: there is no {FILE_NAME} here or above to add to: leave --add out")
+    if not adds and os.path.lexists(path):
         raise _existing(path)
-    above = find_config(path.absolute().parent)
     configuration = load_config(above) if above else default_config()
+    name = name or name_for(source)
+    if adds and name in configuration.datasets:
+        raise ConfigError(f"{above} has a data set {name!r} already: give this one another by --name")
     former = None
     with suppress(ConfigError):  # what is not described yet, or in parts, has no account
         known = configuration.table_of(configuration.dataset(place), table)
@@ -141,9 +191,15 @@ def _describe(place: str, source: Source, unit: str | None, name: str | None, ta
     configuration.table_of(stated, table)  # refuses one of a server
     inspection = examined_place(replace(stated, table=table), former, Certificates(configuration.data_folder))
     seen = source if isinstance(source, ServedTable) else place
-    draft = Draft(inspection, name or name_for(source), unit)
-    _write(path, draft.text)
-    print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {seen}")
+    if adds and configuration.path is not None:
+        draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit)
+        path = configuration.path
+        _add(path, draft.added_to, is_accepted=is_accepted)
+        print_text(f"added {name} to {seen_from_here(path)}, with {len(inspection.check.columns):,} columns of {seen}")
+    else:
+        draft = Draft(inspection, name, unit)
+        _write(path, draft.text)
+        print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {seen}")
     if unit is None:
         print_text('Say in it whose row each one is: unit = "COLUMN", or unit = "row".')
     if inspection.refused:
@@ -154,6 +210,27 @@ def _describe(place: str, source: Source, unit: str | None, name: str | None, ta
     for column in inspection.nearly_unique:
         print_text(unique_words(column, inspection))
     print_text(f"Read it, then ask: noisycount count {draft.name} --where TEXT --epsilon 0.1")
+
+
+def _add(path: Path, changed: Callable[[str], str], *, is_accepted: bool) -> None:
+    """Change a configuration, once the change was shown and accepted; all that it says else stays."""
+    before = path.read_bytes()
+    old = before.decode("utf-8-sig")
+    new = changed(old)
+    with writing_draft(path) as part:
+        part.write_text(new, encoding="utf-8")
+        part.chmod(stat.S_IMODE(path.stat().st_mode))
+        try:
+            load_config(part)
+        except ConfigError as error:
+            raise ConfigError(f"nothing is added, as then {str(error).replace(str(part), str(path))}") from None
+        shown = seen_from_here(path)
+        lines = unified_diff(old.splitlines(), new.splitlines(), shown, f"{shown}, then", lineterm="")
+        print_drawing(pasteable(line, output_encoding()) for line in lines)
+        if not (is_accepted or click.confirm("\nWrite that?", err=True)):
+            raise ConfigError(f"{shown} is as it was, as you did not accept the change")
+        if path.read_bytes() != before:
+            raise ConfigError(f"{path} was changed by somebody else meanwhile: run the command again")
 
 
 def _write(path: Path, text: str) -> None:
@@ -171,7 +248,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _existing(path: Path) -> ConfigError:
-    return ConfigError(f"{path} exists already: edit it, or remove it first")
+    return ConfigError(f"{path} exists already: edit it, add a data set by --add, or remove it first")
 
 
 @click.command(name="show", epilog="Example: noisycount show survey")

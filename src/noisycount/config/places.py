@@ -71,7 +71,7 @@ def name_for(place: Source) -> str:
     """A name for the records at a place.
 
     Example:
-        >>> name_for(Path("Umfrage 2025 (final).csv")), name_for(Path("visits/*.parquet"))
+        >>> name_for(Path("Umfrage 2025 (final).csv")), name_for(Path("visits/**/*.parquet"))
         ('Umfrage-2025-final', 'visits')
     """
     if isinstance(place, ServedTable):
@@ -79,8 +79,8 @@ def name_for(place: Source) -> str:
         return "-".join(PLAIN_NAME.findall(table.rpartition(".")[2]) or ["data"])
     stem = place.name.removesuffix(".gz")
     stem = stem[: -len(Path(stem).suffix)] if Path(stem).suffix else stem
-    words = PLAIN_NAME.findall(stem) or PLAIN_NAME.findall(place.parent.name) or ["data"]
-    return "-".join(words)
+    names = map(PLAIN_NAME.findall, (stem, *(folder.name for folder in place.parents)))
+    return "-".join(next(filter(None, names), ["data"]))
 
 
 def source_text(place: Source, folder: Path) -> str:

@@ -150,8 +150,17 @@ class Draft:
         former = self.inspection.former
         url = (former and former.url) or "sqlite:///ledger.db"
         head = f"{_HEAD}url = {toml_value(url)}\n"
-        parts = [head, self._file(), self._unit(), _SIZE, self._columns(), _BUDGET, self._kinds()]
+        return f"{head}\n{self.table}"
+
+    @property
+    def table(self) -> str:
+        """What it says of the data set, which can stand below others."""
+        parts = [self._file(), self._unit(), _SIZE, self._columns(), _BUDGET, self._kinds()]
         return "\n".join(filter(None, parts))
+
+    def added_to(self, text: str) -> str:
+        """The text of a configuration with the data set below all others."""
+        return f"{text.rstrip()}\n\n{self.table}"
 
     def _file(self) -> str:
         inspection, form = self.inspection, self.inspection.check.form

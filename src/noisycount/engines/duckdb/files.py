@@ -92,6 +92,7 @@ class Relation:
     check: Check | None = None  # what is in its columns, where it was made of texts
     is_sound: bool = False  # whether all cells are known to be readable
     is_computed: bool = False  # whether it is a view of the file's, whose cells are made when they are read
+    keys: tuple[str, ...] = ()  # its columns that folders are named by
 
 
 def _texts(connection: Connection, place: Path, told: Description) -> Relation:
@@ -187,7 +188,8 @@ def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
     for name in dict(keys[0]):
         if name.lower() in names:
             raise SourceError(f"{str(place)!r} has the column {name!r} in its files and in its folders: rename one")
-    return Relation(f"(SELECT {', '.join(_keyed(keys))} FROM {_read(patterns, names_files=True)})")
+    keyed = f"(SELECT {', '.join(_keyed(keys))} FROM {_read(patterns, names_files=True)})"
+    return Relation(keyed, keys=tuple(dict(keys[0])))
 
 
 def _keyed(keys: tuple[Keys, ...]) -> Iterator[str]:

@@ -283,6 +283,7 @@ class DuckDBSource(Closeable):
             described = cursor.sql(f"SELECT * FROM {self.relation.sql}")
             types = dict(zip(described.columns, map(str, described.types), strict=True))
         reasons = {name: type_reason(type_) for name, type_ in types.items()}
+        reasons |= dict.fromkeys(self.relation.keys, "folders are named by it")
         return typed_check(self.schema, rows, given, persons, reasons=reasons, forms=self.told.kinds)
 
     @property
