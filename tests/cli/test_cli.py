@@ -341,6 +341,6 @@ def test_init_takes_a_folder(run: Run, here: Path) -> None:
 def test_init_overwrites_nothing(run: Run, refused: Refused) -> None:
     """A second `init` is refused and the first file stays."""
     assert run("init").status == 0
-    assert "noisycount.toml exists already: edit it, or remove it first" in refused("init")
+    assert "noisycount.toml exists already: edit it, add a data set by --add, or remove" in refused("init")
     message = refused("init", "nowhere")
     assert re.search(r"nowhere/noisycount\.toml cannot be written \(No such file", message)
