@@ -73,6 +73,31 @@ def test_what_is_left_is_left_to_the_asker(tmp_path: Path) -> None:
         assert "ε = 0.5" in page
 
 
+def test_public_values_are_told_and_kept_to(tmp_path: Path) -> None:
+    """Without a charge for what is mistyped; a table needs no keys, and the number of all no question."""
+    configured(tmp_path)
+    text = (
+        '[ledger]\nurl = "sqlite:///ledger.db"\n[datasets.stay]\nsource = "stay.csv"\nunit = "person"\n'
+        '[datasets.stay.values]\ntown = ["Zürich", "Bern"]\nage = "0 to 120"\n[analysts.ana]\n'
+    )
+    (tmp_path / "noisycount.toml").write_text(text, encoding="utf-8")
+    with serving(load_config(tmp_path / "noisycount.toml")) as state:
+        caller = calling(state)
+        assert caller.get("/v1/datasets/stay").json()["values"] == {
+            "town": {"listed": ["Zürich", "Bern"], "low": None, "high": None},
+            "age": {"listed": None, "low": 0, "high": 120},
+        }
+        wrong = [{"where": "town = 'zurich'"}, {"by": "town", "keys": {"town": ["zurich"]}, "groups_per_unit": 1}]
+        for place, body in enumerate(wrong):
+            refused = caller.ask({**body, "epsilon": "1"}, f"wrong{place}")
+            assert refused.status_code == 422
+            assert "none of the public values of town: did you mean 'Zürich'?" in refused.text
+        table = caller.ask({"by": "town", "epsilon": "1", "groups_per_unit": 1}, "one").json()
+        assert [row["keys"]["town"] for row in table["rows"]] == ["Zürich", "Bern"]
+        told = caller.ask({"epsilon": "1"}, "two").json()
+        assert (told["where"], told["charged"], told["remaining"]) == ("true", "1", "0")
+
+
 def test_without_a_quota_the_budget_is_that_of_the_data_set(state: ServiceState) -> None:
     """Its rest is what the next answer may cost."""
     told = calling(state).ask({"where": "age = 1", "epsilon": "0.5"}, "one").json()
@@ -110,7 +135,6 @@ def test_a_table_is_planned_and_rehearsed(state: ServiceState) -> None:
     [
         ({"where": "age >= 65"}, "give either epsilon, or within with at_most or guess"),
         ({"where": "age >= 65", "epsilon": "1", "guess": 5}, "give either epsilon"),
-        ({"epsilon": "1"}, "give --where"),
         ({"where": "age >= 65", "epsilon": "0.1234567890123456789"}, "epsilon must be"),
         ({"where": "age >= 65", "epsilon": "1", "confidence": "200%"}, "confidence must lie"),
         ({"where": "age >= 65", "within": "-3", "guess": 5}, "within must be above 0"),

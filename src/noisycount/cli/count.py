@@ -1,10 +1,12 @@
 """`noisycount count`: one private count, or a table of them."""
 
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import click
 
+from noisycount.cli.main import StoppedError
 from noisycount.config.config import Config
 from noisycount.display.output import print_json, status
 from noisycount.model.noises.additive import DiscreteNoise
@@ -42,7 +44,7 @@ from noisycount.readers.values import (
     parse_tick,
 )
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.tasks.answer import Answer, answer_to, preview_of
+from noisycount.tasks.answer import Answer, answer_to, charged_so_far, preview_of
 from noisycount.tasks.answer_display import print_answer
 from noisycount.tasks.answer_json import answer_json
 from noisycount.tasks.opening import TableFiles, check_query, dataset_asked
@@ -122,6 +124,7 @@ _TABLE_OPTIONS = (
 @click.command(
     name="count",
     epilog="\b\nExample:\n"
+    "  noisycount count survey.csv --unit person --epsilon 0.1\n"
     "  noisycount count survey.csv --where \"age >= 65 and health = 'poor'\" \\\n"
     "      --unit person --within 20% --at-most 0.5\n"
     "  noisycount count survey.csv --by town,age:0,18,65 --keys town=Bern,Biel \\\n"
@@ -132,7 +135,7 @@ _TABLE_OPTIONS = (
     "--where",
     str,
     "TEXT",
-    "What to count, as in SQL's WHERE; several times: a table with a row for each.",
+    "What to count, as in SQL's WHERE; left out: how many there are; several times: a table with a row for each.",
     multiple=True,
 )
 @typed("--epsilon", parse_epsilon, "E", "The price of the answer: 0.1 or 1/3.")
@@ -213,9 +216,13 @@ def count(  # noqa: PLR0913, PLR0917  (one argument an option)
     if is_trial:
         _print(preview_of(query, dataset, configuration, asker, is_drawn=is_drawn), files, as_json=as_json)
         return
-    with status("counting"):
-        answer = answer_to(query, dataset, configuration, asker, slot, purpose=purpose, is_drawn=is_drawn)
-    _print(answer, files, as_json=as_json)
+    key = token_hex(16)
+    try:
+        with status("counting"):
+            answer = answer_to(query, dataset, configuration, asker, slot, key=key, purpose=purpose, is_drawn=is_drawn)
+        _print(answer, files, as_json=as_json)
+    except KeyboardInterrupt:
+        raise StoppedError(charged_so_far(key, configuration, slot)) from None
 
 
 def _print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:

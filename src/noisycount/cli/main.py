@@ -189,9 +189,22 @@ def main() -> NoReturn:
             "again; an answer that was paid for is kept"
         )
         sys.exit(USAGE)
-    except click.Abort:
-        click.echo("stopped", err=True)
+    except click.Abort as error:
+        click.echo(f"stopped: {_charged_words(error.__cause__)}", err=True)
         sys.exit(130)
+
+
+class StoppedError(KeyboardInterrupt):
+    """Ctrl-C in a command that may have charged something, with what became of that."""
+
+
+def _charged_words(error: BaseException | None) -> str:
+    """Whether anything was charged when a command was stopped."""
+    if isinstance(error, StoppedError):
+        return str(error)
+    if {"demo", "serve"} & {*sys.argv[1:]}:
+        return "`noisycount ledger show` tells what was charged"
+    return "nothing was charged"
 
 
 def _let_streams_replace() -> None:

@@ -47,6 +47,7 @@ _WORD = re.compile(r"\s*(?:'((?:[^']|'')*)'|([^',][^,]*?|))\s*(,|$)", re.DOTALL)
 _PIECE = re.compile(r'(?:[^",]|"(?:[^"]|"")*")+|(?<=,)(?=,|$)|^(?=,|$)')
 
 MAX_CELLS = 1_000_000
+ALL = "true"  # how many there are
 
 
 class PeriodLength(Enum):
@@ -115,7 +116,8 @@ class ColumnGrouping:
 class Query:
     """One count, several counts or a table by keys, and its price or how near it should be."""
 
-    wheres: Sequence[str] = ()  # questions in the predicate language; of a table by keys one at most, for all cells
+    # questions in the predicate language; of a table by keys one at most, for all cells; of a count without one: all
+    wheres: Sequence[str] = ()
     is_list: bool = False  # whether there is a row for each question, even for one alone
     # what a table is grouped by, as for `Desk.release_table`, like the five that follow; None: it is no table by keys
     by: str | Sequence[str | ColumnGrouping] | None = None
@@ -134,6 +136,11 @@ class Query:
     at_most: RationalLike | None = None  # with `within` and no guess: the largest ε that it may cost
     guess: float | Fraction | None = None  # a public guess of the count, for `within`; never the true count
     confidence: float = 0.95  # with which one lies so near, and with which errors are stated, in (0, 1)
+
+    def __post_init__(self) -> None:
+        """One count of nothing in particular is that of all records."""
+        if not self.wheres and not self.is_table:
+            object.__setattr__(self, "wheres", (ALL,))
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Self:

@@ -20,7 +20,7 @@ from noisycount.ledger.series import covers, finest_of, stopped_at
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.query.query import Keys, Query
+from noisycount.query.query import ALL, Keys, Query
 from noisycount.query.schema import Kind, public_of
 from noisycount.release.dataset import Dataset, LazyDataset, RemainingBudget
 from noisycount.release.query_plan import Forms, QueryPlan, WithinPlan, plan_of_debit
@@ -109,7 +109,7 @@ class Desk(Shown, Closeable):
 
     def release(  # noqa: PLR0913 - each stands for a whole goal
         self,
-        where: str,
+        where: str = ALL,
         epsilon: RationalLike | None = None,
         *,
         within: str | float | Fraction | None = None,
@@ -128,7 +128,7 @@ class Desk(Shown, Closeable):
         drawn given the coarser one, which it `replaces`. A key names one answer for ever.
 
         Args:
-            where: A question in the predicate language.
+            where: A question in the predicate language; left out: how many there are.
             epsilon: The price, in units of privacy loss; the scale of the noise is 1/epsilon. An
                 exact number, its text ("0.1", "1/3"), or a float, read as the decimal it shows.
             within: In place of a price: how near the answer should be to the count, as a share of the count ("20%" or

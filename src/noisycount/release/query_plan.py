@@ -31,6 +31,7 @@ from noisycount.model.tables.levels import Level, TableLabels
 from noisycount.query.impossible import Public, impossible_hints
 from noisycount.query.normal_form import ParsedPredicate
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns, english
+from noisycount.query.query import ALL
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.results import Published, Release, TableRelease
@@ -88,6 +89,11 @@ class QueryPlan(ABC):
         if hints and not is_paid():
             raise PredicateError(f"{what} in vain: {'; '.join(hints)}")
         return hints
+
+    @property
+    def words(self) -> str:
+        """The condition as it is told, in the language and in English."""
+        return "all records" if self.where in {None, ALL} else f"{self.where}  ({self.meaning})"
 
     @property
     @abstractmethod

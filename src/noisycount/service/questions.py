@@ -54,7 +54,7 @@ class Question(BaseModel):
 
     where: Annotated[
         _Text | Annotated[list[_Text], Field(max_length=10_000)],
-        Field(description="What to count, as in SQL's WHERE; several: a table."),
+        Field(description="What to count, as in SQL's WHERE; several: a table; left out: all."),
     ] = Field(default=[])
     epsilon: Annotated[_Price | None, Field(description="The price: 0.1 or 1/3, as text.")] = None
     within: Annotated[

@@ -33,7 +33,7 @@ from noisycount.release.query_plan import CountPlan, QueryPlan, WithinPlan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release, TableRelease
 from noisycount.release.table_plan import table_plan
-from noisycount.tasks.opening import DatasetSession, session_of
+from noisycount.tasks.opening import DatasetSession, existing_ledger, session_of
 from noisycount.tasks.plan import AvailableBudget, planned
 from noisycount.validation import exact_text
 
@@ -192,6 +192,7 @@ def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
     analyst: Analyst = Analyst(),  # noqa: B008 - frozen
     slot: ReplyTick | None = None,
     *,
+    key: str | None = None,
     purpose: str | None = None,
     is_drawn: bool = False,
 ) -> Answer:
@@ -201,8 +202,27 @@ def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
         _check_rows(plan, is_drawn=is_drawn)
         session.require_possible(plan, analyst)  # a refused question makes no ledger
         with session.charging() as charged:
-            answer = answer_at(charged, query, analyst, slot, plan=plan, purpose=purpose)
+            answer = answer_at(charged, query, analyst, slot, plan=plan, key=key, purpose=purpose)
             return replace(answer, ledger=configuration.ledger_file)
+
+
+_ASK_AGAIN = "ask the same again, which costs nothing more"
+
+
+def charged_so_far(key: str, configuration: Config, slot: ReplyTick | None) -> str:
+    """What was charged for a question that was stopped, by the ledger; of one that goes on in a slot nobody knows."""
+    if slot is not None:
+        return "its price may be charged: ask the same again, which is charged once, however often it is asked"
+    try:
+        with existing_ledger(configuration) as ledger:
+            entry = ledger and ledger.entry(key)
+    except NoisyCountError:
+        return "the ledger cannot be read, and `noisycount ledger show` will tell whether anything was charged"
+    if entry is None:
+        return "nothing was charged"
+    if entry.answer is None:
+        return f"its price was charged, and nothing is answered yet: {_ASK_AGAIN}"
+    return f"its price was charged, and its answer is kept: {_ASK_AGAIN}"
 
 
 def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge

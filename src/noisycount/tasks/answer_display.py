@@ -43,7 +43,7 @@ def count_facts(answer: Answer) -> Facts:
         ]
     scale = approximately(plan.mechanism.scale)
     return [
-        ("question", f"{plan.where}  ({plan.meaning})"),
+        ("question", plan.words),
         ("data set", _counted_words(answer.dataset_name, answer.unit)),
         *told,
         *(("", words) for words in _unreadable_words(answer.unreadable_as_missing)),
@@ -219,9 +219,7 @@ def preview_facts(answer: Answer) -> Facts:
 def table_head(answer: Answer) -> Facts:
     """What is counted."""
     plan = answer.plan
-    where = "all records" if plan.where is None else f"{plan.where}  ({plan.meaning})"
-    if answer.query.by is None:
-        where = f"{len(plan.predicates):,} questions"
+    where = f"{len(plan.predicates):,} questions" if answer.query.by is None else plan.words
     return [
         ("question", where),
         ("data set", _counted_words(answer.dataset_name, answer.unit)),

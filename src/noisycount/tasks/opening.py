@@ -73,7 +73,6 @@ def _has_hidden_keys(query: Query, files: TableFiles) -> bool:
 
 def _rules_of_kind(query: Query, files: TableFiles) -> Rules:
     """One count, a table by groups, or several questions."""
-    yield not (query.wheres or query.is_table), "give --where TEXT, or --by COLUMNS for a table"
     yield bool(query.by) and query.is_list, "give --by with one --where, or several --where without --by"
     grouped: dict[str, object] = {
         "--keys": query.keys,

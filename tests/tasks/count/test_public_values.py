@@ -81,6 +81,18 @@ def test_a_desk_refuses_for_nothing_too(here: Path, run: Run) -> None:
     assert run(*COUNT, *TABLE).object["repeated"]
 
 
+def test_how_many_there_are_needs_no_question(run: Run, here: Path) -> None:
+    """On the command line and in Python it is the question `true`, and costs what that costs, once."""
+    configure(here, UNIT)
+    first = run(*COUNT, "--where", "true").object
+    again = run(*COUNT).object
+    assert (again["key"], again["where"], again["charged"]) == (first["key"], "true", "0")
+    assert "question all records" in run(*COUNT[:-1]).words
+    assert run("count", "survey", "--within", "20%", "--at-most", "0.1", "--dry-run", "--json").object["where"]
+    with nc.open_desk("survey") as desk:
+        assert desk.release(epsilon="0.1").key == first["key"]
+
+
 def test_hidden_keys_stay_hidden(run: Run, here: Path) -> None:
     """Who gives a delta asks for the keys of many, as before: that question keeps its answer."""
     configure(here, UNIT + 'budget = { epsilon = "2", delta = "1e-6" }')

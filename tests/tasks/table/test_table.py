@@ -249,12 +249,11 @@ LISTED = ("--by", "health", "--keys", HEALTH)
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ((), "give --where TEXT, or --by"),
         (("--by", "health", "--where", "age > 1", "--where", "age > 2"), "give --by with one"),
         (("--where", "age > 1", "--keys", "health=a"), "--keys belongs to a table"),
         (("--where", "age > 1", "--margins", "total"), "--margins belongs to a table"),
         (("--where", "age > 1", "--noise", "gaussian"), "--noise belongs to a table"),
-        (("--by", "health", "--keys", "helth=a"), "use 'health'"),
+        (("--by", "health", "--keys", "helth=a"), "did you mean 'health'?"),
         ((*LISTED, "--delta", "1e-6"), "--delta is for hidden keys, and --keys lists them"),
         ((*HIDDEN, "--other"), "--other belongs to listed keys"),
         ((*HIDDEN, "--margins", "health"), "only --margins total"),
@@ -282,7 +281,7 @@ def test_what_makes_no_sense_is_refused_first(refused: Refused, words: tuple[str
     ("words", "why"),
     [
         (("--by", "health"), "keys of health are missing: list them, --keys health=a,b,c"),
-        (("--by", "helth", "--keys", "helth=a"), "use 'health'"),
+        (("--by", "helth", "--keys", "helth=a"), "did you mean 'health'?"),
         (("--by", "person", "--keys", "person=1"), "the unit"),
         (("--by", "health", "--keys", "health=a,a"), "'a' twice"),
         (("--by", "site", "--keys", "site=a"), "keys of site have 'a'"),

@@ -331,8 +331,6 @@ class AskForm:
     def query(self, columns: Mapping[str, Kind], unit: str | None = None, public: Public = _NO_VALUES) -> Query:
         """What is asked of columns, where the unit names the person and public values of some are known."""
         where = where_of(self.conditions, self.text, columns, public)
-        if where is None and not self.groups:
-            raise FormError("chosen", "there is no question yet: add a condition, or group by a column")
         wheres = [] if where is None else [where]
         if not self.groups:
             return Query(wheres=wheres, **self.price.of_count())

@@ -273,7 +273,7 @@ def test_stopping_leaves_nothing_half(run: Run, here: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(asking, "save_refined", stopped)
     found = run("refine", "--table", "towns.csv", *BY, *THREE, "--out", "new.csv")
-    assert (found.status, found.output, found.errors) == (130, "", "\nstopped\n")
+    assert (found.status, found.output, found.errors) == (130, "", "\nstopped: nothing was charged\n")
     with pytest.raises(KeyboardInterrupt), draft(here / "old.csv") as part:
         half_written(part)
     assert {path.name for path in here.iterdir()} == {"survey.parquet", "towns.csv", "old.csv"}
