@@ -62,7 +62,7 @@ def test_what_is_left_is_left_to_the_asker(tmp_path: Path) -> None:
         ]
         words = "1 of 1.4 left, and of your own quota 0.1 of 0.5 left: at ε = 0.1 both pay for 1 such answer"
         assert replies[1]["budget_words"] == words
-        assert words in caller.get("/ask", headers=PAGE).text
+        assert words in caller.get("/ask/stay", headers=PAGE).text
         assert {tuple(reply[name] for name in BUDGETS) for reply in replies} == {
             ("0.1", "0.5", "1", "1.4", "0.1", "0.5")
         }
