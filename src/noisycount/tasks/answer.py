@@ -215,7 +215,7 @@ def charged_so_far(key: str, configuration: Config, slot: ReplyTick | None) -> s
         return "its price may be charged: ask the same again, which is charged once, however often it is asked"
     try:
         with existing_ledger(configuration) as ledger:
-            entry = ledger and ledger.entry(key)
+            entry = None if ledger is None else ledger.entry(key)
     except NoisyCountError:
         return "the ledger cannot be read, and `noisycount ledger show` will tell whether anything was charged"
     if entry is None:
