@@ -1,7 +1,7 @@
 """A chart of a page as SVG: its colours are classes of the page's style, light or dark."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Self
 
@@ -146,8 +146,8 @@ def chart_svg(shown: ChartView, name: str) -> str:
     described = f"{shown.sentence} {shown.plot.description}"
     return (
         f'<svg class="chart" role="img" aria-labelledby="{name}-title {name}-desc" '
-        f'viewBox="0 0 {_digits(_WIDTH)} {_digits(frame.bottom + _BELOW)}" '
-        f'width="{_digits(_WIDTH)}" height="{_digits(frame.bottom + _BELOW)}">'
+        f'viewBox="0 0 {digits(_WIDTH)} {digits(frame.bottom + _BELOW)}" '
+        f'width="{digits(_WIDTH)}" height="{digits(frame.bottom + _BELOW)}">'
         f'<title id="{name}-title">{escape(shown.plot.title)}</title>'
         f'<desc id="{name}-desc">{escape(described)}</desc>{"".join(parts)}</svg>'
     )
@@ -185,13 +185,13 @@ class _Frame:
 
     def place(self, x: float, y: float) -> str:
         """A point in the words of a path."""
-        return f"{_digits(self.across(x))} {_digits(self.upwards(y))}"
+        return f"{digits(self.across(x))} {digits(self.upwards(y))}"
 
 
 def _entries(shown: ChartView) -> Iterator[tuple[str, str]]:
     """The rows of the key: a sample, 30 wide and centred on the row, and its words."""
     for line in shown.lines:
-        yield _stroke(line, f"M0 0H{_digits(_SAMPLE)}"), line.name
+        yield _stroke(line, f"M0 0H{digits(_SAMPLE)}"), line.name
     for mark in shown.marks:
         yield f'<path class="{mark.kind}" d="M15 -8V8"/>', mark.words
     if shown.band is not None:
@@ -201,8 +201,8 @@ def _entries(shown: ChartView) -> Iterator[tuple[str, str]]:
 def _key(shown: ChartView) -> Iterator[str]:
     for row, (sample, words) in enumerate(_entries(shown)):
         middle = (row + 0.5) * _ROW
-        yield f'<g transform="translate(4 {_digits(middle)})">{sample}</g>'
-        yield _text(words, 4 + _SAMPLE + 8, middle + 4.5, kind="ink")
+        yield f'<g transform="translate(4 {digits(middle)})">{sample}</g>'
+        yield svg_text(words, 4 + _SAMPLE + 8, middle + 4.5, kind="ink")
 
 
 def _axes(frame: _Frame) -> Iterator[str]:
@@ -210,25 +210,23 @@ def _axes(frame: _Frame) -> Iterator[str]:
     right = _WIDTH - _RIGHT
     for value, number in frame.y.ticks:
         height = frame.upwards(value)
-        yield f'<path class="grid" d="M{_digits(_LEFT)} {_digits(height)}H{_digits(right)}"/>'
-        yield _text(number, _LEFT - 8, height + 4.5, anchor="end")
-    yield f'<path class="axis" d="M{_digits(_LEFT)} {_digits(frame.bottom)}H{_digits(right)}"/>'
-    for value, number in _apart(frame):
-        place = frame.across(value)
-        yield f'<path class="axis" d="M{_digits(place)} {_digits(frame.bottom)}v5"/>'
-        yield _text(number, place, frame.bottom + 19, anchor="middle")
-    yield _text(frame.shown.plot.y.label, 4, frame.top - 12, kind="ink")
-    yield _text(frame.shown.plot.x.label, right, frame.bottom + 40, anchor="end", kind="ink")
+        yield f'<path class="grid" d="M{digits(_LEFT)} {digits(height)}H{digits(right)}"/>'
+        yield svg_text(number, _LEFT - 8, height + 4.5, anchor="end")
+    yield f'<path class="axis" d="M{digits(_LEFT)} {digits(frame.bottom)}H{digits(right)}"/>'
+    for place, number in apart([(frame.across(value), number) for value, number in frame.x.ticks], _WIDTH):
+        yield f'<path class="axis" d="M{digits(place)} {digits(frame.bottom)}v5"/>'
+        yield svg_text(number, place, frame.bottom + 19, anchor="middle")
+    yield svg_text(frame.shown.plot.y.label, 4, frame.top - 12, kind="ink")
+    yield svg_text(frame.shown.plot.x.label, right, frame.bottom + 40, anchor="end", kind="ink")
 
 
-def _apart(frame: _Frame) -> Iterator[tuple[float, str]]:
-    """The numbers across that do not touch."""
+def apart(numbers: Iterable[tuple[float, str]], width: float) -> Iterator[tuple[float, str]]:
+    """The numbers below an axis, each with its place from the left, that do not touch."""
     end = 0.0
-    for value, number in frame.x.ticks:
+    for middle, number in numbers:
         half = _LETTER * len(number) / 2
-        middle = frame.across(value)
-        if middle - half >= end and middle + half <= _WIDTH:
-            yield value, number
+        if middle - half >= end and middle + half <= width:
+            yield middle, number
             end = middle + half + _LETTER
 
 
@@ -238,15 +236,15 @@ def _drawn(frame: _Frame) -> Iterator[str]:
     if shown.band is not None:
         left, right = map(frame.across, shown.band)
         yield (
-            f'<rect class="band" x="{_digits(left)}" y="{_digits(frame.top)}" '
-            f'width="{_digits(right - left)}" height="{_digits(_HEIGHT)}"/>'
+            f'<rect class="band" x="{digits(left)}" y="{digits(frame.top)}" '
+            f'width="{digits(right - left)}" height="{digits(_HEIGHT)}"/>'
         )
     for line in shown.lines:
         points = [frame.place(*point) for point in zip(line.xs, line.ys, strict=True)]
         yield _stroke(line, f"M{'L'.join(points)}")
     for mark in shown.marks:
-        place = _digits(frame.across(mark.x))
-        ends = f"M{place} {_digits(frame.top)}V{_digits(frame.bottom)}"
+        place = digits(frame.across(mark.x))
+        ends = f"M{place} {digits(frame.top)}V{digits(frame.bottom)}"
         yield f'<path class="{mark.kind}" d="{ends}"/>'
 
 
@@ -258,13 +256,14 @@ def _stroke(line: Line, path: str) -> str:
     return f'<path class="{kind}"{dashed} d="{path}"/>'
 
 
-def _text(words: str, x: float, y: float, *, anchor: str = "start", kind: str = "") -> str:
-    where = f'x="{_digits(x)}" y="{_digits(y)}"'
+def svg_text(words: str, x: float, y: float, *, anchor: str = "start", kind: str = "") -> str:
+    """A text at a place, which is its start, its middle or its end."""
+    where = f'x="{digits(x)}" y="{digits(y)}"'
     turned = "" if anchor == "start" else f' text-anchor="{anchor}"'
     called = f' class="{kind}"' if kind else ""
     return f"<text{called} {where}{turned}>{escape(words)}</text>"
 
 
-def _digits(number: float) -> str:
+def digits(number: float) -> str:
     """A coordinate with no more digits than anybody sees."""
     return f"{number:.1f}".removesuffix(".0")

@@ -87,7 +87,7 @@ class Assumed:
         """The assumption, with the count that it leads to expect."""
         size, prior = signed(self.population.records), self.population.law()
         if self.is_flat:
-            records = f"of {size} records each count is as likely, as no --rate is known"
+            records = f"of {size} records each count is as likely, as no rate is known"
         elif self.groups is None:
             records = f"each of {size} counts with a chance of {self.rate}"
         else:

@@ -66,9 +66,9 @@ def application(state: ServiceState, write: Write = write_line) -> FastAPI:
 def lazy_routers() -> tuple[APIRouter, ...]:
     """The routes that need laws, engines or the question language."""
     from noisycount.service import analysis, questions  # noqa: PLC0415 - loads all that
-    from noisycount.service.pages import ask, explore, ledger  # noqa: PLC0415 - the same
+    from noisycount.service.pages import answer, ask, explore, ledger  # noqa: PLC0415 - the same
 
-    return questions.router, analysis.router, ask.router, explore.router, ledger.router
+    return questions.router, analysis.router, ask.router, answer.router, explore.router, ledger.router
 
 
 def _add_late(made: FastAPI) -> None:

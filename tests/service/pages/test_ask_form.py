@@ -7,7 +7,7 @@ from noisycount.query.language import parse
 from noisycount.query.query import ColumnGrouping, Query
 from noisycount.query.schema import Kind
 from noisycount.service.pages.form import AskForm, Condition, FormError, Price, operators_of, where_of
-from noisycount.service.pages.preview import bar_picture, dots_picture
+from noisycount.service.pages.preview import dots_picture
 from noisycount.service.questions import Question
 from noisycount.tasks.plan import planned_epsilon
 from noisycount.validation import exact_epsilon
@@ -152,10 +152,3 @@ def test_dots_are_fifty(epsilon: str, guess: int | None) -> None:
     assert drawn.count('class="dot"') == 50
     assert 'role="img" aria-label="Fifty possible' in drawn
     assert "style=" not in drawn
-
-
-def test_bars_stay_inside() -> None:
-    """A bar below 0 begins at its end, and nothing leaves the picture."""
-    drawn = bar_picture(-5, 3, (-10, 100), (1.0, 0, 200))
-    assert 'x="45.5" y="5" width="45.5"' in drawn
-    assert "M90.9 27L1000 27" in drawn

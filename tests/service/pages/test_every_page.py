@@ -11,6 +11,7 @@ from tests.serving import Service
 
 GIVEN = {
     "/ask/{name}": ["/ask/survey"],
+    "/releases/{name}/file": [],
     "/releases/{name}": [],  # an answer is looked at where one is asked for
     "/static/{name}": [],  # files
     "/ledger/export": [],

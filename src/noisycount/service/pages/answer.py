@@ -1,48 +1,59 @@
-"""An answer as its page shows it: from the stored reply alone, with refined values beside it."""
+"""The page of an answer and its files, made from the stored reply alone: a picture, what it cost, and the details."""
 
+import csv
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Self, TypeAlias
+from functools import cached_property, partial
+from importlib.util import find_spec
+from io import StringIO
+from typing import Any, Literal, Self, TypeAlias
 
+from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
+from noisycount.analysis.posterior.posterior import shown_counts
+from noisycount.charts.answer_svg import NARROW, WIDE, CountPicture, Estimated, LinesPicture, Point, bar_svg, place_of
+from noisycount.charts.theme import MOST_ROWS
 from noisycount.display.columns import free_name
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
 from noisycount.display.output import Facts
+from noisycount.display.texts import label_text
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_of
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.tables.levels import Label
+from noisycount.model.tables.levels import OTHER, Label
 from noisycount.query.grouping import NumberRanges, resolve_group_by
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.query.table import query_of_stored
 from noisycount.readers.assumption import Assumed
 from noisycount.release.dataset import next_words
+from noisycount.service.auth import LimitedUser
 from noisycount.service.keys import User
-from noisycount.service.pages.preview import bar_picture
+from noisycount.service.pages.ask import address_and_name, calls_of, said_purpose
+from noisycount.service.pages.layout import download, page, standalone_svg
 from noisycount.service.questions import stored_reply
-from noisycount.service.state import ServiceState
-from noisycount.tasks.refine.estimate import Refinement, refinement_facts
+from noisycount.service.state import ServiceState, State
+from noisycount.tasks.refine.estimate import Refinement
 from noisycount.tasks.refine.published import RefineQuery, grouped_by_name
 from noisycount.tasks.refine.stored import table_of_entry
+from noisycount.tasks.report.forms import as_text
 
-MOST_ROWS = 200  # that are refined while somebody waits
 Row: TypeAlias = tuple[object, ...]  # the level of a row and its keys
-_TOLD = {"assumed", "mean", "deviation"}  # the rest is said above them
 
 
 @frozen
 class CountEstimate:
     """The estimate of one count."""
 
-    median: int  # the estimate that errs least
-    interval: tuple[int, int]  # where the count lies with the probability of `level`
-    facts: Facts  # what else is to be known of it
+    told: Estimated  # the median, which errs least, and the interval of the probability of `level`
+    curve: Sequence[tuple[float, float]]  # counts, and the probability of each
+    assumed: str  # what is public, in words
 
     @classmethod
     def of(cls, told: Mapping[str, Any], size: int | None) -> Self | None:
@@ -52,16 +63,18 @@ class CountEstimate:
         noise = DiscreteLaplace.for_epsilon(Fraction(told["epsilon"]))
         level = float(told.get("confidence", 0.95))
         refined = Refinement.of([told["answer"]], Assumed.of_size(size), noise, level)
-        facts = [fact for fact in refinement_facts(refined) if fact[0] in _TOLD]
-        return cls(int(refined.told.median), refined.interval, facts)
+        posterior, (low, high) = refined.told, refined.interval
+        counts = shown_counts(posterior)
+        near = counts[(counts >= 2 * low - high - 1) & (counts <= 2 * high - low + 1)]
+        curve = list(zip(near.tolist(), posterior.pmf(near).tolist(), strict=True))
+        return cls(Estimated(int(posterior.median), low, high), curve, refined.assumed.words)
 
 
 @frozen
 class RefinedRows:
     """The estimates of the rows of a table."""
 
-    # the estimate of a row and the ends of its interval, by its level and its keys
-    rows: Mapping[Row, tuple[float, int, int]]
+    rows: Mapping[Row, Estimated]  # the mean and the interval of a row, by its level and its keys
     words: str  # what was assumed
 
     @classmethod
@@ -80,8 +93,8 @@ class RefinedRows:
             for name in (levels, *published.names)
         }
         told = zip(*(refined.estimates[name].tolist() for name in ("mean", "low", "high")), strict=True)
-        rows: dict[Row, tuple[float, int, int]] = {
-            tuple(of[row] for of in cells.values()): estimates
+        rows: dict[Row, Estimated] = {
+            tuple(of[row] for of in cells.values()): Estimated(*estimates)
             for row, estimates in enumerate(told)
             if estimates[0] is not None
         }
@@ -105,20 +118,49 @@ def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[o
 
 @frozen
 class ReleasedRow:
-    """A row of a table: its keys, the noisy count, the refined one or nothing, and both drawn."""
+    """A row of a table: its keys, its count and, where that says more, the refined one."""
 
-    keys: Sequence[str]
-    answer: str
-    estimate: str
-    picture: Markup
+    level: str  # whose row it is: of the cells, of a sum, or of all other keys
+    labels: Sequence[Label]  # its keys
+    keys: Sequence[str]  # what a reader sees of them
+    told: Estimated
+    error: float
+    refined: Estimated | None
+    ends: tuple[float, float]  # of all bars
+
+    @property
+    def answer(self) -> Markup:
+        """The count and its error."""
+        return Markup('{} <span class="error">{}</span>').format(signed(self.told.value), plus_minus(self.error))
+
+    @property
+    def estimate(self) -> str:
+        """The refined count in words; empty where it says nothing more."""
+        if self.refined is None:
+            return ""
+        low, high = signed(self.refined.low), signed(self.refined.high)
+        return f"{signed(self.refined.value, 1)} ({low} to {high})"
+
+    @property
+    def picture(self) -> Markup:
+        """A bar; none of a sum of all, beside which no other would be seen."""
+        return Markup("" if self.level == "total" else bar_svg(self.told, self.ends, self.refined))  # noqa: S704 - digits
 
 
-@frozen
+_MOST_LINES = 4  # which colours and dashes tell apart
+_FEWEST = 3  # points of a line
+_ODDS = re.compile(r"([\d.]+):[\d.]+")
+# How much a guess of 50:50 may become, in percent, and what that is called.
+_TELLS = ((55, "Tells hardly anything"), (75, "Tells little"), (95, "May tell much"), (100, "May tell nearly all"))
+
+
+@frozen(slots=False)  # rows are made once
 class Released:
     """An answer that was paid for."""
 
     told: Mapping[str, Any]  # the stored reply
     purpose: str = ""  # what it is for; empty: nobody said
+    made: str = ""  # when it was asked; empty where the ledger has it no more
     query: Query | None = None  # the same question; None for what no form asks
     needs_purpose: bool = False
     estimate: CountEstimate | None = None  # the refined count
@@ -129,8 +171,8 @@ class Released:
         """The answer under a key."""
         told = json.loads(stored_reply(name, user, state))
         entry = state.ledger.entry(told.get("first") or name)
-        purpose = "" if entry is None else entry.purpose or ""
-        shown = cls(told, purpose, *_query(state, user, told, entry))
+        purpose, made = ("", "") if entry is None else (entry.purpose or "", f"{entry.made:%Y-%m-%d %H:%M} UTC")
+        shown = cls(told, purpose, made, *_query(state, user, told, entry))
         dataset = state.configuration.datasets.get(state.dataset_name(told["dataset"]))
         if shown.is_count and not shown.is_table:
             size = None if dataset is None else dataset.size
@@ -164,11 +206,15 @@ class Released:
 
     @property
     def question(self) -> str:
-        """What was asked."""
-        where, meaning = self.told.get("where"), self.told.get("meaning")
-        if where is None:
-            return "all records" if self.told.get("by") != ["question"] else "several questions"
-        return f"{where}  ({meaning})" if meaning else str(where)
+        """What was asked, in words."""
+        where = self.told.get("meaning") or self.told.get("where")
+        if not self.is_table:
+            return str(where or "all records")
+        if self.told["by"] == ["question"]:
+            return "several questions"
+        *first, last = self.header
+        by = f"{self.unit} by {', '.join(first)}{' and ' * bool(first)}{last}"
+        return f"{by}, where {where}" if where else by
 
     @property
     def sure(self) -> str:
@@ -192,47 +238,113 @@ class Released:
         return "rows" if self.told.get("unit") is None else "persons"
 
     @property
+    def answer(self) -> Estimated:
+        """One count and its range."""
+        return Estimated(self.told["answer"], self.told["low"], self.told["high"])
+
+    @property
+    def refined(self) -> CountEstimate | None:
+        """The refined count where it says more than the answer."""
+        found = self.estimate
+        return found if found is not None and found.told.differs(self.answer) else None
+
+    @cached_property
+    def picture(self) -> CountPicture | LinesPicture | None:
+        """One count on a line, or ordered rows as lines; None where there are bars alone."""
+        if not self.is_table:
+            found = self.refined
+            told = (None, ()) if found is None else (found.told, found.curve)
+            return CountPicture(self.answer, *told) if self.is_count else None
+        lines = self._lines
+        return LinesPicture(self.question, lines) if lines else None
+
+    @property
+    def drawn(self) -> Sequence[tuple[str, Markup]]:
+        """The picture for a telephone and for wider windows, each with its class."""
+        if self.picture is None:
+            return []
+        sizes = (("narrow", NARROW), ("wide", WIDE))
+        return [(name, Markup(self.picture.svg(width))) for name, width in sizes]  # noqa: S704  (it escapes)
+
+    @property
+    def _lines(self) -> dict[str, list[Point]]:
+        """The cells along the one column whose keys have an order, a line for each of the other keys; none if many."""
+        cells = [row for row in self.rows if row.level == self.told["rows"][0]["level"]]
+        for column in range(len(self.header)):
+            placed = [(place_of(row.labels[column]), row) for row in cells if row.labels[column] is not None]
+            if not placed or any(place is None for place, _ in placed):
+                continue
+            lines: dict[str, list[Point]] = {}
+            for place, row in placed:
+                name = ", ".join(label for at, label in enumerate(row.keys) if at != column)
+                lines.setdefault(name, []).append((place or 0.0, row.keys[column], row.told))
+            if len(lines) <= _MOST_LINES and all(
+                len({place for place, *_ in line}) >= _FEWEST for line in lines.values()
+            ):
+                return {name: sorted(line, key=lambda point: point[0]) for name, line in lines.items()}
+        return {}
+
+    @property
+    def cost(self) -> Sequence[tuple[str, str]]:
+        """What it cost, what it may tell about one person, and what it is for: in a few words, and in a sentence."""
+        told, found = self.told, []
+        if "charged" in told:
+            charged = "Free: it was asked before" if told["repeated"] else f"{_charge(told['charged'])} charged"
+            found.append((charged, self._left))
+        if "odds" in told:
+            most = max((float(share) for share in _ODDS.findall(told["odds"].replace("50:50", ""))), default=100.0)
+            tells = next(words for share, words in _TELLS if most <= share)
+            protected = "row" if told.get("unit") is None else "person"
+            found.append((f"{tells} about one {protected}", f"At {_price(told.get('price') or told)} {told['odds']}."))
+        asked = ", ".join(filter(None, (str(told.get("analyst") or ""), self.made)))
+        found.append((f"For “{self.purpose}”" if self.purpose else "Asked", f"by {asked}" if asked else ""))
+        return found
+
+    @property
+    def _left(self) -> str:
+        """What was left after it."""
+        remaining, charged = Fraction(self.told["remaining"]), self.told["charged"]
+        price = Fraction(charged if isinstance(charged, str) else charged.get("epsilon") or 0)
+        if not isinstance(self.told["budget"], str):  # prices do not add up
+            return f"After it {next_words(remaining)}."
+        budget = Fraction(self.told["budget"])
+        left = f"After it {approximately(remaining)} of {approximately(budget)} was left"
+        return f"{left}: enough for {remaining // price:,} more like it." if price else f"{left}."
+
+    @property
     def facts(self) -> Facts:
-        """What is to be known of the answer."""
+        """What else is to be known of the answer."""
         return [(name, words) for name, words in self._facts() if words]
 
     def _facts(self) -> Iterator[tuple[str, str]]:
         told = self.told
-        yield "question", self.question
-        yield "data set", f"{self.dataset}, counting {self._counted}"
-        yield "asked by", str(told.get("analyst", ""))
-        yield "for", self.purpose
+        yield "question", str(told.get("where") or self.question)
+        yield "counted", "rows" if told.get("unit") is None else f"distinct values of {told['unit']}"
         columns = " and ".join(told.get("unreadable_as_missing", []))
         yield "", columns and f"cells of {columns} that could not be read count as missing"
         if "scale" in told:
             yield "noise", f"{told['mechanism']}, scale {approximately(Fraction(told['scale']))}"
         elif "levels" in told:
             yield "noise", "; ".join(map(_level_words, told["levels"]))
-        if "odds" in told:
-            yield "privacy", f"{_price(told.get('price') or told)}: {told['odds']}"
-        if "charged" in told:
-            is_free = told["repeated"]
-            charged = "nothing: it was asked before" if is_free else _charge(told["charged"])
-            yield "budget", f"charged {charged}; after it {next_words(Fraction(told['remaining']))}"
+        yield "±", "of the noise alone. Where the records are a sample of more people, sampling error comes on top."
         if told.get("replaces"):
             yield "replaces", f"the coarser answer {told['replaces'][0]}, which it tops up: use this one alone"
+        if self.refined is not None:
+            yield "refined", f"{self.refined.assumed}. The range holds with {self.sure} probability where that is so."
+        elif self.estimates is not None:
+            yield "refined", f"under this prior: {self.estimates.words}"
         yield "key", self.key
         for hint in told.get("hints", []):
-            yield "hint", hint
-
-    @property
-    def _counted(self) -> str:
-        unit = self.told.get("unit")
-        return "rows" if unit is None else f"distinct values of {unit}"
+            yield "note", hint
 
     @property
     def header(self) -> Sequence[str]:
         """The names of the keys."""
         return list(self.told["by"])
 
-    @property
+    @cached_property
     def rows(self) -> list[ReleasedRow]:
-        """The rows of a table, with one scale for all pictures."""
+        """The rows of a table, with one scale for all bars."""
         rows = self.told["rows"]
         ends = _ends(rows)
         estimates = {} if self.estimates is None else self.estimates.rows
@@ -244,6 +356,83 @@ class Released:
             _row(row, text, estimates.get((row["level"], *own)), ends)
             for row, text, own in zip(rows, texts, keys, strict=True)
         ]
+
+    @property
+    def is_refined(self) -> bool:
+        """Whether any row has a refined count that says more."""
+        return any(row.refined for row in self.rows)
+
+    @property
+    def files(self) -> Sequence[tuple[str, str]]:
+        """The forms in which it can be downloaded, each with its name."""
+        names = [("csv", "CSV")] if self.is_count or self.is_table else []
+        if self.picture is not None or (self.is_table and 0 < len(self.rows) <= MOST_ROWS and find_spec("altair")):
+            names += [("svg", "SVG")] + [("png", "PNG")] * (find_spec("vl_convert") is not None)
+        return names
+
+    def sheet(self) -> str:
+        """The numbers as comma-separated values: those of a table are what `refine` reads."""
+        text = StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        names, rows = self._table_sheet() if self.is_table else self._count_sheet()
+        writer.writerow(names)
+        writer.writerows([as_text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+        return text.getvalue()
+
+    def _count_sheet(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+        names = ["where", "answer", "error", "low", "high", "confidence", "epsilon", "mechanism", "scale", "unit"]
+        cells = [self.told.get(name) for name in names]
+        refined = None if self.estimate is None else self.estimate.told
+        return [*names, *_REFINED], [[*cells, *_numbers(refined)]]
+
+    def _table_sheet(self) -> tuple[Sequence[str], Iterator[Sequence[object]]]:
+        told, levels = self.told, {level["level"]: level["scale"] for level in self.told["levels"]}
+        first = told["levels"][0]["scale"]
+        beside = {"mechanism": told["mechanism"], "threshold": told["threshold"]}
+        if told["threshold"] is None and told["groups_per_unit"] not in {None, 1}:
+            beside["groups_per_unit"] = told["groups_per_unit"]
+        beside = {name: value for name, value in beside.items() if value is not None}
+        numbers = ("level", "answer", "error", "error_of_all", "scale", *beside, *_REFINED)
+        estimates = {} if self.estimates is None else self.estimates.rows
+        return [*self.header, *(free_name(name, dict.fromkeys(self.header)) for name in numbers)], (
+            [
+                *map(_cell, row["keys"].values()),
+                *(row[name] for name in numbers[:4]),
+                levels.get(row["level"], first),
+                *beside.values(),
+                *_numbers(estimates.get((row["level"], *row["keys"].values()))),
+            ]
+            for row in told["rows"]
+        )
+
+    def drawing(self) -> str:
+        """The picture as a file of its own; bars as the command line draws them."""
+        count = f"{signed(self.answer.value)} {plus_minus(self.told['error'])} " if not self.is_table else ""
+        lines = [self.question, f"{count}{self.unit} of {self.dataset}, with {self.sure} confidence; noisycount"]
+        if (shown := self.picture) is not None:
+            return standalone_svg(shown.svg(WIDE), lines)
+        from noisycount.charts.drawing import specification, svg  # noqa: PLC0415 - loads Altair
+        from noisycount.charts.table import TableBar, TableBars, table_chart  # noqa: PLC0415 - the same
+
+        cells = {self.told["levels"][0]["level"], OTHER}
+        bars = [
+            TableBar(", ".join(row.keys), told["answer"], told["error"])
+            for row, told in zip(self.rows, self.told["rows"], strict=True)
+            if row.level in cells
+        ]
+        return svg(specification(table_chart(TableBars(bars, lines[0], lines[1:], f"{self.unit}, with noise"))))
+
+
+_REFINED = ("refined", "refined_low", "refined_high")
+
+
+def _numbers(refined: Estimated | None) -> Sequence[float | None]:
+    return (None, None, None) if refined is None else (round(refined.value, 3), refined.low, refined.high)
+
+
+def _cell(label: Label) -> object:
+    """A key as a file has it: nothing for a missing one, and truth values in words."""
+    return label_text(label) if isinstance(label, bool) else label
 
 
 def _query(state: ServiceState, user: User, told: Mapping[str, Any], entry: Entry | None) -> tuple[Query | None, bool]:
@@ -261,15 +450,12 @@ def _query(state: ServiceState, user: User, told: Mapping[str, Any], entry: Entr
 
 
 def _row(
-    row: Mapping[str, Any], keys: Sequence[str], estimate: tuple[float, int, int] | None, ends: tuple[float, float]
+    row: Mapping[str, Any], keys: Sequence[str], estimate: Estimated | None, ends: tuple[float, float]
 ) -> ReleasedRow:
-    refined = ""
-    if estimate is not None:
-        refined = f"{signed(estimate[0], 1)} ({signed(estimate[1])} to {signed(estimate[2])})"
-    answer = f"{signed(row['answer'])} {plus_minus(row['error'])}"
-    is_total = row["level"] == "total"
-    picture = Markup("") if is_total else bar_picture(row["answer"], row["error"], ends, estimate)
-    return ReleasedRow(keys, answer, refined, picture)
+    answer, error = row["answer"], row["error"]
+    told = Estimated(answer, answer - error, answer + error)
+    refined = estimate if estimate is not None and estimate.differs(told) else None
+    return ReleasedRow(row["level"], list(row["keys"].values()), keys, told, error, refined, ends)
 
 
 def _ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
@@ -299,3 +485,34 @@ def query_of(entry: Entry, columns: Mapping[str, Kind], confidence: float | None
     """The question of an answer that the ledger has; None for what no form asks."""
     asked, price, sure = asked_of(entry), entry.loss, 0.95 if confidence is None else confidence
     return None if price.epsilon is None else query_of_stored(asked, columns, price.epsilon, price.delta, sure)
+
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/releases/{name}")
+def release_page(request: Request, name: str, user: LimitedUser, state: State) -> Response:
+    """An answer, however often it is loaded."""
+    shown = state.reply(partial(Released.of, state, user, name))
+    calls = []
+    if shown.query is not None:
+        purpose = said_purpose(shown.purpose, wants=shown.needs_purpose)
+        calls = calls_of(shown.dataset, shown.query, purpose, *address_and_name(request, state, user))
+    return page(request, "release.html", user, it=shown, calls=calls)
+
+
+@router.get("/releases/{name}/file")
+def release_file(name: str, user: LimitedUser, state: State, form: Literal["csv", "svg", "png"] = "csv") -> Response:
+    """The numbers of an answer, or its picture, as a file."""
+    shown = state.reply(partial(Released.of, state, user, name))
+    if form not in dict(shown.files):
+        raise NoisyCountError(f"this answer has no {form.upper()}: choose a form that its page offers")
+    called = f"noisycount-{re.sub(r'[^A-Za-z0-9_-]', '-', shown.key)[:60]}.{form}"
+    if form == "csv":
+        return download(shown.sheet(), "text/csv", called)
+    drawn = shown.drawing()
+    if form == "svg":
+        return download(drawn, "image/svg+xml", called)
+    from vl_convert import svg_to_png  # noqa: PLC0415 - is large
+
+    return download(svg_to_png(drawn, scale=2), "image/png", called)

@@ -28,7 +28,6 @@ from noisycount.readers.values import parse_share
 from noisycount.service.auth import LimitedUser
 from noisycount.service.errors import InFlightError, problem_of
 from noisycount.service.keys import User
-from noisycount.service.pages.answer import Released
 from noisycount.service.pages.form import AskForm, FormError, Price, operators_of
 from noisycount.service.pages.layout import page, redirect
 from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
@@ -145,8 +144,8 @@ def _page(request: Request, state: ServiceState, user: User, shown: dict[str, An
     offer, form, preview = shown["offer"], shown["form"], shown.get("preview")
     calls = []
     if preview is not None:
-        purpose = _purpose(form.purpose, wants=offer.wants_purpose)
-        calls = calls_of(offer.name, preview.query, purpose, *_address_and_name(request, state, user))
+        purpose = said_purpose(form.purpose, wants=offer.wants_purpose)
+        calls = calls_of(offer.name, preview.query, purpose, *address_and_name(request, state, user))
     return page(
         request,
         "ask.html",
@@ -160,12 +159,12 @@ def _page(request: Request, state: ServiceState, user: User, shown: dict[str, An
     )
 
 
-def _address_and_name(request: Request, state: ServiceState, user: User) -> tuple[str, str | None]:
+def address_and_name(request: Request, state: ServiceState, user: User) -> tuple[str, str | None]:
     """The address by which users reach the service; who asks, as a call without a key must say of listed analysts."""
     return str(request.base_url).rstrip("/"), user.name if state.configuration.analysts else None
 
 
-def _purpose(said: str, *, wants: bool) -> str:
+def said_purpose(said: str, *, wants: bool) -> str:
     """What the answer is for, where that is said or the owner wants it said."""
     return said or ("what the answer is for" if wants else "")
 
@@ -187,17 +186,6 @@ def _question(sent: FormData) -> Question:
         return Question.model_validate({**said, "purpose": purpose})
     except ValidationError:
         raise NoisyCountError("the form was not sent whole: go back, preview the question and ask again") from None
-
-
-@router.get("/releases/{name}")
-def release_page(request: Request, name: str, user: LimitedUser, state: State) -> Response:
-    """An answer, however often it is loaded."""
-    shown = state.reply(partial(Released.of, state, user, name))
-    calls = []
-    if shown.query is not None:
-        purpose = _purpose(shown.purpose, wants=shown.needs_purpose)
-        calls = calls_of(shown.dataset, shown.query, purpose, *_address_and_name(request, state, user))
-    return page(request, "release.html", user, it=shown, calls=calls)
 
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?: [A-Za-z0-9_-]+)*")

@@ -1,11 +1,13 @@
 """The frame of every page, its style and script, what people see in place of a refusal, and the login."""
 
 import json
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from hashlib import sha256
 from math import ceil
 from pathlib import Path
+from textwrap import wrap
 from typing import Annotated, cast
 from urllib.parse import quote
 
@@ -16,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from noisycount.charts.svg import digits, svg_text
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
 from noisycount.service.auth import (
@@ -128,13 +131,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals["static"] = static_address
-    made.filters |= {"percent": percent, "plus_minus": plus_minus, "signed": signed, "digits": _digits}
+    made.filters |= {"percent": percent, "plus_minus": plus_minus, "signed": signed, "digits": digits}
     return made
-
-
-def _digits(number: float) -> str:
-    """A coordinate with no more digits than anybody sees."""
-    return f"{number:.1f}".removesuffix(".0")
 
 
 def redirect(path: str) -> Response:
@@ -142,10 +140,42 @@ def redirect(path: str) -> Response:
     return RedirectResponse(path, 303, headers=PAGE_HEADERS)
 
 
-def download(text: str, media: str, name: str) -> Response:
-    """A text of a type such as `text/csv` as a file that a browser saves under a plain name."""
+def download(content: str | bytes, media: str, name: str) -> Response:
+    """What has a type such as `text/csv` as a file that a browser saves under a plain name."""
     headers = {**PAGE_HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(text, media_type=media, headers=headers)
+    return Response(content, media_type=media, headers=headers)
+
+
+_ABOVE, _LINE, _MARGIN = 12, 20, 16  # of the lines above a picture in a file
+_LONGEST = 100  # characters of one of them
+
+
+def standalone_svg(picture: str, lines: Sequence[str]) -> str:
+    """A picture of a page, below lines that say what it is, as a file with the light style of the pages."""
+    lines = [line for words in lines for line in wrap(words, _LONGEST)]
+    (width, height), above = _size(picture), _ABOVE + _LINE * len(lines) + 8
+    told = [svg_text(words, _MARGIN, _ABOVE + _LINE * place, kind="ink") for place, words in enumerate(lines, 1)]
+    placed = picture.replace("<svg ", f'<svg x="{_MARGIN}" y="{above}" ', 1)
+    whole = f'width="{width + 2 * _MARGIN:g}" height="{height + above + _MARGIN:g}"'
+    return (
+        f'<svg class="chart" xmlns="http://www.w3.org/2000/svg" {whole}><style>{_chart_style()}</style>'
+        f'<rect width="100%" height="100%" fill="#ffffff"/>{"".join(told)}{placed}</svg>'
+    )
+
+
+def _size(picture: str) -> tuple[float, float]:
+    found = re.search(r'width="([\d.]+)" height="([\d.]+)">', picture)
+    assert found is not None  # noqa: S101 - the pictures of this project say their size
+    return float(found[1]), float(found[2])
+
+
+@cache
+def _chart_style() -> str:
+    """What the style of the pages says of charts, each colour in place of its name."""
+    style = _content("noisycount.css").decode()
+    named = dict(re.findall(r"(--[\w-]+): (.+);", style.partition("}")[0]))
+    rules = re.findall(r"^svg\.chart.+$", style, re.MULTILINE)
+    return re.sub(r"var\((--[\w-]+)\)", lambda name: named[name[1]], "".join(rules)).replace('"', "'")
 
 
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]

@@ -251,7 +251,6 @@ class RehearsedPanel:
 _WIDTH, _SIDE, _TOP, _BOTTOM = 440.0, 14.0, 8.0, 26.0
 _COLUMNS, _MARKS = 31, 4
 _LARGEST = 7.0  # radius of a dot
-_SCALE = 1000.0  # of a bar from end to end
 
 
 def dots_picture(plan: Plan) -> Markup:
@@ -276,28 +275,6 @@ def dots_picture(plan: Plan) -> Markup:
         centre=across(plan.centre),
         dots=[(across(value), floor - (row - 0.5) * 2.15 * radius) for value, row in dots.places],
         marks=[(across(value), _mark(value, plan)) for value in _marks(plan.centre, reach)],
-    )
-    return Markup(drawn)  # noqa: S704 - its template escapes
-
-
-def bar_picture(
-    answer: float, error: float, ends: tuple[float, float], refined: tuple[float, float, float] | None = None
-) -> Markup:
-    """A bar from 0 to an answer with the line of its interval, for a cell of a table."""
-    low, high = ends
-    wide = _SCALE / max(high - low, 1e-9)
-
-    def across(value: float) -> float:
-        return (min(max(value, low), high) - low) * wide
-
-    left, right = sorted((0.0, answer))
-    drawn = render(
-        "bar.svg",
-        width=_SCALE,
-        bar=(across(left), (right - left) * wide),
-        zero=across(0),
-        interval=[across(value) for value in (answer - error, answer, answer + error)],
-        refined=None if refined is None else [across(value) for value in refined],
     )
     return Markup(drawn)  # noqa: S704 - its template escapes
 

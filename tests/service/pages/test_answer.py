@@ -1,0 +1,148 @@
+import csv
+import json
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from fractions import Fraction
+from html import unescape
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noisycount.charts.answer_svg import NARROW, CountPicture
+from noisycount.config.config import Config
+from noisycount.config.places import sqlite_url
+from noisycount.service.pages.answer import CountEstimate, Released
+from noisycount.service.state import ServiceState
+from noisycount.tasks.refine.published import RefineQuery
+from noisycount.tasks.refine.readers import opened_table
+from tests.service.callers import BO, calling, configured, serving
+
+COUNT = {"where": "age >= 65", "epsilon": "0.15"}
+AGES = {"by": "age:0,10,20,30,40,50,60,70,80", "epsilon": "1", "margins": ["total"], "groups_per_unit": 1}
+TOWNS = {"by": ["town"], "keys": {"town": ["Bern", "=cmd()", None]}, "epsilon": "1", "groups_per_unit": 1}
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceState]:
+    """Give a service that the tests of this file share."""
+    with serving(configured(tmp_path_factory.mktemp("state"), budget="500")) as opened:
+        yield opened
+
+
+def asked(state: ServiceState, body: object) -> tuple[str, str]:
+    """Give the address of an answer, and its page."""
+    key = re.sub(r"\W", "", json.dumps(body))[:80]
+    reply = calling(state).ask(body, key)
+    assert reply.status_code == 201, reply.text
+    place = f"/releases/{reply.json()['key']}"
+    return place, unescape(calling(state).get(place).text)
+
+
+def told(state: ServiceState, place: str) -> dict[str, Any]:
+    """Give the stored reply."""
+    return dict(calling(state).get(f"/v1{place}").json())
+
+
+def test_a_picture_leads_and_details_are_folded(state: ServiceState) -> None:
+    """The number, its range, the line from 0, then the price; all else is folded away."""
+    place, page = asked(state, COUNT)
+    answer = told(state, place)
+    order = ["age is at least 65", f"{answer['answer']} ", "lies between", "<svg", "ε = 0.15 charged", "<details"]
+    places = [page.index(words) for words in order]
+    assert places == sorted(places)
+    assert f"the answer: {answer['answer']}, from {answer['low']} to {answer['high']}" in page
+    assert "more like it" in page
+    for folded in ("discrete Laplace", "noisycount count", "curl"):
+        assert page.index("<details") < page.index(folded)
+    assert not re.search(r"--(?!data-binary|where|epsilon|confidence)[a-z]", page)
+
+
+def test_a_refined_count_is_told_where_it_says_more(state: ServiceState) -> None:
+    """Not beside an answer in the middle; beside one of which half the range is impossible."""
+    _, page = asked(state, COUNT)
+    assert "With what is public" not in page
+    assert "refined-line" not in page
+    half = {"answer": -5, "low": -65, "high": 55, "error": 60, "epsilon": "0.05", "scale": "20"}
+    below = Released(half, estimate=CountEstimate.of(half, 1317))
+    assert below.refined is not None
+    assert 0 <= below.refined.told.low <= below.refined.told.value <= below.refined.told.high
+    assert isinstance(below.picture, CountPicture)
+    assert "refined-line" in below.picture.svg(NARROW)
+    (row,) = csv.DictReader(StringIO(below.sheet()))
+    assert row["refined"] == str(int(below.refined.told.value))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "words"),
+    [("0.1", "Tells hardly anything"), ("1", "Tells little"), ("2", "May tell much"), ("9", "all")],
+)
+def test_what_is_said_of_privacy_follows_from_the_price(state: ServiceState, epsilon: str, words: str) -> None:
+    """No page promises what its ε does not keep."""
+    _, page = asked(state, {"where": "age >= 40", "epsilon": epsilon})
+    said = {"Tells hardly anything", "Tells little", "May tell much", "May tell nearly all"}
+    assert [each for each in said if each in page] == [each for each in said if words in each]
+
+
+def test_ordered_rows_are_a_line_and_others_are_not(state: ServiceState) -> None:
+    """With its band; bars stand below either."""
+    _, ages = asked(state, AGES)
+    assert ages.count("ribbon") == 2  # narrow and wide
+    assert ages.count('class="chart spark') == 9
+    _, towns = asked(state, TOWNS)
+    assert "ribbon" not in towns
+    assert towns.count('class="chart spark') == 3
+
+
+def test_many_rows_are_folded(state: ServiceState) -> None:
+    """Thirty lead, the rest is there: 500 rows in all."""
+    body = {"by": "age:" + ",".join(map(str, range(500))), "epsilon": "1", "groups_per_unit": 1}
+    place, page = asked(state, body)
+    assert "470 more rows" in page
+    assert page.count('<tr><th scope="row">') == 500
+    assert len(page) < 500_000
+    files = re.findall(r"file\?form=(\w+)", page)
+    assert files == ["csv", "svg", "png"]
+    assert len(calling(state).get(f"{place}/file?form=csv").text.splitlines()) == 501
+
+
+@pytest.mark.parametrize("body", [COUNT, AGES, TOWNS], ids=["count", "line", "bars"])
+def test_files_are_those_of_the_page(state: ServiceState, body: dict[str, object]) -> None:
+    """The picture as SVG without names of colours, as PNG, and the numbers; for no other analyst."""
+    place, _ = asked(state, body)
+    svg = calling(state).get(f"{place}/file?form=svg")
+    assert svg.headers["content-type"].startswith("image/svg+xml")
+    assert svg.text.startswith("<svg")
+    assert "var(" not in svg.text
+    png = calling(state).get(f"{place}/file?form=png")
+    assert png.content.startswith(b"\x89PNG")
+    assert re.fullmatch(r'attachment; filename="noisycount-[\w-]+\.png"', png.headers["content-disposition"])
+    assert calling(state, BO).get(f"{place}/file?form=csv").status_code == 404
+    assert calling(state).get(f"{place}/file?form=exe").status_code == 422
+
+
+def test_a_sheet_of_a_count_has_its_numbers(state: ServiceState) -> None:
+    """Those of the reply."""
+    place, _ = asked(state, COUNT)
+    answer = told(state, place)
+    (row,) = csv.DictReader(StringIO(calling(state).get(f"{place}/file").text))
+    for name in ("where", "answer", "error", "low", "high", "epsilon", "scale"):
+        assert row[name] == str(answer[name])
+
+
+def test_a_sheet_of_a_table_can_be_refined(state: ServiceState, tmp_path: Path) -> None:
+    """`refine` reads it, and finds what stands in it; a key that a spreadsheet would run is a text."""
+    place, _ = asked(state, {**TOWNS, "margins": ["total"]})
+    file = tmp_path / "towns.csv"
+    file.write_text(calling(state).get(f"{place}/file").text, encoding="utf-8")
+    assert "'=cmd()" in file.read_text(encoding="utf-8")
+    with ExitStack() as opened:
+        asking = RefineQuery(file=file)
+        published = opened_table(asking, Config(None, sqlite_url(tmp_path / "no.db"), {}), opened).published
+        rows = told(state, place)["rows"]
+        assert published.answers.tolist() == [row["answer"] for row in rows]
+        assert [level.mechanism.scale for level in published.levels] == [
+            Fraction(level["scale"]) for level in told(state, place)["levels"]
+        ]
