@@ -78,6 +78,7 @@ Point: TypeAlias = tuple[float, str, Estimated]  # a place across, its label, an
 _TALL = 210.0  # the height of the lines
 _LEFT = 58.0  # of the numbers beside them
 _MOST_DOTS = 40  # of a line: more would be one thick line
+_MOST_LINES, _FEWEST = 4, 3  # which colours tell apart, and points of each
 
 
 @frozen
@@ -86,6 +87,23 @@ class LinesPicture:
 
     title: str  # what is counted
     lines: Mapping[str, Sequence[Point]]  # at most four, by the name of each
+
+    @classmethod
+    def of(cls, title: str, cells: Sequence[tuple[Sequence[object], Sequence[str], Estimated]]) -> Self | None:
+        """The picture of cells, with keys and their texts, along the first column with an order; None if there is none."""
+        for column in range(len(cells[0][0]) if cells else 0):
+            lines: dict[str, list[Point]] = {}
+            for keys, texts, told in (cell for cell in cells if cell[0][column] is not None):
+                place = place_of(keys[column])
+                if place is None:
+                    break
+                name = ", ".join(text for at, text in enumerate(texts) if at != column)
+                lines.setdefault(name, []).append((place, texts[column], told))
+            else:
+                fewest = min((len({place for place, *_ in line}) for line in lines.values()), default=0)
+                if len(lines) <= _MOST_LINES and fewest >= _FEWEST:
+                    return cls(title, {name: sorted(line, key=lambda point: point[0]) for name, line in lines.items()})
+        return None
 
     def svg(self, width: float) -> str:
         """The picture, so many units wide."""

@@ -121,6 +121,11 @@ def png(drawn: dict[str, Any]) -> bytes:
     return bytes(vl_convert.vegalite_to_png(drawn, scale=_SCALE))
 
 
+def svg_as_png(text: str) -> bytes:
+    """The picture of an SVG as a PNG of double resolution."""
+    return bytes(vl_convert.svg_to_png(text, scale=_SCALE))
+
+
 def save(chart: alt.TopLevelMixin, folder: Path, stem: str) -> list[Path]:
     """The two files of a chart, SVG and PNG of double resolution, written without a browser."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -15,8 +15,8 @@ from typing import Any, Literal, Self, TypeAlias
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from noisycount.analysis.posterior.posterior import shown_counts
-from noisycount.charts.answer_svg import NARROW, WIDE, CountPicture, Estimated, LinesPicture, Point, bar_svg, place_of
+from noisycount.charts.answer_svg import NARROW, WIDE, CountPicture, Estimated, LinesPicture, bar_svg
+from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.theme import MOST_ROWS
 from noisycount.display.columns import free_name
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
@@ -63,11 +63,9 @@ class CountEstimate:
         noise = DiscreteLaplace.for_epsilon(Fraction(told["epsilon"]))
         level = float(told.get("confidence", 0.95))
         refined = Refinement.of([told["answer"]], Assumed.of_size(size), noise, level)
-        posterior, (low, high) = refined.told, refined.interval
-        counts = shown_counts(posterior)
-        near = counts[(counts >= 2 * low - high - 1) & (counts <= 2 * high - low + 1)]
-        curve = list(zip(near.tolist(), posterior.pmf(near).tolist(), strict=True))
-        return cls(Estimated(int(posterior.median), low, high), curve, refined.assumed.words)
+        shown = RefinementCurves.of(refined.told, level)
+        curve = list(zip(shown.counts, shown.posterior, strict=True))
+        return cls(Estimated(int(refined.told.median), shown.low, shown.high), curve, refined.assumed.words)
 
 
 @frozen
@@ -147,8 +145,6 @@ class ReleasedRow:
         return Markup("" if self.level == "total" else bar_svg(self.told, self.ends, self.refined))  # noqa: S704 - digits
 
 
-_MOST_LINES = 4  # which colours and dashes tell apart
-_FEWEST = 3  # points of a line
 _ODDS = re.compile(r"([\d.]+):[\d.]+")
 # How much a guess of 50:50 may become, in percent, and what that is called.
 _TELLS = ((55, "Tells hardly anything"), (75, "Tells little"), (95, "May tell much"), (100, "May tell nearly all"))
@@ -255,8 +251,8 @@ class Released:
             found = self.refined
             told = (None, ()) if found is None else (found.told, found.curve)
             return CountPicture(self.answer, *told) if self.is_count else None
-        lines = self._lines
-        return LinesPicture(self.question, lines) if lines else None
+        cells = [(row.labels, row.keys, row.told) for row in self.rows if row.level == self.rows[0].level]
+        return LinesPicture.of(self.question, cells)
 
     @property
     def drawn(self) -> Sequence[tuple[str, Markup]]:
@@ -265,24 +261,6 @@ class Released:
             return []
         sizes = (("narrow", NARROW), ("wide", WIDE))
         return [(name, Markup(self.picture.svg(width))) for name, width in sizes]  # noqa: S704  (it escapes)
-
-    @property
-    def _lines(self) -> dict[str, list[Point]]:
-        """The cells along the one column whose keys have an order, a line for each of the other keys; none if many."""
-        cells = [row for row in self.rows if row.level == self.told["rows"][0]["level"]]
-        for column in range(len(self.header)):
-            placed = [(place_of(row.labels[column]), row) for row in cells if row.labels[column] is not None]
-            if not placed or any(place is None for place, _ in placed):
-                continue
-            lines: dict[str, list[Point]] = {}
-            for place, row in placed:
-                name = ", ".join(label for at, label in enumerate(row.keys) if at != column)
-                lines.setdefault(name, []).append((place or 0.0, row.keys[column], row.told))
-            if len(lines) <= _MOST_LINES and all(
-                len({place for place, *_ in line}) >= _FEWEST for line in lines.values()
-            ):
-                return {name: sorted(line, key=lambda point: point[0]) for name, line in lines.items()}
-        return {}
 
     @property
     def cost(self) -> Sequence[tuple[str, str]]:
@@ -366,9 +344,9 @@ class Released:
     def files(self) -> Sequence[tuple[str, str]]:
         """The forms in which it can be downloaded, each with its name."""
         names = [("csv", "CSV")] if self.is_count or self.is_table else []
-        if self.picture is not None or (self.is_table and 0 < len(self.rows) <= MOST_ROWS and find_spec("altair")):
-            names += [("svg", "SVG")] + [("png", "PNG")] * (find_spec("vl_convert") is not None)
-        return names
+        is_drawn = self.picture is not None or (self.is_table and 0 < len(self.rows) <= MOST_ROWS)
+        has_charts = find_spec("altair") is not None and find_spec("vl_convert") is not None
+        return [*names, ("svg", "SVG"), ("png", "PNG")] if is_drawn and has_charts else names
 
     def sheet(self) -> str:
         """The numbers as comma-separated values: those of a table are what `refine` reads."""
@@ -513,6 +491,6 @@ def release_file(name: str, user: LimitedUser, state: State, form: Literal["csv"
     drawn = shown.drawing()
     if form == "svg":
         return download(drawn, "image/svg+xml", called)
-    from vl_convert import svg_to_png  # noqa: PLC0415 - is large
+    from noisycount.charts.drawing import svg_as_png  # noqa: PLC0415 - loads Altair
 
-    return download(svg_to_png(drawn, scale=2), "image/png", called)
+    return download(svg_as_png(drawn), "image/png", called)
