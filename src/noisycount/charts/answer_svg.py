@@ -90,7 +90,7 @@ class LinesPicture:
 
     @classmethod
     def of(cls, title: str, cells: Sequence[tuple[Sequence[object], Sequence[str], Estimated]]) -> Self | None:
-        """The picture of cells, with keys and their texts, along the first column with an order; None if there is none."""
+        """The picture of cells, with keys and their texts, along the first column that has an order; None: none."""
         for column in range(len(cells[0][0]) if cells else 0):
             lines: dict[str, list[Point]] = {}
             for keys, texts, told in (cell for cell in cells if cell[0][column] is not None):

@@ -40,15 +40,13 @@ class UnknownError(ServiceError):
 class UnknownReleaseError(ServiceError):
     """A release that is not there, or not this user's: nobody can tell which."""
 
-    sentence = "there is no such release, or you may not see it: the reply to a spend names its id"
+    sentence = "there is no such answer, or you may not see it: the ledger has those that you paid for"
 
 
 class InFlightError(ServiceError):
     """An idempotency key whose request is still worked on."""
 
-    sentence = (
-        "the request of this Idempotency-Key is still worked on: ask again a little later, which costs nothing more"
-    )
+    sentence = "this request is still worked on: ask again a little later, which costs nothing more"
 
 
 class StoppingError(ServiceError):
