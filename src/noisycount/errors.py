@@ -25,6 +25,10 @@ def install_hint(extra: str) -> str:
     )
 
 
+# What somebody is told whom permissions keep from records or a ledger.
+BY_THE_SERVICE = "ask its owner for a key to their `noisycount serve`"
+
+
 class NoisyCountError(Exception):
     """Any refusal of noisycount; its text names what was wrong, its value and the remedy."""
 

@@ -27,7 +27,7 @@ from noisycount.engines.interface import (
 )
 from noisycount.engines.opening import files, served
 from noisycount.engines.places import Keys, ServedTable, files_of, hive_keys, state_of
-from noisycount.errors import ConfigError, SourceError
+from noisycount.errors import BY_THE_SERVICE, ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.transactions import BatchQueue, Task
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
@@ -116,6 +116,9 @@ def _digest_of(files: tuple[Path, ...], keys: tuple[Keys, ...] = ()) -> str:
         for file in files:
             with file.open("rb") as opened:
                 found.append(hashlib.file_digest(opened, "sha256").hexdigest())
+    except PermissionError:
+        shown = repr(str(files[0]))
+        raise SourceError(f"{shown} cannot be read: check its path and permissions, or {BY_THE_SERVICE}") from None
     except OSError:
         shown = repr(str(files[0]))
         raise SourceError(f"{shown} cannot be read: check its path and permissions") from None

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from difflib import unified_diff
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import click
@@ -15,7 +16,7 @@ import click
 from noisycount.cli.main import STATUSES
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.file import FILE_NAME, TEMPLATE, default_config, find_config, load_config
-from noisycount.config.places import PLAIN_NAME, Source, name_for, served_table_at
+from noisycount.config.places import PLAIN_NAME, Source, name_for, readers_words, served_table_at
 from noisycount.display.output import draft as writing_draft
 from noisycount.display.output import (
     output_encoding,
@@ -32,6 +33,9 @@ from noisycount.display.texts import pasteable
 from noisycount.engines.places import ServedTable, files_of, is_server, is_several
 from noisycount.errors import ConfigError, SourceError
 from noisycount.readers.options import config_option, flag, json_option, source_names, table_option, typed, unit_option
+
+if TYPE_CHECKING:
+    from noisycount.tasks.check import Inspection
 
 WRONG = 1  # the exit status of an engine that counts wrongly
 
@@ -169,7 +173,6 @@ def _describe(  # noqa: PLR0913 - one argument an option
     """Write what is known of some records, and tell what is left to say."""
     from noisycount.catalog.folder import Certificates
     from noisycount.tasks.check import examined_place, former_of
-    from noisycount.tasks.check_display import unique_words, unit_words
     from noisycount.tasks.init import Draft
 
     path, above = Path(FILE_NAME), find_config(Path.cwd())
@@ -200,16 +203,25 @@ def _describe(  # noqa: PLR0913 - one argument an option
         draft = Draft(inspection, name, unit)
         _write(path, draft.text)
         print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {seen}")
+    _tell_what_is_left(inspection, draft.name, unit)
+
+
+def _tell_what_is_left(inspection: "Inspection", name: str, unit: str | None) -> None:
+    """What an owner has to say or mend before anybody asks."""
+    from noisycount.tasks.check_display import unique_words, unit_words
+
     if unit is None:
         print_text('Say in it whose row each one is: unit = "COLUMN", or unit = "row".')
     if inspection.refused:
         names = ", ".join(column.name for column in inspection.refused)
-        print_text(f"Cells of {names} do not fit: noisycount check {draft.name}")
+        print_text(f"Cells of {names} do not fit: noisycount check {name}")
     if inspection.without_unit:
         print_text(f"{unit_words(inspection)}: no question is answered until they are filled in or removed.")
     for column in inspection.nearly_unique:
         print_text(unique_words(column, inspection))
-    print_text(f"Read it, then ask: noisycount count {draft.name} --where TEXT --epsilon 0.1")
+    if words := readers_words(inspection.dataset.source):
+        print_text(f"{words}.")
+    print_text(f"Read it, then ask: noisycount count {name} --where TEXT --epsilon 0.1")
 
 
 def _add(path: Path, changed: Callable[[str], str], *, is_accepted: bool) -> None:

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from noisycount.cli.main import CommandGroup
 from noisycount.config.config import Config
+from noisycount.config.places import readers_words
 from noisycount.config.toml_table import suggestion
 from noisycount.display.numbers import signed
 from noisycount.display.output import print_facts, print_json, print_table, print_text
@@ -66,6 +67,9 @@ def serve(host: str, port: int, configuration: Config, *, is_demo: bool, slots: 
             )
         place = opened.enter_context(listening(host, port))
         ready = partial(_tell, host, place.getsockname()[1], key)
+        for dataset in () if is_demo else configuration.datasets.values():
+            if words := readers_words(dataset.source):
+                print_text(words)
         run(configuration, place, ready, slots=slots)
 
 

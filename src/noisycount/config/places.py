@@ -2,7 +2,9 @@
 
 import os.path
 import re
+import stat
 from pathlib import Path
+from shlex import quote as quote_word
 from urllib.parse import quote, unquote
 
 from noisycount.config.toml_table import FILE_KEYS, TomlTable
@@ -62,6 +64,37 @@ def _files(path: str | Path) -> tuple[str | Path, ...]:
         return files_of(Path(path).absolute())
     except SourceError:
         return ()
+
+
+def readers_words(place: Source) -> str | None:
+    """What an owner is told of files that other accounts of this machine can read; None: nothing."""
+    if os.name != "posix" or not isinstance(place, Path):
+        return None
+    readers = next(filter(None, map(_readers, map(os.path.realpath, _files(place)))), None)
+    if readers is None:
+        return None
+    there = next(each for each in (place, *place.parents) if each.exists())  # of a pattern, the folder
+    return (
+        f"{readers} can read {there}, and so count without a budget: chmod -R go= {quote_word(str(there))}; who shall "
+        "ask and not read gets a key to `noisycount serve`"
+    )
+
+
+def _readers(file: str) -> str | None:
+    """Which other accounts can read a file, as the permissions of it and its folders say; None: none."""
+    from grp import getgrgid  # noqa: PLC0415 - of this system alone
+    from pwd import getpwuid  # noqa: PLC0415 - as above
+
+    state = Path(file).stat()
+    if state.st_mode & stat.S_IROTH and all(folder.stat().st_mode & stat.S_IXOTH for folder in Path(file).parents):
+        return "every account of this machine"
+    if not state.st_mode & stat.S_IRGRP:
+        return None
+    try:
+        group, owner = getgrgid(state.st_gid).gr_name, getpwuid(state.st_uid).pw_name
+    except KeyError:  # one that has no name
+        return f"group {state.st_gid}"
+    return None if group == owner else f"the group {group}"  # many an account has a group of its own name
 
 
 PLAIN_NAME = re.compile(r"[\w-]+")  # a name that can be typed as it stands

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError
 
-from noisycount.errors import LedgerError, install_hint
+from noisycount.errors import BY_THE_SERVICE, LedgerError, install_hint
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import answer_columns, chained, damaged, debit_columns, entry_of
@@ -230,6 +230,8 @@ def _is_there(address: LedgerAddress, file: Path) -> bool:
         raise LedgerError(
             f"{address.place} is empty, as no ledger is; {RESTORE}, or remove the file if nothing was asked yet"
         )
+    if state is not None and not os.access(file, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise LedgerError(f"{address.place} is for its owner's account alone: {BY_THE_SERVICE}")
     return state is not None
 
 

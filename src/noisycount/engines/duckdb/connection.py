@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 import duckdb
 
 from noisycount.engines.places import COLUMNAR, files_of, is_several
-from noisycount.errors import SourceError
+from noisycount.errors import BY_THE_SERVICE, SourceError
 
 
 def quoted_name(name: str) -> str:
@@ -89,6 +89,8 @@ def readable_file(path: Path) -> Path:
             pass
     except FileNotFoundError:
         raise SourceError(f"{shown} does not exist: check the path of the file") from None
+    except PermissionError:
+        raise SourceError(f"{shown} cannot be read: check its path and permissions, or {BY_THE_SERVICE}") from None
     except (OSError, ValueError):  # ValueError: a path that is no UTF-8, or has a NUL
         raise SourceError(f"{shown} cannot be read: check its path and permissions") from None
     if "\\" in place.as_posix():
