@@ -69,7 +69,7 @@ def check(  # noqa: PLR0913 - one argument an option
     """
     from noisycount.tasks import check_display as display
     from noisycount.tasks.check import examined
-    from noisycount.tasks.init import mending
+    from noisycount.tasks.init import mending, proposed_values
     from noisycount.tasks.opening import dataset_asked
 
     with status("reading"):
@@ -87,6 +87,10 @@ def check(  # noqa: PLR0913 - one argument an option
             print_text(problem)
         if lines := mending(inspection):
             print_text(display.mending_words(inspection))
+            print_text()
+            print_drawing(pasteable(line, output_encoding()) for line in lines)
+        if lines := proposed_values(inspection):
+            print_text(display.PROPOSING)
             print_text()
             print_drawing(pasteable(line, output_encoding()) for line in lines)
     if not inspection.fits:

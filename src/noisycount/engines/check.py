@@ -30,6 +30,7 @@ class ColumnCheck(Shown):
     reason: str = "the file says so"  # why it has this kind
     lines: tuple[int, ...] = ()  # the line of the file that has the first of each example; none where it has no lines
     distinct: int | None = None  # about how many different texts it has; None: nobody looked, or they are no texts
+    fitting: tuple[ColumnFormat, ...] = ()  # where cells do not fit, other forms that all of them fit
     values: tuple[tuple[str, int], ...] = ()  # each of its texts, where they are few, with how many rows have it
 
     def _facts(self) -> dict[str, object]:
@@ -39,12 +40,14 @@ class ColumnCheck(Shown):
 
     @property
     def mending(self) -> str | None:
-        """The line below `[datasets.NAME.kinds]` that accepts what does not fit as missing.
+        """The line below `[datasets.NAME.kinds]` that fits all cells, or else accepts those that do not fit as missing.
 
         None where there is nothing to mend.
         """
         if self.form is None or not self.is_refused:
             return None
+        if self.fitting:
+            return self.fitting[0].line(self.name)
         return replace(self.form, accepts_unreadable=True).line(self.name)
 
     @property
@@ -204,6 +207,23 @@ def guessed_form(cells: Iterable[str]) -> Guess:
     if doubt := _doubt([one.form for one in best]):
         return Guess(ColumnFormat(Kind.TEXT), doubt)
     return _guess(best[0], texts)
+
+
+def other_forms(stated: ColumnFormat, cells: Sequence[str]) -> list[ColumnFormat]:
+    """Forms that a column may have whose cells do not fit what is stated: of its kind, the guess of its cells last.
+
+    Example:
+        >>> other_forms(ColumnFormat(Kind.INTEGER), ["1,5", "NA"])[-1].parts
+        {'kind': 'real', 'decimal': ',', 'missing': ['NA']}
+    """
+    said = {cell.strip(BLANKS) for cell in cells}
+    missing = tuple(dict.fromkeys([*stated.missing, *(word for word in MISSING_WORDS if word in said)]))
+    alike = [replace(stated, decimal=each.decimal, date_format=each.date_format) for each in stated.kind.spellings]
+    if stated.kind is Kind.BOOLEAN:
+        alike = [replace(stated, true=true, false=false) for true, false in _TRUTH_WORDS]
+    guess = guessed_form(cells).form
+    forms = [*(replace(each, missing=missing) for each in alike), *([] if guess.kind is Kind.TEXT else [guess])]
+    return [form for form in dict.fromkeys(forms) if form != stated]
 
 
 def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str]) -> Guess:

@@ -12,7 +12,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.query.schema import ZONED
 from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
-from noisycount.tasks.init import mending
+from noisycount.tasks.init import mending, proposed_values
 
 
 def _kind_words(column: ColumnCheck) -> str:
@@ -153,6 +153,7 @@ def problems(inspection: Inspection) -> Iterator[str]:
             yield f"{column.name}: {_unreadable(column, _line_word(inspection))}"
     for column in inspection.nearly_unique:
         yield unique_words(column, inspection)
+    yield from _unlisted(inspection)
     if inspection.is_changed:
         yield (
             "These are not the columns that the ledger has written down: mend them, or let "
@@ -173,6 +174,23 @@ def _verdict(inspection: Inspection) -> str:
     if inspection.is_said:
         return "Questions are answered, and the ledger keeps what these columns are."
     return "Questions are answered once the first one says whose rows these are: --unit COLUMN, or --unit row."
+
+
+def _unlisted(inspection: Inspection) -> Iterator[str]:
+    """The texts that their owner did not list among the public values of their column."""
+    for column in inspection.check.columns:
+        stated = inspection.dataset.values.get(column.name, "")
+        unlisted = [] if isinstance(stated, str) else [each for each in column.values if each[0] not in stated]
+        if unlisted:
+            rows = _cells(sum(rows for _, rows in unlisted), "row")
+            such = _listed([value for value, _ in unlisted[:EXAMPLES]])
+            yield f"{column.name}: {rows} with none of its public values, which are in no row of a table: {such}"
+
+
+PROPOSING = (
+    "Does everybody know without the records what these columns can have? Then write into noisycount.toml what follows,"
+    " without what the records alone tell: who may ask sees it, tables need no keys, and what is mistyped is refused."
+)
 
 
 def mending_words(inspection: Inspection) -> str:
@@ -268,6 +286,7 @@ def inspection_json(inspection: Inspection) -> dict[str, Any]:
         "columns": [_column(inspection, column) for column in check.columns],
         "problems": list(problems(inspection)),
         "mend": "\n".join(mending(inspection)),
+        "propose": "\n".join(proposed_values(inspection)),
     }
 
 

@@ -24,6 +24,20 @@ def mending(inspection: Inspection) -> list[str]:
     return [*_of_file(inspection), *_of_columns(inspection)]
 
 
+def proposed_values(inspection: Inspection) -> list[str]:
+    """The texts of columns that have few of them, for their owner to say which everybody knows; nothing stores them."""
+    lines = [
+        f"{toml_key(column.name)} = {toml_value([value for value, _ in column.values])}"
+        for column in inspection.check.columns
+        if 1 < len(column.values) <= inspection.check.rows / _ALIKE
+        and column.name not in inspection.dataset.values
+        and inspection.why_unused(column) is None
+    ]
+    if not (lines and inspection.fits and inspection.is_configured):
+        return []
+    return [f"{'# under ' if inspection.dataset.values else ''}[datasets.{_name(inspection)}.values]", *lines]
+
+
 def _of_file(inspection: Inspection) -> Iterator[str]:
     dataset, encoding = inspection.dataset, inspection.unstated_encoding
     former = inspection.former
@@ -55,15 +69,21 @@ def _form_lines(form: FileFormat) -> Iterator[tuple[str, str]]:
 
 
 def _of_columns(inspection: Inspection) -> Iterator[str]:
-    """That cells that do not fit are accepted as missing."""
+    """How all cells fit, or that those that do not are accepted as missing."""
     if not inspection.refused:
         return
     is_stated = inspection.dataset.kinds is not None
     told = "# under [{}], in place of what it says of these columns" if is_stated else "[{}]"
     yield told.format(f"datasets.{_name(inspection)}.kinds")
     for column in inspection.refused:
-        if column.form is not None and column.mending is not None:
-            yield column.mending
+        if column.form is None or column.mending is None:
+            continue
+        if len(column.fitting) > 1:
+            yield f"# all cells of {column.name} fit each of these: keep the one that is meant"
+            yield from (f"# {form.line(column.name)}" for form in column.fitting)
+            continue
+        yield column.mending
+        if not column.fitting:
             yield from _or_words(column, column.form)
 
 
@@ -85,6 +105,7 @@ def _name(inspection: Inspection) -> str:
     return toml_key(dataset.name if inspection.is_configured else name_for(dataset.source))
 
 
+_ALIKE = 2  # rows of each value, on average: with fewer they may be names
 _WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
 _UNIT = '# unit = "COLUMN" for the column that says whose row it is, or unit = "row"'
 _BESIDE = 36  # where a comment begins
@@ -128,6 +149,13 @@ budget = "2"
 # why = "agreed with the data protection officer on 2026-11-02"
 """
 
+_VALUES = """\
+# What columns can have, where everybody knows it without the records: lists or ranges. Tables by
+# them need no keys, and what is mistyped is refused. `noisycount check` proposes lists of texts.
+# [datasets.{}.values]
+# age = "0 to 120"
+"""
+
 _KINDS = """\
 # What the texts of each column stand for, and why that was guessed. Where cells do not fit, no
 # question is answered until they are accepted as missing, and every answer then says so.
@@ -155,7 +183,15 @@ class Draft:
     @property
     def table(self) -> str:
         """What it says of the data set, which can stand below others."""
-        parts = [self._file(), self._unit(), _SIZE, self._columns(), _BUDGET, self._kinds()]
+        parts = [
+            self._file(),
+            self._unit(),
+            _SIZE,
+            self._columns(),
+            _BUDGET,
+            self._kinds(),
+            _VALUES.format(toml_key(self.name)),
+        ]
         return "\n".join(filter(None, parts))
 
     def added_to(self, text: str) -> str:

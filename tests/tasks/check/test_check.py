@@ -94,7 +94,8 @@ def test_what_it_says_to_write_mends_it(run: Run, umfrage: Path) -> None:
         assert column(told, "Alter")["unreadable"] == 1
     shown = run("check", "umfrage").words
     assert "Alter: 1 cell does not fit the kind integer: 'unbekannt' (line 12); the owner" in shown
-    assert shown.endswith("Questions are answered, and the ledger keeps what these columns are.")
+    assert "Questions are answered, and the ledger keeps what these columns are." in shown
+    assert shown.endswith('[datasets.umfrage.values] Ort = ["Gießen", "Köln", "Münster"]')
 
 
 def test_words_may_also_be_said_to_be_missing(run: Run, here: Path) -> None:
@@ -417,3 +418,61 @@ def test_answers_about_texts_that_were_read_otherwise_are_told(run: Run, here: P
     assert answers == [0, 2]
     told = run("check", "towns").words
     assert "1 answer in the ledger is about other records, or about these as they were" in told
+
+
+STATED = 'kinds = { pay = "real", smoker = "boolean", day = "date", us = "date", n = "integer" }'
+
+
+def test_forms_that_all_cells_fit_are_proposed(run: Run, here: Path) -> None:
+    """In place of all cells as missing: decimal commas, words, dates; of two ways to read a date the owner chooses."""
+    lines = [f"{n},5;{'ja' if n % 2 else 'Nein'};{n:02d}.01.2026;{n:02d}/{n:02d}/2026;{n},25" for n in range(1, 13)]
+    (here / "k.csv").write_text("\n".join(["pay;smoker;day;us;n", *lines, ";NA;;;", ""]), encoding="utf-8")
+    start = '[datasets.k]\nsource = "k.csv"\nunit = "row"\n'
+    (here / "noisycount.toml").write_text(start + STATED, encoding="utf-8")
+    mend = found(run("check", "k", "--json"))["mend"].splitlines()
+    assert mend[1:] == [
+        'pay = { kind = "real", decimal = "," }',
+        'smoker = { kind = "boolean", true = ["ja", "j", "wahr"], false = ["nein", "n", "falsch"], missing = ["NA"] }',
+        'day = { kind = "date", date_format = "%d.%m.%Y" }',
+        "# all cells of us fit each of these: keep the one that is meant",
+        '# us = { kind = "date", date_format = "%d/%m/%Y" }',
+        '# us = { kind = "date", date_format = "%m/%d/%Y" }',
+        'n = { kind = "real", decimal = "," }',
+    ]
+    table = "\n".join(["[datasets.k.kinds]", *(line.removeprefix("# ") for line in mend[1:] if "all" not in line)])
+    table = table.replace('us = { kind = "date", date_format = "%m/%d/%Y" }\n', "")
+    (here / "noisycount.toml").write_text(start + table, encoding="utf-8")
+    assert found(run("check", "k", "--json"))["fits"]
+
+
+def test_a_form_that_one_cell_does_not_fit_is_not_proposed(run: Run, here: Path) -> None:
+    """Nor is a form of texts, which all cells fit."""
+    (here / "k.csv").write_text("pay,day\n" + '"1,5",01.02.2026\n' * 50 + "?!,soon\n", encoding="utf-8")
+    stated = 'kinds = { pay = "integer", day = "date" }'
+    (here / "noisycount.toml").write_text(f'[datasets.k]\nsource = "k.csv"\n{stated}', encoding="utf-8")
+    mend = found(run("check", "k", "--json"))["mend"].splitlines()
+    assert [line for line in mend if line.endswith('unreadable = "missing" }')] == [
+        'pay = { kind = "integer", unreadable = "missing" }',
+        'day = { kind = "date", unreadable = "missing" }',
+    ]
+    assert "fit each" not in "".join(mend)
+
+
+def test_public_values_are_proposed_to_the_owner_and_stored_by_nobody(run: Run, here: Path) -> None:
+    """Of texts that may be asked about; neither `init`, nor the ledger, nor what an analyst sees has them."""
+    (here / "t.csv").write_text("town,sex\n" + "Köln,f\nBern,m\n" * 20, encoding="utf-8")
+    run("init", "t.csv", "--unit", "row")
+    told = run("check", "t")
+    assert '[datasets.t.values] town = ["Bern", "Köln"] sex = ["f", "m"]' in told.words
+    assert "Does everybody know without the records" in told.words
+    kept = [path for path in here.iterdir() if path.is_file() and path.suffix in {".toml", ".db"}]
+    assert {path.name for path in kept} == {"noisycount.toml", "ledger.db"}
+    assert not any("Köln".encode() in path.read_bytes() for path in kept)
+    assert run("show", "t", "--json").object["values"] == {}
+    with (here / "noisycount.toml").open("a", encoding="utf-8") as file:
+        file.write('[datasets.t.values]\ntown = ["Bern", "Basel"]\n')
+    told = run("check", "t")
+    assert '# under [datasets.t.values] sex = ["f", "m"]' in told.words
+    assert "town: 20 rows with none of its public values, which are in no row of a table: 'Köln'" in told.words
+    assert run("show", "t", "--json").object["values"]["town"]["listed"] == ["Bern", "Basel"]
+    assert "propose" in json.loads(run("check", "t.csv", "--unit", "row", "--json").output)

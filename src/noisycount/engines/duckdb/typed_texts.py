@@ -6,7 +6,16 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import Any
 
-from noisycount.engines.check import EXAMPLES, FEW, Check, ColumnCheck, Guess, guessed_form, guessed_of_types
+from noisycount.engines.check import (
+    EXAMPLES,
+    FEW,
+    Check,
+    ColumnCheck,
+    Guess,
+    guessed_form,
+    guessed_of_types,
+    other_forms,
+)
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import Lines
@@ -334,12 +343,27 @@ class TextTable:
         """The columns, with a better reason than what is stated where they look like it."""
         cells = self._sample() if stated else {}
         looks = {name: self._guess(name, cells[name]) for name in stated}
-        return [
+        told = [
             replace(column, reason=looks[column.name].reason)
             if column.name in stated and _look(looks[column.name].form) == _look(stated[column.name])
             else column
             for column in columns
         ]
+        return [replace(each, fitting=self._fitting(each)) if each.is_refused else each for each in told]
+
+    def _fitting(self, column: ColumnCheck) -> tuple[ColumnFormat, ...]:
+        """Other forms that all cells of a column fit: those of its kind, else what its cells look like."""
+        assert column.form is not None  # noqa: S101 - its cells are texts
+        name = quoted_name(column.name)
+        wrong = self._unreadable({column.name: Guess(column.form, "")}, _DOUBTFUL)[column.name]
+        forms = other_forms(column.form, wrong)
+        if not forms:
+            return ()
+        tests = [f"{given_cell(name, each)} AND ({typed_cell(name, each)}) IS NULL" for each in forms]
+        unfit = [f"count(CASE WHEN {test} THEN 1 END)" for test in tests]
+        counts = self.connection.execute(f"SELECT {', '.join(unfit)} FROM loaded").fetchall()[0]
+        fitting = [form for form, count in zip(forms, counts, strict=True) if not count]
+        return tuple(form for form in fitting if form.kind is column.kind) or tuple(fitting)
 
     def _guess(self, name: str, cells: Sequence[str]) -> Guess:
         """What a column stands for, from some of its cells."""
