@@ -176,6 +176,54 @@ def test_a_shell_completes_commands_and_names(here: Path) -> None:
     assert completed(["count"], "su") == [("file", "su")]
 
 
+VALUES = '[datasets.survey.values]\nhealth = ["poor", "fair", "good", "it\'s bad"]\nplan = [1, 11]\nage = "0 to 120"\n'
+
+
+@pytest.mark.parametrize(
+    ("option", "incomplete", "meant"),
+    [
+        ("--where", "he", ["health"]),
+        ("--where", "HE", ["health"]),
+        ("--where", "age > 3 and (not h", ["age > 3 and (not health", "age > 3 and (not hospital_admissions"]),
+        ("--where", "not med", ["not medical_spending"]),
+        ("--where", "health h", []),
+        ("--where", "health = ", [f"health = {value}" for value in ("'poor'", "'fair'", "'good'", "'it''s bad'")]),
+        ("--where", "age = 3 and Health<>'P", ["age = 3 and Health<>'poor'"]),
+        (
+            "--where",
+            "health = 'poor' or health not in ('fair', 'g",
+            ["health = 'poor' or health not in ('fair', 'good'"],
+        ),
+        ("--where", "plan = 1", ["plan = 1", "plan = 11"]),
+        ("--where", "age = 1", []),
+        ("--by", "site,he", ["site,health"]),
+        ("--keys", "health=poor,f", ["health=poor,fair"]),
+        ("--keys", "pla", ["plan="]),
+    ],
+)
+def test_a_shell_completes_columns_and_their_public_values(
+    run: Run, here: Path, option: str, incomplete: str, meant: list[str]
+) -> None:
+    """Of the named data set, as the ledger has it written down; no record is read."""
+    configure(here, f'unit = "person"\n{VALUES}')
+    run("check", "survey")
+    (here / "survey.parquet").write_bytes(b"no records")
+    assert completed(["count", "survey", option], incomplete) == [("plain", text) for text in meant]
+
+
+def test_a_shell_completes_what_a_configuration_says(here: Path) -> None:
+    """Before anything is written down; what cannot be read completes nothing, and makes no ledger."""
+    configure(here, f'unit = "person"\ncolumns = ["health", "plan"]\n{VALUES}')
+    assert completed(["count", "survey", "--by"], "") == [("plain", "health"), ("plain", "plan")]
+    assert completed(["count", "survey", "--where"], "health = 'p") == [("plain", "health = 'poor'")]
+    assert completed(["count", "nowhere.csv", "--where"], "h") == []
+    assert completed(["count", "--epsilon", "1", "survey", "--where"], "h") == [("plain", "health")]
+    assert completed(["count", "--where"], "h") == []
+    configure(here, '[datasets.survey.values]\nhealth = "poor"')
+    assert completed(["count", "survey", "--where"], "h") == []
+    assert not (here / "ledger.db").exists()
+
+
 def test_the_help_tells_how_to_complete(run: Run) -> None:
     """And what each exit status means."""
     told = run("--help").output

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from noisycount.cli.completion import group_words, key_words, where_words
 from noisycount.cli.main import StoppedError
 from noisycount.config.config import Config
 from noisycount.display.output import print_json, status
@@ -74,13 +75,15 @@ _TABLE_OPTIONS = (
         "COLUMNS",
         "A table: a count for each group, such as town,sex; of numbers by edges, age:0,18,65; of dates "
         "visit:month, :quarter or :year.",
+        shell_complete=group_words,
     ),
     repeated(
         "--keys",
         parse_keys,
         "COLUMN=A,B",
         "Which groups: town=Bern,Biel,null, each of them a row, counted or not; visit=2026-01..2026-12. Never"
-        " look them up in the records.",
+        " look them up in the records. Left out: the public values of the column.",
+        shell_complete=key_words,
     ),
     typed(
         "--keys-from",
@@ -137,6 +140,7 @@ _TABLE_OPTIONS = (
     "TEXT",
     "What to count, as in SQL's WHERE; left out: how many there are; several times: a table with a row for each.",
     multiple=True,
+    shell_complete=where_words,
 )
 @typed("--epsilon", parse_epsilon, "E", "The price of the answer: 0.1 or 1/3.")
 @typed("--within", parse_within, "20%", "Or: how far off the answer may be,")

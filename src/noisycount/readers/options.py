@@ -51,10 +51,14 @@ def typed(
 
 
 def repeated(
-    names: str, read: Callable[[Sequence[str]], Any], metavar: str, words: str
+    names: str,
+    read: Callable[[Sequence[str]], Any],
+    metavar: str,
+    words: str,
+    **settings: Any,  # noqa: ANN401 - more that an option of Click has
 ) -> Callable[[Command], Command]:
     """An option that may be given several times, whose texts a reader reads together."""
-    return click.option(*names.split(), multiple=True, callback=all_read(read), metavar=metavar, help=words)
+    return click.option(*names.split(), multiple=True, callback=all_read(read), metavar=metavar, help=words, **settings)
 
 
 def flag(names: str, words: str) -> Callable[[Command], Command]:
