@@ -38,7 +38,8 @@ def page(state: ServiceState, path: str, user: User = OWNER) -> httpx.Response:
 def rows(reply: httpx.Response) -> list[str]:
     """The rows of the last table of a page."""
     assert reply.status_code == 200
-    _, _, table = reply.text.partition("<caption>Entries, the newest first")
+    _, _, table = reply.text.partition('<caption class="unseen">Entries, the newest first')
+    table, _, _ = table.partition("</table>")
     return re.findall(r"<tr><th scope=\"row\">.*?</tr>", table)
 
 
@@ -46,9 +47,17 @@ def test_an_owner_pages_through_all(state: ServiceState) -> None:
     """The newest first, each entry once."""
     pages = [rows(page(state, f"/ledger?page={number}")) for number in (1, 2, 3, 4)]
     assert [len(each) for each in pages] == [AT_ONCE, AT_ONCE, DEBITS - 2 * AT_ONCE, 0]
-    assert f"{DEBITS} entries, page 1 of 3" in page(state, "/ledger").text
+    assert f"{DEBITS} entries, the newest first; page 1 of 3" in page(state, "/ledger").text
     assert f"page={2}" in page(state, "/ledger").text
     assert "age &gt;= 65 130" in pages[0][0]
+    for label in ("answer", "noise", "price", "who asked"):
+        assert f'<td data-label="{label}">' in pages[0][0]
+    places = re.findall(r'<a href="(/releases/[^"]+)">', "".join(pages[0]))
+    shown = [page(state, place).text for place in places]
+    assert all("lies between" in each or '<table class="bars">' in each for each in shown)
+    assert all("about one person" in each and "discrete" in each for each in shown)
+    assert page(state, "/releases/key 0").status_code == 200  # charged, never answered
+    assert len(places) + sum("never answered" in row for row in pages[0]) == AT_ONCE
 
 
 def test_filters_are_those_of_the_form(state: ServiceState) -> None:
@@ -71,7 +80,7 @@ def test_an_analyst_sees_their_own_entries_alone(state: ServiceState) -> None:
         assert f"{own} entries" in reply.text
         assert not re.search(r"survey|analyst [02]|[0-9a-f]{64}|NOT VERIFIED", reply.text)
     for query in ("?dataset=survey", "?dataset=absent"):
-        assert "0 entries" in page(state, f"/ledger{query}", ANA).text
+        assert "No entry is so." in page(state, f"/ledger{query}", ANA).text
     told = json.loads(page(state, "/ledger/export?form=json&analyst=analyst+2", ANA).text)
     assert {(each["analyst"], each["dataset"]) for each in told} == {("analyst 1", "visits")}
     assert len(told) == own
@@ -97,6 +106,14 @@ def test_words_of_others_are_text(state: ServiceState) -> None:
         text = page(state, path).text
         assert "<script>alert" not in text
         assert "&lt;script&gt;alert(1)" in text
+
+
+def test_an_empty_ledger_leads_to_the_first_question(tmp_path: Path) -> None:
+    """It says what to do, to whoever looks."""
+    with serving(configured(tmp_path)) as state:
+        for user in (OWNER, ANA):
+            assert '<a href="/ask">Ask the first question</a>' in page(state, "/ledger", user).text
+        assert "Show all" in page(state, "/ledger?since=2026-01-01").text
 
 
 @pytest.mark.parametrize("form", ["html", "csv", "md", "json", "registry"])

@@ -10,13 +10,12 @@ from fractions import Fraction
 from functools import cached_property, partial
 from importlib.util import find_spec
 from io import StringIO
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self
 
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
 from noisycount.charts.answer_svg import NARROW, WIDE, CountPicture, Estimated, LinesPicture, bar_svg
-from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.theme import MOST_ROWS
 from noisycount.display.columns import free_name
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
@@ -25,93 +24,20 @@ from noisycount.display.texts import label_text
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_of
-from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import OTHER, Label
-from noisycount.query.grouping import NumberRanges, resolve_group_by
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.query.table import query_of_stored
-from noisycount.readers.assumption import Assumed
 from noisycount.release.dataset import next_words
 from noisycount.service.auth import LimitedUser
 from noisycount.service.keys import User
 from noisycount.service.pages.ask import address_and_name, calls_of, said_purpose
 from noisycount.service.pages.layout import download, page, standalone_svg
+from noisycount.service.pages.stored_answer import CountEstimate, RefinedRows, told_by_ledger
 from noisycount.service.questions import stored_reply
 from noisycount.service.state import ServiceState, State
-from noisycount.tasks.refine.estimate import Refinement
-from noisycount.tasks.refine.published import RefineQuery, grouped_by_name
-from noisycount.tasks.refine.stored import table_of_entry
+from noisycount.tasks.refine.published import grouped_by_name
 from noisycount.tasks.report.forms import as_text
-
-Row: TypeAlias = tuple[object, ...]  # the level of a row and its keys
-
-
-@frozen
-class CountEstimate:
-    """The estimate of one count."""
-
-    told: Estimated  # the median, which errs least, and the interval of the probability of `level`
-    curve: Sequence[tuple[float, float]]  # counts, and the probability of each
-    assumed: str  # what is public, in words
-
-    @classmethod
-    def of(cls, told: Mapping[str, Any], size: int | None) -> Self | None:
-        """The estimate from a stored reply; None where the number of units is not public."""
-        if size is None or told.get("epsilon") is None:
-            return None
-        noise = DiscreteLaplace.for_epsilon(Fraction(told["epsilon"]))
-        level = float(told.get("confidence", 0.95))
-        refined = Refinement.of([told["answer"]], Assumed.of_size(size), noise, level)
-        shown = RefinementCurves.of(refined.told, level)
-        curve = list(zip(shown.counts, shown.posterior, strict=True))
-        return cls(Estimated(int(refined.told.median), shown.low, shown.high), curve, refined.assumed.words)
-
-
-@frozen
-class RefinedRows:
-    """The estimates of the rows of a table."""
-
-    rows: Mapping[Row, Estimated]  # the mean and the interval of a row, by its level and its keys
-    words: str  # what was assumed
-
-    @classmethod
-    def of(cls, entry: Entry, level: float, columns: Mapping[str, Kind]) -> Self | None:
-        """The estimates of a stored table; None where it is too long to be refined at once."""
-        from noisycount.tasks.refine.refined import refined_table  # noqa: PLC0415 - loads the laws of tables
-
-        published = table_of_entry(entry, entry.key)
-        if not 0 < len(published.answers) <= MOST_ROWS:
-            return None
-        refined = refined_table(RefineQuery(key=entry.key, level=level), published, lambda _: None)
-        levels = free_name("level", dict.fromkeys(published.names))
-        shown = _shown_labels(entry, columns)
-        cells = {
-            name: [shown.get(name, {}).get(label, label) for label in published.columns[name]]
-            for name in (levels, *published.names)
-        }
-        told = zip(*(refined.estimates[name].tolist() for name in ("mean", "low", "high")), strict=True)
-        rows: dict[Row, Estimated] = {
-            tuple(of[row] for of in cells.values()): Estimated(*estimates)
-            for row, estimates in enumerate(told)
-            if estimates[0] is not None
-        }
-        return cls(rows, "; ".join([refined.prior_words, *published.notes]))
-
-
-def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[object, Label]]:
-    """For each column its labels as the ledger, which does not keep that ranges are whole, has them, and as told."""
-    question = asked_of(entry)
-    if "by" not in question["table"]:
-        return {}
-    parts = resolve_group_by(question["table"]["by"], dict(columns), question["unit"])
-    told: dict[str, dict[object, Label]] = {}
-    for part in parts:
-        if isinstance(part, NumberRanges):
-            any_number = NumberRanges(replace(part.column, kind=Kind.REAL), part.edges)
-            places = range(len(part.edges))
-            told[part.column.name] = {any_number.label(i): part.label(i) for i in places}
-    return told
 
 
 @frozen
@@ -168,6 +94,9 @@ class Released:
         told = json.loads(stored_reply(name, user, state))
         entry = state.ledger.entry(told.get("first") or name)
         purpose, made = ("", "") if entry is None else (entry.purpose or "", f"{entry.made:%Y-%m-%d %H:%M} UTC")
+        is_of_ledger = entry is not None and "confidence" not in told
+        if entry is not None and is_of_ledger:
+            told = told_by_ledger(told, entry)
         shown = cls(told, purpose, made, *_query(state, user, told, entry))
         dataset = state.configuration.datasets.get(state.dataset_name(told["dataset"]))
         if shown.is_count and not shown.is_table:
@@ -176,7 +105,7 @@ class Released:
         if not shown.is_table or entry is None or dataset is None:
             return shown
         with suppress(NoisyCountError):  # what was asked of other columns is told as it was
-            columns = state.session(user, dataset.name).records.schema
+            columns = None if is_of_ledger else state.session(user, dataset.name).records.schema
             return replace(shown, estimates=RefinedRows.of(entry, told["confidence"], columns))
         return shown
 
@@ -269,6 +198,8 @@ class Released:
         if "charged" in told:
             charged = "Free: it was asked before" if told["repeated"] else f"{_charge(told['charged'])} charged"
             found.append((charged, self._left))
+        elif "price" in told:
+            found.append((f"{_price(told['price'])} charged", ""))
         if "odds" in told:
             most = max((float(share) for share in _ODDS.findall(told["odds"].replace("50:50", ""))), default=100.0)
             tells = next(words for share, words in _TELLS if most <= share)
@@ -366,8 +297,8 @@ class Released:
     def _table_sheet(self) -> tuple[Sequence[str], Iterator[Sequence[object]]]:
         told, levels = self.told, {level["level"]: level["scale"] for level in self.told["levels"]}
         first = told["levels"][0]["scale"]
-        beside = {"mechanism": told["mechanism"], "threshold": told["threshold"]}
-        if told["threshold"] is None and told["groups_per_unit"] not in {None, 1}:
+        beside = {"mechanism": told["mechanism"], "threshold": told.get("threshold")}
+        if told.get("threshold") is None and told.get("groups_per_unit") not in {None, 1}:
             beside["groups_per_unit"] = told["groups_per_unit"]
         beside = {name: value for name, value in beside.items() if value is not None}
         numbers = ("level", "answer", "error", "error_of_all", "scale", *beside, *_REFINED)
@@ -375,7 +306,7 @@ class Released:
         return [*self.header, *(free_name(name, dict.fromkeys(self.header)) for name in numbers)], (
             [
                 *map(_cell, row["keys"].values()),
-                *(row[name] for name in numbers[:4]),
+                *(row.get(name) for name in numbers[:4]),
                 levels.get(row["level"], first),
                 *beside.values(),
                 *_numbers(estimates.get((row["level"], *row["keys"].values()))),

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from json import dumps
 from typing import Annotated, Literal, Self, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Request, Response
 from markupsafe import Markup
@@ -69,6 +69,11 @@ class Filters:
             until=_day(self.until),
         )
 
+    @property
+    def is_any(self) -> bool:
+        """Whether anything is left out."""
+        return bool(self.dataset or self.analyst or self.since or self.until or self.wrong_days)
+
     def query(self, page: int = 1) -> str:
         """The same filters in an address."""
         said = {name: getattr(self, name) for name in ("dataset", "analyst", "since", "until")}
@@ -83,18 +88,30 @@ def _day(text: str) -> date | None:
         return None
 
 
-Rows = list[tuple[str, ...]]
+@frozen
+class LedgerRow:
+    """An entry: where its answer is, and its cells by their names."""
+
+    address: str  # empty where it was never answered
+    cells: Mapping[str, str]
+
+    @classmethod
+    def of(cls, released: ReportedRelease) -> Self:
+        """The row of a release."""
+        address = "" if released.failed else f"/releases/{quote(released.entry.key, safe='')}"
+        dataset = redacted_name(released.entry.request.dataset)
+        return cls(address, {**dict(zip(HEADER, release_cells(released), strict=True)), "data set": dataset})
 
 
 @frozen
 class LedgerPage:
     """A page of entries, and the accounts."""
 
-    rows: Rows  # the entries, the newest first
+    rows: list[LedgerRow]  # the entries, the newest first
     total: int  # how many there are in all that the filters let through
     datasets: tuple[str, ...]  # the names that may be filtered by
     analysts: tuple[str, ...]  # the names that may be filtered by; none for analysts
-    accounts: Rows  # what data sets, and for an owner analysts, have spent and have left
+    accounts: list[tuple[str, ...]]  # what data sets, and for an owner analysts, have spent and have left
     head: str = ""  # the newest row; empty for analysts
     verified: str = ""  # what a check of every row has found; empty where none was wanted
     kind: str = "note"  # of the box that says so
@@ -103,7 +120,7 @@ class LedgerPage:
     def of(cls, state: ServiceState, user: User, filters: Filters, *, checks: bool) -> Self:
         """What a user may see; an analyst sees their own entries alone."""
         found = state.ledger.select(_selection(state, user, filters), filters.first, AT_ONCE)
-        rows = [_row(each) for each in _newest_first(found, user)]
+        rows = [LedgerRow.of(each) for each in _newest_first(found, user)]
         if not user.is_owner:
             names = tuple(sorted(_visible(state, user)))
             accounts = [*_dataset_accounts(state, found, names), _own_account(state, user)]
@@ -171,14 +188,9 @@ def _own_account(state: ServiceState, user: User) -> Account:
     return Account("you, over all data sets", analyst.budget, state.ledger.paid_by(analyst.name))
 
 
-def _row(released: ReportedRelease) -> tuple[str, ...]:
-    made, *rest = release_cells(released)
-    return made, redacted_name(released.entry.request.dataset), *rest
-
-
 router = APIRouter(include_in_schema=False)
 Result = TypeVar("Result")
-_HEADER = (HEADER[0], "data set", *HEADER[1:])
+_COLUMNS = ("answer", "noise", "price", "what for", "who asked", "data set", "when (UTC)")
 _NO_ENTRIES = LedgerPage([], 0, (), (), [])
 
 
@@ -201,7 +213,7 @@ def ledger_page(request: Request, user: LimitedUser, state: State) -> Response:
         shown=shown,
         filters=filters,
         broken=broken,
-        header=_HEADER,
+        columns=[name for name in _COLUMNS if user.is_owner or name != "who asked"],
         pages=max(1, -(-shown.total // AT_ONCE)),
     )
 

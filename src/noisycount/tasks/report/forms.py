@@ -183,11 +183,13 @@ def _facts(facts: Iterable[tuple[str, str]], kind: str = "facts") -> str:
 
 def _table_page(name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f'<th scope="col">{escape(each)}</th>' for each in header)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>\n" for row in rows)
+    labels = [f'<td data-label="{escape(each)}">' for each in header]
+    cells = (map("{}{}</td>".format, labels, map(escape, row)) for row in rows)
+    body = "".join(f"<tr>{''.join(row)}</tr>\n" for row in cells)
     above = f"<caption>{escape(caption)}</caption>\n" if caption else ""
     return (
         f'<div class="wide" role="region" aria-label="{escape(name)}" tabindex="0">\n'
-        f"<table>\n{above}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+        f'<table class="stack">\n{above}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n'
         "</div>\n"
     )
 

@@ -1,0 +1,126 @@
+"""What is said of a stored answer beside its reply: what it says with what is public, and what the ledger knows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Self, TypeAlias
+
+from noisycount.charts.answer_svg import Estimated
+from noisycount.charts.curves import RefinementCurves
+from noisycount.charts.theme import MOST_ROWS
+from noisycount.display.columns import free_name
+from noisycount.frozen import frozen
+from noisycount.ledger.entries import Entry, asked_of
+from noisycount.ledger.price import odds_of
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.tables.levels import OTHER, Label
+from noisycount.query.grouping import NumberRanges, resolve_group_by
+from noisycount.query.query import parse_by_text
+from noisycount.query.schema import Kind
+from noisycount.readers.assumption import Assumed
+from noisycount.tasks.refine.estimate import Refinement
+from noisycount.tasks.refine.published import RefineQuery
+from noisycount.tasks.refine.stored import table_of_entry
+from noisycount.tasks.report.report import CONFIDENCE, releases_of
+from noisycount.validation import exact_text, optional_text
+
+Row: TypeAlias = tuple[object, ...]  # the level of a row and its keys
+
+
+@frozen
+class CountEstimate:
+    """The estimate of one count."""
+
+    told: Estimated  # the median, which errs least, and the interval of the probability of `level`
+    curve: Sequence[tuple[float, float]]  # counts, and the probability of each
+    assumed: str  # what is public, in words
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any], size: int | None) -> Self | None:
+        """The estimate from a stored reply; None where the number of units is not public."""
+        if size is None or told.get("epsilon") is None:
+            return None
+        noise = DiscreteLaplace.for_epsilon(Fraction(told["epsilon"]))
+        level = float(told.get("confidence", 0.95))
+        refined = Refinement.of([told["answer"]], Assumed.of_size(size), noise, level)
+        shown = RefinementCurves.of(refined.told, level)
+        curve = list(zip(shown.counts, shown.posterior, strict=True))
+        return cls(Estimated(int(refined.told.median), shown.low, shown.high), curve, refined.assumed.words)
+
+
+@frozen
+class RefinedRows:
+    """The estimates of the rows of a table."""
+
+    rows: Mapping[Row, Estimated]  # the mean and the interval of a row, by its level and its keys
+    words: str  # what was assumed
+
+    @classmethod
+    def of(cls, entry: Entry, level: float, columns: Mapping[str, Kind] | None) -> Self | None:
+        """The estimates of a stored table; None where it is too long to be refined at once.
+
+        Its keys are named as replies name them where the columns are given, else as the ledger does.
+        """
+        from noisycount.tasks.refine.refined import refined_table  # noqa: PLC0415 - loads the laws of tables
+
+        published = table_of_entry(entry, entry.key)
+        if not 0 < len(published.answers) <= MOST_ROWS:
+            return None
+        refined = refined_table(RefineQuery(key=entry.key, level=level), published, lambda _: None)
+        levels = free_name("level", dict.fromkeys(published.names))
+        shown = {} if columns is None else _shown_labels(entry, columns)
+        cells = {
+            name: [shown.get(name, {}).get(label, label) for label in published.columns[name]]
+            for name in (levels, *published.names)
+        }
+        told = zip(*(refined.estimates[name].tolist() for name in ("mean", "low", "high")), strict=True)
+        rows: dict[Row, Estimated] = {
+            tuple(of[row] for of in cells.values()): Estimated(*estimates)
+            for row, estimates in enumerate(told)
+            if estimates[0] is not None
+        }
+        return cls(rows, "; ".join([refined.prior_words, *published.notes]))
+
+
+def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[object, Label]]:
+    """For each column its labels as the ledger, which does not keep that ranges are whole, has them, and as told."""
+    question = asked_of(entry)
+    if "by" not in question["table"]:
+        return {}
+    parts = resolve_group_by(question["table"]["by"], dict(columns), question["unit"])
+    told: dict[str, dict[object, Label]] = {}
+    for part in parts:
+        if isinstance(part, NumberRanges):
+            any_number = NumberRanges(replace(part.column, kind=Kind.REAL), part.edges)
+            places = range(len(part.edges))
+            told[part.column.name] = {any_number.label(i): part.label(i) for i in places}
+    return told
+
+
+def told_by_ledger(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
+    """An answer that no service gave, with its errors at 95 % confidence, as a reply would tell it."""
+    (found,) = releases_of([entry])
+    asked, noises = asked_of(entry), found.noises
+    if not noises or entry.answer is None:  # no noisycount wrote the question, or it was never answered
+        return {name: of for name, of in told.items() if name not in {"rows", "answer"}}
+    protected = "row" if asked["unit"] is None else "person"
+    replaced = found.priced.replaced
+    said = {
+        "unit": asked["unit"],
+        "confidence": CONFIDENCE,
+        "mechanism": noises[0].name,
+        "odds": odds_of(entry.loss, protected, replaced if found.priced.relation is not None else None),
+        "price": {"epsilon": optional_text(entry.loss.epsilon), "rho": exact_text(entry.loss.rho)},
+    }
+    if "table" not in asked:
+        answer, error = told["answer"], noises[0].error
+        near = {"error": error, "low": answer - error, "high": answer + error}
+        return {**told, **said, **near, "epsilon": said["price"]["epsilon"], "scale": exact_text(noises[0].scale)}
+    by = [item.column for text in asked["table"].get("by", []) for item in parse_by_text(text)] or ["question"]
+    names = list(dict.fromkeys(row["level"] for row in told["rows"] if row["level"] != OTHER or OTHER in by))
+    levels = {
+        name: {"level": name, "scale": exact_text(noise.scale), "error": noise.error}
+        for name, noise in zip(names, noises, strict=True)
+    }
+    rows = [{**row, "error": levels.get(row["level"], levels[names[0]])["error"]} for row in told["rows"]]
+    return {**told, **said, "by": by, "rows": rows, "levels": list(levels.values())}
