@@ -234,7 +234,7 @@ class Released:
         if "scale" in told:
             yield "noise", f"{told['mechanism']}, scale {approximately(Fraction(told['scale']))}"
         elif "levels" in told:
-            yield "noise", "; ".join(map(_level_words, told["levels"]))
+            yield "noise", f"{told['mechanism']}: {'; '.join(map(_level_words, told['levels']))}"
         yield "±", "of the noise alone. Where the records are a sample of more people, sampling error comes on top."
         if told.get("replaces"):
             yield "replaces", f"the coarser answer {told['replaces'][0]}, which it tops up: use this one alone"
