@@ -5,8 +5,9 @@ Addresses are read so that no password is left in what is shown.
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Self
@@ -147,7 +148,7 @@ def files_of(place: Path) -> tuple[Path, ...]:
             log = place.with_name(f"{place.name}.wal")
             return (place, log) if log.is_file() else (place,)
         if place.is_dir():
-            found = [file for file in place.rglob("*") if file.suffix.lower() in COLUMNAR]
+            found = [file for file in files_below(place) if file.name.lower().endswith(COLUMNAR)]
         else:
             found = list(Path(place.anchor).glob(str(place.relative_to(place.anchor))))
         files = tuple(sorted(file for file in found if file.is_file()))
@@ -156,6 +157,12 @@ def files_of(place: Path) -> tuple[Path, ...]:
     if not files:
         raise SourceError(f"{str(place)!r} does not exist, or holds no Parquet file: check its path")
     return files
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """All files in and below a folder; what a link to a folder leads to is not below it."""
+    for place, _, names in os.walk(folder):
+        yield from (Path(place, name) for name in names)
 
 
 def is_several(place: Path) -> bool:

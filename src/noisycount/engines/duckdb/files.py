@@ -28,7 +28,7 @@ from noisycount.engines.duckdb.texts import Lines, TextFile
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
 from noisycount.engines.formats import ColumnFormat, FileFormat, by_ending
-from noisycount.engines.places import Keys, files_of, hive_keys, is_several
+from noisycount.engines.places import Keys, files_below, files_of, hive_keys, is_several
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
@@ -224,7 +224,7 @@ def _is_date(text: str) -> bool:
 
 def _require_nothing_beside(place: Path) -> None:
     """The refusal of a folder with records that would not be read."""
-    for file in place.rglob("*") if place.is_dir() else ():
+    for file in files_below(place) if place.is_dir() else ():
         kind = next((kind for ending, kind in FORMATS.items() if file.name.lower().endswith(ending)), PARQUET)
         if kind not in {PARQUET, _DATABASE}:
             below = file.relative_to(place).as_posix()

@@ -177,9 +177,30 @@ def statistics_table(connection: Connection, place: Path, encoding: str | None) 
     return ForeignTable.load(connection, place, [*cells], batches)
 
 
-def _labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[Any]:
-    """Cells by their labels, and whole numbers as integers."""
-    texts = {cell: labels.get(cell, _whole(cell)) for cell in {*cells}}
+def _labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> Sequence[Any]:
+    """Cells by their labels; numbers are integers where all without a label are whole."""
+    if not {*map(type, cells)} <= {float, int, type(None)}:
+        return _each_labelled(where, cells, labels) if labels else cells
+    numbers = np.array(cells, dtype=float)
+    if labels:
+        values, places = np.unique(numbers, return_inverse=True)
+        found = np.empty(len(values), dtype=object)
+        found[:] = _each_labelled(where, list(map(_whole, values.tolist())), labels)
+        return found[places].tolist()  # type: ignore[no-any-return]  # of objects
+    missing = np.isnan(numbers)
+    given = numbers[~missing]
+    if np.array_equal(given, np.trunc(given)) and bool(np.all(np.abs(given) < _EXACT)):
+        numbers = np.where(missing, 0, numbers).astype(np.int64)
+    if not missing.any():
+        return numbers.tolist()  # type: ignore[no-any-return]  # as above
+    found = numbers.astype(object)
+    found[missing] = None
+    return found.tolist()
+
+
+def _each_labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[Any]:
+    """Cells by their labels; refused is a label that is another cell without one."""
+    texts = {cell: labels.get(cell, cell) for cell in {*cells}}
     often = Counter(map(str, texts.values()))
     twice = next((text for text in labels.values() if often[text] > 1), None)
     if twice is not None:
@@ -187,13 +208,11 @@ def _labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> li
     return [texts[cell] for cell in cells]
 
 
-def _whole(cell: Any) -> Any:  # noqa: ANN401 - of any type
-    """A cell, where it is a whole number without decimals; missing ones are None."""
-    if isinstance(cell, float):
-        if cell != cell:  # noqa: PLR0124 - not a number
-            return None
-        return int(cell) if cell.is_integer() and abs(cell) < _EXACT else cell
-    return cell
+def _whole(number: float) -> float | int | None:
+    """A number as an integer where it is whole; what is not a number is missing."""
+    if np.isnan(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) < _EXACT else number
 
 
 def _label_texts(labels: Mapping[Any, str]) -> dict[Any, str]:
@@ -203,14 +222,14 @@ def _label_texts(labels: Mapping[Any, str]) -> dict[Any, str]:
         >>> _label_texts({1: "yes", 2: "no", 8: "other", 9: "other", 3: "4"})
         {1: 'yes', 2: 'no', 8: 'other (8)', 9: 'other (9)', 3: '4 (3)'}
     """
-    stripped = {code: label.strip() for code, label in labels.items()}
+    stripped = {_whole(code) if isinstance(code, float) else code: label.strip() for code, label in labels.items()}
     often = Counter(stripped.values())
     found = {}
     for code, label in stripped.items():
-        is_own = label == str(_whole(code))
+        is_own = label == str(code)
         is_clear = often[label] == 1 and (is_own or not _is_code(label))
         if label:
-            found[code] = label if is_clear else f"{label} ({_whole(code)})"
+            found[code] = label if is_clear else f"{label} ({code})"
     return found
 
 
