@@ -119,7 +119,7 @@ def _unknowns(source: DuckDBSource, predicates: Sequence[Predicate]) -> tuple[in
     """For how many records each predicate is neither true nor false, which no text can ask."""
     if not predicates:
         return ()
-    records = records_of(None, source.schema)
+    records = records_of(None, None)
     conditions = map(records.condition, predicates)
     counts = [func.count(case((func.coalesce(each).is_(None), 1))) for each in conditions]
     statement = text_of(select(*counts).select_from(table("records")), DUCKDB)

@@ -78,6 +78,49 @@ def _real(edge: float) -> float:
     return nearest if nearest >= edge else nextafter(nearest, inf)
 
 
+@frozen
+class Blank(tree.Literal):
+    """A literal in the shape of a predicate: its kind and, as `value`, its number among those of the statement."""
+
+    value: int
+
+    def __post_init__(self) -> None:
+        """Nothing is to be checked: what stood there was a literal."""
+
+
+def shape_of(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
+    """The predicate with blanks for its literals, whose values are put behind others.
+
+    Predicates of one shape have one statement, which is written once. Patterns, and texts that no engine holds, are
+    part of the shape.
+    """
+
+    def blank(literal: tree.Literal) -> tree.Literal:
+        if isinstance(literal.value, str) and _SURROGATE.search(literal.value):
+            return literal
+        values.append(literal.value)
+        return Blank(literal.kind, len(values) - 1)
+
+    match predicate:
+        case tree.Comparison(left, operator, tree.Literal() as right):
+            return tree.Comparison(left, operator, blank(right))
+        case tree.Range(column, low, high):
+            return tree.Range(column, blank(low), blank(high))
+        case tree.Membership(column, choices):
+            return tree.Membership(column, tuple(map(blank, choices)))
+        case tree.Not(operand):
+            return tree.Not(shape_of(operand, values))
+        case tree.And(operands) | tree.Or(operands):
+            return type(predicate)(tuple(shape_of(each, values) for each in operands))
+        case _:
+            return predicate
+
+
+def blank_name(number: int) -> str:
+    """What statements call the value of a blank."""
+    return f"value_{number}"
+
+
 def key_type(part: GroupBy, dialect: Dialect) -> TypeEngine[Any]:
     """The type of the codes of a part: of values their own, where that can be."""
     kind = part.column.kind if isinstance(part, EachValue) else Kind.INTEGER
@@ -245,6 +288,9 @@ class StatementRecords:
         if isinstance(operand, tree.Column):
             return self.value(operand, kind)
         value = operand.value
+        if isinstance(operand, Blank):
+            type_ = self.dialect.text_type if kind is Kind.TEXT else type_of(kind)
+            return sa.bindparam(blank_name(operand.value), type_=type_)
         if kind is Kind.TEXT:
             return self._text(str(value))
         if kind is Kind.BOOLEAN and not self.dialect.has_booleans:

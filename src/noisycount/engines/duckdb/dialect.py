@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import reduce
-from typing import Any
+from functools import lru_cache, reduce
+from typing import Any, TypeAlias
 
 import numpy as np
 import sqlalchemy as sa
@@ -26,7 +26,7 @@ from noisycount.engines.dialect import (
     whole,
 )
 from noisycount.engines.duckdb.connection import Connection, limited, without_engine_errors
-from noisycount.engines.expressions import Person, StatementRecords, edges_of, type_of
+from noisycount.engines.expressions import Person, StatementRecords, blank_name, edges_of, is_wide, shape_of, type_of
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, NumberRanges
 from noisycount.query.predicate import Column, Predicate
@@ -183,7 +183,7 @@ def _with_range(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa.Selec
 
 def condition_text(predicate: Predicate) -> tuple[str, dict[str, Any]]:
     """The SQL of a predicate, true, false or null as that is, and its values by their names."""
-    return text_of(records_of(None, Schema({})).condition(predicate), DUCKDB)
+    return text_of(records_of(None, None).condition(predicate), DUCKDB)
 
 
 def _value_of(of: Column) -> Expression:
@@ -195,11 +195,35 @@ def _named(name: str, kind: Kind | None) -> Expression:
     return sa.column(sa.quoted_name(name, quote=True), type_of(kind))
 
 
-def records_of(unit: str | None, schema: Schema, cursor: Connection | None = None) -> StatementRecords:
-    """The records of the view, of which none is of nobody. `cursor`: where keys are listed."""
-    kind = None if unit is None else schema.entire.kinds.get(unit)
+def records_of(unit: str | None, kind: Kind | None, cursor: Connection | None = None) -> StatementRecords:
+    """The records of the view, of which none is of nobody.
+
+    `kind`: of the values of the unit; None: they are of none. `cursor`: where keys are listed.
+    """
     person = None if unit is None else Person(_named(unit, kind), kind, is_required=True)
     return StatementRecords(sa.table("records"), _value_of, person, DuckDBDialect(cursor))
+
+
+Text: TypeAlias = tuple[str, dict[str, Any]]
+"""The text of a statement, and its values by their names."""
+_MOST_PARTS = 100  # blanks and predicates of a statement whose text is kept: others take more time to run than to write
+
+
+@lru_cache(maxsize=128)
+def count_text(shapes: Sequence[Predicate], unit: str | None, kind: Kind | None) -> Text:
+    """The text that counts predicates of some shapes, and what it is always filled with."""
+    return text_of(statements.count_statement(shapes, records_of(unit, kind)), DUCKDB)
+
+
+@lru_cache(maxsize=128)
+def keys_text(question: KeyQuestion, unit: str | None, kind: Kind | None) -> Text:
+    """The same of a question for hidden keys, with the shape of its predicate."""
+    return text_of(statements.keys_statement(question, records_of(unit, kind)), DUCKDB)
+
+
+def _filled(text: Text, values: Sequence[Any]) -> Text:
+    """The text of a shape with the values of its blanks."""
+    return text[0], text[1] | {blank_name(number): value for number, value in enumerate(values)}
 
 
 @frozen
@@ -215,18 +239,26 @@ class Counting:
 
     def counts(self, predicates: Sequence[Predicate]) -> list[int]:
         """The count of each predicate; see ``Source.count``."""
-        row = self._row(statements.count_statement(predicates, records_of(self.unit, self.schema)))
+        values: list[Any] = []
+        shapes = tuple(shape_of(each, values) for each in predicates)
+        written = count_text if len(values) + len(shapes) <= _MOST_PARTS else count_text.__wrapped__
+        row = self._row(_filled(written(shapes, self.unit, self._kind), values))
         self.require_unchanged()
         return list(row[: len(predicates)])
 
     def values(self, names: Iterable[str], unit: str | None) -> Sequence[int]:
         """How many records there are, how many values of each column, and how many persons by a column, or 0."""
         columns = [Column(name, self.schema[name]) for name in names]
-        return self._row(statements.values_statement(columns, None, records_of(unit, self.schema)))
+        kind = None if unit is None else self.schema.entire.kinds.get(unit)
+        return self._row(text_of(statements.values_statement(columns, None, records_of(unit, kind)), DUCKDB))
 
-    def _row(self, statement: sa.Select[Any]) -> Sequence[int]:
+    @property
+    def _kind(self) -> Kind | None:
+        """The kind of the values of the unit."""
+        return None if self.unit is None else self.schema.entire.kinds.get(self.unit)
+
+    def _row(self, text: Text) -> Sequence[int]:
         """The only row of a result."""
-        text = text_of(statement, DUCKDB)
 
         def answered() -> Sequence[int]:
             with self.opened() as cursor, limited(cursor, self.seconds):
@@ -240,7 +272,7 @@ class Counting:
 
         def counted() -> list[NDArray[np.int64]]:
             with self.opened() as cursor, limited(cursor, self.seconds):
-                records = records_of(self.unit, self.schema, cursor)
+                records = records_of(self.unit, self._kind, cursor)
                 cursor.execute(*text_of(statements.cells_statement(question, records), DUCKDB))
                 found = cursor.fetchnumpy()
                 columns = [found[name] for name in ("place", "number", "nobody")]
@@ -252,8 +284,12 @@ class Counting:
 
     def keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """The groups that have units; see ``Source.count_keys``."""
-        records = records_of(self.unit, self.schema)
-        statement = text_of(statements.keys_statement(question, records), DUCKDB)
+        values: list[Any] = []
+        where = None if question.where is None else shape_of(question.where, values)
+        shape = KeyQuestion(tuple(question.parts), where, question.max_groups, question.salt)
+        is_kept = len(values) <= _MOST_PARTS and not any(map(is_wide, shape.parts))
+        written = keys_text if is_kept else keys_text.__wrapped__
+        statement = _filled(written(shape, self.unit, self._kind), values)
         with self.opened() as cursor:
 
             def answered() -> None:
@@ -267,5 +303,5 @@ class Counting:
 
             without_engine_errors(answered, self.refusal)
             while rows := without_engine_errors(batch, self.refusal):
-                yield statements.key_counts(question, records.dialect, rows)
+                yield statements.key_counts(question, DuckDBDialect(), rows)
         self.require_unchanged()
