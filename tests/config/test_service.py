@@ -18,7 +18,7 @@ def said(folder: Path, text: str) -> ServiceConfig:
 def test_what_is_left_out_is_as_usual(tmp_path: Path) -> None:
     """Slots are on without a word of the owner."""
     assert said(tmp_path, "") == said(tmp_path, "[server]") == ServiceConfig()
-    assert ServiceConfig().slot == 2.0
+    assert ServiceConfig().slot == 0.5
 
 
 def test_each_key_is_read(tmp_path: Path) -> None:

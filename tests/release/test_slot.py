@@ -4,13 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
-from threading import Event, active_count
+from threading import Event
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.errors import BudgetError, OverrunError, PredicateError, SourceError
+from noisycount.errors import BudgetError, PredicateError, SourceError
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
@@ -25,19 +25,8 @@ from tests.release.test_desk import (
     fail_with_a_cell,
 )
 
-SLOT = ReplyTick(1.0)  # long enough for what it does on a busy machine
-SHORT = ReplyTick(0.05)
+SLOT = ReplyTick(0.2)
 PATIENCE = 60.0  # seconds
-
-
-def leaving(slot: ReplyTick, work: Callable[[], object]) -> tuple[float, float]:
-    """Give the tick at which a reply should leave, and when it left."""
-    while True:
-        arrival = time.monotonic()
-        slot.reply(work)
-        left = time.monotonic()
-        if slot.leaving(arrival) == slot.leaving(arrival + slot.seconds / 10):
-            return slot.leaving(arrival), left
 
 
 @given(st.floats(1e-3, 3600), st.floats(0, 1e7))
@@ -46,6 +35,18 @@ def test_a_tick_depends_on_the_arrival_alone(seconds: float, arrival: float) -> 
     tick = ReplyTick(seconds).leaving(arrival)
     assert abs(tick / seconds - round(tick / seconds)) * seconds < 1e-6
     assert seconds - 1e-6 <= tick - arrival <= 2 * seconds + 1e-6
+    assert ReplyTick(seconds).leaving(arrival, tick) == tick
+
+
+@given(st.floats(1e-3, 3600), st.floats(0, 1e7), st.floats(0, 1e5))
+def test_what_is_late_leaves_at_the_next_tick_of_a_sparse_grid(seconds: float, arrival: float, took: float) -> None:
+    """One slot on, then 2, 4, 8, … more: so few times tell how long it took."""
+    slot, done = ReplyTick(seconds), arrival + took
+    first, left = slot.leaving(arrival), slot.leaving(arrival, done)
+    later = round((left - first) / seconds) + 1
+    assert left >= done
+    assert later & (later - 1) == 0, "a power of two"
+    assert later == 1 or first + (later / 2 - 1) * seconds < done, "and the first that is not too early"
 
 
 @pytest.mark.parametrize(
@@ -60,17 +61,9 @@ def test_a_slot_has_a_length(seconds: object) -> None:
 
 def test_the_shortest_and_the_longest_slot_have_ticks() -> None:
     """Also those that are given as another kind of number."""
-    assert ReplyTick(0.001).reply(lambda: 42) == 42
+    assert ReplyTick(0.001).held(lambda: 42) == 42
     assert ReplyTick(3600).leaving(1.0) == 7200.0
     assert ReplyTick(Fraction(1, 2)).leaving(7.2) == 8.0  # type: ignore[arg-type]
-
-
-@pytest.mark.few(0)
-@pytest.mark.parametrize("work", [lambda: None, lambda: time.sleep(0.1)])
-def test_no_reply_leaves_before_its_tick(work: Callable[[], object]) -> None:
-    """Quick work and slow work alike; a loaded machine can only make it later."""
-    tick, left = leaving(SLOT, work)
-    assert left >= tick
 
 
 def fail() -> int:
@@ -78,59 +71,49 @@ def fail() -> int:
     raise SourceError("could not be counted")
 
 
-def test_an_error_leaves_at_the_tick_too() -> None:
-    """Neither its time nor its frames tell what happened."""
-    arrival = time.monotonic()
-    with pytest.raises(SourceError, match=r"\Acould not be counted\Z") as raised:
-        SLOT.reply(fail)
-    assert time.monotonic() >= SLOT.leaving(arrival)
-    assert all(entry.name != "fail" for entry in raised.traceback)
+@pytest.mark.few(0)
+@pytest.mark.parametrize("work", [lambda: None, lambda: time.sleep(0.3), fail])
+def test_nothing_leaves_before_its_tick(work: Callable[[], object]) -> None:
+    """Quick work, slow work and errors alike; a loaded machine can only make it later."""
+    arrival, finished = time.monotonic(), 0.0
+
+    def timed() -> object:
+        nonlocal finished
+        try:
+            return work()
+        finally:
+            finished = time.monotonic()
+
+    with pytest.raises(SourceError) if work is fail else nullcontext() as raised:
+        SLOT.held(timed)
+    assert time.monotonic() >= SLOT.leaving(arrival, finished)
+    assert raised is None or all(entry.name != "fail" for entry in raised.traceback)
 
 
-def test_work_that_overruns_is_answered_at_the_tick_with_a_fixed_text() -> None:
-    """The asker does not wait for it, and learns nothing but that."""
-    done, texts = Event(), set()
-    for _ in range(3):
+def test_what_is_too_late_is_stored_and_told_at_a_later_tick(ledger: Ledger) -> None:
+    """It is charged once, and until that tick nobody can tell that it is there."""
+    go_on, counted = Event(), Event()
+
+    def count() -> int:
+        assert go_on.wait(30)
+        counted.set()
+        return CANARY
+
+    desk = Desk(WatchedSource(count), ledger, SURVEY, SLOT)
+    with ThreadPoolExecutor(1) as pool:
         arrival = time.monotonic()
-        with pytest.raises(OverrunError) as raised:
-            SHORT.reply(lambda: done.wait(30))
-        texts.add(str(raised.value))
-        assert SHORT.leaving(arrival) <= time.monotonic() < arrival + 25
-    done.set()
-    (text,) = texts
-    assert text == (
-        "the answer was not ready when replies left; its price may be charged: ask the same"
-        " question again, which is charged once, however often it is asked"
-    )
-
-
-def test_work_that_ends_its_thread_overruns(capsys: pytest.CaptureFixture[str]) -> None:
-    """It neither ends the process nor prints."""
-
-    def leave() -> None:
-        raise SystemExit(CANARY)
-
-    with pytest.raises(OverrunError):
-        SHORT.reply(leave)
-    assert "".join(capsys.readouterr()) == ""
-
-
-def test_a_count_that_overruns_is_charged_and_answered_later(ledger: Ledger) -> None:
-    """What it stored in the end is given to whoever asks again, free of charge."""
-    go_on = Event()
-    source = WatchedSource(lambda: None if go_on.wait(30) else CANARY)
-    desk = Desk(source, ledger, SURVEY, SHORT)
-    with pytest.raises(OverrunError) as raised:
-        desk.release("age >= 50", HALF)
-    assert str(CANARY) not in everything_that_an_error_knows(raised.value)
-    until(lambda: ledger.spent("survey") == HALF)
-    threads = active_count()
-    go_on.set()
-    until(lambda: active_count() < threads)
-    (entry,) = ledger.entries()
-    again = Desk(source, ledger, SURVEY).release("age >= 50", HALF)
-    assert (again.answer, again.charged, again.repeated) == (entry.answer, 0, True)
-    assert source.counted == 1
+        late = pool.submit(desk.release, "age >= 50", HALF)
+        until(lambda: time.monotonic() > SLOT.leaving(arrival) + 0.05)
+        go_on.set()
+        assert counted.wait(30)
+        known = time.monotonic()
+        leaving = SLOT.leaving(arrival, known)
+        seen = [(len(ledger.rows()), time.monotonic())]
+        while seen[-1][0] == 1:
+            seen.append((len(ledger.rows()), time.monotonic()))
+        assert late.result().charged == HALF
+    assert seen[-1][1] >= leaving > SLOT.leaving(arrival)
+    assert ledger.spent("survey") == HALF
 
 
 def test_a_failing_source_says_as_little_through_the_slot(ledger: Ledger) -> None:
@@ -142,7 +125,6 @@ def test_a_failing_source_says_as_little_through_the_slot(ledger: Ledger) -> Non
     assert ledger.spent("survey") == HALF
 
 
-@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("where", "price", "error"),
     [
@@ -152,27 +134,26 @@ def test_a_failing_source_says_as_little_through_the_slot(ledger: Ledger) -> Non
         ("age >= 50", HALF, None),
     ],
 )
-def test_refusals_and_known_answers_leave_at_a_tick_too(
+def test_refusals_and_known_answers_read_no_record_and_wait_for_no_tick(
     ledger: Ledger, where: str, price: Fraction, error: type[Exception] | None
 ) -> None:
-    """Each waits for the ledger, or for a processor, while something else is counted."""
+    """What they are told, and when, is the same whatever the records are, be there none."""
     dataset = Dataset("survey", HALF)
     Desk(WatchedSource(), ledger, dataset).release("age >= 50", HALF)
-    arrival = time.monotonic()
+    unread = WatchedSource(fail_with_a_cell)
     with pytest.raises(error) if error else nullcontext():
-        Desk(WatchedSource(), ledger, dataset, SLOT).release(where, price)
-    assert time.monotonic() >= SLOT.leaving(arrival)
+        Desk(unread, ledger, dataset, ReplyTick(3600)).release(where, price)
+    assert unread.counted == 0
 
 
 def test_whoever_asks_the_same_meanwhile_cannot_tell_when_the_answer_was_stored(ledger: Ledger) -> None:
     """Before and after that moment, a reply says the same at a tick."""
     go_on = Event()
-    slot = ReplyTick(2.0)
+    slot = ReplyTick(1.0)
     desk = Desk(WatchedSource(lambda: None if go_on.wait(30) else CANARY), ledger, SURVEY, slot)
 
-    def asked() -> tuple[Release, float, float]:
-        arrival = time.monotonic()
-        return desk.release("age >= 50", HALF), slot.leaving(arrival), time.monotonic()
+    def asked() -> Release:
+        return desk.release("age >= 50", HALF)
 
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(asked)
@@ -181,10 +162,10 @@ def test_whoever_asks_the_same_meanwhile_cannot_tell_when_the_answer_was_stored(
         until(lambda: desk.source.counted == 2)
         go_on.set()
         until(lambda: len(ledger.rows()) == 2)
+        into_slot = time.monotonic() % slot.seconds
         after = pool.submit(asked)
-        replies = [one.result() for one in (first, before, after)]
-    assert all(left >= tick for _, tick, left in replies)
-    bought, *others = (release for release, _, _ in replies)
+        bought, *others = (one.result() for one in (first, before, after))
+    assert into_slot < 0.9 * slot.seconds, "it was stored at a tick"
     assert others == [replace(bought, charged=Fraction(0))] * 2
 
 

@@ -80,7 +80,7 @@ def test_pages_are_limited_like_routes(tmp_path: Path) -> None:
     with serving(configured(tmp_path, rate=2)) as state:
         caller = calling(state)
         charts = [caller.get("/explore/fragment?chart=error&size=50") for _ in range(9)]
-        pages = [caller.get("/ask"), caller.get("/ledger")]
+        pages = [caller.get("/ask/stay"), caller.get("/ledger")]
         assert {chart.status_code for chart in charts} == {200}
         assert [page.status_code for page in pages] == [200, 429]
 

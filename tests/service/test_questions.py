@@ -269,7 +269,7 @@ def seen_by(state: ServiceState, user: User, bodies: Sequence[dict[str, Any]]) -
             typed |= {"group": column, "split": split, "keys": "", "total": "on"}
             typed["groups_per_unit"] = "1"
         told.append(caller.request("POST", "/ask/stay", data=typed).text)
-    paths = ("/v1/datasets", "/v1/datasets/stay", "/ask", "/ask/stay", "/ledger", "/ledger/export")
+    paths = ("/v1/datasets", "/v1/datasets/stay", "/ask/stay", "/ask/stay", "/ledger", "/ledger/export")
     told += [caller.get(path).text for path in paths]
     return [re.sub(r'name="(csrf|key)" value="[^"]*"', "", text) for text in told]
 

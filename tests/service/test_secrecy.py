@@ -1,18 +1,21 @@
 import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from traceback import walk_tb
 from typing import Any
 
 import pytest
 from sqlalchemy import event, exc
 
+from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import LedgerError
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.release import reply_tick as slots
-from noisycount.release.reply_tick import Outcome
+from noisycount.query.predicate import Predicate
+from noisycount.release.reply_tick import ReplyTick
 from noisycount.service.keys import User
 from noisycount.service.questions import Question, Spend
 from noisycount.service.state import ServiceState
@@ -86,42 +89,65 @@ def test_a_spend_that_cannot_be_stored_is_refused_without_its_answer(
     assert json.loads(spend.reply(state).content)["answer"] == drawn
 
 
-@dataclass(slots=True)
-class Clock:
-    """A clock that stands still while there is work, and on which waiting takes no time."""
+@pytest.mark.parametrize("slot", [3600.0])
+def test_what_needs_no_record_waits_for_no_tick_and_reads_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slot: float
+) -> None:
+    """Lists, plans, rehearsals, refusals, pages, the ledger and known answers: at once, where a count would wait."""
+    configuration = configured(tmp_path, slot=slot)
+    with serving(configuration) as state:  # what was asked before, and is known now
+        known = [reply.status_code for reply in requested(state, ANA, [])]
 
-    now: float = 1000.3  # seconds
-    left: list[float] = field(default_factory=list)  # when replies left
+    def read(*_: object) -> object:
+        raise AssertionError("a record was read")
 
-    def monotonic(self) -> float:
-        """Give the time."""
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-        self.now += seconds
-        self.left.append(self.now)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Give the clock of all slots, while work is done at once."""
-
-    def at_once(cls: type[Outcome[Any]], work: Callable[[], Any]) -> Outcome[Any]:
-        outcome = cls()
-        outcome.become(work)
-        return outcome
-
-    clock = Clock()
-    monkeypatch.setattr(slots, "time", clock)
-    monkeypatch.setattr(Outcome, "of", classmethod(at_once))
-    return clock
+    with serving(configuration, slots=True) as state:
+        state.sources.tick = None  # who waits for records to be opened goes on at a tick
+        for dataset in configuration.datasets.values():
+            state.sources.records(dataset)
+        for name in ("count", "count_cells"):
+            monkeypatch.setattr(DuckDBSource, name, read)
+        arrival = time.monotonic()
+        assert [reply.status_code for reply in requested(state, ANA, [])] == known
+        caller = calling(state)
+        form = {"column": "age", "operator": ">=", "low": "65", "high": "", "within": "20", "confidence": "95%"}
+        for path in ("/ask/stay", "/ledger", "/releases/ana:key-4", "/ledger/export", "/explore"):
+            assert caller.get(path).status_code == 200, path
+        for button in ("preview", "rehearse", "add"):
+            assert caller.request("POST", "/ask/stay", data={**form, button: "1"}).status_code == 200
+        assert caller.request("POST", "/ask/stay", data={**form, "low": "old"}).status_code == 422
+        assert time.monotonic() - arrival < slot
 
 
-def test_answers_and_refusals_leave_at_ticks(tmp_path: Path, clock: Clock) -> None:
-    """Whatever is told of a data set waits for the tick after the next: also that there is none."""
-    with serving(configured(tmp_path, slot=2.0), slots=True) as state:
-        for place, reply in enumerate(requested(state, ANA, [])):
-            expected = [1004.0 + 4 * each for each in range(place + 1)]
-            assert clock.left == expected, reply.text
-            clock.now += 0.3 if place % 2 else 1.9
+def test_nobody_can_tell_when_a_count_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until its tick every page and reply says what it said while it was counted."""
+    counted, go_on = Event(), Event()
+    count = DuckDBSource.count
+
+    def watched(source: DuckDBSource, predicates: Sequence[Predicate]) -> list[int]:
+        counts = count(source, predicates)
+        counted.set()
+        return counts
+
+    def held(_: ReplyTick, work: Callable[[], Any]) -> object:
+        result = work()
+        assert go_on.wait(30)
+        return result
+
+    paths = ("/v1/datasets/stay", "/v1/releases/ana:one", "/releases/ana:one", "/ledger", "/ledger/export?form=json")
+    with serving(configured(tmp_path), slots=True) as state, ThreadPoolExecutor(1) as threads:
+        caller = calling(state)
+        caller.get("/v1/datasets/stay")
+        monkeypatch.setattr(ReplyTick, "held", held)
+        monkeypatch.setattr(DuckDBSource, "count", lambda *said: go_on.wait(0.3) or watched(*said))
+        asked = threads.submit(calling(state).ask, TOWN, "one")
+        while not state.ledger.entries():
+            time.sleep(0.01)
+        during = [caller.get(path).text for path in paths]
+        assert not counted.is_set()
+        assert counted.wait(30)
+        time.sleep(0.05)
+        assert [caller.get(path).text for path in paths] == during
+        go_on.set()
+        assert asked.result().status_code == 201
+        assert [caller.get(path).text for path in paths] != during

@@ -162,7 +162,7 @@ _TABLE_OPTIONS = (
     "--slot",
     parse_tick,
     "SECONDS",
-    "Reply only when a slot ends, so that no duration tells of the records; make it several times as long"
+    "Answer only when a slot ends, so that no duration tells of the records; make it several times as long"
     " as the longest count takes.",
 )
 @flag(
@@ -195,8 +195,8 @@ def count(  # noqa: PLR0913, PLR0917  (one argument an option)
     SOURCE is a file or a data set of noisycount.toml. The price is either
     given (--epsilon) or follows from the accuracy that you need: with --within and --at-most it
     rises until the count is known so nearly, and no further. Asking the same question again gives
-    the stored answer and costs nothing; at a higher price it costs the difference. A question
-    outside the language is refused before any slot: that depends on the columns, on no record.
+    the stored answer and costs nothing; at a higher price it costs the difference. What
+    needs no record, such as a refusal, waits for no slot.
 
     A table, with --by or several --where, is one question: one price pays for all of its rows.
     """

@@ -14,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from noisycount.display.texts import REPLACING, printable, without_passwords, writable
-from noisycount.errors import BudgetError, LedgerError, NoisyCountError, OverrunError, SourceError
+from noisycount.errors import BudgetError, LedgerError, NoisyCountError, SourceError
 
 
 class CommandGroup(click.Group):
@@ -180,8 +180,6 @@ def main() -> NoReturn:
     except click.ClickException as error:
         status = status_of(error.__cause__)
         _print_refusal(_with_help(error), status)
-        if isinstance(error.__cause__, OverrunError):
-            os._exit(status)  # the count goes on in a thread; its end would tell how long it took
         sys.exit(status)
     except OSError as error:
         _print_refusal(

@@ -50,7 +50,7 @@ def serve(host: str, port: int, configuration: Config, *, is_demo: bool, slots: 
     """Serve a team by HTTP, for programs and browsers.
 
     Data sets and budgets are those of noisycount.toml; `noisycount analysts add` gives out keys.
-    Replies about data sets leave at ticks, which [server] slot sets. Encryption is a proxy's task.
+    Answers leave at ticks, which [server] slot sets. Encryption is a proxy's task.
     """
     try:
         from noisycount.service.server import demonstration, listening, run  # noqa: PLC0415  (loads all of it)

@@ -126,8 +126,8 @@ def _analyst(name: str, table: TomlTable) -> OidcAnalyst:
 class ServiceConfig:
     """What `[server]` says."""
 
-    slot: float = 2.0  # replies about data sets leave at ticks of so many seconds
-    deadline: float = 30.0  # after so many seconds nobody waits for a query where there are no slots
+    slot: float = 0.5  # what was read from records is told at ticks of so many seconds
+    deadline: float = 30.0  # after so many seconds, or three slots, nobody waits for a reply
     concurrency: int = 64  # so many requests are worked on at once
     rate: int = 120  # so many requests a minute may come from one visitor
     body: int = 1_000_000  # so many bytes may a request have

@@ -44,8 +44,8 @@ class Desk(Shown, Closeable):
         source: The records.
         ledger: Who keeps the budget and the answers.
         dataset: The name and the budget of the records; the name may be found at its first use.
-        slot: When replies leave, refusals too; None: as soon as they are there, after a time that
-            can tell something about the records.
+        slot: When a new answer is stored and told, or that it failed; None: as soon as it is there,
+            after a time that can tell something about the records.
         analyst: Who asks, and what their questions may cost together.
         attach: Gives what is written with a new answer, in its transaction; None: nothing is.
 
@@ -153,7 +153,6 @@ class Desk(Shown, Closeable):
                 nothing was charged; or the answer could not be stored, and the debit stays.
             SourceError: The records are closed or have changed, and nothing was charged; or they
                 could not be counted, and the debit stays.
-            OverrunError: There was no answer when replies left the slot; a debit made stays.
         """
         query = Query(
             wheres=[where],
@@ -297,8 +296,7 @@ class Desk(Shown, Closeable):
             purpose: What the answer is for.
             plan: What the question means for these records, where that is known.
         """
-        reply = partial(self._answer, query, key, purpose, plan)
-        return reply() if self.slot is None else self.slot.reply(reply)
+        return self._answer(query, key, purpose, plan)
 
     def _facts(self) -> dict[str, object]:
         """What may be asked, and what is left."""
@@ -441,8 +439,9 @@ class Desk(Shown, Closeable):
         return told(stored, charged=charged and charged.less(rest), remains=remains)
 
     def _drawn(self, plan: QueryPlan, base: Entry | None) -> tuple[TableAnswer, Fraction | None]:
-        """The noisy answer; what goes wrong could tell the true one, so it ends in `_unless`."""
-        answer = _unless_it_fails(partial(plan.outcome, self.source, base))
+        """The noisy answer, at its tick; what goes wrong could tell the true one, so it ends in `_unless`."""
+        drawn = partial(_unless_it_fails, partial(plan.outcome, self.source, base))
+        answer = drawn() if self.slot is None else self.slot.held(drawn)
         if answer is None:
             raise SourceError(
                 f"data set {self.dataset.told!r} could not be counted, and why is withheld, as it"

@@ -1,77 +1,35 @@
-"""What becomes of work that may take longer than its asker waits.
-
-When replies leave: at fixed ticks, so that no duration tells anything about the records.
-"""
+"""When what was read from records may be told: at fixed ticks, so that no duration tells anything about them."""
 
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from numbers import Real
-from threading import Event, Thread
-from typing import Generic, Self, TypeVar
+from typing import TypeVar
 
-from noisycount.errors import OverrunError, without_traceback
+from noisycount.errors import without_traceback
 from noisycount.frozen import frozen
 
 Result = TypeVar("Result")
 
 
-@dataclass(slots=True)
-class Outcome(Generic[Result]):
-    """What became of some work; errors are kept without the frames in which they arose."""
-
-    finished: Event = field(default_factory=Event)
-    results: list[Result] = field(default_factory=list)
-    error: Exception | None = None
-
-    @classmethod
-    def of(cls, work: Callable[[], Result]) -> Self:
-        """The outcome, one day, of work that a thread of its own begins now."""
-        outcome = cls()
-        Thread(target=outcome.become, args=(work,), daemon=True).start()
-        return outcome
-
-    def become(self, work: Callable[[], Result]) -> None:
-        """Do the work."""
-        try:
-            self.results.append(work())
-        except Exception as error:  # noqa: BLE001 - it is raised again where the reply leaves
-            self.error = without_traceback(error)
-        except BaseException:  # noqa: BLE001 - a thread cannot pass it on, and would print it
-            return
-        self.finished.set()
-
-    def now(self) -> Result:
-        """The result, or raise the error, if there is one by now."""
-        if not self.finished.is_set():
-            raise OverrunError(
-                "the answer was not ready when replies left; its price may be charged: ask the same"
-                " question again, which is charged once, however often it is asked"
-            )
-        if self.error is not None:
-            raise self.error
-        return self.results[0]
-
-
 SHORTEST, LONGEST = 0.001, 3600.0
+TICKS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)  # seconds: the lengths that `doctor --tick` chooses from
 
 
 @frozen
 class ReplyTick:
-    """Lets the reply to a request of one slot leave at the end of the next slot, never between.
+    """Holds what was read from records until a tick, whenever it was there.
 
-    Slots follow each other without gaps and are the same for all requests. Work has one to two
-    slots of time. Work that takes longer is not waited for: its asker gets a fixed text at the tick
-    at which any reply would have left, and what the work stores is there for a later request.
-    Refusals and answers that are known already wait as well: whoever asked for them all the time
-    could else tell when the work of another request ended.
+    Ticks follow each other in equal slots and are the same for all requests. Work has one to two slots of time. What
+    is not done by then waits for a later tick: one slot on, then 2, 4, 8, … more, so that a reply tells no more than
+    the number of times that its work was too slow. Before its tick nothing of it is stored, so that whatever is told
+    of the ledger changes at ticks alone, and what needs no record need not wait.
 
     Raises:
         ValueError: The length is out of range, or no number.
 
     Example:
-        >>> ReplyTick(0.01).reply(lambda: 42)
+        >>> ReplyTick(0.01).held(lambda: 42)
         42
     """
 
@@ -84,14 +42,28 @@ class ReplyTick:
             raise ValueError(f"slot must be from {SHORTEST} to {LONGEST:.0f} s, got {seconds!r}")
         object.__setattr__(self, "seconds", float(seconds))
 
-    def leaving(self, arrival: float) -> float:
-        """The tick at which the reply to a request leaves: that after the next."""
-        return (math.floor(arrival / self.seconds) + 2) * self.seconds
+    def leaving(self, arrival: float, done: float | None = None) -> float:
+        """The tick after the next, or the first later one of the grid at which work of such an arrival was done.
 
-    def reply(self, work: Callable[[], Result]) -> Result:
-        """What work gives, when the reply may leave; what it raises is raised then."""
-        leaving = self.leaving(time.monotonic())
-        outcome = Outcome.of(work)
+        Example:
+            >>> [ReplyTick(1).leaving(0.5, done) for done in (1.9, 2.1, 3.1, 5.1)]
+            [2.0, 3.0, 5.0, 9.0]
+        """
+        first, later = math.floor(arrival / self.seconds) + 2, 1
+        while done is not None and (first + later - 1) * self.seconds < done:
+            later *= 2
+        return (first + later - 1) * self.seconds
+
+    def held(self, work: Callable[[], Result]) -> Result:
+        """What work gives, at its tick; what it raises is raised then."""
+        arrival, refusal = time.monotonic(), None
+        try:
+            result = work()
+        except Exception as error:  # noqa: BLE001 - it is raised again at the tick
+            refusal = without_traceback(error)
+        leaving = self.leaving(arrival, time.monotonic())
         while (left := leaving - time.monotonic()) > 0:
             time.sleep(left)
-        return outcome.now()
+        if refusal is not None:
+            raise refusal
+        return result

@@ -90,7 +90,7 @@ class Refining(BaseModel):
 @router.post("/v1/refine", responses=responses(*REFINEMENT, also=[504]))
 def refine(asked: Refining, _: LimitedUser, state: State) -> dict[str, Any]:
     """The estimate of a count from noisy answers and a public rate; no record is read."""
-    return state.computed(lambda: refinement_json(asked.refinement()))
+    return state.reply(lambda: refinement_json(asked.refinement()))
 
 
 _LARGEST = 10**9  # records: what one request may make a server compute
@@ -136,4 +136,4 @@ class Revealing(BaseModel):
 @router.post("/v1/risk", responses=responses(*RISKS, also=[504]))
 def risk(asked: Revealing, _: LimitedUser, state: State) -> dict[str, Any]:
     """What an answer reveals to those who know more or less; no record is read."""
-    return state.computed(lambda: risks_json(asked.risks()))
+    return state.reply(lambda: risks_json(asked.risks()))

@@ -153,7 +153,7 @@ class Spend:
         session, analyst = state.session(self.user, self.dataset), state.analyst(self.user)
         query, why = self.question.query(), self.question.purpose
         try:
-            answered = answer_at(session, query, analyst, key=self.name, purpose=why, attach=attach)
+            answered = answer_at(session, query, analyst, state.tick, key=self.name, purpose=why, attach=attach)
         except BaseException:
             drafts.clear()  # the frames of a refusal hold no answer
             raise

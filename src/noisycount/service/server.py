@@ -264,7 +264,7 @@ def run(configuration: Config, place: socket.socket, ready: Callable[[], None], 
             backlog=accepted_at_once(),
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=round(max(service.deadline, 2 * service.slot)) + 1,
+            timeout_graceful_shutdown=round(state.patience) + 1,
         )
         server = _Server(config, state, made.state.late)
         with server.heeding(), log_faults(lines):
@@ -279,7 +279,7 @@ def run(configuration: Config, place: socket.socket, ready: Callable[[], None], 
 
 
 _SURVEY_SIZE = 5912
-_SLOT = 1.0  # seconds: the survey is counted in a hundredth of that
+_SLOT = 0.1  # seconds: the survey is counted in a tenth of that
 _LIFETIME = timedelta(days=1)
 
 

@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from threading import Condition, Lock
-from typing import TYPE_CHECKING, Annotated, Self, TypeVar
+from functools import partial
+from threading import Condition, Event, Lock, Thread
+from typing import TYPE_CHECKING, Annotated, Generic, Self, TypeVar
 
 from fastapi import Depends, Path, Request
-from starlette.concurrency import run_in_threadpool
 
 from noisycount.config.config import Config, DatasetConfig
+from noisycount.errors import OverrunError, without_traceback
 from noisycount.ledger.entries import Analyst
 from noisycount.ledger.ledger import Ledger
-from noisycount.release.reply_tick import Outcome, ReplyTick
+from noisycount.release.reply_tick import ReplyTick
 from noisycount.service.errors import InFlightError, RateError, StoppingError, UnknownError
 from noisycount.service.keys import User
 
@@ -27,6 +28,43 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _MINUTE = 60.0
+
+
+@dataclass(slots=True)
+class Outcome(Generic[Result]):
+    """What became of some work; errors are kept without the frames in which they arose."""
+
+    finished: Event = field(default_factory=Event)
+    results: list[Result] = field(default_factory=list)
+    error: Exception | None = None
+
+    @classmethod
+    def of(cls, work: Callable[[], Result]) -> Self:
+        """The outcome, one day, of work that a thread of its own begins now."""
+        outcome = cls()
+        Thread(target=outcome.become, args=(work,), daemon=True).start()
+        return outcome
+
+    def become(self, work: Callable[[], Result]) -> None:
+        """Do the work."""
+        try:
+            self.results.append(work())
+        except Exception as error:  # noqa: BLE001 - it is raised again where the reply leaves
+            self.error = without_traceback(error)
+        except BaseException:  # noqa: BLE001 - a thread cannot pass it on, and would print it
+            return
+        self.finished.set()
+
+    def now(self) -> Result:
+        """The result, or raise the error, if there is one by now."""
+        if not self.finished.is_set():
+            raise OverrunError(
+                "the answer was not ready in time; its price may be charged: ask the same"
+                " question again, which is charged once, however often it is asked"
+            )
+        if self.error is not None:
+            raise self.error
+        return self.results[0]
 
 
 @dataclass(slots=True, eq=False)
@@ -118,6 +156,7 @@ class OpenSources:
 
     configuration: Config
     ledger: Ledger
+    tick: ReplyTick | None  # when those who wait for records to be opened go on; None: at once
     _opened: dict[str, "Records"] = field(default_factory=dict)
     _locks: Mapping[str, Lock] = field(init=False)
 
@@ -132,7 +171,8 @@ class OpenSources:
         with self._locks[dataset.name]:
             opened = self._opened.get(dataset.name)
             if opened is None or not opened.is_current(self.ledger):
-                opened = self._opened[dataset.name] = self._current(dataset)
+                work = partial(self._current, dataset)
+                opened = self._opened[dataset.name] = work() if self.tick is None else self.tick.held(work)
             return opened
 
     def close(self) -> None:
@@ -157,7 +197,7 @@ class ServiceState:
 
     configuration: Config  # what the owner wrote
     ledger: Ledger  # open while the service is
-    tick: ReplyTick | None  # when replies about data sets leave; None: as soon as they are there
+    tick: ReplyTick | None  # when what was read from records may be told; None: at once
     sources: OpenSources  # the open records
     queue: WorkQueue  # what is worked on
     in_flight: InFlight  # which spends are
@@ -178,7 +218,7 @@ class ServiceState:
             configuration,
             ledger,
             tick,
-            sources=OpenSources(configuration, ledger),
+            sources=OpenSources(configuration, ledger, tick),
             queue=WorkQueue(service.concurrency),
             in_flight=InFlight(),
             rates=RateLimiter(service.rate),
@@ -187,7 +227,7 @@ class ServiceState:
 
     def close(self) -> bool:
         """Close all that is open; whether all work was done by then."""
-        is_done = self.queue.stop(self.configuration.service.deadline)
+        is_done = self.queue.stop(self.patience)
         self.threads.shutdown(wait=is_done)
         self.sources.close()
         self.ledger.close()
@@ -220,25 +260,23 @@ class ServiceState:
         dataset = self.dataset(user, name)
         return DatasetSession(dataset, self.sources.records(dataset), self.ledger, self.configuration)
 
-    def reply(self, work: Callable[[], Result]) -> Result:
-        """What work about a data set, even that it is unknown, gives or refuses in a thread, when it may leave."""
-        if self.tick is None:
-            return self.computed(work)
-        return self.tick.reply(self.queue.admitted(work))
+    @property
+    def patience(self) -> float:
+        """After so many seconds nobody waits for a reply: what was begun goes on, and is there for who asks again."""
+        deadline = self.configuration.service.deadline
+        return deadline if self.tick is None else max(deadline, 3 * self.tick.seconds)
 
-    def computed(self, work: Callable[[], Result]) -> Result:
-        """What work that depends on no data set gives or refuses, as soon as it is there."""
+    def reply(self, work: Callable[[], Result]) -> Result:
+        """What work gives or refuses, as soon as it is there: what is read from records waits for its tick itself."""
         outcome = Outcome.of(self.queue.admitted(work))
-        outcome.finished.wait(self.configuration.service.deadline)
+        outcome.finished.wait(self.patience)
         return outcome.now()
 
     async def awaited(self, work: Callable[[], Result]) -> Result:
-        """The same as `reply`, but where replies leave at no ticks no thread waits for another."""
-        if self.tick is not None:
-            return await run_in_threadpool(self.reply, work)
+        """The same, but no thread waits for another."""
         outcome, loop = Outcome[Result](), asyncio.get_running_loop()
         done = loop.run_in_executor(self.threads, outcome.become, self.queue.admitted(work))
-        await asyncio.wait([done], timeout=self.configuration.service.deadline)
+        await asyncio.wait([done], timeout=self.patience)
         return outcome.now()
 
 

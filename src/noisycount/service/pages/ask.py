@@ -15,7 +15,6 @@ from urllib.parse import quote
 import click
 from fastapi import APIRouter, Request, Response
 from pydantic import ValidationError
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from noisycount.config.config import DatasetConfig
@@ -41,7 +40,7 @@ router = APIRouter(include_in_schema=False)
 _KEY = re.compile(r"[0-9a-f]{32}")
 # Where the focus is once a button of the form was pressed: in the last row of a list, or at the choice of another.
 _FOCUSED = {"add": "rows", "add_group": "groups", "remove": "chosen", "remove_group": "chosen_group"}
-_TRIES, _PAUSE = 40, 0.25  # seconds
+_PAUSE = 0.25  # seconds
 
 
 @router.get("/")
@@ -73,7 +72,7 @@ async def ask_form(request: Request, name: str, user: LimitedUser, state: State)
     """The form again: with a row more or less, a preview, or what is wrong with it."""
     sent = await request.form()
     work = partial(_shown, state, user, name, sent)
-    return _page(request, state, user, await run_in_threadpool(state.reply, work))
+    return _page(request, state, user, await state.awaited(work))
 
 
 @router.post("/ask/{name}/spend")
@@ -90,11 +89,11 @@ async def spend(request: Request, name: str, user: LimitedUser, state: State) ->
 
 async def _reply_to_form(state: ServiceState, work: Callable[[], Reply]) -> Reply:
     """The reply to a form that may have been sent twice: the second waits for the first."""
-    for _ in range(_TRIES - 1):
+    for _ in range(int(state.patience / _PAUSE)):
         with suppress(InFlightError):
-            return await run_in_threadpool(state.reply, work)
+            return await state.awaited(work)
         await sleep(_PAUSE)
-    return await run_in_threadpool(state.reply, work)
+    return await state.awaited(work)
 
 
 def _budgets(state: ServiceState, user: User, datasets: list[DatasetConfig]) -> list[tuple[str, str]]:
@@ -153,6 +152,7 @@ def _page(request: Request, state: ServiceState, user: User, shown: dict[str, An
         status=422 if "error" in shown else 200,
         **{"error": None, "preview": None, "rehearsal": None, "at": None, **shown},
         columns=offer.columns,
+        waits=f"{2 * state.tick.seconds:g}" if state.tick else "",
         operators=operators_of,
         calls=calls,
         key=secrets.token_hex(16),

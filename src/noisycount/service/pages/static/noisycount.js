@@ -120,6 +120,7 @@ document.addEventListener("submit", (event) => {
   if (form.dataset.sent) { event.preventDefault(); return; }
   form.dataset.sent = "yes";
   event.submitter?.setAttribute("aria-disabled", "true");
+  for (const words of form.querySelectorAll("[data-waits]")) words.textContent = words.dataset.waits;
 });
 window.addEventListener("pageshow", () => {
   for (const form of document.forms) delete form.dataset.sent;
