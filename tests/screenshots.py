@@ -30,11 +30,12 @@ def tabled(opened: Window) -> None:
     page = opened.page
     opened.go("/ask/survey")
     page.get_by_text("For each of several groups").click()
-    page.get_by_label("By", exact=True).select_option("health")
+    page.get_by_label("By", exact=True).select_option("age")
     page.get_by_role("button", name="Add a column").click()
-    page.get_by_label("Keys of health").fill("excellent, good, fair, poor, null")
+    page.get_by_label("Edges of age").fill("0, 10, 20, 30, 40, 50, 60")
     page.get_by_text("More about groups").click()
     page.get_by_label("A person counts in at most").fill("1")
+    page.get_by_label("Within ±").fill("60")
     page.get_by_role("button", name="Preview: free").click()
     page.get_by_role("button", name="Ask and spend").click()
     page.get_by_role("heading", name="Table").wait_for()
@@ -73,17 +74,19 @@ def written(browser: Browser, folder: Path) -> None:
             with window(browser, service.url, _WIDTH) as opened:
                 opened.log_in(service.keys["ana"])
                 tabled(opened)
-                shoot(opened, folder / "service-table.png", 620)
-            with window(browser, service.url, _WIDTH) as opened:
-                opened.log_in(service.keys["olga"])
-                opened.go("/ledger")
-                shoot(opened, folder / "service-ledger.png", 900)
+                shoot(opened, folder / "service-table.png", 900)
+                opened.go("/explore")
+                shoot(opened, folder / "service-explore.png", 1000)
             with window(browser, service.url, NARROW, dark=True) as opened:
                 opened.log_in(service.keys["ana"])
                 asked(opened)
                 opened.page.get_by_role("button", name="Ask and spend").click()
                 opened.page.get_by_role("heading", name="Answer").wait_for()
                 shoot(opened, folder / "service-answer-narrow.png", 844)
+            with window(browser, service.url, _WIDTH) as opened:
+                opened.log_in(service.keys["olga"])
+                opened.go("/ledger")
+                shoot(opened, folder / "service-ledger.png", 620)
 
 
 if __name__ == "__main__":
