@@ -134,19 +134,14 @@ def init(  # noqa: PLR0913 - one argument an option
     reason. No password is written. Left out, or where SOURCE is a folder without Parquet files, it
     is an example to be edited, in that folder.
     """
+    if table is not None and table_there is not None:
+        raise click.UsageError(f"--table {table!r} and TABLE {table_there!r} both name a table: give one of them")
     table = table or table_there
     folder = Path(place or ".")
     if place is not None and is_server(place):
         address = place if table is None or "#" in place else f"{place}#{quote(table)}"
-        _describe(
-            address,
-            served_table_at(address),
-            unit,
-            name,
-            table if "#" in place else None,
-            adds=adds,
-            is_accepted=is_accepted,
-        )
+        table = table if "#" in place else None  # which is refused beside that of the address
+        _describe(address, served_table_at(address), unit, name, table, adds=adds, is_accepted=is_accepted)
         return
     if place is not None and _is_described(folder):
         _describe(place, folder.resolve(), unit, name, table, adds=adds, is_accepted=is_accepted)
@@ -234,6 +229,7 @@ def _add(path: Path, changed: Callable[[str], str], *, is_accepted: bool) -> Non
     old = before.decode("utf-8-sig")
     new = changed(old)
     with writing_draft(path) as part:
+        part.touch(mode=0o600)  # an address may hold a password
         part.write_text(new, encoding="utf-8")
         part.chmod(stat.S_IMODE(path.stat().st_mode))
         try:

@@ -152,6 +152,8 @@ def files_of(place: Path) -> tuple[Path, ...]:
         else:
             found = list(Path(place.anchor).glob(str(place.relative_to(place.anchor))))
         files = tuple(sorted(file for file in found if file.is_file()))
+    except PermissionError as error:
+        raise SourceError(f"{str(place)!r} cannot be read as a whole: {error.filename!r} is closed to you") from None
     except (OSError, ValueError, NotImplementedError):
         files = ()
     if not files:
@@ -161,8 +163,13 @@ def files_of(place: Path) -> tuple[Path, ...]:
 
 def files_below(folder: Path) -> Iterator[Path]:
     """All files in and below a folder; what a link to a folder leads to is not below it."""
-    for place, _, names in os.walk(folder):
+    for place, _, names in os.walk(folder, onerror=_raise):
         yield from (Path(place, name) for name in names)
+
+
+def _raise(error: OSError) -> None:
+    """The end of a search that would leave out what it cannot look into."""
+    raise error
 
 
 def is_several(place: Path) -> bool:

@@ -165,6 +165,20 @@ def test_a_place_without_parquet_files_is_refused(tmp_path: Path, path: str, wor
     assert words in str(caught.value)
 
 
+def test_a_folder_that_cannot_be_looked_into_is_not_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its records would be missing in silence. Here an account is kept out that is not the superuser."""
+    scan = os.scandir
+
+    def kept_out(place: str | Path) -> object:
+        if Path(place).name == "below":
+            raise PermissionError(13, "Permission denied", str(place))
+        return scan(place)
+
+    monkeypatch.setattr(os, "scandir", kept_out)
+    with pytest.raises(SourceError, match=r"cannot be read as a whole: .*below. is closed to you"):
+        DuckDBSource.open(folder)
+
+
 def test_a_place_that_changes_is_not_counted(folder: Path) -> None:
     """One of its files, or one more."""
     with DuckDBSource.open(folder) as source:

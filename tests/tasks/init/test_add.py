@@ -100,6 +100,8 @@ def test_what_cannot_be_added_is_refused(refused: Refused, run: Run, here: Path)
     """And changes nothing."""
     (here / "a.csv").write_text("person,age\n1,2\n")
     assert "there is no noisycount.toml here or above to add to" in refused("init", "--add", "a.csv", "--unit", "row")
+    told = refused("init", "x.db", "visits", "--table", "visits")
+    assert "--table 'visits' and TABLE 'visits' both name a table: give one of them" in told
     assert "--add describes a file: name the file as well" in refused("init", "--add")
     run("init", "a.csv", "--unit", "row")
     path = here / "noisycount.toml"
