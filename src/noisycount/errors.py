@@ -13,6 +13,7 @@ __all__ = [
     "ReuseError",
     "SourceError",
     "install_hint",
+    "is_interruption",
     "without_traceback",
 ]
 
@@ -83,3 +84,8 @@ def without_traceback(error: Error) -> Error:
     """
     error.__traceback__ = error.__cause__ = error.__context__ = None
     return error
+
+
+def is_interruption(error: BaseException) -> bool:
+    """Whether Ctrl-C ended some work; DuckDB, where it runs a statement, makes a RuntimeError of it."""
+    return isinstance(error, KeyboardInterrupt) or (type(error) is RuntimeError and str(error) == "Query interrupted")

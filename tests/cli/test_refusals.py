@@ -81,7 +81,7 @@ def test_a_goal_beyond_every_price_is_refused(
 @pytest.mark.parametrize(
     ("where", "value", "remedy"),
     [
-        ("aeg > 40", "'aeg'", "use age,"),
+        ("aeg > 40", "'aeg'", "did you mean age,"),
         ("person = 125024", "'person'", "use year,"),
         ("health = 3", "the integer 3", "write '3' for the text"),
         ("age > 40; drop table survey", "';'", "without ';'"),
@@ -170,7 +170,6 @@ def test_a_price_is_given_in_one_way(refused: Refused, words: tuple[str, ...]) -
     ("words", "named"),
     [
         (("count",), "SOURCE"),
-        (("count", "survey.parquet", "--epsilon", "1"), "--where"),
         (("plan", "--guess", "100"), "--within"),
         (("refine", "95", "--rate", "2%", "--epsilon", "1"), "--size"),
         (("count", "survey.parquet", *ASK, "--colour"), "--colour"),

@@ -10,6 +10,7 @@ from noisycount.cli.completion import group_words, key_words, where_words
 from noisycount.cli.main import StoppedError
 from noisycount.config.config import Config
 from noisycount.display.output import print_json, status
+from noisycount.errors import is_interruption
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.query.query import (
     TABLE_NOISES,
@@ -225,7 +226,9 @@ def count(  # noqa: PLR0913, PLR0917  (one argument an option)
         with status("counting"):
             answer = answer_to(query, dataset, configuration, asker, slot, key=key, purpose=purpose, is_drawn=is_drawn)
         _print(answer, files, as_json=as_json)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        if not is_interruption(error):
+            raise
         raise StoppedError(charged_so_far(key, configuration, slot)) from None
 
 

@@ -14,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from noisycount.display.texts import REPLACING, printable, without_passwords, writable
-from noisycount.errors import BudgetError, LedgerError, NoisyCountError, SourceError
+from noisycount.errors import BudgetError, LedgerError, NoisyCountError, SourceError, is_interruption
 
 
 class CommandGroup(click.Group):
@@ -111,6 +111,10 @@ class LazyGroup(CommandGroup):
             return super().invoke(ctx)
         except (NoisyCountError, ValueError) as error:
             raise click.UsageError(str(error)) from error
+        except RuntimeError as error:
+            if not is_interruption(error):
+                raise
+            raise KeyboardInterrupt from None
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001  (Click calls it so)

@@ -10,7 +10,14 @@ from typing import Any, TypeAlias, cast
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check
 from noisycount.engines.interface import Closeable, Source
-from noisycount.errors import LedgerError, NoisyCountError, PurposeError, SourceError, without_traceback
+from noisycount.errors import (
+    LedgerError,
+    NoisyCountError,
+    PurposeError,
+    SourceError,
+    is_interruption,
+    without_traceback,
+)
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.chain import rest_of
@@ -457,8 +464,11 @@ def _unless_it_fails(
     """The noisy answer, or None: no error, of whatever class, may leave with what it knows."""
     try:
         return draw()
-    except Exception:  # noqa: BLE001 - its text could hold a count
-        return None
+    except Exception as error:  # noqa: BLE001 - its text could hold a count
+        is_stopped = is_interruption(error)
     except BaseException as interruption:
         without_traceback(interruption)
         raise
+    if is_stopped:
+        raise KeyboardInterrupt
+    return None

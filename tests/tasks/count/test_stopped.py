@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from noisycount.catalog.sources import LazySource
 from tests.commands import Run
 
 COUNT = ("count", "survey.parquet", "--unit", "person", "--epsilon", "0.5", "--where", "age >= 40")
@@ -107,3 +108,19 @@ def test_a_stopped_plan_says_that_nothing_was_charged(started: list["subprocess.
     )
     found = stopped(code, ("plan", "--within", "20%", "--guess", "100"), started)
     assert found == (130, "", f"\n{NOTHING}\n")
+
+
+@pytest.mark.parametrize(
+    ("method", "told"), [("prepare", NOTHING), ("count", CHARGED.format("nothing is answered yet"))]
+)
+def test_a_statement_that_is_stopped_stops_the_count(
+    run: Run, monkeypatch: pytest.MonkeyPatch, method: str, told: str
+) -> None:
+    """DuckDB ends a statement at Ctrl-C by an error of its own, which is no failure of the records."""
+
+    def interrupted(*_: object) -> None:
+        raise RuntimeError("Query interrupted")
+
+    monkeypatch.setattr(LazySource, method, interrupted)
+    found = run(*COUNT)
+    assert (found.status, found.output, found.errors) == (130, "", f"\n{told}\n")
