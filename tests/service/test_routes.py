@@ -75,6 +75,7 @@ ROWS = {
     "POST /ask/{name}": Row(Rule.GRANTED, form=TYPED),
     "POST /ask/{name}/spend": Row(Rule.GRANTED, form={"question": json.dumps(QUESTION)}),
     "GET /releases/{name}": Row(Rule.OWN),
+    "GET /releases/{name}/file": Row(Rule.OWN),
     "GET /explore": Row(Rule.KNOWN),
     "GET /explore/fragment": Row(Rule.KNOWN, query="?chart=posterior"),
     "GET /explore/data": Row(Rule.KNOWN, query="?chart=posterior"),
