@@ -87,7 +87,17 @@ def test_no_record_with_public_values_satisfies_what_is_told() -> None:
     public = public_values({"town": TOWNS, "age": "0 to 4"}, KINDS)
     towns, ages = [*TOWNS, None], [*range(5), None]
     records: list[dict[str, Any]] = [{"town": town, "age": age} for town in towns for age in ages]
-    tests = ["town {} 'Bern'", "town {} 'Köln'", "age {} 0", "age {} 3", "age {} 7", "age {} 1.5", "age {} -2"]
+    tests = [
+        "age in (3, 9)",
+        "town in ('Bern', 'x', 'Köln')",
+        "town {} 'Bern'",
+        "town {} 'Köln'",
+        "age {} 0",
+        "age {} 3",
+        "age {} 7",
+        "age {} 1.5",
+        "age {} -2",
+    ]
     odd = ["town like '%r%'", "town not like 'B%'", "age between 2 and 9", "age not between 0 and 4", "age is null"]
     told = 0
     for _ in range(1500):
@@ -118,7 +128,10 @@ def test_a_long_list_is_searched_at_once() -> None:
     wrong = parse_predicate("town = 'nowhere'", KINDS).normal
     assert len([*outside(wrong, public)]) == 1
     assert impossible_hints([wrong], public)
-    assert process_time() - start < 3
+    for test in ("town > 'w{}'", "town like '%{}'", "town = 'x{}'"):  # as many questions as one may ask at once
+        several = [parse_predicate(test.format(number), KINDS).normal for number in range(200)]
+        impossible_hints(several, public)
+    assert process_time() - start < 5
 
 
 @pytest.mark.parametrize(

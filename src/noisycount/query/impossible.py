@@ -150,6 +150,7 @@ _ORDERS = {
 }
 
 
+_LONG = 1000  # public values of a column: of more of them only the ends are looked at
 Public: TypeAlias = Mapping[str, PublicValues]  # what the values of some columns can be, by name
 
 
@@ -213,24 +214,44 @@ def _beside(values: PublicValues, column: Column, tests: Sequence[Predicate]) ->
     """The tests that no public value of a column satisfies; None: some may, or it may be missing."""
     if any(isinstance(test, Missing) for test in tests):
         return None
-    if values.listed:
-        scaled = [(_value(column, Literal(values.kind, value)), value) for value in values.listed]
-        left = {test: {scale for scale, value in scaled if _is_admitted(test, scale, value)} for test in tests}
-        every = {scale for scale, _ in scaled}
+    naming = [test for test in tests if any(_named(test))]
+    if naming:
+        candidates = [literal.value for literal in _named(naming[0]) if literal.value in values]
+        others = [test for test in tests if test not in naming]
+        beside = _least(others, lambda few: not _any_of(candidates, [*naming, *few]))
+        return None if beside is None else [*naming, *beside]
+    if 0 < len(values.listed) <= _LONG:
+        left = {test: {value for value in values.listed if _is_admitted(test, value)} for test in tests}
+        every = {*values.listed}
         return _least(tests, lambda few: not every.intersection(*(left[test] for test in few)))
-    ends = Range(column, Literal(values.kind, values.low), Literal(values.kind, values.high))
+    low, high = (min(values.listed), max(values.listed)) if values.listed else (values.low, values.high)
+    ends = Range(column, Literal(values.kind, low), Literal(values.kind, high))
     return _least(tests, lambda few: _is_impossible([*few, ends]))
 
 
-def _is_admitted(test: Predicate, scaled: Any, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
+def _any_of(candidates: Sequence[Any], tests: Sequence[Predicate]) -> bool:
+    """Whether one of some values satisfies all tests."""
+    return any(all(_is_admitted(test, value) for test in tests) for value in candidates)
+
+
+def _named(test: Predicate) -> Iterator[Literal]:
+    """The only values of which a test is true, where it names them."""
+    match test:
+        case Comparison(_, Operator.EQUAL, Literal() as literal):
+            yield literal
+        case Membership(_, choices):
+            yield from choices
+
+
+def _is_admitted(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
     """Whether a test of a column may be true of one of its public values."""
     match test:
         case Pattern(_, pattern):
             return like_expression(pattern).fullmatch(value) is not None
         case Not(Pattern() as like):
-            return not _is_admitted(like, scaled, value)
+            return not _is_admitted(like, value)
         case _:
-            return _may_hold(test, scaled)
+            return _may_hold(test, value.toordinal() if type(value) is date else value)
 
 
 def outside(predicate: Predicate, public: Public) -> Iterator[tuple[Column, Literal]]:
@@ -289,17 +310,17 @@ def impossible_hints(predicates: Iterable[Predicate], public: Public = MappingPr
         ['no record can satisfy age between 64 and 1: write the smaller end first']
     """
     listed = list(predicates)
-    unknown = dict.fromkeys(found for each in listed for found in outside(each, public))
-    told = [not_public(column.name, public[column.name], literal.value) for column, literal in unknown]
-    parts = [] if told else dict.fromkeys(part for each in listed for part in contradictions(each, public))
+    unknown = [*dict.fromkeys(found for each in listed for found in outside(each, public))]
+    parts = [] if unknown else [*dict.fromkeys(part for each in listed for part in contradictions(each, public))]
+    told = [not_public(column.name, public[column.name], literal.value) for column, literal in unknown[:_SHOWN]]
     plain = {part for each in listed for part in contradictions(each)} if parts and public else {*parts}
     told += [
         f"no record can satisfy {canonical_text(part)}{_remedy(part) if part in plain else _as_public(part, public)}"
-        for part in parts
+        for part in parts[:_SHOWN]
     ]
-    more = len(told) - _SHOWN
+    more = len(unknown) + len(parts) - _SHOWN
     others = [f"nor {more:,} other {'part' if more == 1 else 'parts'} of the questions"] if more > 0 else []
-    return [*told[:_SHOWN], *others]
+    return [*told, *others]
 
 
 def not_public(name: str, values: PublicValues, value: object) -> str:
