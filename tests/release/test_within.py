@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.within import coverage, rule_of_prices, stopping_rule
+from noisycount.analysis.within import coverage, stopping_rule
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import BudgetError, LedgerError, ReuseError, SourceError
 from noisycount.ledger.budget import ApproximateBudget, Loss
@@ -351,6 +351,9 @@ def test_the_rule_of_a_known_answer_is_for_any_time(desk_of: DeskOf, ledger: Led
     (entry,) = (entry for entry in ledger.entries() if entry.key != first.key)
     assert isinstance(entry, Entry)
     assert entry.loss.epsilon == Fraction(105, 1000)
-    assert rule_of_prices(Fraction(1, 5), Fraction(19, 20), (Fraction(1, 10), Fraction(105, 1000))).anytime
+    plan = plan_of(Query(wheres=[SMALL], epsilon=1), desk.source.schema, None, is_replacement=False)
+    stopping = plan.stopping(entry)
+    assert stopping is not None
+    assert (stopping.prices, stopping.rule.anytime) == ((Fraction(1, 10), Fraction(105, 1000)), True)
     with pytest.raises(LedgerError, match="lower price"):
         desk.release(SMALL, "1", key=first.key)

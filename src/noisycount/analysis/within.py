@@ -59,8 +59,7 @@ class StoppingRule:
     Args:
         within: The share of the count, in (0, 1).
         confidence: Of all that is told, in [1/2, 1).
-        prices: Rising; each is the ε of all answers up to it.
-        sensitivity: How far one record moves the count.
+        prices: Rising; each is the ε of all answers up to it, for a record that moves the count by one.
         anytime: Whether what is told of an answer that reaches its threshold holds wherever somebody stops: for
             tables that stop as a whole, and chains that go on after an answer that somebody has seen.
 
@@ -71,7 +70,6 @@ class StoppingRule:
     within: Fraction
     confidence: Fraction
     prices: tuple[Fraction, ...]
-    sensitivity: int = 1
     anytime: bool = False
     reach: int = field(init=False)  # ± of an answer whose price is capped, in records
     slack: float = field(init=False)
@@ -88,7 +86,7 @@ class StoppingRule:
             raise ValueError(f"prices must be positive and rise, got {self.prices!r}")
         object.__setattr__(self, "within", share)
         object.__setattr__(self, "confidence", sure)
-        last = DiscreteLaplace.for_epsilon(self.prices[-1], self.sensitivity)
+        last = DiscreteLaplace.for_epsilon(self.prices[-1])
         object.__setattr__(self, "reach", error_within(last, float(1 - (1 - sure) / _CAPPED_PART)))
         slack, chain = _SlackSearch(self).solution()
         object.__setattr__(self, "slack", slack)
@@ -114,10 +112,10 @@ class StoppingRule:
         return math.ceil(answer * (1 - self.within)), math.floor(answer * (1 + self.within))
 
     def chain_of(self, slack: float) -> StoppedChain:
-        """The chain with the thresholds ⌈(slack·ln(1/(1 − confidence))/ε + 1/2)/within⌉, ε of a move by one record."""
+        """The chain with the thresholds ⌈(slack·ln(1/(1 − confidence))/ε + 1/2)/within⌉."""
         depth = slack * -math.log(1 - self.confidence) / float(self.within)
         half = 1 / (2 * float(self.within))
-        scales = [DiscreteLaplace.for_epsilon(price, self.sensitivity).scale for price in self.prices]
+        scales = [DiscreteLaplace.for_epsilon(price).scale for price in self.prices]
         return StoppedChain.of(scales, [math.ceil(depth * float(scale) + half) for scale in scales])
 
     def failures(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
@@ -283,23 +281,17 @@ class _SlackSearch:
 
 
 @lru_cache(maxsize=64)
-def _rule_of(
-    within: Fraction, confidence: Fraction, at_most: Fraction, sensitivity: int, *, anytime: bool
+def rule_of_prices(
+    within: Fraction, confidence: Fraction, prices: tuple[Fraction, ...], *, anytime: bool
 ) -> StoppingRule:
-    return StoppingRule(within, confidence, price_grid(at_most), sensitivity, anytime)
-
-
-@lru_cache(maxsize=64)
-def rule_of_prices(within: Fraction, confidence: Fraction, prices: tuple[Fraction, ...]) -> StoppingRule:
-    """The rule of a chain that goes on after an answer that somebody has seen: that of the first of its prices."""
-    return StoppingRule(within, confidence, prices, anytime=True)
+    """The rule of a chain of these prices, made once."""
+    return StoppingRule(within, confidence, prices, anytime=anytime)
 
 
 def stopping_rule(
     within: RationalLike,
     confidence: RationalLike,
     at_most: RationalLike,
-    sensitivity: int = 1,
     *,
     anytime: bool = False,
 ) -> StoppingRule:
@@ -309,7 +301,6 @@ def stopping_rule(
         within: The share of the count, in (0, 1): 0.2 is ±20 %.
         confidence: The probability with which what is told holds, whatever the count, in [1/2, 1).
         at_most: The largest ε.
-        sensitivity: How far one record moves the count.
         anytime: Whether it holds wherever somebody stops, as `StoppingRule` says.
 
     Raises:
@@ -322,13 +313,8 @@ def stopping_rule(
         >>> rule.interval(40), float(rule.estimate(40)), rule.interval(12)
         ((32, 48), 38.4, (3, 21))
     """
-    return _rule_of(
-        price_as_written(within, "within"),
-        price_as_written(confidence, "confidence"),
-        price_as_written(at_most, "at_most"),
-        whole_number(sensitivity, "sensitivity", smallest=1),
-        anytime=anytime,
-    )
+    share, sure = price_as_written(within, "within"), price_as_written(confidence, "confidence")
+    return rule_of_prices(share, sure, price_grid(at_most), anytime=anytime)
 
 
 def coverage(rule: StoppingRule, count: int) -> float:

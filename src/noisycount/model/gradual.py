@@ -17,6 +17,9 @@ from noisycount.model.sampling.scalar import LARGEST_TERM, Entropy, RandomIntege
 from noisycount.model.sampling.vectors import exponential_steps_array
 
 
+_FEW = 16  # draws that are quicker one by one
+
+
 def equal_probability(coarse: Fraction, fine: Fraction) -> float:
     """The probability p₀ that the answers of two scales are one: (a₂/a₁)·((1 − a₁)/(1 − a₂))².
 
@@ -62,7 +65,7 @@ def finer_errors(
     """As `finer_error`, of many answers at once, each by itself: the same law, shape and order."""
     scales = _scales(coarse, fine)
     errors = np.asarray(coarse_errors, np.int64)
-    if max(max(scale.numerator, scale.denominator) for scale in scales) > LARGEST_TERM:
+    if errors.size <= _FEW or max(max(scale.numerator, scale.denominator) for scale in scales) > LARGEST_TERM:
         integers = RandomIntegers(entropy)
         one_by_one = [finer_error(error, coarse, fine, integers) for error in errors.ravel().tolist()]
         return np.array(one_by_one, np.int64).reshape(errors.shape)

@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 # The kinds of noise that a table may have, by what one types for them.
 TABLE_NOISES: Mapping[str, type[DiscreteNoise]] = {"laplace": DiscreteLaplace, "gaussian": DiscreteGaussian}
 
+# What decides where a table within a share of its counts stops: its largest cell; its total, under that name; the cells
+# that make up a share of it, as `90%-of-cells`; all counts, as of a list.
+LARGEST, ALL = "largest", "all"
+_TOTAL = "total"
+_OF_CELLS = re.compile(r"(.+)-of-cells")
+
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _RANGE = re.compile(r"(.+?)\.\.(.+)")
 
@@ -134,6 +140,7 @@ class Query:
     within: str | float | Fraction | None = None
     error: float | Fraction | None = None  # or in units
     at_most: RationalLike | None = None  # with `within` and no guess: the largest ε that it may cost
+    of: str | None = None  # of a table with `at_most`: which counts shall be so near, as `parse_of` reads it
     guess: float | Fraction | None = None  # a public guess of the count, for `within`; never the true count
     confidence: float = 0.95  # with which one lies so near, and with which errors are stated, in (0, 1)
 
@@ -169,6 +176,7 @@ class Query:
             delta=None if said.get("delta") is None else exact_delta(said["delta"]),
             within=_named("within", parse_within, said["within"]) if said.get("within") else None,
             at_most=None if said.get("at_most") is None else exact_epsilon(said["at_most"], "at_most"),
+            of=_named("of", parse_of, said["of"]) if said.get("of") else None,
             guess=said.get("guess"),
             confidence=_named("confidence", parse_confidence, said.get("confidence", "95%")),
         )
@@ -195,6 +203,7 @@ class Query:
             "delta": _sent_price(self.delta),
             "within": self.within if isinstance(self.within, str) else _sent_share(self.within),
             "at_most": _sent_price(self.at_most),
+            "of": self.of,
             "guess": self.guess,
             "confidence": _sent_share(self.confidence),
         }
@@ -263,6 +272,29 @@ def parse_within(text: str) -> float:
     if 0 < share <= 1:
         return share
     raise ValueError(f"must be above 0 and at most 100%, such as 20%, got {text!r}")
+
+
+def parse_of(text: str) -> str:
+    """Which counts of a table shall be near: its largest cell, its total, or the cells that make up a share of it.
+
+    Example:
+        >>> parse_of("Largest"), parse_of("total"), parse_of("90 %-of-cells"), parse_of("0.5-of-cells")
+        ('largest', 'total', '90%-of-cells', '50%-of-cells')
+    """
+    of = text.strip().lower()
+    if of in {LARGEST, _TOTAL}:
+        return of
+    match = _OF_CELLS.fullmatch(of)
+    share = parse_probability(match[1]) if match else None
+    if share is not None and 0 < share <= 1:
+        return f"{exact_text(100 * share)}%-of-cells"
+    raise ValueError(f"must be largest, total or a share such as 90%-of-cells, got {text!r}")
+
+
+def cells_share(of: str) -> Fraction | None:
+    """The share of a table that cells shall make up which are near; None: something else decides."""
+    match = _OF_CELLS.fullmatch(of)
+    return parse_probability(match[1]) if match else None
 
 
 def parse_by(texts: Sequence[str]) -> tuple[ColumnGrouping, ...]:

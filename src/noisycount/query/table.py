@@ -432,15 +432,14 @@ def query_of_stored(
     """The question that a ledger holds; None where its keys or margins cannot be typed."""
     table, where = stored.get("table"), stored["where"]
     wheres = [] if where is None else [where]
-    if table is None and (goal := stored.get("within")):
-        sure = float(Fraction(goal["confidence"]))
-        return Query(wheres=wheres, within=Fraction(goal["within"]), at_most=goal["at_most"], confidence=sure)
+    price: dict[str, Any] = {"epsilon": epsilon, "delta": delta or None, "confidence": confidence}
+    if goal := stored.get("within"):
+        price = {"within": Fraction(goal["within"]), "at_most": goal["at_most"]}
+        price["confidence"] = float(Fraction(goal["confidence"]))
     if table is None:
-        return Query(wheres=wheres, epsilon=epsilon, confidence=confidence)
-    delta = delta or None
+        return Query(wheres=wheres, **{**price, "delta": None})
     if "questions" in table:
-        listed = table["questions"]
-        return Query(wheres=listed, is_list=True, epsilon=epsilon, delta=delta, confidence=confidence)
+        return Query(wheres=table["questions"], is_list=True, **price)
     names = [name for margin in table["margins"] for name in margin]
     is_listed = table["keys"] is not None
     if (is_listed and "grid" not in table["keys"]) or {*"".join(names)} & {*",*"}:
@@ -460,9 +459,7 @@ def query_of_stored(
         other=table["other"],
         groups_per_unit=table["groups_per_unit"],
         cumulative=table["cumulative"],
-        epsilon=epsilon,
-        delta=delta,
-        confidence=confidence,
+        **{**price, **({"of": goal["of"]} if goal else {})},
     )
 
 

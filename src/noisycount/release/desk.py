@@ -30,7 +30,7 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import ALL, Keys, Query
 from noisycount.query.schema import Kind, public_of
 from noisycount.release.dataset import Dataset, LazyDataset, RemainingBudget
-from noisycount.release.query_plan import Forms, QueryPlan, WithinPlan, plan_of_debit
+from noisycount.release.query_plan import Forms, QueryPlan, plan_of_debit
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Published, Release, TableRelease
 from noisycount.release.table_plan import plan_of
@@ -183,6 +183,8 @@ class Desk(Shown, Closeable):
         confidence: float = 0.95,
         key: str | None = None,
         purpose: str | None = None,
+        within: str | float | Fraction | None = None,
+        at_most: RationalLike | None = None,
     ) -> TableRelease:
         """The private counts of several questions, from one scan, at one price for all.
 
@@ -198,6 +200,9 @@ class Desk(Shown, Closeable):
             confidence: With which the errors are stated, in (0, 1).
             key: As for `release`.
             purpose: As for `release`.
+            within: In place of a price, as for `release`: all prices rise together until every count is that near, so
+                that the smallest decides; asked one by one, each stops by itself.
+            at_most: With `within`: the largest price of all.
 
         Raises:
             ValueError: A price or the confidence is out of range; nothing was charged.
@@ -207,7 +212,15 @@ class Desk(Shown, Closeable):
         (2020), Theorem 14; the ρ of (ε, δ) by Corollary 13.
         """
         query = Query(
-            wheres=wheres, is_list=True, epsilon=epsilon, rho=rho, delta=delta, noise=noise, confidence=confidence
+            wheres=wheres,
+            is_list=True,
+            epsilon=epsilon,
+            rho=rho,
+            delta=delta,
+            noise=noise,
+            confidence=confidence,
+            within=within,
+            at_most=at_most,
         )
         return cast("TableRelease", self.answer(query, key, purpose))
 
@@ -228,6 +241,9 @@ class Desk(Shown, Closeable):
         confidence: float = 0.95,
         key: str | None = None,
         purpose: str | None = None,
+        within: str | float | Fraction | None = None,
+        at_most: RationalLike | None = None,
+        of: str | None = None,
     ) -> TableRelease:
         """The private counts of units by their keys, from one scan, at one price for all.
 
@@ -256,6 +272,11 @@ class Desk(Shown, Closeable):
             confidence: With which the errors are stated, in (0, 1).
             key: As for `release`.
             purpose: As for `release`.
+            within: In place of a price, as for `release`: all prices rise together until the counts that `of` names
+                are that near to theirs; which of the counts are is told of each, and the ± that the others have.
+            at_most: With `within`: the largest price of the table.
+            of: With `within`: "largest", the largest cell; "total", where margins have the total; or "90%-of-cells",
+                cells that make up that share of the answers.
 
         Raises:
             ValueError: A price or the confidence is out of range; nothing was charged.
@@ -289,6 +310,9 @@ class Desk(Shown, Closeable):
             groups_per_unit=groups_per_unit,
             cumulative=cumulative,
             confidence=confidence,
+            within=within,
+            at_most=at_most,
+            of=of,
         )
         return cast("TableRelease", self.answer(query, key, purpose))
 
@@ -361,7 +385,7 @@ class Desk(Shown, Closeable):
         if entry.answer is not None:
             return told(entry)
         drawn_as, price = plan_of_debit(plan, entry), plan.loss.epsilon or 0
-        if not charged and (isinstance(drawn_as, WithinPlan) or (entry.loss.epsilon or 0) < price):
+        if not charged and (drawn_as.goal is not None or (entry.loss.epsilon or 0) < price):
             # somebody's debit without an answer: where that will stop decides what this question costs
             replace(self, attach=None)._stored(entry, drawn_as, told)  # noqa: SLF001 - another desk
             return self._answer(query, None if key == entry.key else key, purpose, plan)
@@ -370,7 +394,7 @@ class Desk(Shown, Closeable):
     def _requests(self, plan: QueryPlan) -> Forms:
         """What asks for an answer; where one is known that is as near as is wanted, what asks for that one."""
         forms = plan.requests(self.dataset.name, self.source)
-        if not isinstance(plan, WithinPlan):
+        if plan.goal is None:
             return forms
         known = finest_of(entry for entry in self.ledger.entries_asking(*forms) if entry.answer is not None)
         if known is None or not plan.is_met(known):

@@ -23,13 +23,15 @@ class LevelPlan(Shown):
     sensitivity: int  # by how much one unit can move all of them together
     share: Fraction  # of the price
     mechanism: DiscreteNoise  # the noise of each
-    # what is stated of one count whose answers stopped within a share of it, at the confidence that was wanted; None:
-    # what follows from its noise
-    stated_error: int | None = field(default=None, repr=False)
+    # what is stated of a count, and of all at once, of answers that stopped within a share of their counts, at the
+    # confidence that was wanted; None: what follows from the noise
+    stated: tuple[int, int] | None = field(default=None, repr=False)
 
     def error(self, confidence: float = 0.95, counts: int = 1) -> int:
         """A count lies within ±error of its answer with the confidence, or so many do together, in units."""
-        return error_within(self.mechanism, confidence, counts) if self.stated_error is None else self.stated_error
+        if self.stated is not None:
+            return self.stated[counts > 1]
+        return error_within(self.mechanism, confidence, counts)
 
 
 @frozen(repr=False)

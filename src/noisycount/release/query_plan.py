@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,30 +24,29 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Request, TableAnswer, asked_of, asks_for_table
 from noisycount.ledger.series import scales_in, standing_of
 from noisycount.ledger.storage import unexpected_answer
-from noisycount.model.gradual import finer_error, finer_errors
+from noisycount.model.gradual import finer_errors
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.sampling.scalar import RandomIntegers
 from noisycount.model.tables.levels import Level, TableLabels
 from noisycount.query.impossible import Public, impossible_hints
 from noisycount.query.normal_form import ParsedPredicate
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns, english
 from noisycount.query.query import ALL
 from noisycount.release.dataset import RemainingBudget
+from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.results import Published, Release, TableRelease
-from noisycount.validation import exact_text, exact_value
-
-if TYPE_CHECKING:
-    from noisycount.analysis.within import StoppingRule
+from noisycount.validation import exact_text
 
 # What asks a ledger for an answer, and what an older ledger may hold in its place.
 Forms: TypeAlias = tuple[Request, Sequence[Request]]
+Coarser: TypeAlias = tuple[TablePlan, Sequence[NDArray[np.int64]]]  # noise and counts of what is topped up
 
 
 class QueryPlan(ABC):
     """A question that was understood, at a price."""
 
     noise: TablePlan  # level by level; of one count a level of one
+    goal: Goal | None  # how near answers shall be, at prices that rise up to that of the noise; None: it is at that price
 
     @property
     def loss(self) -> Loss:
@@ -100,9 +99,49 @@ class QueryPlan(ABC):
     def facts(self) -> dict[str, Any]:
         """What decides which counts there are, as a ledger keeps it of a table."""
 
-    def outcome(self, source: Source, base: Entry | None = None) -> "tuple[TableAnswer, Fraction | None]":
-        """What is drawn, and at which ε it stopped where that was left open."""
-        return self.drawn(source, base), None
+    def outcome(self, source: Source, base: Entry | None = None) -> tuple[TableAnswer, Fraction | None]:
+        """What is drawn, and at which ε it stopped where that was left open; the records are counted once.
+
+        The answers that decide rise from price to price; the others have the same law drawn at the last one alone.
+        """
+        if self.goal is None:
+            return self.drawn(source, base), None
+        stopping, coarser = Stopping(self.goal, self.noise, base), self.coarser(base)
+        counts, place = self._counts(source), stopping.place
+        levels = [np.zeros(len(of), dtype=np.int64) for of in counts]
+        plan = self
+        for step, price in enumerate(stopping.prices):
+            if step or coarser is None:
+                last = coarser if plan is self else (plan.noise, levels)
+                plan = self.at_price(price)
+                levels[place] = plan._noisy(place, counts[place], last)  # noqa: SLF001 - of the same
+                if stopping.stops(levels, step):
+                    break
+        for other, of in enumerate(counts):
+            if other != place:
+                levels[other] = plan._noisy(other, of, coarser)  # noqa: SLF001 - of the same
+        return TableAnswer.of(levels), price
+
+    def at_price(self, epsilon: Fraction) -> Self:
+        """The same at another price."""
+        factor = (self.loss.epsilon or 0) / epsilon
+        scales = [level.mechanism.exact_scale * factor for level in self.noise.levels]
+        return replace(self, noise=self.noise.at(epsilon, scales))  # type: ignore[type-var]
+
+    def stopping(self, known: Entry) -> Stopping | None:
+        """When the answers of an entry stopped, if that was left open."""
+        goal = Goal.stored(known)
+        return None if goal is None else Stopping(goal, self.at(known).noise, known.base)
+
+    def is_met(self, known: Entry) -> bool:
+        """Whether an answer that is known already is as near as the goal says."""
+        answer, paid = self.stored(known), standing_of(known.request).price
+        if self.goal is None or answer is None or paid >= self.goal.at_most:
+            return False
+        stored = Goal.stored(known)
+        if stored is not None and stored.is_as(self.goal):
+            return paid < stored.at_most
+        return Stopping(self.goal, self.noise, known).stops(answer.levels, 0)
 
     def requests(self, dataset: str, source: Source) -> Forms:
         """What asks a ledger for it, and what the ledger may hold of former versions in its place."""
@@ -110,11 +149,16 @@ class QueryPlan(ABC):
         request, *formers = self._requests(dataset, source, table=self.facts, where=self.where, scales=scales)
         return request, formers
 
+    @property
+    def _goal_parts(self) -> dict[str, Any]:
+        """What a ledger keeps of how near an answer is wanted."""
+        return {} if self.goal is None else {"within": self.goal.json}
+
     def _requests(self, dataset: str, source: Source, **parts: object) -> list[Request]:
         """What a ledger keeps for each version of the records, the newest first."""
         mechanism, price = self.noise.levels[0].mechanism.name, self.loss
         rho = price.rho if price.epsilon is None else None
-        asked = {**parts, "unit": source.unit, "mechanism": mechanism}
+        asked = {**parts, **self._goal_parts, "unit": source.unit, "mechanism": mechanism}
         texts = [json.dumps({**asked, "version": v}, sort_keys=True) for v in (source.version, *source.former_versions)]
         return [Request(dataset, text, price.epsilon, rho, price.delta) for text in texts]
 
@@ -148,7 +192,7 @@ class QueryPlan(ABC):
         coarser = self.coarser(base)
         return TableAnswer.of([self._noisy(level, count, coarser) for level, count in enumerate(counts)])
 
-    def coarser(self, base: Entry | None) -> "tuple[TablePlan, TableAnswer] | None":
+    def coarser(self, base: Entry | None) -> "Coarser | None":
         """The noise and the counts of an answer that is topped up, if one is."""
         if base is None:
             return None
@@ -156,17 +200,15 @@ class QueryPlan(ABC):
         answer = plan.stored(base)
         if answer is None:
             raise unexpected_answer(base.key)
-        return plan.noise, answer
+        return plan.noise, answer.levels
 
-    def _noisy(
-        self, place: int, counts: NDArray[np.int64], coarser: "tuple[TablePlan, TableAnswer] | None"
-    ) -> NDArray[np.int64]:
+    def _noisy(self, place: int, counts: NDArray[np.int64], coarser: "Coarser | None") -> NDArray[np.int64]:
         """True counts of a level with independent exact noise, of the law that it has given a coarser answer."""
         fine = self.noise.levels[place].mechanism
         if coarser is None:
             return counts + fine.samples(len(counts))
-        plan, answer = coarser
-        errors = answer.levels[place] - counts
+        plan, levels = coarser
+        errors = levels[place] - counts
         return counts + finer_errors(errors, plan.levels[place].mechanism.exact_scale, fine.exact_scale)
 
     def stored(self, entry: Entry) -> TableAnswer | None:
@@ -180,17 +222,21 @@ class QueryPlan(ABC):
         fits = all(size in {None, len(of)} for size, of in zip(sizes, answer.levels, strict=True))
         return answer if fits and (answer.keys is None) == (self.noise.threshold is None) else None
 
-    def reached(self, entry: Entry) -> dict[str, Any]:  # noqa: ARG002 - of one count there is more
-        """What is told of how near an answer was wanted."""
-        return {}
-
     @abstractmethod
     def shown(self, answer: TableAnswer) -> dict[str, Any]:
         """What a `TableRelease` tells of counts: their order, what each counts, their keys."""
 
-    def result(self, answer: TableAnswer, charged: Loss, **told: Any) -> Published:  # noqa: ANN401
-        """What is told of counts, and of their price."""
-        return TableRelease(**self.shown(answer), plan=self.noise, charged=charged, where=self.where, **told)
+    def result(
+        self,
+        answer: TableAnswer,
+        charged: Loss,
+        stopping: Stopping | None = None,
+        **told: Any,  # noqa: ANN401
+    ) -> Published:
+        """What is told of counts, of how near they are, and of their price."""
+        shown = self.shown(answer)
+        near = {} if stopping is None else stopping.of_table(shown["answers"])
+        return TableRelease(**shown, charged=charged, where=self.where, **{"plan": self.noise, **told, **near})
 
     def published(
         self, entry: Entry, charged: Loss, remains: RemainingBudget, source: Source, confidence: float
@@ -206,7 +252,7 @@ class QueryPlan(ABC):
             "confidence": confidence,
             "unreadable_as_missing": unreadable_as_missing(self.read, source),
             "replaces": entry.replaces,
-            **plan.reached(entry),
+            "stopping": self.stopping(entry),
         }
         with suppress(ValueError, TypeError, IndexError, OverflowError):
             if (answer := plan.stored(entry)) is not None:
@@ -221,6 +267,7 @@ class ListPlan(QueryPlan):
     readings: Sequence[ParsedPredicate]  # in the order in which they are shown
     texts: tuple[str, ...]  # their canonical texts
     noise: TablePlan  # that of their one level; one unit can match all of them
+    goal: Goal | None = None
 
     @property
     def condition(self) -> Predicate | None:
@@ -236,11 +283,6 @@ class ListPlan(QueryPlan):
     def is_one(self) -> bool:
         """Whether it is one question with the noise of one, so that it may be asked alone, too."""
         return len(self.texts) == 1 and self.loss.epsilon is not None
-
-    @property
-    def goal_parts(self) -> dict[str, Any]:
-        """What a ledger keeps of how near an answer is wanted."""
-        return {}
 
     @property
     def order(self) -> list[int]:
@@ -268,7 +310,7 @@ class ListPlan(QueryPlan):
             return super().requests(dataset, source)
         scale = exact_text(self.noise.levels[0].mechanism.exact_scale)
         of_wordings = [
-            self._requests(dataset, source, where=text, scale=scale, **self.goal_parts) for text in self.wordings
+            self._requests(dataset, source, where=text, scale=scale) for text in self.wordings
         ]
         alone = [request for of_version in zip(*of_wordings, strict=True) for request in of_version]
         listed = self._requests(dataset, source, table=self.facts, where=None, scales=[scale])
@@ -294,30 +336,6 @@ class ListPlan(QueryPlan):
             "labels": TableLabels(("question",), (self.texts,)),
             "is_additive": False,
         }
-
-    def reached(self, entry: Entry) -> dict[str, Any]:
-        """Between which counts the rule by which its answers stopped leaves the count, and how surely."""
-        goal, answer = Goal.of(entry) if self.is_one else None, self.stored(entry)
-        if goal is None or answer is None:
-            return {}
-        return goal.told(int(answer.levels[0][0]), entry.loss.epsilon, entry.base)
-
-    def result(
-        self,
-        answer: TableAnswer,
-        charged: Loss,
-        *,
-        bounds: tuple[int, int] | None = None,
-        **told: Any,  # noqa: ANN401
-    ) -> Published:
-        """What is told of counts; of one that was wanted within a share of itself its error is what that leaves."""
-        told = {name: of for name, of in told.items() if name not in {"within", "is_near"}}
-        if bounds is None:
-            return super().result(answer, charged, **told)
-        (level,), last = self.noise.levels, int(answer.levels[0][0])
-        stated = replace(level, stated_error=max(bounds[1] - last, last - bounds[0]))
-        noise = replace(self.noise, levels=(stated,))
-        return TableRelease(**self.shown(answer), plan=noise, charged=charged, where=None, **told)
 
 
 class CountPlan(ListPlan):
@@ -345,107 +363,30 @@ class CountPlan(ListPlan):
         (count,) = source.count(self.predicates)
         return TableAnswer.of([[self.mechanism.release(count)]])
 
-    def result(self, answer: TableAnswer, charged: Loss, **told: Any) -> Release:  # noqa: ANN401
+    def result(
+        self,
+        answer: TableAnswer,
+        charged: Loss,
+        stopping: Stopping | None = None,
+        **told: Any,  # noqa: ANN401
+    ) -> Release:
         """The answer to the question."""
+        count = int(answer.levels[0][0])
         return Release(
-            answer=int(answer.levels[0][0]),
+            answer=count,
             epsilon=self.epsilon,
             charged=charged.epsilon or Fraction(0),
             where=self.texts[0],
             mechanism=self.mechanism,
-            **told,
+            **{**told, **({} if stopping is None else stopping.of_count(count))},
         )
-
-
-_APART = Fraction(103, 100)  # a price and that of the answer that is known already
-
-
-@frozen
-class Goal:
-    """How near an answer shall be to the count, and what it may cost."""
-
-    within: Fraction  # as a share of the count
-    confidence: Fraction
-    at_most: Fraction  # ε
-
-    @property
-    def json(self) -> dict[str, str]:
-        """What a ledger keeps of it."""
-        return {name: exact_text(getattr(self, name)) for name in ("within", "confidence", "at_most")}
-
-    @classmethod
-    def of(cls, entry: Entry) -> "Goal | None":
-        """The goal of a debit; None: it was asked at a price."""
-        stored = asked_of(entry).get("within")
-        return None if stored is None else cls(**{name: exact_value(stored[name]) for name in stored})
-
-    def told(self, answer: int, epsilon: Fraction | None, base: Entry | None = None) -> dict[str, Any]:
-        """What is told of the answer at which a chain stopped, and how surely."""
-        rule = self.rule(base)
-        is_near = epsilon != self.at_most or rule.is_reached(answer)
-        bounds = rule.nearby(answer) if is_near else rule.interval(answer)
-        return {"within": self.within, "confidence": float(self.confidence), "bounds": bounds, "is_near": is_near}
-
-    def rule(self, base: Entry | None) -> "StoppingRule":
-        """When its answers stop; where one is known already, whoever knows it may ask because of it."""
-        from noisycount.analysis.within import price_grid, rule_of_prices, stopping_rule  # noqa: PLC0415 - for this alone
-
-        if base is None:
-            return stopping_rule(self.within, self.confidence, self.at_most)
-        paid = standing_of(base.request).price
-        grid = (price for price in price_grid(self.at_most) if price >= _APART * paid)
-        return rule_of_prices(self.within, self.confidence, tuple(dict.fromkeys((paid, *grid, self.at_most))))
-
-
-@frozen(slots=False)
-class WithinPlan(CountPlan):
-    """One count at prices that rise until it is known as nearly as its goal says; its price is the highest."""
-
-    goal: Goal
-
-    @property
-    def goal_parts(self) -> dict[str, Any]:
-        """The goal."""
-        return {"within": self.goal.json}
-
-    def is_met(self, known: Entry | None) -> bool:
-        """Whether an answer that is known already is as near as the goal says."""
-        answer = None if known is None else self.stored(known)
-        if known is None or answer is None or standing_of(known.request).price >= self.goal.at_most:
-            return False
-        stored = Goal.of(known)
-        if stored is not None and (stored.within, stored.confidence) == (self.goal.within, self.goal.confidence):
-            return standing_of(known.request).price < stored.at_most
-        return bool(answer.levels[0][0] >= self.goal.rule(known).thresholds[0])
-
-    def outcome(self, source: Source, base: Entry | None = None) -> tuple[TableAnswer, Fraction]:
-        """The first answer that is large enough and its ε, or the last one; the records are counted once."""
-        (count,) = source.count(self.predicates)
-        rule, integers, coarser = self.goal.rule(base), RandomIntegers(), self.coarser(base)
-        prices = [*zip(rule.prices, rule.thresholds, strict=True)]
-        if coarser is None:
-            scale, error = Fraction(0), 0
-        else:
-            plan, answer = coarser
-            scale, error = plan.levels[0].mechanism.exact_scale, int(answer.levels[0][0]) - count
-            del prices[0]
-        for price, threshold in prices:
-            noise = DiscreteLaplace.for_epsilon(price)
-            error = finer_error(error, scale, noise.exact_scale, integers) if scale else noise.release(count) - count
-            scale, reached = noise.exact_scale, price
-            if count + error >= threshold:
-                break
-        return TableAnswer.of([[count + error]]), reached
 
 
 def plan_of_debit(plan: QueryPlan, entry: Entry) -> QueryPlan:
     """The plan by which the answer to a debit is drawn, whoever asks for it, and at whatever price."""
-    goal = Goal.of(entry)
-    if not isinstance(plan, ListPlan) or not plan.is_one:
-        return plan.at(entry)
-    if goal is not None:
-        return WithinPlan(plan.readings, plan.texts, plan.noise, goal)
-    return CountPlan(plan.readings, plan.texts, plan.noise).at(entry)
+    if isinstance(plan, ListPlan) and plan.is_one:
+        plan = CountPlan(plan.readings, plan.texts, plan.noise)
+    return replace(plan.at(entry), goal=Goal.stored(entry))  # type: ignore[type-var]
 
 
 def level_of_questions(number: int) -> Level:

@@ -18,7 +18,8 @@ from noisycount.query.grouping import GroupBy, Key, KeySet, NumberRanges, Period
 from noisycount.query.predicate import And, Column, Comparison, Literal, Membership, Not, Or, Pattern, Predicate, Range
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.query_plan import QueryPlan, WithinPlan
+from noisycount.release.goal import Stopping
+from noisycount.release.query_plan import QueryPlan
 from noisycount.release.results import Published
 from noisycount.release.table_plan import CellsPlan, HiddenKeysPlan
 
@@ -151,9 +152,9 @@ def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None 
     with made_up(kinds, unit, _examples(plan), units) as source:
         drawn, stopped = plan.outcome(source)
         exact = plan.counted(source)
-    if isinstance(plan, WithinPlan) and stopped is not None:
-        told |= plan.goal.told(int(drawn.levels[0][0]), stopped)
-        plan = replace(plan, noise=plan.noise.at(stopped, [1 / stopped]))
+    if plan.goal is not None and stopped is not None:
+        plan = plan.at_price(stopped)
+        told["stopping"] = Stopping(plan.goal, plan.noise)
     release = plan.result(drawn, Loss(), **told)
     levels = () if exact is None else plan.shown(exact)["answers"]
     counts = tuple(int(each) for level in levels for each in level)

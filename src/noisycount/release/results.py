@@ -199,6 +199,11 @@ class TableRelease(Columns, _PublishedAnswer):
         remains: What is left of the data set's budget and the analyst's own; None: unknown.
         replaces: The keys of the coarser answers to the same question on which this one rests: beside it they say
             nothing more.
+        within: The share of their counts within which answers were asked for; None: they were asked at a price.
+        near_of: Which counts of a table were to be so near: "largest", "total", "90%-of-cells", or "all" of a list.
+        is_near: Whether they are; else the price was capped.
+        near: For each level which counts are so near, where they were asked for within a share; none elsewhere.
+        own_errors: For each level the ± of each of its counts then; else it is that of the level.
 
     Example:
         >>> import tempfile
@@ -237,6 +242,11 @@ class TableRelease(Columns, _PublishedAnswer):
     unreadable_as_missing: tuple[str, ...] = ()
     remains: RemainingBudget | None = field(default=None, compare=False, repr=False)
     replaces: tuple[str, ...] = ()
+    within: Fraction | None = None
+    near_of: str | None = None
+    is_near: bool = False
+    near: tuple[NDArray[np.bool_], ...] = field(default=(), repr=False)
+    own_errors: tuple[Counts, ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return sum(map(len, self.answers))
@@ -255,6 +265,15 @@ class TableRelease(Columns, _PublishedAnswer):
     def errors_of_all(self) -> tuple[int, ...]:
         """For each level: all counts of the table lie within these with the confidence."""
         return self.plan.errors_of_all(self.confidence, len(self))
+
+    def error_at(self, level: int, node: int) -> int:
+        """One count lies within ±this with the confidence, in units.
+
+        Args:
+            level: From 0, the cells first.
+            node: Its place in the level, from 0.
+        """
+        return int(self.own_errors[level][node]) if self.own_errors else self.errors[level]
 
     def place(self, row: int) -> tuple[int, int]:
         """The level and the node of a row, from 0.
@@ -287,6 +306,8 @@ class TableRelease(Columns, _PublishedAnswer):
             [error for error, answer in zip(each, self.answers, strict=True) for _ in answer]
             for each in (self.errors, self.errors_of_all)
         )
+        if self.own_errors:
+            errors = [error for level in self.own_errors for error in level.tolist()]
         return names, labels, answers, errors, errors_of_all
 
     @property
@@ -311,9 +332,9 @@ class TableRelease(Columns, _PublishedAnswer):
         """The best linear unbiased estimates from all levels together, which add up.
 
         None where there is one level only, or units may be in several cells or hidden ones, so that
-        margins are no sums of cells.
+        margins are no sums of cells; or where answers stopped within a share of their counts, which selects them.
         """
-        if len(self.levels) == 1 or not self.is_additive:
+        if len(self.levels) == 1 or not self.is_additive or self.within is not None:
             return None
         answers = [level.astype(np.float64) for level in self.answers]
         return combined(self.levels, answers, self._variances)
@@ -325,7 +346,7 @@ class TableRelease(Columns, _PublishedAnswer):
         None where there are none, or where keys were listed cell by cell, or are beside an "other",
         and margins overlap: then the deviations have no closed form.
         """
-        if len(self.levels) == 1 or not self.is_additive:
+        if len(self.levels) == 1 or not self.is_additive or self.within is not None:
             return None
         try:
             return standard_errors(self.levels, self._variances)
@@ -365,7 +386,7 @@ class TableRelease(Columns, _PublishedAnswer):
     def _texts(self, place: int) -> list[str]:
         """The level, the keys and the answer of one count as people read them."""
         level, node = self.place(place)
-        answer, error = int(self.answers[level][node]), self.errors[level]
+        answer, error = int(self.answers[level][node]), self.error_at(level, node)
         labels = self.labels.texts(self.levels[level], node)
         return [self.levels[level].name, *labels, f"{signed(answer)} {plus_minus(error)}"]
 
@@ -392,6 +413,7 @@ class TableRelease(Columns, _PublishedAnswer):
                 for row in self.rows
             ],
             "confidence": self.confidence,
+            **self.nearness,
             "plan": self.plan,
             "odds": self.odds,
             "charged": self.charged.text,
@@ -400,6 +422,14 @@ class TableRelease(Columns, _PublishedAnswer):
             "unreadable_as_missing": self.unreadable_as_missing,
             "replaces": self.replaces,
         }
+
+    @property
+    def nearness(self) -> dict[str, object]:
+        """Within what share answers were asked for, which of them, and whether they are; else nothing."""
+        if self.within is None:
+            return {}
+        near_of = {} if self.near_of is None else {"near_of": self.near_of}
+        return {"within": self.within, **near_of, "is_near": self.is_near}
 
     def _key_facts(self) -> dict[str, object]:
         """What was asked, how much of it there is, and its price."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +14,19 @@ from noisycount.errors import PredicateError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, TableAnswer
+from noisycount.ledger.entries import Keys as ShownKeys
 from noisycount.ledger.price import TablePrice
 from noisycount.model.concentrated import l1_sensitivity
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import as_written
-from noisycount.model.tables.levels import Level, cell_level, margin_levels, shares
+from noisycount.model.tables.levels import TOTAL, Level, cell_level, margin_levels, shares
 from noisycount.model.tables.threshold import threshold
 from noisycount.query.grouping import resolve_group_by
 from noisycount.query.impossible import Public
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import Column, Constant, Predicate, canonical_text
 from noisycount.query.public_values import foreign_keys, with_public_keys
-from noisycount.query.query import MAX_CELLS, Query, count_epsilon, share_of
+from noisycount.query.query import ALL, MAX_CELLS, Query, count_epsilon, parse_of, share_of
 from noisycount.query.schema import Kind, public_of
 from noisycount.query.table import (
     CanonicalTable,
@@ -36,8 +37,9 @@ from noisycount.query.table import (
     margins_of,
     table_labels,
 )
+from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import LevelPlan, TablePlan
-from noisycount.release.query_plan import CountPlan, Goal, ListPlan, QueryPlan, WithinPlan, level_of_questions
+from noisycount.release.query_plan import Coarser, CountPlan, ListPlan, QueryPlan, level_of_questions
 from noisycount.validation import exact_epsilon, open_probability
 
 MOST_QUESTIONS = 1000
@@ -51,6 +53,7 @@ class _GroupedPlan(QueryPlan):
 
     question: TableQuestion
     noise: TablePlan  # that of its levels
+    goal: Goal | None = None
 
     @property
     def condition(self) -> Predicate | None:
@@ -116,8 +119,8 @@ class HiddenKeysPlan(_GroupedPlan):
         """
         coarser = self.coarser(base)
         assert self.noise.threshold is not None  # noqa: S101 - the plan of hidden keys has one
-        if coarser is not None:
-            return self._refined(source, coarser)
+        if base is not None and coarser is not None:
+            return self._refined(source, cast("TableAnswer", base.answer).keys or [], coarser)
         found = []
         for batch in source.count_keys(self.question.key_question()):
             counts = self._noisy(0, batch.counts, None)
@@ -130,9 +133,8 @@ class HiddenKeysPlan(_GroupedPlan):
         keys = [[key_to_json(key) for key in keys] for keys, _ in found]
         return TableAnswer.of([cells, *self._totals(source, None)], keys)
 
-    def _refined(self, source: Source, coarser: "tuple[TablePlan, TableAnswer]") -> TableAnswer:
+    def _refined(self, source: Source, keys: ShownKeys, coarser: Coarser) -> TableAnswer:
         """The counts of the keys that are shown already."""
-        keys = coarser[1].keys or []
         places = {tuple(key): place for place, key in enumerate(keys)}
         counts = np.zeros(len(keys), dtype=np.int64)
         for batch in source.count_keys(self.question.key_question()):
@@ -141,7 +143,7 @@ class HiddenKeysPlan(_GroupedPlan):
                     counts[place] = count
         return TableAnswer.of([self._noisy(0, counts, coarser), *self._totals(source, coarser)], keys)
 
-    def _totals(self, source: Source, coarser: "tuple[TablePlan, TableAnswer] | None") -> Iterator[NDArray[np.int64]]:
+    def _totals(self, source: Source, coarser: Coarser | None) -> Iterator[NDArray[np.int64]]:
         """The noisy total of all that match, if it is asked for."""
         for place in range(1, len(self.noise.levels)):
             total = source.count([self.condition or Constant(value=True)])
@@ -174,13 +176,41 @@ def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_re
     price = TablePrice(DiscreteLaplace, Loss.of(count_epsilon(query)))
     level = LevelPlan("questions", 1, 1, Fraction(1), price.mechanism(1, Fraction(1)))
     texts, noise = (canonical_text(reading.normal),), TablePlan(price, (level,), None, is_replacement)
+    return CountPlan([reading], texts, noise, _goal(query, noise))
+
+
+def _goal(query: Query, noise: TablePlan) -> Goal | None:
+    """How near answers shall be without a guess; what no rule keeps is refused, before anything is charged."""
+    if query.of is not None and (query.at_most is None or query.by is None):
+        raise ValueError(f"of belongs to a table by keys with within and at_most, got {query.of!r}")
     if query.at_most is None:
-        return CountPlan([reading], texts, noise)
-    goal = Goal(
-        share_of(query.within), as_written(query.confidence, "confidence"), exact_epsilon(query.at_most, "at_most")
-    )
-    goal.rule(None)  # refuses what no rule keeps, before anything is charged
-    return WithinPlan([reading], texts, noise, goal)
+        return None
+    if query.within is None or query.guess is not None or query.epsilon is not None or query.rho is not None:
+        raise ValueError("at_most must be given with within, in place of a price and of a guess")
+    of = ALL if len(query.wheres) > 1 else ""
+    if query.by is not None:
+        of = _decisive(query, noise)
+    share, sure = share_of(query.within), as_written(query.confidence, "confidence")
+    goal = Goal(share, sure, exact_epsilon(query.at_most, "at_most"), of)
+    Stopping(goal, noise).rule  # noqa: B018 - it is the rule that refuses
+    return goal
+
+
+def _decisive(query: Query, noise: TablePlan) -> str:
+    """Which counts of a table decide where it stops."""
+    if query.of is None:
+        raise ValueError(
+            "of is missing: of a table say which counts shall be so near, 'largest', 'total' or '90%-of-cells'"
+        )
+    try:
+        of = parse_of(query.of)
+    except ValueError as error:
+        raise ValueError(f"of {error}") from None
+    if query.cumulative:
+        raise ValueError("at_most knows no sums of ranges: leave out cumulative, or give the price as epsilon")
+    if of == TOTAL and TOTAL not in [level.name for level in noise.levels[1:]]:
+        raise ValueError("of the total needs the total as an answer of its own: add 'total' to margins")
+    return of
 
 
 def _list_plan(query: Query, schema: Mapping[str, Kind], *, is_replacement: bool) -> ListPlan:
@@ -196,7 +226,8 @@ def _list_plan(query: Query, schema: Mapping[str, Kind], *, is_replacement: bool
         if texts.count(text) > 1:
             raise PredicateError(f"where asks {where[:80]!r} twice: ask each question once")
     price, level = _table_price(query, is_hidden=False), level_of_questions(len(texts))
-    return ListPlan(readings, texts, table_plan([level], price, None, is_replacement=is_replacement))
+    noise = table_plan([level], price, None, is_replacement=is_replacement)
+    return ListPlan(readings, texts, noise, _goal(query, noise))
 
 
 def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> _GroupedPlan:
@@ -218,7 +249,8 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
     )
     price, groups = _table_price(query, is_hidden=is_hidden), question.groups(unit)
     if not is_hidden:
-        return CellsPlan(question, table_plan(question.levels(), price, groups, is_replacement=is_replacement))
+        known = table_plan(question.levels(), price, groups, is_replacement=is_replacement)
+        return CellsPlan(question, known, _goal(query, known))
     assert groups is not None  # noqa: S101 - refused by `groups`
     has_total = bool(question.margins)
     noise = hidden_plan(question.name, price, groups, is_replacement=is_replacement, has_total=has_total)
@@ -253,4 +285,9 @@ def hidden_plan(
 
 
 def _table_price(query: Query, *, is_hidden: bool) -> TablePrice:
-    return TablePrice.of(query.noise_class, query.epsilon, query.rho, query.delta, is_hidden=is_hidden)
+    """The price, or the most that it may be."""
+    if query.at_most is None:
+        return TablePrice.of(query.noise_class, query.epsilon, query.rho, query.delta, is_hidden=is_hidden)
+    if query.noise_class is not DiscreteLaplace or query.delta is not None:
+        raise ValueError("at_most is for Laplace noise and known keys: leave out noise, rho and delta")
+    return TablePrice.of(DiscreteLaplace, query.at_most, None, None, is_hidden=False)

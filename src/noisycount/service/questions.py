@@ -64,6 +64,10 @@ class Question(BaseModel):
     at_most: Annotated[
         _Price | None, Field(description="for a price of at most so much, charged as far as it is needed,")
     ] = None
+    of: Annotated[
+        Annotated[str, Field(max_length=100)] | None,
+        Field(description="in a table of these counts: largest, total or a share such as 90%-of-cells;"),
+    ] = None
     guess: Annotated[
         int | float | None, Field(gt=0, le=2**53, description="or as a share of about how many: a public guess.")
     ] = None

@@ -28,8 +28,9 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget, next_words
+from noisycount.release.goal import Stopping
 from noisycount.release.noise_plan import TablePlan
-from noisycount.release.query_plan import CountPlan, QueryPlan, WithinPlan
+from noisycount.release.query_plan import CountPlan, QueryPlan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release, TableRelease
 from noisycount.release.table_plan import table_plan
@@ -133,11 +134,9 @@ class Answer:
         if self.release is not None:
             return self.count.error
         plan = self.count_plan
-        return (
-            plan.goal.rule(None).reach
-            if isinstance(plan, WithinPlan)
-            else error_within(plan.mechanism, self.confidence)
-        )
+        if plan.goal is not None:
+            return Stopping(plan.goal, plan.noise).rule.reach
+        return error_within(plan.mechanism, self.confidence)
 
     @property
     def interval(self) -> tuple[int, int]:
@@ -166,10 +165,11 @@ class Answer:
         if self.known is None or self.repeated:
             return None
         plan, price = self.plan.at(self.known), exact_text(self.known.loss.epsilon or Fraction(0))
-        error, answer = plan.noise.levels[0].error(self.confidence), self.known.answer
-        if isinstance(answer, int):
-            low, high = plan.reached(self.known).get("bounds", (answer - error, answer + error))
-            return f"you have {signed(answer)} {plus_minus(max(high - answer, answer - low))} at ε = {price}"
+        answer, stopping = plan.stored(self.known), plan.stopping(self.known)
+        told = None if stopping is None or answer is None else stopping.of_table(answer.levels)["plan"]
+        error = (told or plan.noise).levels[0].error(self.confidence)
+        if isinstance(self.known.answer, int):
+            return f"you have {signed(self.known.answer)} {plus_minus(error)} at ε = {price}"
         return f"you have it at ε = {price}, each count {plus_minus(error)}"
 
     @property
@@ -277,7 +277,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     asked = session.asked(analyst, requests)
     known = finest_of(entry for entry in asked if entry.answer is not None)
     free = finest_of(entry for entry in asked if covers(entry, requests[0]))
-    if free is None and isinstance(plan, WithinPlan) and plan.is_met(known):
+    if free is None and known is not None and plan.is_met(known):
         free = known
     preview = Answer(
         query=query,

@@ -21,8 +21,8 @@ from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
 from noisycount.ledger.entries import ANALYST, Analyst
 from noisycount.model.tables.levels import RANGES, TOTAL
 from noisycount.release.dataset import next_words
+from noisycount.release.goal import Stopping
 from noisycount.release.noise_plan import TablePlan
-from noisycount.release.query_plan import WithinPlan
 from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.validation import exact_epsilon, exact_text
@@ -56,10 +56,10 @@ def count_facts(answer: Answer) -> Facts:
 
 def _promised(answer: Answer, near: str) -> str:
     """How near a count would be."""
-    plan = answer.count_plan
-    if not isinstance(plan, WithinPlan):
+    goal = answer.plan.goal
+    if goal is None:
         return near
-    share, most = percent(float(plan.goal.within)), exact_text(plan.goal.at_most)
+    share, most = percent(float(goal.within)), exact_text(goal.at_most)
     return f"±{share}, or {near} where that costs more than ε = {most},"
 
 
@@ -106,10 +106,10 @@ def _price(answer: Answer) -> str:
     if answer.repeated:
         return "nothing: this was asked before, and is answered free of charge"
     price = exact_text(answer.cost.epsilon or Fraction(0))
-    if isinstance(answer.count_plan, WithinPlan):
+    if answer.plan.goal is not None:
         price = f"at most {price}"
     known = "" if answer.known_words is None else f": {answer.known_words}"
-    if known and not isinstance(answer.plan, WithinPlan):
+    if known and answer.plan.goal is None:
         known += f", and {plus_minus(answer.error)} costs so much more"
     if answer.affordable:
         return f"{price} would be charged{known}{_by_counts(answer)}"
@@ -118,12 +118,12 @@ def _price(answer: Answer) -> str:
 
 def _by_counts(answer: Answer) -> str:
     """What some counts would cost about, where the price is left open."""
-    plan = answer.count_plan
-    if not isinstance(plan, WithinPlan):
+    plan = answer.plan
+    if plan.goal is None:
         return ""
     from noisycount.tasks.open_plan import average_prices  # noqa: PLC0415 - for this alone
 
-    rule = plan.goal.rule(answer.known)
+    rule = Stopping(plan.goal, plan.noise, answer.known).rule
     paid = float(rule.prices[0]) if answer.known is not None else 0.0
     prices = [f"{max(0.0, round(mean - paid, 9)):.2g} for {signed(count)}" for count, mean in average_prices(rule)]
     return f"; on average {prices[0].replace('for', 'for a count of')}, {', '.join(prices[1:])}"
@@ -255,7 +255,7 @@ def shown_rows(
     """Some of the counts: the texts of the keys, the answer, its error, and its level and node."""
     for level, node in map(release.place, places):
         keys = release.labels.texts(release.levels[level], node)
-        yield keys, int(release.answers[level][node]), release.errors[level], (level, node)
+        yield keys, int(release.answers[level][node]), release.error_at(level, node), (level, node)
 
 
 def _estimate(value: float, error: float) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.release.noise_plan import TablePlan
-from noisycount.release.query_plan import WithinPlan
 from noisycount.release.results import TableRelease, TableRow
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import NEIGHBOURS, errors_of_all
@@ -64,7 +63,7 @@ def _count_price(answer: Answer) -> dict[str, Any]:
     plan = answer.count_plan
     noise = {"mechanism": plan.mechanism.name, "scale": exact_text(plan.mechanism.scale)}
     priced = {**({} if answer.release is None else noise), "epsilon": exact_text(plan.epsilon)}
-    if answer.release is None and isinstance(plan, WithinPlan):
+    if answer.release is None and plan.goal is not None:
         priced["at_most"] = exact_text(plan.goal.at_most)
     return priced
 

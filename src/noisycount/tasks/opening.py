@@ -27,6 +27,7 @@ from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import as_written
+from noisycount.model.tables.levels import TOTAL
 from noisycount.query.grouping import resolve_group_by
 from noisycount.query.public_values import public_keys
 from noisycount.query.query import ColumnGrouping, Query
@@ -130,8 +131,16 @@ def _rules_of_price(query: Query, _: TableFiles) -> Rules:
     yield is_wrong, "--noise gaussian needs --rho R, or --epsilon E with --delta D"
     is_wrong = is_gaussian and query.within is not None and query.delta is not None
     yield is_wrong, "--within finds the price of Gaussian noise in ρ: leave out --delta"
-    is_wrong = query.at_most is not None and query.is_table
-    yield is_wrong, "--at-most belongs to one count: give --within of a table with --guess"
+    is_open = query.at_most is not None
+    is_wrong = query.of is not None and not (is_open and query.by)
+    yield is_wrong, "--of belongs to a table with --by, --within and --at-most: leave it out"
+    is_wrong = is_open and bool(query.by) and query.of is None
+    yield is_wrong, "--at-most of a table needs --of largest, --of total or --of 90%-of-cells: which counts shall be so near"
+    is_wrong = is_open and (is_gaussian or query.delta is not None)
+    yield is_wrong, "--at-most is for Laplace noise and listed keys: leave out --noise, --rho and --delta"
+    yield is_open and query.cumulative, "--at-most knows no sums of ranges: leave out --cumulative, or give --epsilon"
+    is_wrong = query.of == TOTAL and not {TOTAL, "all"} & {*query.margins}
+    yield is_wrong, "--of total needs the total as an answer of its own: add --margins total"
 
 
 def plan_in(

@@ -18,7 +18,7 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind, PublicValues
-from noisycount.release.query_plan import CountPlan, WithinPlan
+from noisycount.release.query_plan import CountPlan
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
 from noisycount.service.pages.layout import render
@@ -114,7 +114,7 @@ class Preview:
     @classmethod
     def _of_count(cls, answer: Answer, query: Query) -> Self:
         facts, plan = count_facts(answer), answer.count_plan
-        epsilon, is_open = plan.epsilon, isinstance(plan, WithinPlan)
+        epsilon, is_open = plan.epsilon, plan.goal is not None
         guess = None if query.guess is None else float(query.guess)
         return cls(
             query=query if is_open else _priced(query, epsilon),
@@ -192,7 +192,7 @@ class Preview:
 
 def _promise(plan: CountPlan, answer: Answer) -> str:
     """How near one count would be."""
-    if not isinstance(plan, WithinPlan):
+    if plan.goal is None:
         return f"The answer would lie within {_near(answer.error, answer.confidence)}"
     share, sure = (_on_one_line(percent(float(each))) for each in (plan.goal.within, plan.goal.confidence))
     otherwise = f"within {plus_minus(answer.error)} where that costs more than ε = {exact_text(plan.goal.at_most)}"
