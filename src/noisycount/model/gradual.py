@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from noisycount.model.sampling.scalar import LARGEST_TERM, Entropy, RandomIntegers, exponential_steps
 from noisycount.model.sampling.vectors import exponential_steps_array
 
-
 _FEW = 16  # draws that are quicker one by one
 
 

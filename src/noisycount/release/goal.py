@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.display.numbers import percent
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_of
 from noisycount.ledger.series import standing_of
@@ -47,7 +48,8 @@ class Goal:
         stored = asked_of(entry).get("within")
         if stored is None:
             return None
-        return cls(**{name: of if name == "of" else exact_value(of) for name, of in stored.items()})
+        within, confidence, at_most = (exact_value(stored[name]) for name in ("within", "confidence", "at_most"))
+        return cls(within, confidence, at_most, stored.get("of", ""))
 
     @property
     def json(self) -> dict[str, str]:
@@ -121,7 +123,8 @@ class Stopping:
 
     def of_table(self, levels: Levels) -> dict[str, Any]:
         """What a `TableRelease` tells of its answers: which are near, and the ± that each has."""
-        is_near, errors = self._is_near(levels), [np.full(len(of), self._plain_error(n)) for n, of in enumerate(levels)]
+        is_near, noise = self._is_near(levels), self.capped.levels
+        errors = [np.full(len(of), level.error()) for level, of in zip(noise, levels, strict=True)]
         near = [np.zeros(len(of), dtype=bool) for of in levels]
         answers, own = levels[self.place], errors[self.place]
         step = max(0, bisect_right(self.prices, self._price) - 1)
@@ -131,13 +134,32 @@ class Stopping:
         widths = [answer * share.numerator // share.denominator for answer in answers[is_reached].tolist()]
         is_narrow = bool(self.goal.of) and self.is_for_any_time  # what noise alone says holds beside the share
         own[is_reached] = np.minimum(own[is_reached], widths) if is_narrow else widths
-        stated = [
-            replace(level, stated=(int(of.max()), self._error_of_all(level, int(of.max()))))
-            for level, of in zip(self.noise.levels, errors, strict=True)
-        ]
+        largest = [int(of.max()) for of in errors]
+        is_one = self.noise.size == 1
+        stated = (
+            replace(level, stated=(error, error if is_one else level.error(counts=2)))
+            for level, error in zip(noise, largest, strict=True)
+        )
         plan = replace(self.noise, levels=tuple(stated))
         told = {**self._told, "is_near": is_near, "near": tuple(near), "own_errors": tuple(errors)}
         return {**told, "plan": plan, "near_of": self.goal.of or None}
+
+    @property
+    def capped(self) -> TablePlan:
+        """The noise with the errors that counts have by it alone, wherever the answers stopped."""
+        stated = (
+            replace(level, stated=(error := self._plain_error(place), self._error_of_all(level, error)))
+            for place, level in enumerate(self.noise.levels)
+        )
+        return replace(self.noise, levels=tuple(stated))
+
+    @property
+    def words(self) -> str:
+        """Which counts decide."""
+        share = cells_share(self.goal.of)
+        if share is not None:
+            return f"cells that make up {percent(float(share))} of the answers"
+        return {LARGEST: "the largest cell", TOTAL: "the total"}.get(self.goal.of, "each count")
 
     @property
     def _price(self) -> Fraction:

@@ -46,7 +46,9 @@ class QueryPlan(ABC):
     """A question that was understood, at a price."""
 
     noise: TablePlan  # level by level; of one count a level of one
-    goal: Goal | None  # how near answers shall be, at prices that rise up to that of the noise; None: it is at that price
+    goal: (
+        Goal | None
+    )  # how near answers shall be, at prices that rise up to that of the noise; None: it is at that price
 
     @property
     def loss(self) -> Loss:
@@ -243,7 +245,7 @@ class QueryPlan(ABC):
     ) -> Published:
         """What a ledger keeps under an entry, as it is told."""
         plan = self.at(entry)
-        told = {
+        told: dict[str, Any] = {
             "remaining": remains.remaining,
             "remains": remains,
             "dataset": redacted_name(entry.request.dataset),
@@ -309,9 +311,7 @@ class ListPlan(QueryPlan):
         if not self.is_one:
             return super().requests(dataset, source)
         scale = exact_text(self.noise.levels[0].mechanism.exact_scale)
-        of_wordings = [
-            self._requests(dataset, source, where=text, scale=scale) for text in self.wordings
-        ]
+        of_wordings = [self._requests(dataset, source, where=text, scale=scale) for text in self.wordings]
         alone = [request for of_version in zip(*of_wordings, strict=True) for request in of_version]
         listed = self._requests(dataset, source, table=self.facts, where=None, scales=[scale])
         return alone[0], [*alone, *listed] if isinstance(self, CountPlan) else [*listed, *alone]

@@ -5,7 +5,6 @@ They are made from the names and kinds of columns, and from the values that the 
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from random import Random
@@ -152,9 +151,9 @@ def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None 
     with made_up(kinds, unit, _examples(plan), units) as source:
         drawn, stopped = plan.outcome(source)
         exact = plan.counted(source)
-    if plan.goal is not None and stopped is not None:
+    if (goal := plan.goal) is not None and stopped is not None:
         plan = plan.at_price(stopped)
-        told["stopping"] = Stopping(plan.goal, plan.noise)
+        told["stopping"] = Stopping(goal, plan.noise)
     release = plan.result(drawn, Loss(), **told)
     levels = () if exact is None else plan.shown(exact)["answers"]
     counts = tuple(int(each) for level in levels for each in level)

@@ -106,7 +106,10 @@ class Answer:
     @property
     def noise(self) -> TablePlan:
         """The noise of a table, level by level."""
-        return self.plan.noise
+        plan = self.plan
+        if plan.goal is None or self.release is not None or self.repeated:
+            return plan.noise
+        return Stopping(plan.goal, plan.noise, self.known).capped
 
     @property
     def dataset_name(self) -> str:

@@ -123,10 +123,15 @@ def _by_counts(answer: Answer) -> str:
         return ""
     from noisycount.tasks.open_plan import average_prices  # noqa: PLC0415 - for this alone
 
-    rule = Stopping(plan.goal, plan.noise, answer.known).rule
-    paid = float(rule.prices[0]) if answer.known is not None else 0.0
-    prices = [f"{max(0.0, round(mean - paid, 9)):.2g} for {signed(count)}" for count, mean in average_prices(rule)]
-    return f"; on average {prices[0].replace('for', 'for a count of')}, {', '.join(prices[1:])}"
+    stopping = Stopping(plan.goal, plan.noise, answer.known)
+    decisive, paid = plan.noise.levels[stopping.place], 0.0 if answer.known is None else float(stopping.prices[0])
+    unit = float(decisive.sensitivity / decisive.share)  # of the price, that of one count alone
+    prices = [
+        f"{max(0.0, round(unit * mean - paid, 9)):.2g} for {signed(count)}"
+        for count, mean in average_prices(stopping.rule)
+    ]
+    which = "a count of" if not plan.goal.of else "a count that decides of"
+    return f"; on average {prices[0].replace('for', f'for {which}')}, {', '.join(prices[1:])}"
 
 
 def _unreadable_words(columns: Sequence[str]) -> Iterator[str]:
@@ -160,6 +165,7 @@ def remaining_words(largest: Fraction, budget: Budget, analyst: Analyst = Analys
     return f"{next_words(largest)} (budget {budgets})"
 
 
+NEAR = "*"  # marks a count that is as near as it was wanted
 _MANY = 7  # levels, which are not told one by one
 
 
@@ -194,17 +200,18 @@ def _print_preview(answer: Answer) -> None:
 
 def preview_facts(answer: Answer) -> Facts:
     """What is to be known of all rows that there would be."""
-    plan, sure = answer.noise, percent(answer.confidence)
-    price = f"{answer.cost.text} would be charged"
+    plan = answer.noise
+    price = f"{'' if answer.plan.goal is None else 'at most '}{answer.cost.text} would be charged"
     if answer.known_words is not None:
         price += f": {answer.known_words}"
+    price += _by_counts(answer)
     if answer.repeated:
         price = "nothing: this was asked before, and is answered free of charge"
     elif not answer.affordable:
         price = f"{answer.cost.text} is more than the budget pays for: it would be refused"
     remaining = remaining_words(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     return [
-        ("error", f"each count would lie that near to the true one with {sure} confidence"),
+        ("error", table_promise(answer)),
         ("noise", noise_words(plan)),
         *_keys(plan, answer.confidence, answer.unit),
         *_groups(plan, answer.unit),
@@ -214,6 +221,27 @@ def preview_facts(answer: Answer) -> Facts:
         ("budget", f"charged nothing: this was a dry run; {remaining}"),
         *(("hint", hint) for hint in answer.hints),
     ]
+
+
+def table_promise(answer: Answer) -> str:
+    """How near the counts of a table would be."""
+    plan, sure = answer.plan, percent(answer.confidence)
+    if plan.goal is None or answer.repeated:
+        return f"each count would lie that near to the true one with {sure} confidence"
+    share, which = percent(float(plan.goal.within)), Stopping(plan.goal, plan.noise).words
+    return (
+        f"{which} would be within ±{share} of the true count with {sure} confidence; where that costs more than"
+        f" ε = {exact_text(plan.goal.at_most)}, each count as near as the table says"
+    )
+
+
+def table_nearness(release: TableRelease) -> str:
+    """Which counts are as near as they were wanted, where that is a share of them; else nothing."""
+    if release.within is None:
+        return ""
+    share, number = percent(float(release.within)), sum(int(of.sum()) for of in release.near)
+    told = f"{number:,} of {len(release):,}, marked {NEAR}, within ±{share} of the true count"
+    return told if release.is_near else f"{told}: more would cost more than {release.price.text}"
 
 
 def table_head(answer: Answer) -> Facts:
@@ -237,6 +265,9 @@ def _lines(release: TableRelease, places: list[int]) -> tuple[list[str], list[tu
     rows = list(shown_rows(release, places))
     header = [*release.labels.names, f"answer ({percent(release.confidence)})"]
     answers, errors = padded([signed(row[1]) for row in rows]), padded([plus_minus(row[2]) for row in rows])
+    if release.near:
+        marks = [NEAR if release.near[level][node] else " " for *_, (level, node) in rows]
+        errors = [f"{error} {mark}" for error, mark in zip(errors, marks, strict=True)]
     columns = [[f"{answer} {error}" for answer, error in zip(answers, errors, strict=True)]]
     if release.cumulative is not None and release.cumulative_errors is not None:
         header.append("sum so far")
@@ -269,6 +300,7 @@ def _table_facts(answer: Answer, shown: int) -> Facts:
     return [
         *_rows_left_out(_told(release), shown),
         ("error", _errors(release)),
+        *([("near", table_nearness(release))] if release.near else []),
         *_combined(release),
         ("noise", noise_words(plan)),
         *_keys(plan, answer.confidence, answer.unit),

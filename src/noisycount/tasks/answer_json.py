@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import Loss, NeighbourRelation
@@ -50,7 +50,12 @@ def answer_json(answer: Answer) -> dict[str, Any]:
 def _counts(answer: Answer) -> dict[str, Any]:
     """What was published; null in a preview."""
     if answer.query.is_table:
-        return {"rows": None if answer.release is None else list(_rows(answer.table))}
+        if answer.release is None:
+            return {"rows": None}
+        told = {**answer.table.nearness}
+        if "within" in told:
+            told["within"] = exact_text(cast("Fraction", told["within"]))
+        return {"rows": list(_rows(answer.table)), **told}
     if answer.release is None:
         return {"answer": None, "error": answer.error}
     low, high = answer.interval
@@ -62,10 +67,7 @@ def _counts(answer: Answer) -> dict[str, Any]:
 def _count_price(answer: Answer) -> dict[str, Any]:
     plan = answer.count_plan
     noise = {"mechanism": plan.mechanism.name, "scale": exact_text(plan.mechanism.scale)}
-    priced = {**({} if answer.release is None else noise), "epsilon": exact_text(plan.epsilon)}
-    if answer.release is None and plan.goal is not None:
-        priced["at_most"] = exact_text(plan.goal.at_most)
-    return priced
+    return {**({} if answer.release is None else noise), "epsilon": exact_text(plan.epsilon), **_most(answer)}
 
 
 def _table_price(answer: Answer) -> dict[str, Any]:
@@ -78,7 +80,14 @@ def _table_price(answer: Answer) -> dict[str, Any]:
         "groups_per_unit": plan.groups,
         "threshold": plan.threshold,
         "surely_shown": plan.surely_shown(confidence),
+        **_most(answer),
     }
+
+
+def _most(answer: Answer) -> dict[str, str]:
+    """What an answer may cost at most whose price is left open."""
+    goal = answer.plan.goal
+    return {} if goal is None or answer.release is not None else {"at_most": exact_text(goal.at_most)}
 
 
 def _paid(loss: Loss | Fraction, *, is_table: bool) -> Any:  # noqa: ANN401 - an object, or a text
@@ -100,12 +109,15 @@ def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
     estimates = release.combined
     best = [] if estimates is None else [each for level in estimates for each in level.tolist()]
     sums = [] if release.cumulative is None else release.cumulative.tolist()
+    near = [is_near for level in release.near for is_near in level.tolist()]
     for place, row in enumerate(release.rows):
         told = row_json(release.labels.names, row)
         if best:
             told["combined"] = best[place]
         if place < len(sums):
             told["sum_so_far"] = sums[place]
+        if near:
+            told["is_near"] = near[place]
         yield told
 
 

@@ -135,7 +135,8 @@ def _rules_of_price(query: Query, _: TableFiles) -> Rules:
     is_wrong = query.of is not None and not (is_open and query.by)
     yield is_wrong, "--of belongs to a table with --by, --within and --at-most: leave it out"
     is_wrong = is_open and bool(query.by) and query.of is None
-    yield is_wrong, "--at-most of a table needs --of largest, --of total or --of 90%-of-cells: which counts shall be so near"
+    words = "--of largest, --of total or --of 90%-of-cells: which counts shall be so near"
+    yield is_wrong, f"--at-most of a table needs {words}"
     is_wrong = is_open and (is_gaussian or query.delta is not None)
     yield is_wrong, "--at-most is for Laplace noise and listed keys: leave out --noise, --rho and --delta"
     yield is_open and query.cumulative, "--at-most knows no sums of ranges: leave out --cumulative, or give --epsilon"

@@ -36,6 +36,7 @@ from noisycount.service.pages.layout import download, page, standalone_svg
 from noisycount.service.pages.stored_answer import CountEstimate, RefinedRows, told_by_ledger
 from noisycount.service.questions import stored_reply
 from noisycount.service.state import ServiceState, State
+from noisycount.tasks.answer_display import NEAR
 from noisycount.tasks.refine.published import grouped_by_name
 from noisycount.tasks.report.forms import as_text
 
@@ -51,11 +52,13 @@ class ReleasedRow:
     error: float
     refined: Estimated | None
     ends: tuple[float, float]  # of all bars
+    is_near: bool = False  # whether it is as near as it was wanted, as a share of the count
 
     @property
     def answer(self) -> Markup:
-        """The count and its error."""
-        return Markup('{} <span class="error">{}</span>').format(signed(self.told.value), plus_minus(self.error))
+        """The count and its error, with a mark where it is as near as it was wanted."""
+        error = f"{plus_minus(self.error)}{f' {NEAR}' if self.is_near else ''}"
+        return Markup('{} <span class="error">{}</span>').format(signed(self.told.value), error)
 
     @property
     def estimate(self) -> str:
@@ -152,6 +155,11 @@ class Released:
         if "within" not in self.told:
             return ""
         share = percent(float(Fraction(self.told["within"]))).replace(" ", "\N{NO-BREAK SPACE}")
+        if self.is_table:
+            rows = self.told["rows"]
+            number = sum(row["is_near"] for row in rows)
+            capped = "" if self.told["is_near"] else f"; more would cost more than ε = {self.told['price']['epsilon']}"
+            return f"{number:,} of {len(rows):,}, marked {NEAR}, are within ±{share} of the true count{capped}."
         price = f"ε = {self.told['epsilon']}"
         if self.told["is_near"]:
             return f"It is within ±{share} of the count, and {price} was enough for that."
@@ -361,10 +369,10 @@ def _query(state: ServiceState, user: User, told: Mapping[str, Any], entry: Entr
 def _row(
     row: Mapping[str, Any], keys: Sequence[str], estimate: Estimated | None, ends: tuple[float, float]
 ) -> ReleasedRow:
-    answer, error = row["answer"], row["error"]
+    answer, error, is_near = row["answer"], row["error"], row.get("is_near", False)
     told = Estimated(answer, answer - error, answer + error)
     refined = estimate if estimate is not None and estimate.differs(told) else None
-    return ReleasedRow(row["level"], list(row["keys"].values()), keys, told, error, refined, ends)
+    return ReleasedRow(row["level"], list(row["keys"].values()), keys, told, error, refined, ends, is_near)
 
 
 def _ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from noisycount.model.tables.levels import Label
 from noisycount.query.impossible import Public, impossible_hints
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import quoted_name, quoted_text
-from noisycount.query.query import Query, expand_keys, parse_by, parse_by_text, parse_column_keys
+from noisycount.query.query import LARGEST, Query, expand_keys, parse_by, parse_by_text, parse_column_keys, parse_of
 from noisycount.query.schema import Kind
 from noisycount.readers.values import drop_thousands, parse_number, parse_share
 from noisycount.tasks.plan import planned_error
@@ -184,13 +184,14 @@ class Price:
     is_goal: bool = True  # whether the goal decides; else ε does
     within: str = "20%"  # how near: a share of the count, or units such as `15`
     at_most: str = "0.5"  # what a share of a count may cost
+    of: str = LARGEST  # which counts of a table shall be so near, as `noisycount count --of` says
     guess: str = ""  # a public guess of the count, in units: a share is then one of the guess, at a price that is known
     confidence: str = "95%"  # with what probability; errors are stated for it
     epsilon: str = "0.1"  # the price
 
     def of_count(self) -> dict[str, Any]:
         """What one count may cost, by the names of a query."""
-        if self.is_goal and self._is_share and not self.guess.strip():
+        if self.is_open:
             share = self._share()
             _require(share < 1, "within", "be less than 100% of the count, such as 20%", self.within)
             return {"within": share, "at_most": self._most(), "confidence": self.sure}
@@ -207,6 +208,8 @@ class Price:
         sure = {"confidence": self.sure}
         if not self.is_goal:
             return {"epsilon": self._exactly(), **sure}
+        if self.is_open:
+            return {**self.of_count(), "of": self._of()}
         if self._is_share:
             return {"within": self._share(), "guess": self._of_guess(), **sure}
         return {"within": 1.0, "guess": float(self._units()), **sure}
@@ -217,6 +220,11 @@ class Price:
         found = parse_share(self.confidence.strip())
         _require(0 < found < 1, "confidence", "lie between 0 and 100%, such as 95%", self.confidence)
         return found
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the price is left open."""
+        return self.is_goal and self._is_share and not self.guess.strip()
 
     @property
     def _is_share(self) -> bool:
@@ -230,6 +238,12 @@ class Price:
             raise FormError("at_most", f"within {self.within.strip()} for at most what price? Give an ε such as 0.5")
         return _price("at_most", self.at_most)
 
+    def _of(self) -> str:
+        try:
+            return parse_of(self.of)
+        except ValueError as error:
+            raise FormError("of", f"of {error}") from None
+
     def _units(self) -> Fraction:
         text = drop_thousands(self.within.strip().removeprefix("±").strip())
         is_right = 0 < parse_number(text) <= _LARGEST
@@ -242,9 +256,6 @@ class Price:
         return share
 
     def _of_guess(self) -> float:
-        if not self.guess.strip():
-            words = f"within {self.within.strip()} of how many? Give a public guess for a row, or units such as 20"
-            raise FormError("guess", words)
         found = parse_number(self.guess.strip())
         is_right = 0 < found <= _LARGEST
         _require(is_right, "guess", "be a number above 0, such as 100", self.guess)
@@ -304,6 +315,7 @@ class AskForm:
                 is_goal=text("goal") != "epsilon",
                 within=text("within"),
                 at_most=text("at_most"),
+                of=text("of") or LARGEST,
                 guess=text("guess"),
                 confidence=text("confidence"),
                 epsilon=text("epsilon"),
@@ -341,7 +353,7 @@ class AskForm:
             by=parse_by([group.item(place) for place, group in enumerate(self.groups)]),
             keys={column: listed for column, listed in keys.items() if listed is not None} or None,
             other=self.other,
-            margins=["total"] if self.total else [],
+            margins=["total"] if self.total or (self.price.is_open and self.price.of == "total") else [],
             groups_per_unit=self._groups_per_unit(),
             delta=self.delta.strip() or None,
             **self.price.of_rows(),

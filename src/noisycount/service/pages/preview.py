@@ -23,7 +23,14 @@ from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
 from noisycount.service.pages.layout import render
 from noisycount.tasks.answer import Answer, preview_at
-from noisycount.tasks.answer_display import count_facts, level_rows, preview_facts, shown_rows, table_head
+from noisycount.tasks.answer_display import (
+    count_facts,
+    level_rows,
+    preview_facts,
+    shown_rows,
+    table_head,
+    table_promise,
+)
 from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.plan import Dots, Plan, planned_epsilon, preview_heading
 from noisycount.tasks.rehearsal import made_up_words, rehearsal_words
@@ -131,20 +138,22 @@ class Preview:
 
     @classmethod
     def _of_table(cls, answer: Answer, query: Query) -> Self:
-        loss, cells = answer.plan.loss, answer.noise.levels[0]
+        loss, cells, is_open = answer.plan.loss, answer.noise.levels[0], answer.plan.goal is not None
         is_laplace = isinstance(cells.mechanism, DiscreteLaplace)
         per_cell = 1 / cells.mechanism.exact_scale if is_laplace else Fraction(0)
-        is_drawn = is_in_range(float(per_cell))
+        is_drawn = is_in_range(float(per_cell)) and not is_open
+        near = f"Each row would lie within {_near(cells.error(answer.confidence), answer.confidence)}"
         return cls(
-            query=_priced(query, loss.epsilon),
+            query=query if is_open else _priced(query, loss.epsilon),
             head=[fact for fact in table_head(answer) if fact[0] not in _SAID_ELSEWHERE],
             facts=[fact for fact in preview_facts(answer) if fact[0] not in _SAID_ELSEWHERE],
             levels=level_rows(answer.noise, answer.confidence),
-            promise=f"Each row would lie within {_near(cells.error(answer.confidence), answer.confidence)}",
+            promise=f"{table_promise(answer)}.".capitalize() if is_open else near,
             plan=planned_epsilon(per_cell, answer.confidence) if is_drawn else None,
             price="" if answer.repeated else answer.cost.text,
             is_payable=answer.affordable,
             more=answer.affordable_answers,
+            is_open=is_open,
         )
 
     @property
