@@ -147,7 +147,7 @@ _TABLE_OPTIONS = (
 @typed("--epsilon", parse_epsilon, "E", "The price of the answer: 0.1 or 1/3.")
 @typed("--within", parse_within, "20%", "Or: how far off the answer may be,")
 @typed("--at-most", parse_at_most, "E", "for a price of at most so much, charged as far as it is needed,")
-@typed("--of", parse_of, "largest|total|90%-of-cells", "in a table of these counts;")
+@typed("--of", parse_of, "largest", "in a table of these counts: largest, total or 90%-of-cells;")
 @typed("--guess", parse_guess, "100", "or as a share of about how many (a public guess),")
 @typed(
     "--confidence",

@@ -196,4 +196,5 @@ class Stopping:
         counts = self.noise.size or 1
         if counts == 1:
             return error
-        return error_within(level.mechanism, float(1 - (1 - self.goal.confidence) / (counts * len(self.prices))))
+        fails = (1 - self.goal.confidence) / (counts * len(self.prices))
+        return max(error, error_within(level.mechanism, float(1 - fails)))
