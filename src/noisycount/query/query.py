@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 # The kinds of noise that a table may have, by what one types for them.
 TABLE_NOISES: Mapping[str, type[DiscreteNoise]] = {"laplace": DiscreteLaplace, "gaussian": DiscreteGaussian}
 
-# What decides where a table within a share of its counts stops: its largest cell; its total, under that name; the cells
-# that make up a share of it, as `90%-of-cells`; all counts, as of a list.
-LARGEST, ALL = "largest", "all"
-_TOTAL = "total"
+# What decides where a table within a share of its counts stops, beside the cells that make up a share of it.
+LARGEST, _TOTAL = "largest", "total"
 _OF_CELLS = re.compile(r"(.+)-of-cells")
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
@@ -289,12 +287,6 @@ def parse_of(text: str) -> str:
     if share is not None and 0 < share <= 1:
         return f"{exact_text(100 * share)}%-of-cells"
     raise ValueError(f"must be largest, total or a share such as 90%-of-cells, got {text!r}")
-
-
-def cells_share(of: str) -> Fraction | None:
-    """The share of a table that cells shall make up which are near; None: something else decides."""
-    match = _OF_CELLS.fullmatch(of)
-    return parse_probability(match[1]) if match else None
 
 
 def parse_by(texts: Sequence[str]) -> tuple[ColumnGrouping, ...]:

@@ -20,17 +20,24 @@ from noisycount.ledger.entries import Entry, asked_of
 from noisycount.ledger.series import standing_of
 from noisycount.model.half_width import error_within
 from noisycount.model.tables.levels import TOTAL
-from noisycount.query.query import ALL, LARGEST, cells_share
+from noisycount.query.query import LARGEST
 from noisycount.release.noise_plan import LevelPlan, TablePlan
-from noisycount.validation import exact_text, exact_value
+from noisycount.validation import exact_text, exact_value, parse_probability
 
 if TYPE_CHECKING:
     from noisycount.analysis.within import StoppingRule
 
 Levels = Sequence[NDArray[np.int64]]
 
+ALL = "all"  # of a list: every count shall be near
+_CELLS = "-of-cells"
 _APART = Fraction(103, 100)  # a price and that of the answer that is known already
 _PLAIN = Fraction(1, 4)  # of what may fail, the part of what is told by noise alone
+
+
+def cells_share(of: str) -> Fraction | None:
+    """The share of a table that cells shall make up which are near; None: something else decides."""
+    return parse_probability(of.removesuffix(_CELLS)) if of.endswith(_CELLS) else None
 
 
 @frozen

@@ -26,7 +26,7 @@ from noisycount.query.impossible import Public
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import Column, Constant, Predicate, canonical_text
 from noisycount.query.public_values import foreign_keys, with_public_keys
-from noisycount.query.query import ALL, MAX_CELLS, Query, count_epsilon, parse_of, share_of
+from noisycount.query.query import MAX_CELLS, Query, count_epsilon, parse_of, share_of
 from noisycount.query.schema import Kind, public_of
 from noisycount.query.table import (
     CanonicalTable,
@@ -37,7 +37,7 @@ from noisycount.query.table import (
     margins_of,
     table_labels,
 )
-from noisycount.release.goal import Goal, Stopping
+from noisycount.release.goal import ALL, Goal, Stopping
 from noisycount.release.noise_plan import LevelPlan, TablePlan
 from noisycount.release.query_plan import Coarser, CountPlan, ListPlan, QueryPlan, level_of_questions
 from noisycount.validation import exact_epsilon, open_probability
