@@ -65,7 +65,7 @@ def test_a_refined_count_is_told_where_it_says_more(state: ServiceState) -> None
     _, page = asked(state, COUNT)
     assert "With what is public" not in page
     assert "refined-line" not in page
-    half = {"answer": -5, "low": -65, "high": 55, "error": 60, "epsilon": "0.05", "scale": "20"}
+    half = {"answer": -5, "low": -65, "high": 55, "error": 60, "mechanism": "discrete Laplace", "scale": "20"}
     below = Released(half, estimate=CountEstimate.of(half, 1317))
     assert below.refined is not None
     assert 0 <= below.refined.told.low <= below.refined.told.value <= below.refined.told.high

@@ -220,8 +220,8 @@ class Released:
     @property
     def _left(self) -> str:
         """What was left after it."""
-        remaining, charged = Fraction(self.told["remaining"]), self.told["charged"]
-        price = Fraction(charged if isinstance(charged, str) else charged.get("epsilon") or 0)
+        remaining = Fraction(self.told["remaining"])
+        price = Fraction((self.told.get("price") or self.told).get("epsilon") or 0)
         if not isinstance(self.told["budget"], str):  # prices do not add up
             return f"After it {next_words(remaining)}."
         budget = Fraction(self.told["budget"])

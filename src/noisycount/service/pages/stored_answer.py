@@ -12,12 +12,12 @@ from noisycount.display.columns import free_name
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_of
 from noisycount.ledger.price import odds_of
-from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import OTHER, Label
 from noisycount.query.grouping import NumberRanges, resolve_group_by
 from noisycount.query.query import parse_by_text
 from noisycount.query.schema import Kind
 from noisycount.readers.assumption import Assumed
+from noisycount.readers.values import noise_of
 from noisycount.tasks.refine.estimate import Refinement
 from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.stored import table_of_entry
@@ -38,9 +38,9 @@ class CountEstimate:
     @classmethod
     def of(cls, told: Mapping[str, Any], size: int | None) -> Self | None:
         """The estimate from a stored reply; None where the number of units is not public."""
-        if size is None or told.get("epsilon") is None:
+        if size is None or "scale" not in told:
             return None
-        noise = DiscreteLaplace.for_epsilon(Fraction(told["epsilon"]))
+        noise = noise_of(told["mechanism"], Fraction(told["scale"]))
         level = float(told.get("confidence", 0.95))
         refined = Refinement.of([told["answer"]], Assumed.of_size(size), noise, level)
         shown = RefinementCurves.of(refined.told, level)
