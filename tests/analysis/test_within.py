@@ -77,6 +77,7 @@ def few_prices(within: str, confidence: str, at_most: str) -> StoppingRule:
     return StoppingRule(within, confidence, (*grid[-25:-1:2], grid[-1]))  # type: ignore[arg-type]
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("goal", GOALS)
 @pytest.mark.parametrize("share", [0, 0.3, 0.9, 1.1, 2, 6, 30])
 def test_the_closed_form_is_the_chain(goal: tuple[str, str, str], share: float) -> None:

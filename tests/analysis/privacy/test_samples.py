@@ -235,6 +235,7 @@ def test_small_samples_of_tables_are_exact(name: str, drawn: int) -> None:
     assert_exact(outsider.curve(nc.Subsample(drawn)), outsider.pairs(), [0.0, 1e-10, 1e-3, 1.0])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("drawn", [1, 40, 299])
 @pytest.mark.parametrize(("known", "positives"), [(20, 5), (299, 100)])
 def test_samples_are_exact_for_somebody_who_holds_records(drawn: int, known: int, positives: int) -> None:

@@ -115,6 +115,7 @@ def test_several_levels_of_a_wide_tree_contradict_each_other() -> None:
     assert found.mean == pytest.approx(exact.tables.T @ exact.chances, rel=1e-9)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_likeliest_table_is_found_among_many_cells(seed: int) -> None:
     """Of 200 cells under the narrowest noise: the total is met where that costs least."""
