@@ -100,7 +100,7 @@ def test_no_record_with_public_values_satisfies_what_is_told() -> None:
     ]
     odd = ["town like '%r%'", "town not like 'B%'", "age between 2 and 9", "age not between 0 and 4", "age is null"]
     told = 0
-    for _ in range(1500):
+    for _ in range(400):
         parts = [
             chance.choice(tests).format(chance.choice(["=", "<>", "<", "<=", ">", ">="]))
             if chance.random() < 0.7
@@ -115,7 +115,7 @@ def test_no_record_with_public_values_satisfies_what_is_told() -> None:
         one_column = len({part.split()[0] for part in parts}) == 1
         if one_column and not found:
             assert any(truth(predicate, record) for record in records), canonical_text(predicate)
-    assert told > 300
+    assert told > 80
 
 
 def test_a_long_list_is_searched_at_once() -> None:
