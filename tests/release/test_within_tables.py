@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
+from noisycount.analysis.within import coverage
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import BudgetError, SourceError
 from noisycount.ledger.budget import ApproximateBudget, Loss
@@ -211,6 +212,25 @@ def test_what_no_table_keeps_is_refused_before_anything_is_charged(
     with pytest.raises(ValueError, match=why):
         desk.release_table("town", **{"keys": TOWNS, "within": "20%", "at_most": HALF, **asked})
     assert desk.ledger.entries() == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "fails", "anytime"),
+    [(LARGEST, Fraction(1, 20) / 4, False), (TOTAL, Fraction(1, 20), False), (MOST, Fraction(3, 80), True)],
+)
+def test_the_rule_of_a_cell_is_as_sure_as_it_must_be(kind: dict[str, Any], fails: Fraction, anytime: bool) -> None:  # noqa: FBT001
+    """Of the largest of four each is at a quarter of what may fail; of most of the mass it holds at any time."""
+    plan = plan_for(kind)
+    assert plan.goal is not None
+    stopping = Stopping(plan.goal, plan.noise)
+    rule, level = stopping.rule, plan.noise.levels[stopping.place]
+    assert (1 - rule.confidence, rule.anytime) == (fails, anytime)
+    assert rule.prices == tuple(price * level.share / level.sensitivity for price in stopping.prices)
+    for count in (0, 30, 100, 1000):
+        assert 1 - coverage(rule, count) <= fails
+    unsure = rule.chain_of(0.8 * rule.slack)
+    counts = np.arange(20, 400)
+    assert rule.failures(unsure, counts, counts).max() > fails
 
 
 def told_of(plan: CellsPlan, counts: Sequence[np.ndarray[Any, Any]]) -> tuple[dict[str, Any], Sequence[Any]]:
