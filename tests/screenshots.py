@@ -76,7 +76,7 @@ def written(browser: Browser, folder: Path) -> None:
                 tabled(opened)
                 shoot(opened, folder / "service-table.png", 900)
                 opened.go("/explore")
-                shoot(opened, folder / "service-explore.png", 1000)
+                shoot(opened, folder / "service-explore.png", 1560)
             with window(browser, service.url, NARROW, dark=True) as opened:
                 opened.log_in(service.keys["ana"])
                 asked(opened)
@@ -86,7 +86,7 @@ def written(browser: Browser, folder: Path) -> None:
             with window(browser, service.url, _WIDTH) as opened:
                 opened.log_in(service.keys["olga"])
                 opened.go("/ledger")
-                shoot(opened, folder / "service-ledger.png", 620)
+                shoot(opened, folder / "service-ledger.png", 780)
 
 
 if __name__ == "__main__":
