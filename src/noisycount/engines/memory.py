@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, ColumnCheck
-from noisycount.engines.interface import Closeable, missing_units, require_known_columns, require_known_parts
+from noisycount.engines.interface import TypedSource, missing_units, require_known_columns, require_known_parts
 from noisycount.engines.truth import Record, kept_groups, ordered, truth, unit_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -82,7 +82,7 @@ def _groups(
             yield (unit_of(number, record), tuple(part.key(record[part.column.name]) for part in parts))
 
 
-class MemorySource(Closeable):
+class MemorySource(TypedSource):
     """Records that are in memory already, counted one by one.
 
     `records`: one mapping of column names to values each; None, or no entry, is a missing value. `schema`: the kind of
@@ -118,16 +118,6 @@ class MemorySource(Closeable):
         if unit is not None and any(record[unit] is None for record in self._records):
             raise missing_units(unit)
         self.version = sha256(repr(self._records).encode(errors="surrogatepass")).hexdigest()
-
-    @property
-    def former_versions(self) -> tuple[str, ...]:
-        """None: its version never had another form."""
-        return ()
-
-    @property
-    def accepted(self) -> frozenset[str]:
-        """None: every value is of its column's kind."""
-        return frozenset()
 
     def prepare(self) -> None:
         """Nothing: the records were checked as they were taken in."""
