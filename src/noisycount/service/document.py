@@ -26,6 +26,8 @@ def schema_of(value: Any, types: Mapping[str, str], name: str = "") -> Schema:  
         ['answer', 'where']
     """
     kind = types.get(name)
+    if isinstance(value, list) and kind is not None and kind.startswith("array"):
+        return {"type": kind.split("|")}
     if isinstance(value, list):
         return {"type": "array", "items": schema_of(value[0] if value else "", types, name)}
     if isinstance(value, dict) and kind in {None, "map"}:
