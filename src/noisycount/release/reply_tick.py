@@ -13,7 +13,6 @@ Result = TypeVar("Result")
 
 
 SHORTEST, LONGEST = 0.001, 3600.0
-TICKS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)  # seconds: the lengths that `doctor --tick` chooses from
 
 
 @frozen

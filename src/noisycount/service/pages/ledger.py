@@ -236,7 +236,7 @@ def export(request: Request, user: LimitedUser, state: State, form: Literal["csv
 
 
 def _reply_to(state: ServiceState, user: User, work: Callable[[], Result]) -> Result:
-    """What an owner may have at once, and an outsider when replies leave."""
+    """What an owner is shown, and an outsider within the deadline; it reads no record."""
     return work() if user.is_owner else state.reply(work)
 
 
