@@ -10,6 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.model.half_width import error_within
 from noisycount.tasks.report.forms import FORMS, as_inline, as_text, written_report
 from noisycount.tasks.report.registry import registry_json
-from noisycount.tasks.report.report import Noise, Report, report_of
+from noisycount.tasks.report.report import Noise, Report, releases_of, report_of
 from noisycount.tasks.report.words import dataset_facts, release_cells
 from tests.commands import Refused, Run
 from tests.ledger.ledgers import change
@@ -499,3 +500,17 @@ def test_a_registry_entry_was_published_first_with_its_first_release(tmp_path: P
     days = [f"{each.entry.made:%Y-%m-%d}" for each in (first, later)]
     assert product["publication_date"] == days[0]
     assert f"from {days[0]} to {days[1]};" in model["release_type_description"]
+
+
+def test_an_answer_that_stopped_is_reported_with_the_error_that_was_told(tmp_path: Path) -> None:
+    """Its noise alone says less than that: answers that are large by chance stop first."""
+    towns = {"town": ["Bern", "Genf"]}
+    survey = pl.DataFrame({"town": ["Bern"] * 90 + ["Genf"] * 9, "age": [30] * 99})
+    with nc.open_desk(survey, unit="row", budget="20", ledger=tmp_path / "ledger.db") as desk:
+        count = desk.release("age = 30", within="50%", at_most="1")
+        unsure = desk.release("age >= 30 and town = 'Bern'", within="50%", at_most="1", confidence=0.9)
+        table = desk.release_table("town", towns, within="50%", at_most="1", of="total", margins="total")
+        told = [[noise.error for noise in each.noises] for each in releases_of(desk.ledger.entries())]
+    assert told[0] == [count.error] != [error_within(count.mechanism, 0.95)]
+    assert told[1][0] > error_within(unsure.mechanism, 0.95)
+    assert told[2] == list(table.errors)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
+from noisycount.analysis.within import price_grid
 from noisycount.catalog.catalog import DatasetRecord
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.texts import redacted_names
@@ -17,13 +18,16 @@ from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.chain import DESCRIPTION
 from noisycount.ledger.entries import Entry, Head, TableAnswer, asked_of, asked_part
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.price import NoisyLevels, odds_of, odds_of_all
+from noisycount.ledger.price import NoisyLevels, TablePrice, odds_of, odds_of_all
 from noisycount.ledger.series import difference
 from noisycount.ledger.storage import Row
 from noisycount.ledger.verification import Verification, entries_of
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.readers.values import noise_of
+from noisycount.release.goal import Goal, Stopping
+from noisycount.release.noise_plan import LevelPlan, TablePlan
 from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import Account, accounts_of_analysts, accounts_of_datasets, asked_words
 from noisycount.tasks.opening import existing_ledger
@@ -142,7 +146,7 @@ class ReportedRelease:
         asked = asked_of(entry)
         noises: tuple[Noise, ...] = ()
         with suppress(*_UNREADABLE_RELEASED):
-            noises = _noises(asked)
+            noises = _stated(entry, asked, _noises(asked))
         version = versions.number(entry.request.dataset, asked_part(entry, "version"))
         return cls(entry, _question(entry), noises, version, Priced.of(entry))
 
@@ -182,6 +186,30 @@ def _noise(name: str, scale: str) -> Noise:
     if not isinstance(mechanism, DiscreteNoise):
         raise ValueError(f"mechanism must be of whole numbers, got {name!r}")  # noqa: TRY004
     return Noise(name, Fraction(scale), error_within(mechanism, CONFIDENCE))
+
+
+def _stated(entry: Entry, asked: dict[str, Any], noises: tuple[Noise, ...]) -> tuple[Noise, ...]:
+    """The same where answers stopped because they were near: with the errors that were told, the largest of a level.
+
+    Where less confidence was wanted, or a coarser answer was known, with what noise keeps at all prices together.
+    """
+    goal, price = Goal.stored(entry), entry.loss.epsilon
+    if goal is None or price is None or entry.answer is None:
+        return noises
+    if goal.confidence < Fraction(str(CONFIDENCE)) or entry.replaces:
+        sure = 1 - (1 - CONFIDENCE) / (len(price_grid(goal.at_most)) + 1)
+        return tuple(replace(each, error=error_within(DiscreteLaplace(each.scale), sure)) for each in noises)
+    answer = entry.answer if isinstance(entry.answer, TableAnswer) else TableAnswer.of([[entry.answer]])
+    names = ["question"]
+    if "table" in asked:
+        names = [level.name for level in stored_levels(asked["table"], StoredCells.of(asked["table"], answer))]
+    levels = tuple(
+        LevelPlan(name, len(of), 1, 1 / (noise.scale * price), DiscreteLaplace(noise.scale))
+        for name, of, noise in zip(names, answer.levels, noises, strict=True)
+    )
+    plan = TablePlan(TablePrice(DiscreteLaplace, Loss.of(price)), levels, None, is_replacement=False)
+    told = Stopping(goal, plan).of_table(answer.levels)["own_errors"]
+    return tuple(replace(noise, error=int(of.max())) for noise, of in zip(noises, told, strict=True))
 
 
 @frozen
