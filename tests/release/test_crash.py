@@ -22,17 +22,18 @@ def test_no_kill_loses_a_debit_or_gives_a_second_answer(share: float, ledger_url
     assert found.replies >= found.debits > kills / 25
 
 
+@pytest.mark.parametrize("topics", ["rising", "in rho"])
 @pytest.mark.parametrize("share", SHARES)
-def test_no_kill_breaks_a_series_of_rising_prices(share: float, ledger_url: str, tmp_path: Path) -> None:
+def test_no_kill_breaks_a_series_of_rising_prices(share: float, topics: str, ledger_url: str, tmp_path: Path) -> None:
     """Topped up, and reserved, drawn and settled: each question has paid its finest answer, or its reserve."""
     kills = round(share * KILLS[ledger_url.partition(":")[0].partition("+")[0]])
-    found = toll(ledger_url, tmp_path / "replies.log", kills, fewest_answers=kills / 4, topics="rising")
+    found = toll(ledger_url, tmp_path / "replies.log", kills, fewest_answers=kills / 4, topics=topics)
     assert (found.lost, found.second, found.intact) == (0, 0, True)
     assert found.replies >= found.debits > kills / 4
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("topics", ["once", "rising"])
+@pytest.mark.parametrize("topics", ["once", "rising", "in rho"])
 @pytest.mark.parametrize("mutant", [RedrawingLedger, HastyLedger])
 def test_the_same_kills_find_a_mutant(mutant: type[Ledger], topics: str, tmp_path: Path) -> None:
     """One process at a time: only a crash can tell that noise is drawn anew, or leaves too soon."""

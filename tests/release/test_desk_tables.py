@@ -197,7 +197,7 @@ def test_another_table_is_another_price(desk_of: Callable[..., Desk]) -> None:
         {"keys": None, "delta": "1e-6"},
         {"keys": None, "delta": "1e-7"},
         {"noise": nc.DiscreteGaussian, "delta": "1e-6"},
-        {"noise": nc.DiscreteGaussian, "epsilon": None, "rho": "1e-6"},
+        {"noise": nc.DiscreteGaussian, "epsilon": None, "rho": "1e-4"},
         {"by": "age:0,18", "keys": None},
         {"by": "age:0,19", "keys": None},
         {"by": "visit:year", "keys": ["2026"]},

@@ -26,6 +26,7 @@ from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
+from noisycount.release.query_plan import told_answer
 
 SURVEY = Dataset("survey", ConcentratedBudget(Fraction(10**6)))
 PRICE = Fraction(1, 10**6)
@@ -362,12 +363,39 @@ def wrong_rises(ledger: Ledger, entries: Sequence[Entry]) -> int:
     return wrong + (ledger.spent(RISING.name) != sum(finest.values()))
 
 
-RISING = Dataset("rising", Fraction(10**6))
-TOPICS = {"once": Topics(SURVEY, asked_once, wrong_once), "rising": Topics(RISING, asked_for_more, wrong_rises)}
+RHOS = [Fraction(number, 10) for number in (1, 2, 4)]
+
+
+def asked_for_more_rho(desk: Desk, number: int) -> tuple[str, str, bool]:
+    """Give the answer to a question at one of its prices in ρ, which rise, and its ρ."""
+    question, step = divmod(number, len(RHOS))
+    asked = {"where": f"age <> {1000 + question}", "key": f"{number}", "purpose": purpose_of(number)}
+    table = desk.release_table("age:0,50", rho=RHOS[step], noise=DiscreteGaussian, **asked)
+    return table.key, f"{told(TableAnswer.of(table.answers))} at {table.price.rho}", table.repeated
+
+
+def wrong_rhos(ledger: Ledger, entries: Sequence[Entry]) -> int:
+    """Count debits of another price than was asked, and whether all is paid but the highest price of each question."""
+    finest, wrong = defaultdict(Fraction), 0
+    for entry in entries:
+        question, step = divmod(int(entry.key), len(RHOS))
+        wrong += entry.loss.rho != RHOS[step]
+        finest[question] = max(finest[question], entry.loss.rho)
+    return wrong + (ledger.paid(IN_RHO.name).rho != sum(finest.values()))
+
+
+RISING, IN_RHO = Dataset("rising", Fraction(10**6)), Dataset("in rho", ConcentratedBudget(Fraction(10**6)))
+TOPICS = {
+    "once": Topics(SURVEY, asked_once, wrong_once),
+    "rising": Topics(RISING, asked_for_more, wrong_rises),
+    "in rho": Topics(IN_RHO, asked_for_more_rho, wrong_rhos),
+}
 
 
 def told_entry(entry: Entry) -> str:
     """Give what processes tell of an entry."""
+    if entry.request.dataset == IN_RHO.name and entry.answer is not None:
+        return f"{told(told_answer(entry))} at {entry.loss.rho}"
     of_rise = f" at {entry.loss.epsilon}" if entry.request.dataset == RISING.name else ""
     return told(entry.answer) + of_rise
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from noisycount.errors import LedgerError
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Head, Repeat, Request, TableAnswer, asked_in, check_text
-from noisycount.ledger.series import Standing, difference, standing_of, stopped_at
+from noisycount.ledger.series import Standing, standing_of, stopped_at
 from noisycount.ledger.storage import COLUMNS, LATER_COLUMNS, RESTORE, Row, later_columns, row_at, rows_from
 from noisycount.validation import exact_text, optional_text, optional_value
 
@@ -243,7 +243,9 @@ class LedgerState:
         entry, replaced = self._entry(connection, key), tuple(self.replaced_by(key))
         if not replaced:
             return entry
-        base = next((self._entry(connection, each) for each in replaced if each in self.answers), None)
+        base, answered = None, [place for place, each in enumerate(replaced) if each in self.answers]
+        for place in reversed(answered if standing_of(entry.request).is_gaussian else answered[:1]):
+            base = replace(self._entry(connection, replaced[place]), replaces=replaced[place + 1 :], base=base)
         return replace(entry, replaces=replaced, base=base)
 
     def _entry(self, connection: Connection, key: str) -> Entry:
@@ -386,8 +388,10 @@ class LedgerState:
     def _fault_of_top_up(self, price: Loss, standing: Standing, replaced: str) -> str | None:
         if replaced in self.finer or replaced not in self.series.get(standing.subject, ()):
             return "tops up what asks something else, or what was topped up before"
-        if price != difference(self.prices[replaced], standing.price):
+        if price != standing.charged_after(self.prices[replaced]):
             return "charges something else than the difference to what it tops up"
+        if replaced not in self.answers and standing.is_gaussian:
+            return "rests on an answer that is not known, and would be combined with it"
         if replaced not in self.answers and (standing.is_reserve or replaced in self.reserves):
             return "rests on an answer that is not known, where one of both is a reserve"
         return None

@@ -209,7 +209,7 @@ class Request(Shown):
     # is in ρ
     epsilon: Fraction | None
     # the price of Gaussian noise, in the range of `exact_epsilon`; None: it is in ε. Of a question that tops up an
-    # answer both are given: ε is the difference, and ρ what that adds to a sum of ρ
+    # answer under Laplace noise both are given: ε is the difference, and ρ what that adds to a sum of ρ
     rho: Fraction | None = None
     # the probability with which the answer may cost more; whatever `exact_answer_delta` takes, or 0
     delta: Fraction = Fraction(0)
@@ -221,7 +221,8 @@ class Request(Shown):
         check_text("question", self.question, _LONGEST_QUESTION)
         if self.epsilon is None and self.rho is None:
             raise ValueError("a price must be in epsilon or in rho: give one")
-        exact = exact_epsilon if self.epsilon is None or self.rho is None else _difference
+        is_difference = (self.epsilon is not None and self.rho is not None) or '"replaces": ' in self.question
+        exact = _difference if is_difference else exact_epsilon
         for name in ("epsilon", "rho"):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, exact(value, name))
@@ -377,7 +378,10 @@ def stated_loss(asked: dict[str, Any]) -> Loss | None:
     price = asked.get("price")
     if not isinstance(price, dict):
         return None
-    return Loss.of(exact_value(price["epsilon"]), exact_value(price.get("delta", "0")))
+    delta = exact_value(price.get("delta", "0"))
+    if "rho" in price:
+        return Loss.concentrated(exact_value(price["rho"]), delta)
+    return Loss.of(exact_value(price["epsilon"]), delta)
 
 
 def asked_part(entry: Entry, part: str) -> str | None:

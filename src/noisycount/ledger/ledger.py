@@ -185,9 +185,9 @@ class Ledger(Shown):
 
         What was asked before at this price or a higher one, under any key, is free; that somebody else asks is
         written down once. What was asked at a lower price is charged the difference. What shall top up a reserve, or
-        reserve on top of a debit, needs the answer to that: without one that debit is given, to be answered first, and
-        nothing is charged. Both budgets must pay; `formers` are the same request as the ledger may hold it, by
-        `Request.forms`.
+        reserve on top of a debit, or top up Gaussian noise, needs the answer to that: without one that debit is given,
+        to be answered first, and nothing is charged. Both budgets must pay; `formers` are the same request as the
+        ledger may hold it, by `Request.forms`.
         """
         check_text("key", key)
         check_type("request", request, Request)
@@ -203,7 +203,8 @@ class Ledger(Shown):
             finest = None
             known = state.entry(connection, own if key in state.debits else state.covering(forms))
             if known is None and (finest := state.entry(connection, state.finest(forms))) is not None:
-                is_open = any(standing_of(each).is_reserve for each in (request, finest.request))
+                standings = [standing_of(each) for each in (request, finest.request)]
+                is_open = any(each.is_reserve or each.is_gaussian for each in standings)
                 known = finest if is_open and (finest.answer is None or state.is_settled(forms)) else None
             if known is not None:
                 if analyst.name not in known.askers:

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import isqrt
 
 from noisycount.display.numbers import odds_bound, odds_sentence
 from noisycount.display.values import short
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
-from noisycount.model.concentrated import epsilon_of_rho, l1_sensitivity, rho_within
+from noisycount.model.concentrated import epsilon_of_rho, l1_sensitivity, rho_within, root_above
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -81,9 +80,6 @@ def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _Told:
     if loss.epsilon is not None and loss.epsilon <= implied:
         return loss.epsilon, loss.delta
     return implied, loss.delta + chance
-
-
-_DIGITS = 10**6  # of the scale of Gaussian noise, which is rounded up
 
 
 @frozen
@@ -159,23 +155,7 @@ class TablePrice:
         if self.noise is DiscreteLaplace:
             assert self.loss.epsilon is not None  # noqa: S101 - `of` gave one
             return DiscreteLaplace(sensitivity / (share * self.loss.epsilon))
-        return DiscreteGaussian(_root_above(sensitivity / (2 * share * self.loss.rho)))
-
-
-def _root_above(square: Fraction) -> Fraction:
-    """A square root, rounded up to seven digits.
-
-    Example:
-        >>> _root_above(Fraction(4)), float(_root_above(Fraction(2)))
-        (Fraction(2, 1), 1.414214)
-    """
-    places = _DIGITS
-    while square * places**2 < _DIGITS**2:
-        places *= 10
-    scaled = square * places**2
-    whole = -(-scaled.numerator // scaled.denominator)
-    root = isqrt(whole)
-    return Fraction(root + (root * root < whole), places)
+        return DiscreteGaussian(root_above(sensitivity / (2 * share * self.loss.rho)))
 
 
 @frozen

@@ -1,7 +1,8 @@
 """One question at rising prices: which answers belong together, and what the next one is charged.
 
-The noise of a finer answer is drawn from its law given the coarser one (`model.gradual`), so that all of them together
-are no more than the finest, and cost its price: docs/accuracy-first.md.
+Laplace noise of a finer answer is drawn from its law given the coarser one (`model.gradual`), so that all of them
+together are no more than the finest, and cost its price. Under Gaussian noise an independent answer is drawn at the
+difference of the prices, and what is told is all of them combined: docs/accuracy-first.md.
 """
 
 import hashlib
@@ -10,14 +11,17 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
+from math import floor
 from typing import Any, cast
 
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Request, asked_in, stated_loss
+from noisycount.model.concentrated import root_above
 from noisycount.validation import exact_text, exact_value
 
-_LAPLACE = "discrete Laplace"  # the name of the noise that can be made finer; to import it would load NumPy
+# the names of the noises; to import them would load NumPy
+_LAPLACE, _GAUSSIAN = "discrete Laplace", "discrete Gaussian"
 _DESIGNS = 1024  # that are remembered: most answers of a ledger have one of a few prices
 _OF_PRICE = {"scale", "scales", "replaces", "price", "within"}  # the parts of a question that differ with its price
 
@@ -32,6 +36,11 @@ class Standing:
     price: Fraction  # of its answer, with all that it replaces: in ε, or in ρ under Gaussian noise
     replaces: str | None = None  # the key of the debit that it tops up
     is_reserve: bool = False  # whether the price is the most that it may cost, until it is known where it stopped
+    is_gaussian: bool = False  # whether what tops up another is a draw of its own, and is combined with it
+
+    def charged_after(self, paid: Fraction) -> Loss:
+        """What its debit is charged where a coarser answer was paid for."""
+        return Loss.concentrated(self.price - paid) if self.is_gaussian else difference(paid, self.price)
 
 
 def standing_of(request: Request) -> Standing:
@@ -44,27 +53,41 @@ def standing_of(request: Request) -> Standing:
 def _standing(request: Request) -> Standing:
     asked = asked_in(request.question)
     loss = stated_loss(asked) or request.price
-    if loss.epsilon is None or asked.get("mechanism") != _LAPLACE:
-        return Standing(request.digest, loss.rho if loss.epsilon is None else loss.epsilon)
+    is_gaussian, price = loss.epsilon is None, loss.rho if loss.epsilon is None else loss.epsilon
+    if asked.get("mechanism") != (_GAUSSIAN if is_gaussian else _LAPLACE):
+        return Standing(request.digest, price)
     with suppress(ValueError, TypeError, KeyError, AttributeError):
         kept = {name: of for name, of in asked.items() if name not in _OF_PRICE}
         if "table" in kept:
             kept["table"] = {name: of for name, of in kept["table"].items() if name != "threshold"}
-        kept["design"] = [_design(scale, loss.epsilon) for scale in _scale_texts(asked)]
+        if is_gaussian:
+            kept["design"] = [_gaussian_design(scale, request.price.rho) for scale in _scale_texts(asked)]
+        else:
+            kept["design"] = [_design(scale, price) for scale in _scale_texts(asked)]
         parts = [request.dataset, kept, exact_text(loss.delta)]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode("ascii")).hexdigest()
-        return Standing(digest, loss.epsilon, asked.get("replaces"), "within" in asked)
-    return Standing(request.digest, loss.epsilon)
+        return Standing(digest, price, asked.get("replaces"), "within" in asked, is_gaussian)
+    return Standing(request.digest, price)
 
 
 def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = None) -> Request:
     """The request of a finer answer at a higher price, or at most at that price; found keys stay as they are."""
     asked, paid = asked_in(entry.request.question), entry.loss
-    assert paid.epsilon is not None  # noqa: S101 - only answers in ε have a finer one
     asked.pop("within", None)
+    if paid.epsilon is None:
+        return _drawn_beside(entry, asked, epsilon)
     question = _priced({**asked, "replaces": entry.key, **({} if goal is None else {"within": goal})}, paid, epsilon)
     charged = difference(paid.epsilon, epsilon)
     return Request(entry.request.dataset, question, charged.epsilon, charged.rho)
+
+
+def _drawn_beside(entry: Entry, asked: dict[str, Any], rho: Fraction) -> Request:
+    """The request of an independent answer under Gaussian noise, at what a price in ρ is higher than the one paid."""
+    paid, more = entry.request.price.rho, rho - entry.loss.rho
+    scales = [exact_text(root_above(scale**2 * paid / more)) for scale in scales_in(asked)]
+    price = {"rho": exact_text(rho)} | ({"delta": exact_text(entry.loss.delta)} if entry.loss.delta else {})
+    question = {**asked, "scales": scales, "price": price, "replaces": entry.key}
+    return Request(entry.request.dataset, json.dumps(question, sort_keys=True), None, more)
 
 
 def stopped_at(request: Request, epsilon: Fraction) -> Request:
@@ -117,10 +140,27 @@ def without_replaced(entries: Sequence[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry.key not in replaced]
 
 
+def parts_of(entry: Entry) -> list[Entry]:
+    """The independent draws of which an answer is made, the newest first; of Laplace noise it is one draw."""
+    parts = [entry]
+    while standing_of(entry.request).is_gaussian and parts[-1].base is not None:
+        parts.append(parts[-1].base)
+    return parts
+
+
 @lru_cache(maxsize=_DESIGNS)
 def _design(scale: str, epsilon: Fraction) -> str:
     """The scale of a noise at an ε of 1, which is the same at all prices."""
     return exact_text(exact_value(scale) * epsilon)
+
+
+@lru_cache(maxsize=_DESIGNS)
+def _gaussian_design(scale: str, rho: Fraction) -> str:
+    """2ρσ² to one part in 8 to 16: σ is rounded up, by less than 1e-6 of it, and no two designs are so near."""
+    square = 2 * rho * exact_value(scale) ** 2
+    power = square.numerator.bit_length() - square.denominator.bit_length()
+    power -= square < Fraction(2) ** power
+    return f"{floor(8 * square / Fraction(2) ** power + Fraction(3, 10))}*2^{power}"
 
 
 def _scale_texts(asked: dict[str, Any]) -> list[str]:

@@ -22,6 +22,7 @@ from noisycount.ledger.chain import (
     row_hash,
 )
 from noisycount.ledger.entries import Entry, Head
+from noisycount.ledger.series import standing_of
 from noisycount.ledger.storage import Row, row_at
 
 
@@ -31,8 +32,9 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
     for row in rows:
         state.read([row])
         if row["kind"] == DEBIT:
-            replaced = tuple(state.replaced_by(row["key"]))
-            entries[row["key"]] = replace(entry_of(row, None), replaces=replaced)
+            replaced, debit = tuple(state.replaced_by(row["key"])), entry_of(row, None)
+            base = entries[replaced[0]] if replaced and standing_of(debit.request).is_gaussian else None
+            entries[row["key"]] = replace(debit, replaces=replaced, base=base)
         elif row["kind"] == ANSWER:
             debit = entries[row["key"]]
             entries[row["key"]] = answered = answered_entry(debit, row)

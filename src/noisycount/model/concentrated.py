@@ -4,7 +4,7 @@ from collections.abc import Callable
 from decimal import ROUND_DOWN, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, inf, nextafter
+from math import exp, inf, isqrt, nextafter
 
 from noisycount.validation import open_probability, positive_number
 
@@ -16,6 +16,25 @@ def l1_sensitivity(counts: int, of_a_record: int, *, replaced: bool) -> int:
     in.
     """
     return min(counts, (2 if replaced else 1) * of_a_record)
+
+
+_PLACES = 10**6  # of the scale of Gaussian noise, which is rounded up
+
+
+def root_above(square: Fraction) -> Fraction:
+    """A square root, rounded up to seven digits.
+
+    Example:
+        >>> root_above(Fraction(4)), float(root_above(Fraction(2)))
+        (Fraction(2, 1), 1.414214)
+    """
+    places = _PLACES
+    while square * places**2 < _PLACES**2:
+        places *= 10
+    scaled = square * places**2
+    whole = -(-scaled.numerator // scaled.denominator)
+    root = isqrt(whole)
+    return Fraction(root + (root * root < whole), places)
 
 
 _DIGITS = 6  # of the largest ρ, rounded down

@@ -4,7 +4,7 @@ import math
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 
-from noisycount.model.noises.additive import DiscreteNoise, log_one_minus_exp
+from noisycount.model.noises.additive import AdditiveNoise, log_one_minus_exp
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import as_written
 from noisycount.validation import open_probability, positive_number, whole_number
@@ -54,7 +54,7 @@ def epsilon_within(error: float | Fraction, confidence: float, queries: int = 1)
     return -_log_beta_of_one(confidence, queries) / positive_number(error, "error")
 
 
-def error_within(noise: DiscreteNoise, confidence: float, queries: int = 1) -> int:
+def error_within(noise: AdditiveNoise, confidence: float, queries: int = 1) -> int:
     """The smallest m such that all answers lie within ±m with that confidence, in records."""
     return int(noise.error_with_tail(_log_beta_of_one(confidence, queries))) - 1
 

@@ -384,8 +384,8 @@ class Desk(Shown, Closeable):
         told = partial(plan.published, charged=charged, remains=remains, source=source, confidence=query.confidence)
         if entry.answer is not None:
             return told(entry)
-        drawn_as, price = plan_of_debit(plan, entry), plan.loss.epsilon or 0
-        if not charged and (drawn_as.goal is not None or (entry.loss.epsilon or 0) < price):
+        drawn_as = plan_of_debit(plan, entry)
+        if not charged and (drawn_as.goal is not None or not covers(entry, request)):
             # somebody's debit without an answer: where that will stop decides what this question costs
             replace(self, attach=None)._stored(entry, drawn_as, told)  # noqa: SLF001 - another desk
             return self._answer(query, None if key == entry.key else key, purpose, plan)

@@ -10,6 +10,7 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.price import NoisyLevels, TablePrice, odds_of
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.threshold import surely_shown
 
@@ -22,7 +23,7 @@ class LevelPlan(Shown):
     size: int | None  # how many counts there are; None: only the records know
     sensitivity: int  # by how much one unit can move all of them together
     share: Fraction  # of the price
-    mechanism: DiscreteNoise  # the noise of each
+    mechanism: DiscreteNoise | CombinedGaussian  # the noise of each
     # what is stated of a count, and of all at once, of answers that stopped within a share of their counts, at the
     # confidence that was wanted; None: what follows from the noise
     stated: tuple[int, int] | None = field(default=None, repr=False)
@@ -51,11 +52,14 @@ class TablePlan(Shown):
 
     def at(self, epsilon: Fraction, scales: Sequence[Fraction], threshold: int | None = None) -> "TablePlan":
         """The same at another price under Laplace noise of these scales; a threshold is that of the first answer."""
-        levels = [
-            replace(level, mechanism=DiscreteLaplace(scale)) for level, scale in zip(self.levels, scales, strict=True)
-        ]
-        price = replace(self.price, loss=Loss.of(epsilon, self.loss.delta))
-        return replace(self, price=price, levels=tuple(levels), threshold=threshold)
+        return self.of_noises(Loss.of(epsilon, self.loss.delta), list(map(DiscreteLaplace, scales)), threshold)
+
+    def of_noises(
+        self, loss: Loss, noises: Sequence[DiscreteNoise | CombinedGaussian], threshold: int | None
+    ) -> "TablePlan":
+        """The same at another price under other noise."""
+        levels = [replace(level, mechanism=noise) for level, noise in zip(self.levels, noises, strict=True)]
+        return replace(self, price=replace(self.price, loss=loss), levels=tuple(levels), threshold=threshold)
 
     def odds(self, protected: str) -> str:
         """What the whole table means for one "person" or "row", in words."""
@@ -78,7 +82,9 @@ class TablePlan(Shown):
         """The smallest count that appears with the confidence; None: all do."""
         if self.threshold is None:
             return None
-        return surely_shown(self.levels[0].mechanism, self.threshold, confidence)
+        noise = self.levels[0].mechanism
+        found_by = noise.oldest if isinstance(noise, CombinedGaussian) else noise
+        return surely_shown(found_by, self.threshold, confidence)
 
     def errors_of_all(self, confidence: float = 0.95, size: int | None = None) -> tuple[int, ...]:
         """All counts of all levels lie within ±these of their answers with the confidence, in units.

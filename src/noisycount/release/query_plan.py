@@ -22,9 +22,12 @@ from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Request, TableAnswer, asked_of, asks_for_table
-from noisycount.ledger.series import scales_in, standing_of
+from noisycount.ledger.series import parts_of, scales_in, standing_of
 from noisycount.ledger.storage import unexpected_answer
 from noisycount.model.gradual import finer_errors
+from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.model.noises.combined_gaussian import CombinedGaussian
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level, TableLabels
 from noisycount.query.impossible import Public, impossible_hints
@@ -174,11 +177,14 @@ class QueryPlan(ABC):
 
     def at(self, entry: Entry) -> Self:
         """The same at the price of the answer to an entry, which may be higher than the one that was asked for."""
-        epsilon = entry.loss.epsilon
-        if epsilon is None or (epsilon == self.loss.epsilon and not entry.replaces):
+        loss = entry.loss
+        if loss == self.loss and not entry.replaces:
             return self
         asked = asked_of(entry)
         threshold = None if self.noise.threshold is None else asked["table"]["threshold"]
+        if (epsilon := loss.epsilon) is None:
+            noise = self.noise.of_noises(loss, gaussian_noises(entry), threshold)
+            return replace(self, noise=noise)  # type: ignore[type-var]
         return replace(self, noise=self.noise.at(epsilon, scales_in(asked), threshold))  # type: ignore[type-var]
 
     def as_released(self, release: Published) -> Self:
@@ -207,6 +213,8 @@ class QueryPlan(ABC):
     def _noisy(self, place: int, counts: NDArray[np.int64], coarser: "Coarser | None") -> NDArray[np.int64]:
         """True counts of a level with independent exact noise, of the law that it has given a coarser answer."""
         fine = self.noise.levels[place].mechanism
+        if isinstance(fine, CombinedGaussian):  # a draw of its own, beside those that are known
+            return counts + fine.newest.samples(len(counts))
         if coarser is None:
             return counts + fine.samples(len(counts))
         plan, levels = coarser
@@ -223,6 +231,14 @@ class QueryPlan(ABC):
             return None
         fits = all(size in {None, len(of)} for size, of in zip(sizes, answer.levels, strict=True))
         return answer if fits and (answer.keys is None) == (self.noise.threshold is None) else None
+
+    def drawn_parts(self, entry: Entry) -> list[TableAnswer]:
+        """The independent draws of which an answer is made, the newest first; none where it is one draw."""
+        answers = [self.stored(part) for part in parts_of(entry)]
+        found = [answer for answer in answers if answer is not None]
+        if len(found) < len(answers) or any(each.keys != found[0].keys for each in found):
+            raise unexpected_answer(entry.key)
+        return found if len(found) > 1 else []
 
     @abstractmethod
     def shown(self, answer: TableAnswer) -> dict[str, Any]:
@@ -257,6 +273,9 @@ class QueryPlan(ABC):
             "stopping": self.stopping(entry),
         }
         with suppress(ValueError, TypeError, IndexError, OverflowError):
+            if parts := plan.drawn_parts(entry):
+                told["parts"] = tuple(plan.shown(part)["answers"] for part in parts)
+                return plan.result(nearest_answer(gaussian_noises(entry), parts), charged, **told)
             if (answer := plan.stored(entry)) is not None:
                 return plan.result(answer, charged, **told)
         raise unexpected_answer(entry.key)
@@ -387,6 +406,28 @@ def plan_of_debit(plan: QueryPlan, entry: Entry) -> QueryPlan:
     if isinstance(plan, ListPlan) and plan.is_one:
         plan = CountPlan(plan.readings, plan.texts, plan.noise)
     return replace(plan.at(entry), goal=Goal.stored(entry))  # type: ignore[type-var]
+
+
+def gaussian_noises(entry: Entry) -> list[DiscreteNoise | CombinedGaussian]:
+    """The noise of each level of an answer under Gaussian noise, with that of all draws that it combines."""
+    scales = zip(*(scales_in(asked_of(part)) for part in parts_of(entry)), strict=True)
+    return [CombinedGaussian.of(each) if len(each) > 1 else DiscreteGaussian(*each) for each in scales]
+
+
+def nearest_answer(noises: Sequence[DiscreteNoise | CombinedGaussian], parts: Sequence[TableAnswer]) -> TableAnswer:
+    """The whole numbers nearest to the means of independent draws, weighted by their precisions."""
+    levels = zip(noises, zip(*(part.levels for part in parts), strict=True), strict=True)
+    nearest = [noise.nearest(of) for noise, of in levels if isinstance(noise, CombinedGaussian)]
+    return TableAnswer.of(nearest, parts[0].keys)
+
+
+def told_answer(entry: Entry) -> TableAnswer | None:
+    """The counts of a table as they are told, whatever its ledger holds of each draw; None: it has none."""
+    draws = [part.answer for part in parts_of(entry)]
+    tables = [draw for draw in draws if isinstance(draw, TableAnswer)]
+    if len(tables) < len(draws):
+        return None
+    return tables[0] if len(tables) == 1 else nearest_answer(gaussian_noises(entry), tables)
 
 
 def level_of_questions(number: int) -> Level:

@@ -6,7 +6,7 @@ from dataclasses import field
 from fractions import Fraction
 from html import escape
 from itertools import accumulate
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from noisycount.model.tables.levels import OTHER, Label, Level, TableLabels
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.noise_plan import TablePlan
 from noisycount.validation import exact_text
+
+if TYPE_CHECKING:
+    from noisycount.model.noises.combined_gaussian import CombinedGaussian
 
 Counts: TypeAlias = NDArray[np.int64]
 Estimates: TypeAlias = NDArray[np.float64]
@@ -204,6 +207,9 @@ class TableRelease(Columns, _PublishedAnswer):
         is_near: Whether they are; else the price was capped.
         near: For each level which counts are so near, where they were asked for within a share; none elsewhere.
         own_errors: For each level the ± of each of its counts then; else it is that of the level.
+        parts: Where Gaussian noise was topped up: the noisy counts of each independent draw, the newest first, in the
+            shape of `answers`, which are the whole numbers nearest to the `means` of all draws then. The scales of the
+            draws stand with the noise of each level.
 
     Example:
         >>> import tempfile
@@ -247,6 +253,7 @@ class TableRelease(Columns, _PublishedAnswer):
     is_near: bool = False
     near: tuple[NDArray[np.bool_], ...] = field(default=(), repr=False)
     own_errors: tuple[Counts, ...] = field(default=(), repr=False)
+    parts: tuple[tuple[Counts, ...], ...] = ()
 
     def __len__(self) -> int:
         return sum(map(len, self.answers))
@@ -255,6 +262,17 @@ class TableRelease(Columns, _PublishedAnswer):
     def price(self) -> Loss:
         """What the table cost once."""
         return self.plan.loss
+
+    @property
+    def means(self) -> tuple[Estimates, ...]:
+        """The means of all draws of each count, weighted by their precisions: all that they tell of it.
+
+        Of one draw the answers. Of several the exact mean is a rational number, of which these are the nearest floats.
+        """
+        if not self.parts:
+            return tuple(level.astype(np.float64) for level in self.answers)
+        noises = [cast("CombinedGaussian", level.mechanism) for level in self.plan.levels]
+        return tuple(noise.means(draws) for noise, draws in zip(noises, zip(*self.parts, strict=True), strict=True))
 
     @property
     def errors(self) -> tuple[int, ...]:
@@ -336,8 +354,7 @@ class TableRelease(Columns, _PublishedAnswer):
         """
         if len(self.levels) == 1 or not self.is_additive or self.within is not None:
             return None
-        answers = [level.astype(np.float64) for level in self.answers]
-        return combined(self.levels, answers, self._variances)
+        return combined(self.levels, list(self.means), self._variances)
 
     @property
     def standard_errors(self) -> tuple[Estimates, ...] | None:
@@ -421,6 +438,7 @@ class TableRelease(Columns, _PublishedAnswer):
             "key": self.key,
             "unreadable_as_missing": self.unreadable_as_missing,
             "replaces": self.replaces,
+            **({"parts": [[level.tolist() for level in part] for part in self.parts]} if self.parts else {}),
         }
 
     @property

@@ -159,21 +159,25 @@ class Answer:
         """What a preview would be charged: less what was paid for a coarser answer, which it tops up."""
         if self.repeated:
             return Loss()
-        price, paid = self.plan.loss, None if self.known is None else self.known.loss.epsilon
-        return price if paid is None or price.epsilon is None else difference(paid, price.epsilon)
+        price, paid = self.plan.loss, None if self.known is None else self.known.loss
+        if paid is None:
+            return price
+        if price.epsilon is None or paid.epsilon is None:
+            return Loss.concentrated(price.rho - paid.rho)
+        return difference(paid.epsilon, price.epsilon)
 
     @property
     def known_words(self) -> str | None:
         """What the analyst knows already of what a preview would tell; None: nothing."""
         if self.known is None or self.repeated:
             return None
-        plan, price = self.plan.at(self.known), exact_text(self.known.loss.epsilon or Fraction(0))
+        plan, price = self.plan.at(self.known), replace(self.known.loss, delta=Fraction(0)).text
         answer, stopping = plan.stored(self.known), plan.stopping(self.known)
         told = None if stopping is None or answer is None else stopping.of_table(answer.levels)["plan"]
         error = (told or plan.noise).levels[0].error(self.confidence)
         if isinstance(self.known.answer, int):
-            return f"you have {signed(self.known.answer)} {plus_minus(error)} at ε = {price}"
-        return f"you have it at ε = {price}, each count {plus_minus(error)}"
+            return f"you have {signed(self.known.answer)} {plus_minus(error)} at {price}"
+        return f"you have it at {price}, each count {plus_minus(error)}"
 
     @property
     def hints(self) -> list[str]:

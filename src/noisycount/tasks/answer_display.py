@@ -19,13 +19,14 @@ from noisycount.display.output import (
 from noisycount.display.texts import OTHER_KEYS, redacted_name
 from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
 from noisycount.ledger.entries import ANALYST, Analyst
+from noisycount.ledger.price import TablePrice
 from noisycount.model.tables.levels import RANGES, TOTAL
 from noisycount.release.dataset import next_words
 from noisycount.release.goal import Stopping
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
-from noisycount.validation import exact_epsilon, exact_text
+from noisycount.validation import exact_text
 
 NEIGHBOURS = {NeighbourRelation.ADD_REMOVE: "adding or removing", NeighbourRelation.REPLACEMENT: "replacement"}
 
@@ -83,12 +84,23 @@ def paid_words(answer: Answer) -> str:
     assert answer.release is not None  # noqa: S101 - asked of what was published alone
     release, in_all = answer.release, answer.plan.loss.text
     if release.repeated:
-        asked = answer.query.epsilon
-        is_better = asked is not None and exact_epsilon(asked) < (answer.plan.loss.epsilon or 0)
-        return f"nothing: {f'the best answer known is given, of {in_all}' if is_better else 'this was asked before'}"
+        is_better = f"the best answer known is given, of {in_all}"
+        return f"nothing: {is_better if _is_better(answer) else 'this was asked before'}"
     charged = release.charged.text if isinstance(release.charged, Loss) else exact_text(release.charged)
     told = f"{charged}{_payer_words(answer.analyst)}"
+    if isinstance(release, TableRelease) and release.parts:
+        return f"{told}: a draw of its own, which is combined with what was known to {in_all}"
     return f"{told}: it tops up an earlier answer to {in_all}" if release.replaces else told
+
+
+def _is_better(answer: Answer) -> bool:
+    """Whether an answer is of a higher price than was asked for."""
+    query, loss = answer.query, answer.plan.loss
+    if query.epsilon is None and query.rho is None:
+        return False
+    is_hidden = answer.plan.noise.threshold is not None
+    asked = TablePrice.of(query.noise_class, query.epsilon, query.rho, query.delta, is_hidden=is_hidden).loss
+    return asked.rho < loss.rho
 
 
 def _payer_words(analyst: Analyst) -> str:
@@ -303,6 +315,7 @@ def _table_facts(answer: Answer, shown: int) -> Facts:
         *([("near", table_nearness(release))] if release.near else []),
         *_combined(release),
         ("noise", noise_words(plan)),
+        *_draws(release),
         *_keys(plan, answer.confidence, answer.unit),
         *_groups(plan, answer.unit),
         *_sums(plan, has_other=release.has_other),
@@ -331,6 +344,20 @@ def _errors(release: TableRelease) -> str:
         return f"{sure}; all {len(release):,} within ±{min(errors):,} to ±{max(errors):,} at once"
     named = ", ".join(f"{width} ({level.name})" for width, level in zip(each, levels, strict=True))
     return f"{sure}; all {len(release):,} at once within {named}"
+
+
+def _draws(release: TableRelease) -> Iterator[tuple[str, str]]:
+    """What each answer is that combines several draws."""
+    if release.parts:
+        yield "draws", draws_words(len(release.parts))
+
+
+def draws_words(number: int) -> str:
+    """What each answer is that combines so many draws."""
+    return (
+        f"each answer is the whole number nearest to the mean of {number} independent draws, weighted by their"
+        " precisions: use it in place of the earlier answers, not beside them"
+    )
 
 
 def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:

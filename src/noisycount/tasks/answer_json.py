@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import Loss, NeighbourRelation
+from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.results import TableRelease, TableRow
 from noisycount.tasks.answer import Answer
@@ -104,14 +105,23 @@ def _kept(answer: Answer, key: str) -> dict[str, Any]:
     return kept if answer.query.is_table else {**kept, "better": None}
 
 
+def _scales(noise: object) -> dict[str, list[str]]:
+    """The scales of the draws that are combined, the newest first."""
+    return {"scales": list(map(exact_text, noise.parts))} if isinstance(noise, CombinedGaussian) else {}
+
+
 def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
-    """Every count; with the best estimate from all levels, where there is one."""
+    """Every count, with the draws that it combines and their mean; and the best estimate from all levels, if any."""
     estimates = release.combined
     best = [] if estimates is None else [each for level in estimates for each in level.tolist()]
     sums = [] if release.cumulative is None else release.cumulative.tolist()
     near = [is_near for level in release.near for is_near in level.tolist()]
+    means = [each for level in release.means for each in level.tolist()]
+    parts = [[each for level in part for each in level.tolist()] for part in release.parts]
     for place, row in enumerate(release.rows):
         told = row_json(release.labels.names, row)
+        if parts:
+            told |= {"mean": means[place], "parts": [part[place] for part in parts]}
         if best:
             told["combined"] = best[place]
         if place < len(sums):
@@ -154,6 +164,7 @@ def levels_json(plan: TablePlan, confidence: float, counts: int | None = None) -
             "share": exact_text(level.share),
             "sensitivity": level.sensitivity,
             "scale": exact_text(level.mechanism.exact_scale),
+            **_scales(level.mechanism),
         }
         for level, error_of_all in zip(plan.levels, errors_of_all(plan, confidence, counts), strict=True)
     ]

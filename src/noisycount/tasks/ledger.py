@@ -220,9 +220,10 @@ def price_name(entries: Sequence[Entry]) -> str:
 def price_words(entry: Entry) -> str:
     """What an entry was charged: its ε alone where that is all, with a plus where it tops up an earlier answer."""
     request = entry.request
+    plus = "+" if entry.replaces else ""
     if request.epsilon is None or request.delta:
-        return request.price.text
-    return f"{'+' if entry.replaces else ''}{exact_text(request.epsilon)}"
+        return f"{plus}{request.price.text}"
+    return f"{plus}{exact_text(request.epsilon)}"
 
 
 def answer_words(entry: Entry) -> str:
@@ -331,7 +332,9 @@ def price_json(entry: Entry) -> Object:
     if request.delta:
         told["delta"] = exact_text(request.delta)
     if entry.replaces:
-        told |= {"epsilon_in_all": optional_text(entry.loss.epsilon), "replaces": entry.replaces[0]}
+        in_all = entry.loss
+        of_all = {"rho_in_all": exact_text(in_all.rho)} if in_all.epsilon is None else {}
+        told |= {"epsilon_in_all": optional_text(in_all.epsilon), **of_all, "replaces": entry.replaces[0]}
     return told
 
 

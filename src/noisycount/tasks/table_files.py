@@ -131,6 +131,8 @@ def _columns(release: TableRelease) -> dict[str, Cells]:
     scales = [exact_text(level.mechanism.exact_scale) for level in plan.levels]
     columns[free_name("mechanism", columns)] = _each(names, release)
     columns[free_name("scale", columns)] = _each(scales, release)
+    if release.parts:
+        columns[free_name("mean", columns)] = [one for level in release.means for one in level.tolist()]
     if plan.threshold is not None:
         columns[free_name("threshold", columns)] = [plan.threshold] * rows
     elif not release.is_additive:

@@ -35,6 +35,7 @@ class ReleasedTable(Protocol):
     """A table of a desk, which carries its levels, the cells first, and their mechanisms."""
 
     answers: Sequence[NDArray[np.int64]]
+    means: Sequence[Reals]  # the same, or the means of all draws that they combine
     plan: Any  # has the noise of each level
     levels: Sequence[Level]
     labels: Any  # has the keys of the nodes of each level
@@ -67,6 +68,8 @@ def asked(
     Of a table with hidden keys only the cells that it shows are told of; a law that is learned from
     them is that of cells which exceeded the threshold.
     """
+    if isinstance(answers, (list, tuple)) and answers and all(map(is_released_table, answers)):
+        answers = _finest(answers)
     if is_released_table(answers):
         found = _released(answers)
         return Asked(found.answers, mechanism or found.mechanism, found.tree)
@@ -83,6 +86,18 @@ def asked(
             "build it by noisycount.Tree.of_keys, Tree.binary or Tree.flat"
         )
     return Asked(answers, mechanism, Tree.flat(len(cells)))
+
+
+def _finest(tables: Sequence[Any]) -> ReleasedTable:
+    """The one of several tables that rests on all others, or is the same; else they are refused."""
+    replaced = {(one.dataset, key) for one in tables for key in one.replaces}
+    kept = {(one.dataset, one.key): one for one in tables if (one.dataset, one.key) not in replaced}
+    if len(kept) != 1:
+        raise ValueError(
+            f"answers must be one table, or one with those that it replaces, got {len(kept)}: ask one by one"
+        )
+    found: ReleasedTable = next(iter(kept.values()))
+    return found
 
 
 def _released(table: ReleasedTable) -> Asked:
@@ -102,7 +117,7 @@ def _released(table: ReleasedTable) -> Asked:
     answers, laws = {}, {}
     for depth, place in enumerate(chain, start=first):
         answers[depth] = np.full(tree.sizes[depth], np.nan)  # a node of other keys has no answer
-        answers[depth][: len(table.answers[place])] = table.answers[place]
+        answers[depth][: len(table.means[place])] = table.means[place]
         laws[depth] = table.plan.levels[place].mechanism
     return Asked(answers, laws, tree)
 

@@ -36,7 +36,7 @@ from noisycount.service.pages.layout import download, page, standalone_svg
 from noisycount.service.pages.stored_answer import CountEstimate, RefinedRows, told_by_ledger
 from noisycount.service.questions import stored_reply
 from noisycount.service.state import ServiceState, State
-from noisycount.tasks.answer_display import NEAR
+from noisycount.tasks.answer_display import NEAR, draws_words
 from noisycount.tasks.refine.published import grouped_by_name
 from noisycount.tasks.report.forms import as_text
 
@@ -244,7 +244,10 @@ class Released:
         elif "levels" in told:
             yield "noise", f"{told['mechanism']}: {'; '.join(map(_level_words, told['levels']))}"
         yield "±", "of the noise alone. Where the records are a sample of more people, sampling error comes on top."
-        if told.get("replaces"):
+        parts: list[int] = next((row["parts"] for row in told.get("rows") or [] if "parts" in row), [])
+        if parts:
+            yield "draws", draws_words(len(parts))
+        elif told.get("replaces"):
             yield "replaces", f"the coarser answer {told['replaces'][0]}, which it tops up: use this one alone"
         if self.refined is not None:
             yield "refined", f"{self.refined.assumed}. The range holds with {self.sure} probability where that is so."

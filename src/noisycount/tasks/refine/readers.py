@@ -17,6 +17,8 @@ from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.combined_gaussian import CombinedGaussian
+from noisycount.model.noises.gaussian import Gaussian
 from noisycount.query.schema import close_names
 from noisycount.readers.values import noise_of
 from noisycount.tasks.refine.estimate import continuous_words
@@ -56,6 +58,17 @@ class OwnNoise:
         is_sum = not is_hidden and _SHARED not in table.columns
         return cls(table, table.texts(["mechanism", "scale"]), is_hidden, is_sum)
 
+    @property
+    def is_combined(self) -> bool:
+        """Whether the answers stand for means of several draws, which the file tells too."""
+        if all(name != CombinedGaussian.name for name, _ in self.texts):
+            return False
+        if _MEAN not in self.table.columns[self.table.columns.index("level") :]:
+            raise NoisyCountError(
+                f"{str(self.table.path)!r} has no column {_MEAN!r}, which its noise is about: mend it"
+            )
+        return True
+
     def noises(self, grouped: GroupedRows) -> list[AdditiveNoise]:
         """The noise of each level."""
         return [self._noise(name, rows) for name, rows, _ in grouped.levels]
@@ -70,7 +83,7 @@ class OwnNoise:
             )
         ((name, scale), row) = next(iter(found.items()))
         try:
-            return noise_of(name or "", Fraction(scale or ""))
+            return _told_noise(name or "", scale or "")
         except (ValueError, ZeroDivisionError):
             raise self.table.refusal(
                 "scale", int(row), "the scale of the noise that its column 'mechanism' names"
@@ -109,14 +122,15 @@ def _table(told: dict[str, Any], path: Path) -> PublishedTable:
     is_hidden = told["threshold"] is not None
     grouped = grouped_by_name(keys, levels, names, is_hidden=is_hidden)
     scales = {level["level"]: level["scale"] for level in told["levels"]}
-    noises = [noise_of(told["mechanism"], Fraction(scales[name])) for name, _, _ in grouped.levels]
+    noises = [_told_noise(told["mechanism"], scales[name]) for name, _, _ in grouped.levels]
     is_sum = not is_hidden and told["groups_per_unit"] == 1
     answers = [int(row["answer"]) for row in rows]
+    is_combined = told["mechanism"] == CombinedGaussian.name
     table = PublishedTable(
         subject=f"{told['where'] or 'all records'} in {told['dataset']}: {redacted_name(path)}",
         names=names,
         keys=grouped.keys,
-        answers=np.array(answers, dtype=np.float64),
+        answers=np.array([row[_MEAN] for row in rows] if is_combined else answers, dtype=np.float64),
         levels=grouped.with_noises(noises, str(path)),
         below=np.full(len(rows), np.nan),
         columns=written_columns(names, keys, levels, answers),
@@ -126,7 +140,12 @@ def _table(told: dict[str, Any], path: Path) -> PublishedTable:
     return table if is_sum else table.without_sums()
 
 
-_ANSWER = "answer"
+def _told_noise(name: str, scale: str) -> AdditiveNoise:
+    """The noise of a name and a scale; of several draws together that of their mean."""
+    return Gaussian(float(scale)) if name == CombinedGaussian.name else noise_of(name, Fraction(scale))
+
+
+_ANSWER, _MEAN = "answer", "mean"
 _OWN = ("level", "answer", "error", "error_of_all")
 
 
@@ -137,9 +156,9 @@ def _rows_table(asked: RefineQuery, table: PublicTable) -> PublishedTable:
     is_own, own = not asked.by, OwnNoise.of(table)
     is_hidden = own is not None and own.is_hidden
     grouped = _grouped(table, keys, names, is_own=is_own, is_hidden=is_hidden)
-    answers = table.numbers(column)
     if own is not None:
         _check_own(asked, column)
+    answers = table.numbers(_MEAN if own is not None and own.is_combined else column)
     noises = asked.noises if own is None else own.noises(grouped)
     levels = grouped.with_noises(noises, asked.place)
     for level, noise in zip(levels, noises, strict=True):

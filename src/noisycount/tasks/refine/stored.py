@@ -15,6 +15,9 @@ from noisycount.display.texts import redacted_name
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, TableAnswer, asked_of, asks_for_table
+from noisycount.ledger.series import parts_of
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.tables.levels import (
     OTHER,
     Codes,
@@ -30,6 +33,7 @@ from noisycount.query.predicate import Column
 from noisycount.query.query import ColumnGrouping, PeriodLength, parse_by_text
 from noisycount.query.schema import Kind
 from noisycount.readers.values import noise_of
+from noisycount.release.query_plan import gaussian_noises, told_answer
 from noisycount.tasks.answer import StoredCount
 from noisycount.tasks.ledger import asked_words, entry_under_key
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, written_columns
@@ -150,10 +154,13 @@ def _level_names(levels: Sequence[Level], *, has_other: bool) -> list[str]:
 
 def stored_rows(entry: Entry) -> StoredRows | None:
     """The counts of an entry; None where it is no table, has no answer or is not understood."""
-    asked, answer = asked_of(entry).get("table"), entry.answer
-    if not isinstance(asked, dict) or not isinstance(answer, TableAnswer):
+    asked = asked_of(entry).get("table")
+    if not isinstance(asked, dict) or not isinstance(entry.answer, TableAnswer):
         return None
     with suppress(*_UNREADABLE):
+        answer = told_answer(entry)
+        if answer is None:
+            return None
         cells = StoredCells.of(asked, answer)
         return StoredRows(tuple(cells.labels.names), tuple(_rows(cells, answer, asked)))
     return None
@@ -204,7 +211,8 @@ def table_of_entry(entry: Entry, key: str) -> PublishedTable:
         raise NoisyCountError(f"--key {key!r}: there is no answer yet: ask the same question again")
     words = asked_words(entry)  # refuses what no noisycount wrote
     with suppress(ValueError, TypeError, KeyError, IndexError, OverflowError):
-        return _table(entry, asked, entry.answer, words)
+        if (answer := told_answer(entry)) is not None:
+            return _table(entry, asked, answer, words)
     raise NoisyCountError(f"--key {key!r}: the ledger has it in a form that no noisycount wrote")
 
 
@@ -213,13 +221,19 @@ def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str)
     question, cells = asked_of(entry), StoredCells.of(asked, answer)
     counted, is_hidden = stored_levels(asked, cells), answer.keys is not None
     is_sum = not is_hidden and (question["unit"] is None or asked.get("groups_per_unit") == 1)
-    answers = np.concatenate(answer.levels)
+    noises = [noise_of(question["mechanism"], Fraction(scale)) for scale in question["scales"]]
+    means = answers = np.concatenate(answer.levels)
+    if len(parts := parts_of(entry)) > 1:
+        noises, draws = [*gaussian_noises(entry)], [part.answer for part in parts]
+        levels = zip(*(draw.levels for draw in draws if isinstance(draw, TableAnswer)), strict=True)
+        of_levels = zip(noises, levels, strict=True)
+        means = np.concatenate([each.means(of) for each, of in of_levels if isinstance(each, CombinedGaussian)])
     table = PublishedTable(
         subject=f"{words} in {redacted_name(entry.request.dataset)}",
         names=cells.labels.names,
         keys=[texts for level in counted for texts in cells.labels.all_texts(level)],
-        answers=answers.astype(np.float64),
-        levels=_levels(counted, question["mechanism"], question["scales"]),
+        answers=means.astype(np.float64),
+        levels=_levels(counted, noises),
         below=np.full(answers.size, np.nan),
         columns=written_columns(
             cells.labels.names,
@@ -233,18 +247,18 @@ def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str)
     return table if is_sum else table.without_sums()
 
 
-def _levels(counted: Sequence[Level], noise: str, scales: Sequence[str]) -> tuple[PublishedLevel, ...]:
+def _levels(counted: Sequence[Level], noises: Sequence[Mechanism]) -> tuple[PublishedLevel, ...]:
     """Levels, each with its rows and its noise."""
     starts = accumulate((level.size for level in counted), initial=0)
     return tuple(
         PublishedLevel(
             level.name,
             np.arange(start, start + level.size),
-            noise_of(noise, Fraction(scale)),
+            noise,
             _kept(level),
             None if level.codes is not None else level.of_cell.astype(np.int64),
         )
-        for level, scale, start in zip(counted, scales, starts, strict=False)
+        for level, noise, start in zip(counted, noises, starts, strict=False)
     )
 
 

@@ -19,7 +19,7 @@ from noisycount.ledger.chain import DESCRIPTION
 from noisycount.ledger.entries import Entry, Head, TableAnswer, asked_of, asked_part
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.price import NoisyLevels, TablePrice, odds_of, odds_of_all
-from noisycount.ledger.series import difference
+from noisycount.ledger.series import difference, parts_of, standing_of
 from noisycount.ledger.storage import Row
 from noisycount.ledger.verification import Verification, entries_of
 from noisycount.model.half_width import error_within
@@ -28,6 +28,7 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.readers.values import noise_of
 from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import LevelPlan, TablePlan
+from noisycount.release.query_plan import gaussian_noises
 from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import Account, accounts_of_analysts, accounts_of_datasets, asked_words
 from noisycount.tasks.opening import existing_ledger
@@ -67,16 +68,16 @@ def priced_for(priced: Priced) -> str:
 
 def _noisy(asked: dict[str, Any], entry: Entry) -> NoisyLevels:
     """The levels of a table with their noise."""
-    table = asked["table"]
-    scales = [Fraction(scale) for scale in asked["scales"]]
+    table, scales = asked["table"], [Fraction(scale) for scale in asked["scales"]]
+    paid = entry.request.price if standing_of(entry.request).is_gaussian else entry.loss  # that of its own draw, if so
     groups: int | None = None
     if "questions" not in table:
         groups = 1 if asked["unit"] is None else table.get("groups_per_unit")
     if "questions" not in table and table["keys"] is None:
         if groups is None or groups < 1:
             raise ValueError(f"groups_per_unit must be given with hidden keys, got {groups}")
-        return NoisyLevels(entry.loss, [None, 1][: len(scales)], scales, groups)
-    return NoisyLevels(entry.loss, _sizes(table, entry), scales, groups)
+        return NoisyLevels(paid, [None, 1][: len(scales)], scales, groups)
+    return NoisyLevels(paid, _sizes(table, entry), scales, groups)
 
 
 def _share_of(lost: Loss, entry: Entry) -> Loss:
@@ -146,7 +147,7 @@ class ReportedRelease:
         asked = asked_of(entry)
         noises: tuple[Noise, ...] = ()
         with suppress(*_UNREADABLE_RELEASED):
-            noises = _stated(entry, asked, _noises(asked))
+            noises = _stated(entry, asked, _noises(asked, entry))
         version = versions.number(entry.request.dataset, asked_part(entry, "version"))
         return cls(entry, _question(entry), noises, version, Priced.of(entry))
 
@@ -175,8 +176,11 @@ def _question(entry: Entry) -> str:
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _noises(asked: dict[str, Any]) -> tuple[Noise, ...]:
-    """The noise of each level that a question names."""
+def _noises(asked: dict[str, Any], entry: Entry) -> tuple[Noise, ...]:
+    """The noise of each level that a question names, with that of what it is combined with."""
+    if len(parts_of(entry)) > 1 and entry.answer is not None:
+        told = gaussian_noises(entry)
+        return tuple(Noise(one.name, one.exact_scale, error_within(one, CONFIDENCE)) for one in told)
     scales = asked["scales"] if "table" in asked else [asked["scale"]]
     return tuple(_noise(asked["mechanism"], scale) for scale in scales)
 
