@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import sqrt
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -14,17 +16,23 @@ from scipy import stats
 import noisycount as nc
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import BudgetError, LedgerError, ReuseError, SourceError
+from noisycount.ledger import series
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss
 from noisycount.ledger.chain import chained, debit_columns
-from noisycount.ledger.entries import Analyst, Entry, Request
+from noisycount.ledger.entries import Analyst, Entry, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.series import _GAUSSIAN as GAUSSIAN
-from noisycount.ledger.series import topped_up
+from noisycount.ledger.series import _drawn_beside as drawn_beside
+from noisycount.ledger.series import parts_of, scales_in, topped_up
+from noisycount.model.concentrated import root_above
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.query.schema import Kind
+from noisycount.release import query_plan
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
+from noisycount.release.noise_plan import LevelPlan
 from noisycount.release.results import TableRelease
+from noisycount.validation import exact_text
 
 TOWNS = [*["Bern"] * 300, *["Chur"] * 200, *["Genf"] * 2]
 RECORDS = [{"town": town, "age": place % 100} for place, town in enumerate(TOWNS)]
@@ -81,13 +89,53 @@ def test_a_draw_has_the_noise_of_what_it_was_charged(desk_of: DeskOf) -> None:
     for combined, alone in zip(told.plan.levels, fresh.plan.levels, strict=True):
         noise = combined.mechanism
         assert isinstance(noise, CombinedGaussian)
-        losses = [Fraction(combined.sensitivity) / (2 * combined.share * part**2) for part in noise.parts]
-        for loss, charged in zip(losses, ("0.3", "0.05", "0.1"), strict=True):
+        for loss, charged in zip(losses_of(combined), ("0.3", "0.05", "0.1"), strict=True):
             assert Fraction(charged) * (1 - Fraction(1, 10**5)) < loss <= Fraction(charged)
         assert noise.exact_scale == pytest.approx(alone.mechanism.exact_scale, rel=1e-5)
         assert alone.error() <= combined.error() <= alone.error() + 1
     assert float(told.plan.replaced.rho) == pytest.approx(float(fresh.plan.replaced.rho), rel=1e-5)
     assert told.odds == fresh.odds
+
+
+def losses_of(level: LevelPlan) -> list[Fraction]:
+    """Give the ρ that each draw of a level loses, over its share of the price: Δ/(2·s·σ²)."""
+    noise = level.mechanism
+    parts = noise.parts if isinstance(noise, CombinedGaussian) else (noise.exact_scale,)
+    return [Fraction(level.sensitivity) / (2 * level.share * part**2) for part in parts]
+
+
+def counted_twice(entry: Entry) -> list[Entry]:
+    """Give the draws of an answer, and the first of them once more."""
+    return [*parts_of(entry), parts_of(entry)[-1]]
+
+
+def drawn_in_full(entry: Entry, asked: dict[str, object], rho: Fraction) -> Request:
+    """Give the request of a draw at the whole price, charged the difference."""
+    request = drawn_beside(entry, asked, rho)
+    scales = [root_above(scale**2 * entry.loss.rho / rho) for scale in scales_in(asked)]
+    question = {**json.loads(request.question), "scales": list(map(exact_text, scales))}
+    return replace(request, question=json.dumps(question, sort_keys=True))
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "mutant"),
+    [(query_plan, "parts_of", counted_twice), (series, "_drawn_beside", drawn_in_full)],
+    ids=["twice", "in full"],
+)
+def test_a_combination_of_more_than_was_paid_for_is_found(
+    desk_of: DeskOf, monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, mutant: object
+) -> None:
+    """Its draws lose together what it says that they cost; a base that counts twice, or a draw in full, lose more."""
+
+    def is_paid_for(dataset: str) -> bool:
+        desk = desk_of(Dataset(dataset, SURVEY.budget))
+        told = [table(desk, price) for price in ("0.1", "0.15")][-1]
+        return all(sum(losses_of(level)) <= told.price.rho for level in told.plan.levels)
+
+    assert is_paid_for("right")
+    monkeypatch.setattr(module, name, mutant)
+    with suppress(LedgerError):  # that a noise is of another design may be found before
+        assert not is_paid_for("wrong")
 
 
 def test_errors_have_the_law_that_is_told(desk_of: DeskOf) -> None:
@@ -256,17 +304,10 @@ def test_debits_of_an_older_ledger_are_topped_up(desk_of: DeskOf, ledger: Ledger
         ledger.transactions.written(lambda _, state, columns=columns: state.append(columns))
         debited = ledger.entry(f"old {price}")
         assert debited is not None
-        ledger.store(debited, nc_table(200, 300, 500))
+        ledger.store(debited, TableAnswer.of([[200, 300], [500]]))
     told = table(desk, "0.5")
     assert (told.charged.rho, told.replaces, len(told.parts)) == (Fraction(3, 10), ("old 0.2",), 2)
     assert ledger.verify().broken is None
-
-
-def nc_table(*counts: int):  # type: ignore[no-untyped-def]  # noqa: ANN201
-    """Give the answer of a table of two towns and a total."""
-    from noisycount.ledger.entries import TableAnswer  # noqa: PLC0415
-
-    return TableAnswer.of([counts[:2], counts[2:]])
 
 
 def entry_of(ledger: Ledger, key: str, request: Request) -> Entry:
