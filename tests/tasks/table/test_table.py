@@ -162,7 +162,37 @@ def test_gaussian_noise_is_paid_in_rho(run: Run, here: Path) -> None:
     assert (told["price"]["epsilon"], told["charged"]["rho"]) == (None, "0.02")
     pair = ("--noise", "gaussian", "--epsilon", "1", "--delta", "1e-6")
     both = run("count", "survey", *words, *pair, "--json").object
-    assert 0.01 < float(both["charged"]["rho"]) < 0.03
+    assert (both["price"]["rho"], both["charged"]["rho"]) == ("0.0243559", "0.0043559")
+    assert both["replaces"] == [told["key"]]
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.json"])
+def test_gaussian_noise_that_was_topped_up_is_told_as_a_combination(run: Run, here: Path, name: str) -> None:
+    """In words and in JSON; a file of it, and its key, are refined by the exact mean of the draws."""
+    configure(here, 'unit = "person"\nbudget = { rho = "1" }')
+    words = ("--by", "health", "--keys", HEALTH, "--groups-per-unit", "1")
+    first = run("count", "survey", *words, "--rho", "0.001", "--json").object
+    dry = run("count", "survey", *words, "--rho", "0.004", "--dry-run")
+    assert "ρ = 0.003 would be charged: you have it at ρ = 0.001, each count ±" in dry.words
+    told = run("count", "survey", *words, "--rho", "0.004", "--output", name)
+    assert "charged ρ = 0.003: a draw of its own, which is combined with what was known to ρ = 0.004" in told.words
+    assert "the whole number nearest to the mean of 2 independent draws" in told.words
+    again = run("count", "survey", *words, "--rho", "0.002").words
+    assert "charged nothing: the best answer known is given, of ρ = 0.004" in again
+    told = run("count", "survey", *words, "--rho", "0.004", "--json").object
+    assert [row["parts"][1] for row in told["rows"]] == [row["answer"] for row in first["rows"]]
+    weights = [1 / float(scale) ** 2 for scale in told["levels"][0]["scales"]]
+    for row in told["rows"]:
+        mean = sum(weight * part for weight, part in zip(weights, row["parts"], strict=True)) / sum(weights)
+        assert row["mean"] == pytest.approx(mean)
+        assert abs(row["answer"] - row["mean"]) <= 0.5
+    of_file = run("refine", "--table", name, "--json").object
+    of_key = run("refine", "--key", told["key"], "--json").object
+    assert [row["answer"] for row in of_key["rows"]] == [row["mean"] for row in told["rows"]]
+    for by_file, by_key in zip(of_file["rows"], of_key["rows"], strict=True):
+        assert (by_file["answer"], by_file["low"], by_file["high"]) == (by_key["answer"], by_key["low"], by_key["high"])
+    shown = run("ledger", "show", "--json").object["entries"][1]
+    assert (shown["rho"], shown["rho_in_all"], shown["replaces"]) == ("0.003", "0.004", first["key"])
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.arrow", "rows.json"])
