@@ -1,20 +1,28 @@
 """The black-box audit of answers at rising prices: two neighbouring data sets, and nothing but what is told."""
 
+import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.release.black_box import FALSE_ALARM, log_ratio
 
+from noisycount.analysis.within import StoppingRule, coverage, price_grid
+from noisycount.engines.interface import Source
 from noisycount.engines.memory import MemorySource
+from noisycount.ledger.entries import Entry, TableAnswer
 from noisycount.ledger.ledger import Ledger
+from noisycount.model.sampling.scalar import RandomIntegers, discrete_laplace
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.query_plan import QueryPlan
+from noisycount.release.query_plan import Goal, QueryPlan, WithinPlan
+from noisycount.release.results import Release
 
 COARSE, FINE = Fraction(1), Fraction(11, 10)
 COUNT = 20  # persons; the second data set has one more
@@ -53,3 +61,96 @@ def test_a_pair_loses_the_finer_price(mutant: str, tmp_path: Path, tell: Tell) -
     tell(f"pairs {mutant}, ε = {FINE}: {2 * PAIRS:,} pairs show a loss of at least {shown:.3f}")
     assert (shown <= FINE) == (not mutant)
     assert shown > 0.5 * FINE
+
+
+FEW, MOST, CHAINS = 2, Fraction(2), 2500  # persons, so few that chains stop late; ε; chains of each data set
+OUTCOME = WithinPlan.outcome
+
+
+def chains(count: int, number: int, path: Path, **goal: object) -> list[Release]:
+    """As many answers within a share of the count, each to a question of its own about all."""
+    with desk_of(count, path) as desk:
+        wheres = (f"age = 30 and age <> {1000 + place}" for place in range(number))
+        return [desk.release(where, **goal) for where in wheres]  # type: ignore[arg-type]
+
+
+def drawn_anew(_: int, __: Fraction, fine: Fraction, integers: RandomIntegers) -> int:
+    """A mutant: the noise of each answer is independent of those before."""
+    return discrete_laplace(fine, integers)
+
+
+def cheaper(plan: WithinPlan, source: Source, base: Entry | None = None) -> tuple[TableAnswer, Fraction]:
+    """A mutant: charged is six prices less than that at which the chain stopped."""
+    answer, stopped = OUTCOME(plan, source, base)
+    grid = price_grid(plan.goal.at_most)
+    return answer, grid[max(0, grid.index(stopped) - 6)]
+
+
+CHAIN_MUTANTS = {
+    "drawn afresh": ("noisycount.release.query_plan.finer_error", drawn_anew),
+    "charged less": ("noisycount.release.query_plan.WithinPlan.outcome", cheaper),
+}
+
+
+def beyond_charge(likely: list[Release], others: list[Release], side: int) -> tuple[float, float]:
+    """Between which bounds E[e^−charged; answers on the likelier side] less their chance elsewhere lies."""
+    is_there = [np.array([side * (each.answer - FEW - 0.5) > 0 for each in told]) for told in (likely, others)]
+    parts = [is_there[0] * np.exp([-float(each.charged) for each in likely]), is_there[1].astype(float)]
+    width = stats.norm.isf(FALSE_ALARM / 8) * math.hypot(*(part.std() / part.size**0.5 for part in parts))
+    excess = float(parts[0].mean() - parts[1].mean())
+    return excess - width, excess + width
+
+
+@pytest.mark.parametrize("mutant", ["", *CHAIN_MUTANTS])
+def test_a_stopped_chain_loses_what_it_is_charged(mutant: str, tmp_path: Path, tell: Tell) -> None:
+    """One person more or less changes P[answer and charge] by a factor of e^±charge: by no more, and by no less.
+
+    By Theorem 4 of docs/accuracy-first.md. So the mean of e^−charge where answers are on the likelier side is the
+    chance of that side where they are not; and the dearest answers show their price alone.
+    """
+    with patch(*CHAIN_MUTANTS[mutant]) if mutant else nullcontext():
+        fewer, more = (
+            chains(count, CHAINS, tmp_path / f"{count}.db", within="50%", confidence=0.5, at_most=MOST)
+            for count in (FEW, FEW + 1)
+        )
+    found = [beyond_charge(more, fewer, 1), beyond_charge(fewer, more, -1)]
+    bounds = " and ".join(f"{low:.3f} to {high:.3f}" for low, high in found)
+    tell(f"chains {mutant}, ε <= {MOST}: {2 * CHAINS:,} show {bounds} beyond what they are charged")
+    assert all(low <= 0 <= high for low, high in found) == (not mutant)
+    if not mutant:
+        dear = (np.array([each.charged == MOST and each.answer <= FEW for each in told]) for told in (fewer, more))
+        shown = log_ratio(*dear, FALSE_ALARM / 4)
+        tell(f"chains that cost {MOST} show a loss of at least {shown:.3f}")
+        assert 0.5 * MOST < shown <= MOST
+
+
+WIDE = {"within": Fraction(1, 2), "confidence": Fraction(9, 10)}
+RELEASES = 1500
+
+
+def without_slack(goal: Goal, _: object) -> StoppingRule:
+    """A mutant: the thresholds of somebody who does not select by stopping."""
+    with patch("noisycount.analysis.within._SlackSearch.solution", lambda search: (1.0, search.rule.chain_of(1.0))):
+        return StoppingRule(goal.within, goal.confidence, price_grid(goal.at_most))
+
+
+@pytest.mark.parametrize("is_mutant", [False, True])
+def test_a_desk_is_near_as_often_as_it_promises(*, is_mutant: bool, tmp_path: Path, tell: Tell) -> None:
+    """Where a rule is wrong most often, measured by real answers; ±50 % at 90 % without a slack is found."""
+    goal = Goal(**WIDE, at_most=Fraction(1, 2))
+    rule_of = without_slack if is_mutant else Goal.rule
+    rule = rule_of(goal, None)
+    worst = min(range(1, 400), key=lambda count: coverage(rule, count))
+    with patch.object(Goal, "rule", lambda *_: rule):
+        told = chains(worst, RELEASES, tmp_path / "ledger.db", within="50%", confidence=0.9, at_most=goal.at_most)
+    near = 0
+    for each in told:
+        estimate = rule.estimate(each.answer)
+        low, high = each.bounds or (0, 0)
+        is_true = abs(estimate - worst) <= goal.within * worst if each.is_near else low <= worst <= high
+        near += is_true
+        assert is_true == (low <= worst <= high)
+    tell(f"±50 % at 90 %{' without a slack' * is_mutant}, of {worst}: {near / RELEASES:.3f} of {RELEASES:,} were near")
+    promised = stats.binomtest(near, RELEASES, 0.9, alternative="less").pvalue
+    assert (promised > FALSE_ALARM) == (not is_mutant)
+    assert stats.binomtest(near, RELEASES, coverage(rule, worst)).pvalue > FALSE_ALARM
