@@ -196,7 +196,7 @@ def _describe(  # noqa: PLR0913 - one argument an option
     if adds and configuration.path is not None:
         draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit)
         path = configuration.path
-        _add(path, draft.added_to, is_accepted=is_accepted)
+        _change(path, draft.added_to, is_accepted=is_accepted)
         print_text(f"added {name} to {seen_from_here(path)}, with {len(inspection.check.columns):,} columns of {seen}")
     else:
         draft = Draft(inspection, name, unit)
@@ -223,7 +223,7 @@ def _tell_what_is_left(inspection: "Inspection", name: str, unit: str | None) ->
     print_text(f"Read it, then ask: noisycount count {name} --where TEXT --epsilon 0.1")
 
 
-def _add(path: Path, changed: Callable[[str], str], *, is_accepted: bool) -> None:
+def _change(path: Path, changed: Callable[[str], str], *, is_accepted: bool) -> None:
     """Change a configuration, once the change was shown and accepted; all that it says else stays."""
     before = path.read_bytes()
     old = before.decode("utf-8-sig")
@@ -235,7 +235,7 @@ def _add(path: Path, changed: Callable[[str], str], *, is_accepted: bool) -> Non
         try:
             load_config(part)
         except ConfigError as error:
-            raise ConfigError(f"nothing is added, as then {str(error).replace(str(part), str(path))}") from None
+            raise ConfigError(f"nothing is written, as then {str(error).replace(str(part), str(path))}") from None
         shown = seen_from_here(path)
         lines = unified_diff(old.splitlines(), new.splitlines(), shown, f"{shown}, then", lineterm="")
         print_drawing(pasteable(line, output_encoding()) for line in lines)
@@ -315,12 +315,31 @@ def copies(source: str | None, configuration: Config, *, removes: bool, as_json:
         print_table(*shelf.table)
 
 
-@click.command(name="doctor", epilog="Example: noisycount doctor postgresql+psycopg://owner@db/clinic")
+@click.command(
+    name="doctor",
+    epilog="\b\nExample:\n  noisycount doctor postgresql+psycopg://owner@db/clinic\n"
+    "  noisycount doctor survey --tick --size 6000",
+)
 @click.argument("source", shell_complete=source_names)
+@flag(
+    "--tick finds_tick",
+    "Find the slot of [server] in place of testing the engine; written once the change is accepted.",
+)
+@typed("--size", click.IntRange(1), "N", "With --tick, so many persons; left out: the public size of SOURCE.")
+@flag("--yes is_accepted", "With --tick, accept the change without being asked.")
 @config_option
 @json_option
 @click.pass_context
-def doctor(ctx: click.Context, source: str, configuration: Config, *, as_json: bool) -> None:
+def doctor(  # noqa: PLR0913 - one argument an option
+    ctx: click.Context,
+    source: str,
+    size: int | None,
+    configuration: Config,
+    *,
+    finds_tick: bool,
+    is_accepted: bool,
+    as_json: bool,
+) -> None:
     """Test whether the engine that records are on counts as it should.
 
     SOURCE is the address of a server, with or without a table behind a #; a data set of
@@ -329,7 +348,16 @@ def doctor(ctx: click.Context, source: str, configuration: Config, *, as_json: b
     of yours is read. Some thirty thousand answers are compared with what they are by definition.
     Where all are right, a certificate is kept beside the ledger, and data sets on such an engine
     can be counted; the exit status is 1 where one is wrong.
+
+    With --tick it measures how long twenty counts and a table take over made-up records, and
+    proposes the slot of [server]: 4 times the slowest, rounded up. Find it for your largest data
+    set, on the machine that serves. With --json nothing is written.
     """
+    if finds_tick:
+        _find_tick(source, size, configuration, is_accepted=is_accepted, as_json=as_json)
+        return
+    if size is not None or is_accepted:
+        raise click.UsageError(f"{'--yes' if size is None else '--size'} is for --tick: add --tick")
     from noisycount.tasks.doctor import Diagnosis
 
     with progress("testing") as done:
@@ -344,3 +372,26 @@ def doctor(ctx: click.Context, source: str, configuration: Config, *, as_json: b
             print_table(*diagnosis.differences)
     if diagnosis.certificate is None:
         ctx.exit(WRONG)
+
+
+def _find_tick(source: str, size: int | None, configuration: Config, *, is_accepted: bool, as_json: bool) -> None:
+    """Show the tick that made-up records need, and write it down once that is accepted."""
+    from noisycount.tasks.tick import TickTimes
+
+    if as_json and is_accepted:
+        raise click.UsageError("--json writes nothing: leave --yes out, or --json")
+    with progress("timing") as done:
+        times = TickTimes.of(configuration.dataset(source), size, done)
+    if as_json:
+        print_json(times.to_dict())
+        return
+    print_facts(times.facts)
+    if configuration.path is None:
+        print_text(f"There is no {FILE_NAME} to write it to.")
+    elif configuration.service.slot == times.tick:
+        print_text(f"slot = {times.tick:g} holds already: nothing is to be written.")
+    else:
+        _change(configuration.path, times.written_to, is_accepted=is_accepted)
+        print_text(
+            f"wrote slot = {times.tick:g} to {seen_from_here(configuration.path)}; serve takes it when it starts again"
+        )

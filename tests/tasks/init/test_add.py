@@ -108,9 +108,9 @@ def test_what_cannot_be_added_is_refused(refused: Refused, run: Run, here: Path)
     assert "exists already: edit it, add a data set by --add, or" in refused("init", "a.csv", "--unit", "row")
     assert "has a data set 'a' already: give this one another by --name" in refused("init", "--add", "a.csv", "--yes")
     told = refused("init", "--add", "a.csv", "--name", "b", "--unit", "row", "--yes")
-    assert f"nothing is added, as then {path}: [datasets.a] and [datasets.b] are the same records" in told
+    assert f"nothing is written, as then {path}: [datasets.a] and [datasets.b] are the same records" in told
     path.write_text('datasets = { a = { source = "a.csv", unit = "row" } }\n')
-    assert "nothing is added, as then" in refused("init", "--add", "survey.parquet", "--unit", "person", "--yes")
+    assert "nothing is written, as then" in refused("init", "--add", "survey.parquet", "--unit", "person", "--yes")
 
 
 def test_a_change_meanwhile_is_not_lost(run: Run, here: Path, types: Callable[[str], None]) -> None:
