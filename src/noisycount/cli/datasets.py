@@ -386,6 +386,8 @@ def _find_tick(source: str, size: int | None, configuration: Config, *, is_accep
         print_json(times.to_dict())
         return
     print_facts(times.facts)
+    if served := [name for name, each in configuration.datasets.items() if each.is_served]:
+        print_text(f"Nor is any server measured, as of {', '.join(served)}: one slot is for all data sets.")
     if configuration.path is None:
         print_text(f"There is no {FILE_NAME} to write it to.")
     elif configuration.service.slot == times.tick:

@@ -100,6 +100,15 @@ def test_the_rest_of_the_file_stays_as_it_is(run: Run, configured: Path, server:
 
 
 @pytest.mark.usefixtures("slow")
+def test_data_sets_on_servers_are_named(run: Run, configured: Path) -> None:
+    """The tick is theirs too, and they were not timed."""
+    assert "Nor is any server" not in run("doctor", "survey", "--tick", "--yes").output
+    more = '[datasets.visits]\nsource = "postgresql+psycopg://reader@host/clinic#visits"\n'
+    configured.write_text(configured.read_text() + more)
+    assert "Nor is any server measured, as of visits" in run("doctor", "survey", "--tick").words
+
+
+@pytest.mark.usefixtures("slow")
 def test_what_cannot_be_changed_line_by_line_is_left_alone(run: Run, configured: Path) -> None:
     """Another form of the same table."""
     configured.write_text(text := f"server.slot = 0.1\n{SURVEY}")
