@@ -376,7 +376,7 @@ def doctor(  # noqa: PLR0913 - one argument an option
 
 def _find_tick(source: str, size: int | None, configuration: Config, *, is_accepted: bool, as_json: bool) -> None:
     """Show the tick that made-up records need, and write it down once that is accepted."""
-    from noisycount.tasks.tick import TickTimes
+    from noisycount.tasks.doctor import TickTimes
 
     if as_json and is_accepted:
         raise click.UsageError("--json writes nothing: leave --yes out, or --json")

@@ -1,12 +1,19 @@
-"""The test of the engine that a data set is on; in words and as JSON."""
+"""The test of the engine that a data set is on, and the reply tick that a service needs; in words and as JSON."""
 
+import re
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 from noisycount.catalog.folder import Certificates
-from noisycount.config.config import Config
+from noisycount.config.config import Config, DatasetConfig
+from noisycount.config.places import sqlite_url
 from noisycount.display.numbers import signed
 from noisycount.display.output import Facts, Table, seen_from_here
 from noisycount.engines.conformance.certificate import Certificate
@@ -14,7 +21,12 @@ from noisycount.engines.conformance.suite import Examination
 from noisycount.engines.places import ServedTable, ServerPlace, is_server
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
+from noisycount.ledger.budget import PureBudget
+from noisycount.ledger.entries import Analyst
+from noisycount.query.query import Query
 from noisycount.release.records import examined_engine
+from noisycount.tasks.answer import answer_at
+from noisycount.tasks.opening import session_of
 
 _NO_TABLE = "no-table"  # of an address that names none, as none is touched
 
@@ -112,3 +124,106 @@ def _place(source: str, configuration: Config) -> ServerPlace | None:
 
 def _number(count: int | None) -> str:
     return "nothing" if count is None else signed(count)
+
+
+SAFETY = 4  # the tick is at least so many times as long as the slowest question took
+GRID = (0.1, 0.25, 0.5, *(digit * ten for ten in (1.0, 10.0, 100.0) for digit in (1, 2, 5)), 1000.0)
+_ROWS = 2  # of each person
+_PRICE = Fraction(1, 10)
+_WHERES = (*(f"age >= {bound}" for bound in range(10)), *(f"note like '%_{end}%z'" for end in "abcdefghij"))
+_TABLE = Query(by="sex, town", keys={"sex": ["f", "m"], "town": list("abcdefgh")}, epsilon=_PRICE)
+QUESTIONS = (*(Query(wheres=[where], epsilon=_PRICE) for where in _WHERES), _TABLE)
+
+
+@frozen
+class TickTimes:
+    """How long questions took, and the tick that follows."""
+
+    size: int  # so many persons were made up
+    counts: tuple[float, ...]  # seconds, from fast to slow
+    table: float  # seconds
+
+    @classmethod
+    def of(cls, dataset: DatasetConfig, size: int | None, progress: Callable[[float], None]) -> Self:
+        """The times at the public size of a data set, or another; no record of it is looked at."""
+        if isinstance(dataset.source, ServedTable):
+            raise ConfigError(
+                "--tick makes files up, and times DuckDB on this machine: not a server, its load and the way to it. "
+                "Set [server] slot to several times as long as its slowest query"
+            )
+        size = size or dataset.size
+        if size is None:
+            raise ConfigError(
+                "--tick needs a size, as none is public here: --size N, at least the units that there are"
+            )
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "made-up.csv"
+            write_made_up(file, size)
+            made = DatasetConfig("made-up", file, unit="person", budget=PureBudget(Fraction(100)))
+            configuration = Config(None, sqlite_url(Path(folder) / "ledger.db"), {})
+            with session_of(made, configuration, makes=True) as session, session.charging() as charged:
+                for warming in (Query(epsilon=_PRICE), replace(_TABLE, by="sex", keys={"sex": ["f", "m"]})):
+                    answer_at(charged, warming, Analyst())  # what a service loads and reads once
+                taken: list[float] = []
+                for number, question in enumerate(QUESTIONS, 1):
+                    start = time.perf_counter()
+                    answer_at(charged, question, Analyst())
+                    taken.append(time.perf_counter() - start)
+                    progress(number / len(QUESTIONS))
+        return cls(size, tuple(sorted(taken[:-1])), taken[-1])
+
+    @property
+    def slowest(self) -> float:
+        """Seconds of the slowest question."""
+        return max(self.table, *self.counts)
+
+    @property
+    def tick(self) -> float:
+        """The first of the grid that is long enough, in seconds."""
+        for tick in GRID:
+            if tick >= SAFETY * self.slowest:
+                return tick
+        raise ConfigError(
+            f"a question took {self.slowest:,.0f} s, for which no tick is long enough: ask of fewer units"
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """What was measured, and what follows."""
+        middle = self.counts[len(self.counts) // 2]
+        return [
+            ("made-up records", f"{self.size:,} persons with {_ROWS} rows each; none of yours"),
+            (f"{len(self.counts)} counts", f"{self.counts[0]:.3f} to {self.counts[-1]:.3f} s, median {middle:.3f} s"),
+            ("a table of 16 cells", f"{self.table:.3f} s"),
+            ("safety", f"{SAFETY} times the slowest, {SAFETY * self.slowest:.3f} s"),
+            ("tick", f"{self.tick:g} s, the next of .1, .25, .5, 1, 2, 5, 10 … s"),
+            ("not measured", "longer texts, more rows a person, patterns with many _, and a busier machine"),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, in seconds."""
+        counts, table = [round(each, 4) for each in self.counts], round(self.table, 4)
+        return {"size": self.size, "counts": counts, "table": table, "safety": SAFETY, "tick": self.tick}
+
+    def written_to(self, text: str) -> str:
+        """The text of a configuration with this tick; all else stays."""
+        parts = re.split(r"(?m)^(\[server\][^\n]*\n?)", text, maxsplit=1)
+        line = f"slot = {self.tick:g}"
+        if len(parts) == 1:
+            return f"{text.rstrip()}\n\n[server]\n{line}\n".lstrip("\n")
+        before, head, rest = parts
+        body, *others = re.split(r"(?m)^(?=\[)", rest, maxsplit=1)
+        new, is_there = re.subn(r"(?m)^([ \t]*)slot[ \t]*=[ \t]*[^\s#]+", rf"\g<1>{line}", body, count=1)
+        return "".join([before, head.rstrip("\n"), "\n", new if is_there else f"{line}\n{body}", *others])
+
+
+def write_made_up(file: Path, size: int) -> None:
+    """A file of so many persons, the same ones whenever it is made."""
+    chance = Random(size)  # noqa: S311 - no secret
+    with file.open("w", encoding="utf-8") as rows:
+        rows.write("person,age,sex,town,note\n")
+        for person in range(size):
+            sex, town = chance.choice("fm"), chance.choice("abcdefgh")
+            for _ in range(_ROWS):
+                note = "abcdefghij"[person % 10 :] * 4
+                rows.write(f"{person},{chance.randrange(100)},{sex},{town},{note}\n")

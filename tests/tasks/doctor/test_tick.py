@@ -8,8 +8,8 @@ import pytest
 
 from noisycount.config.file import load_config
 from noisycount.errors import ConfigError
-from noisycount.tasks import tick
-from noisycount.tasks.tick import GRID, SAFETY, TickTimes
+from noisycount.tasks import doctor
+from noisycount.tasks.doctor import GRID, SAFETY, TickTimes
 from tests.commands import Refused, Run
 
 SURVEY = '[datasets.survey]\nsource = "not-there.parquet"\nunit = "person"\nsize = 40\n'
@@ -19,7 +19,7 @@ SLOW = TickTimes(40, (0.2, 0.3, 0.49), 0.1)
 @pytest.fixture
 def configured(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data set whose file is not there; fewer questions are asked of made-up records."""
-    monkeypatch.setattr(tick, "QUESTIONS", tick.QUESTIONS[-3:])
+    monkeypatch.setattr(doctor, "QUESTIONS", doctor.QUESTIONS[-3:])
     (here / "noisycount.toml").write_text(SURVEY)
     return here / "noisycount.toml"
 
@@ -59,7 +59,7 @@ def test_times_beyond_the_grid_are_refused() -> None:
 def test_made_up_records_are_always_the_same(tmp_path: Path) -> None:
     """They depend on the size alone."""
     for name in "ab":
-        tick.write_made_up(tmp_path / name, 9)
+        doctor.write_made_up(tmp_path / name, 9)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert len((tmp_path / "a").read_text().splitlines()) == 1 + 2 * 9
 
