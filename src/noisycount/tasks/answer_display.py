@@ -43,13 +43,14 @@ def count_facts(answer: Answer) -> Facts:
             ("", f"{sure} the true count lies that near{_nearness(answer)}"),
         ]
     scale = approximately(plan.mechanism.scale)
+    more, most = ("", "") if answer.release is not None or plan.goal is None else (" or more", "at most ")
     return [
         ("question", plan.words),
         ("data set", _counted_words(answer.dataset_name, answer.unit)),
         *told,
         *(("", words) for words in _unreadable_words(answer.unreadable_as_missing)),
-        ("noise", f"{plan.mechanism.name}, scale {scale}"),
-        ("privacy", f"ε = {exact_text(plan.epsilon)}: {answer.odds}"),
+        ("noise", f"{plan.mechanism.name}, scale {scale}{more}"),
+        ("privacy", f"{most}ε = {exact_text(plan.epsilon)}: {answer.odds}"),
         *_payment(answer),
         *(("hint", hint) for hint in answer.hints),
     ]
@@ -213,7 +214,8 @@ def _print_preview(answer: Answer) -> None:
 def preview_facts(answer: Answer) -> Facts:
     """What is to be known of all rows that there would be."""
     plan = answer.noise
-    price = f"{'' if answer.plan.goal is None else 'at most '}{answer.cost.text} would be charged"
+    more, most = ("", "") if answer.plan.goal is None else (" or more", "at most ")
+    price = f"{most}{answer.cost.text} would be charged"
     if answer.known_words is not None:
         price += f": {answer.known_words}"
     price += _by_counts(answer)
@@ -224,11 +226,11 @@ def preview_facts(answer: Answer) -> Facts:
     remaining = remaining_words(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     return [
         ("error", table_promise(answer)),
-        ("noise", noise_words(plan)),
+        ("noise", f"{noise_words(plan)}{more}"),
         *_keys(plan, answer.confidence, answer.unit),
         *_groups(plan, answer.unit),
         *_sums(plan, has_other=answer.query.other),
-        ("privacy", f"{plan.loss.text}: {answer.odds}"),
+        ("privacy", f"{most}{plan.loss.text}: {answer.odds}"),
         ("price", price),
         ("budget", f"charged nothing: this was a dry run; {remaining}"),
         *(("hint", hint) for hint in answer.hints),

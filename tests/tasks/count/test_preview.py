@@ -36,6 +36,17 @@ def test_a_dry_run_tells_the_price_and_touches_nothing(run: Run, here: Path) -> 
     assert contents(here.parent) == before
 
 
+@pytest.mark.parametrize(
+    "table", [(), ("--by", "health", "--keys", "health=poor,good", "--groups-per-unit", "1", "--of", "largest")]
+)
+def test_where_a_price_is_left_open_noise_and_privacy_are_those_of_the_most(run: Run, table: tuple[str, ...]) -> None:
+    """And say so: a large count is told with more noise, at a lower price."""
+    goal = ("--within", "20%", "--at-most", "0.5", "--dry-run")
+    shown = run("count", "survey.parquet", "--unit", "person", *table, *goal).words
+    for part in ("discrete Laplace, scale 2 or more", "privacy at most ε = 0.5: a 50:50 guess", "0.5 would be charged"):
+        assert part in shown
+
+
 def test_a_dry_run_knows_what_is_free_and_what_is_too_dear(run: Run, here: Path) -> None:
     """What was asked in other words costs nothing; what exceeds the budget would be refused."""
     configure(here, 'unit = "person"\nbudget = "1"')
