@@ -41,8 +41,7 @@ def epsilon_for_relative_error(count: Values, within: Values, confidence: Values
         ε; an array where any argument is one, of their common shape.
 
     Raises:
-        ValueError: If the guess or the width is not positive and finite, or the confidence is not
-            in (0, 1).
+        ValueError: If the guess or the width is not positive and finite, or the confidence is not in (0, 1).
 
     Source: Naldi and D'Acquisto (2015), eq. (10); the sign of its example is a misprint.
     Numerical error: 4 units in the last place.
@@ -77,8 +76,7 @@ def relative_error(count: Values, confidence: Values, epsilon: Values) -> float 
         The relative half-width; an array where any argument is one, of their common shape.
 
     Raises:
-        ValueError: If the guess or ε is not positive and finite, or the confidence is not in
-            (0, 1).
+        ValueError: If the guess or ε is not positive and finite, or the confidence is not in (0, 1).
 
     Source: Naldi and D'Acquisto (2015), eq. (10) solved for w.
     Numerical error: 4 units in the last place.
@@ -150,8 +148,7 @@ def count_for_relative_error(within: Values, confidence: Values, epsilon: Values
         The count, in records; an array where any argument is one, of their common shape.
 
     Raises:
-        ValueError: If the width or ε is not positive and finite, or the confidence is not in
-            (0, 1).
+        ValueError: If the width or ε is not positive and finite, or the confidence is not in (0, 1).
 
     Source: Naldi and D'Acquisto (2015), eq. (10) solved for c.
     Numerical error: 4 units in the last place.
@@ -199,8 +196,7 @@ def _surprisal_over(confidence: Values, **divisors: Values) -> float | Reals:
 def _product(values: dict[str, Values], start: Reals | float = 1.0, power: int = 1) -> Reals:
     """The start times each of the values, or divided by each (power −1).
 
-    Exponents are added up by themselves, so that nothing overflows on the way to a result that does
-    not.
+    Exponents are added up by themselves, so that nothing overflows on the way to a result that does not.
     """
     product, exponent = np.frexp(start)
     join = np.multiply if power > 0 else np.divide
@@ -255,10 +251,9 @@ def epsilon_of_group(
 ) -> Fraction:
     """What several answers at one ε cost together.
 
-    It is answers·ε. Of answers about disjoint parts, one record that is added or removed moves one
-    answer only, so together they cost ε. Where the number of records is public, neighbours differ
-    by one record that is *replaced*: it leaves one part for another, two answers move, and together
-    they cost 2ε.
+    It is answers·ε. Of answers about disjoint parts, one record that is added or removed moves one answer only, so
+    together they cost ε. Where the number of records is public, neighbours differ by one record that is *replaced*: it
+    leaves one part for another, two answers move, and together they cost 2ε.
 
     Args:
         epsilon: The privacy loss ε of each answer, positive; a float is read as written.

@@ -45,12 +45,11 @@ def unbiased(f: OfCount, noise: Mechanism) -> Unbiased:
 
     g(y) = f(y) − a/(1 − a)²·(f(y + 1) − 2·f(y) + f(y − 1)), a = e^(−1/scale).
 
-    Since the law of the noise is a two-sided geometric series, this second difference undoes it:
-    E[g(Y)] = f(k) for every whole count k, if E|f(Y)| is finite. It is the only such estimate. Its
-    variance is E[g(Y)²] − f(k)², which grows with the bends of f: with v = 2a/(1 − a)², the
-    variance of the noise, that of the count itself is v, that of the square (g(y) = y² − v) is
-    4k²·v + Var[Z²]. A right average is not a small error: g(y) may be negative where f never is,
-    and posterior means err less.
+    Since the law of the noise is a two-sided geometric series, this second difference undoes it: E[g(Y)] = f(k) for
+    every whole count k, if E|f(Y)| is finite. It is the only such estimate. Its variance is E[g(Y)²] − f(k)², which
+    grows with the bends of f: with v = 2a/(1 − a)², the variance of the noise, that of the count itself is v, that of
+    the square (g(y) = y² − v) is 4k²·v + Var[Z²]. A right average is not a small error: g(y) may be negative where f
+    never is, and posterior means err less.
 
     Args:
         f: A function of arrays of integers, negative ones included, as answers may be negative.

@@ -15,11 +15,10 @@ from noisycount.validation import positive_number, require_instance, whole_numbe
 def utility_loss(mechanism: Mechanism, population: Population) -> float:
     """The mean squared error of an answer, as a fraction of the records.
 
-    E[(Y/n − K/n)²], and E[(Y/m − K/n)²] where the answer is about m of n records. Noise of
-    variance v adds v/n², or v/m²; a sample adds (1/m − 1/n)·E[K(n − K)]/(n(n − 1)), which for
-    `Binomial` records of rate π is π(1 − π)(1/m − 1/n). Every answer is right on average, so the
-    loss is also what the mechanism adds to the mean squared error of the answer as an estimate of
-    E[K]/n, the statistical utility loss, whatever the population.
+    E[(Y/n − K/n)²], and E[(Y/m − K/n)²] where the answer is about m of n records. Noise of variance v adds v/n², or
+    v/m²; a sample adds (1/m − 1/n)·E[K(n − K)]/(n(n − 1)), which for `Binomial` records of rate π is π(1 − π)(1/m −
+    1/n). Every answer is right on average, so the loss is also what the mechanism adds to the mean squared error of the
+    answer as an estimate of E[K]/n, the statistical utility loss, whatever the population.
 
     Args:
         mechanism: What makes an answer of the count; scales in records.
@@ -57,9 +56,8 @@ def utility_loss(mechanism: Mechanism, population: Population) -> float:
 def scale_for_utility_loss(noise: NoiseClass, loss: float, size: int = 1) -> float:
     """The largest scale of noise whose variance is at most `loss`·size².
 
-    For Laplace noise it is size·√(loss/2), for Gaussian noise size·√loss. Discrete noise of a
-    small scale is 0 but with probability about 2e^(−1/scale) or 2e^(−1/(2·scale²)), so that its
-    scale falls with the logarithm of the loss only.
+    For Laplace noise it is size·√(loss/2), for Gaussian noise size·√loss. Discrete noise of a small scale is 0 but with
+    probability about 2e^(−1/scale) or 2e^(−1/(2·scale²)), so that its scale falls with the logarithm of the loss only.
 
     Args:
         noise: `Laplace`, `Gaussian`, `DiscreteLaplace` or `DiscreteGaussian`: the class itself.

@@ -60,12 +60,11 @@ def check(  # noqa: PLR0913 - one argument an option
 ) -> None:
     """Show the owner what is in the records, and what does not fit.
 
-    It shows facts about the data, cells and true counts. SOURCE is a file or a data set of
-    noisycount.toml. For every column: its kind and why, how many cells are missing, how many do not
-    fit the kind, three of them with their lines, and whether questions may use it; the texts of
-    columns that have few of them; then what to write into noisycount.toml so that questions are
-    answered. Where all fits and the unit is known, the ledger keeps what the columns are; the exit
-    status is 4 where no question is answered.
+    It shows facts about the data, cells and true counts. SOURCE is a file or a data set of noisycount.toml. For every
+    column: its kind and why, how many cells are missing, how many do not fit the kind, three of them with their lines,
+    and whether questions may use it; the texts of columns that have few of them; then what to write into
+    noisycount.toml so that questions are answered. Where all fits and the unit is known, the ledger keeps what the
+    columns are; the exit status is 4 where no question is answered.
     """
     from noisycount.tasks import check_display as display
     from noisycount.tasks.check import examined
@@ -130,9 +129,8 @@ def init(  # noqa: PLR0913 - one argument an option
 
     It goes into the current folder, and describes SOURCE: a file, a folder or a pattern of Parquet
     files, whose folders may be named by columns (year=2024), or the address of a server, with its
-    TABLE: how it is read, its columns, and what their texts most likely stand for, each with the
-    reason. No password is written. Left out, or where SOURCE is a folder without Parquet files, it
-    is an example to be edited, in that folder.
+    TABLE: how it is read, its columns, and what their texts most likely stand for, each with the reason. No password is
+    written. Left out, or where SOURCE is a folder without Parquet files, it is an example to be edited, in that folder.
     """
     if table is not None and table_there is not None:
         raise click.UsageError(f"--table {table!r} and TABLE {table_there!r} both name a table: give one of them")
@@ -271,9 +269,8 @@ def _existing(path: Path) -> ConfigError:
 def show(source: str, table: str | None, configuration: Config, *, as_json: bool) -> None:
     """Show what may be asked of a data set, and what was.
 
-    SOURCE is a file or a data set of noisycount.toml. Tells its columns with their kinds, what is
-    counted, what is left of the budget, and every answer so far. No record is counted, nothing is
-    charged.
+    SOURCE is a file or a data set of noisycount.toml. Tells its columns with their kinds, what is counted, what is left
+    of the budget, and every answer so far. No record is counted, nothing is charged.
     """
     from noisycount.tasks import show as task
 
@@ -342,12 +339,11 @@ def doctor(  # noqa: PLR0913 - one argument an option
 ) -> None:
     """Test whether the engine that records are on counts as it should.
 
-    SOURCE is the address of a server, with or without a table behind a #; a data set of
-    noisycount.toml; or a file, whose engine is DuckDB. Made-up records go into temporary tables,
-    which needs the right to make such tables (TEMPORARY of the database) and no other; no record
-    of yours is read. Some thirty thousand answers are compared with what they are by definition.
-    Where all are right, a certificate is kept beside the ledger, and data sets on such an engine
-    can be counted; the exit status is 1 where one is wrong.
+    SOURCE is the address of a server, with or without a table behind a #; a data set of noisycount.toml; or a file,
+    whose engine is DuckDB. Made-up records go into temporary tables, which needs the right to make such tables
+    (TEMPORARY of the database) and no other; no record of yours is read. Some thirty thousand answers are compared with
+    what they are by definition. Where all are right, a certificate is kept beside the ledger, and data sets on such an
+    engine can be counted; the exit status is 1 where one is wrong.
 
     With --tick it measures how long twenty counts and a table take over made-up records, and
     proposes the slot of [server]: 4 times the slowest, rounded up. Find it for your largest data

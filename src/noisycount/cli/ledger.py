@@ -91,10 +91,9 @@ def verify(
 ) -> None:
     """Check that no row was changed, removed or added behind the ledger's back.
 
-    Each row carries the hash of the one before, so the last hash stands for all rows. Write it
-    down where whoever may touch the ledger cannot: with it, an older copy is told from the ledger.
-    Where there is no ledger yet, that is said: nothing was verified, and it is no error unless a
-    head was written down.
+    Each row carries the hash of the one before, so the last hash stands for all rows. Write it down where whoever may
+    touch the ledger cannot: with it, an older copy is told from the ledger. Where there is no ledger yet, that is said:
+    nothing was verified, and it is no error unless a head was written down.
     """
     known_head = known_head or configuration.known_head
     if place is not None:

@@ -151,8 +151,7 @@ def plan(  # noqa: PLR0913, PLR0917  (one argument an option)
     The guess is public: something that everybody may know, never the true count. No data is read;
     the ledger is read only for --guess-from and --dataset.
 
-    Of a table (--cells) it tells how far off the counts of every level are, with the noises that
-    one price can buy.
+    Of a table (--cells) it tells how far off the counts of every level are, with the noises that one price can buy.
     """
     if (design := _design(epsilon, groups_per_unit, **table)) is not None:
         goals = (within, at_most, guess, guess_from, error, budget)

@@ -243,9 +243,8 @@ def refine(  # noqa: PLR0913, PLR0917  (one argument an option)
     privacy, as it only uses what was already told. Without a rate, each count is assumed to be as
     likely.
 
-    A published table (--table, or --key of the ledger) is refined as a whole: its counts add up,
-    and what is known of their law is learned from all of them. Where --key is that of one count,
-    add --size, and --rate if it is known.
+    A published table (--table, or --key of the ledger) is refined as a whole: its counts add up, and what is known of
+    their law is learned from all of them. Where --key is that of one count, add --size, and --rate if it is known.
     """
     noises = _noises(epsilon, noise, scale)
     published = RefineQuery(

@@ -221,9 +221,8 @@ def _(value: list[Any]) -> str:
 class Shown:
     """What everybody may hold and look at: a result, a mechanism, a population, a budget.
 
-    A class states its facts; how they look is decided here. A dataclass has its public fields as
-    facts; one whose own line would be long, or tell of its insides, leaves it to this class with
-    `repr=False`.
+    A class states its facts; how they look is decided here. A dataclass has its public fields as facts; one whose own
+    line would be long, or tell of its insides, leaves it to this class with `repr=False`.
 
     Example:
         >>> from noisycount import DiscreteLaplace

@@ -49,10 +49,9 @@ _NONE = Fraction(0)
 class Loss(Shown):
     """The privacy loss of all answers so far, added up exactly in three ways.
 
-    An answer that is ε-differentially private is also ε²/2-zCDP; one with Gaussian noise is ρ-zCDP
-    and has no ε. Hidden keys fail with a probability of δ, and are so δ-approximately one or the
-    other. All three add up over answers, also where each question and each price depends on the
-    answers before.
+    An answer that is ε-differentially private is also ε²/2-zCDP; one with Gaussian noise is ρ-zCDP and has no ε. Hidden
+    keys fail with a probability of δ, and are so δ-approximately one or the other. All three add up over answers, also
+    where each question and each price depends on the answers before.
 
     Source:
         M. Bun and T. Steinke, Concentrated Differential Privacy (2016), Proposition 1.4, Lemma 1.7
@@ -318,13 +317,12 @@ class ApproximateBudget(Budget):
     A part d of δ may be set aside for hidden keys. Answers keep to the budget if their δ add up to
     at most d, and their ε to at most ε or their ρ to at most the largest that implies (ε, δ − d).
 
-    All answers together are then (ε, δ)-differentially private, also where questions and prices
-    depend on answers. For at each step what an answer does with the probability of its δ can be
-    set apart, on either of two neighbouring data sets, and on all paths these add up to at most d.
-    What is left obeys the Rényi bounds: outcomes whose ε add up to at most ε have no larger loss,
-    and those with a larger one are outcomes of a filter of ρ, which count for at most δ − d. The
-    part d is one for all paths and stated beforehand: were each answer free to use of δ what others
-    left, rare paths could use all of it for their ρ and the usual ones for their keys, twice δ.
+    All answers together are then (ε, δ)-differentially private, also where questions and prices depend on answers. For
+    at each step what an answer does with the probability of its δ can be set apart, on either of two neighbouring data
+    sets, and on all paths these add up to at most d. What is left obeys the Rényi bounds: outcomes whose ε add up to at
+    most ε have no larger loss, and those with a larger one are outcomes of a filter of ρ, which count for at most δ −
+    d. The part d is one for all paths and stated beforehand: were each answer free to use of δ what others left, rare
+    paths could use all of it for their ρ and the usual ones for their keys, twice δ.
 
     Source:
         R. Rogers, A. Roth, J. Ullman and S. Vadhan, Privacy Odometers and Filters (2016), for ε;

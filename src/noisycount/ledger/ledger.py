@@ -93,10 +93,9 @@ class Selected:
 class Ledger(Shown):
     """What every data set has spent, and every answer that was bought.
 
-    Use `open`, not the constructor. A ledger may be used by many threads and processes at once;
-    each process opens its own. Each row carries the hash of the one before; whatever is charged or
-    answered is decided by rows whose hashes were checked since the ledger was opened, in one
-    reading of all of it at its first use.
+    Use `open`, not the constructor. A ledger may be used by many threads and processes at once; each process opens its
+    own. Each row carries the hash of the one before; whatever is charged or answered is decided by rows whose hashes
+    were checked since the ledger was opened, in one reading of all of it at its first use.
 
     Example:
         >>> import tempfile

@@ -199,9 +199,8 @@ class Transactions:
     def found(self, look: Work[Result]) -> Result:
         """What a look into the ledger gives that writes nothing.
 
-        A file cannot be read while a commit is written to it; where threads of this process write
-        one after the other, who only looks could wait for long, and so looks at the beginning of
-        their next turn.
+        A file cannot be read while a commit is written to it; where threads of this process write one after the other,
+        who only looks could wait for long, and so looks at the beginning of their next turn.
         """
         if self.writers.led and not self.is_on_server:
             result: Result = self.writers.result((look, False), self._write)

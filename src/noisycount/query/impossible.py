@@ -157,9 +157,8 @@ Public: TypeAlias = Mapping[str, PublicValues]  # what the values of some column
 def contradictions(predicate: Predicate, public: Public = MappingProxyType({})) -> Iterator[Predicate]:
     """The smallest parts of a predicate that are true of no record; none of them is a guess.
 
-    What is compared is the tests of one column, or of the same two columns, that an ``and`` joins.
-    Patterns are compared with their own negation only. So a predicate without such a part may still
-    be true of no record.
+    What is compared is the tests of one column, or of the same two columns, that an ``and`` joins. Patterns are
+    compared with their own negation only. So a predicate without such a part may still be true of no record.
 
     Example:
         >>> from noisycount.query.normal_form import parse_predicate

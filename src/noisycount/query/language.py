@@ -232,10 +232,9 @@ def _require_commas_and_negations(found: Sequence[Token]) -> None:
 def parse(text: str, schema: Mapping[str, Kind]) -> Predicate:
     """The typed tree of a predicate about columns of a schema.
 
-    The language: ``and``, ``or``, ``not``, parentheses; ``= <> != < <= > >=`` between a column and
-    a literal or another column; ``in``, ``between``, ``like``, ``is null`` and their negations; a
-    boolean column; ``true`` and ``false``. Names resolve exactly, else by their only match in
-    another case.
+    The language: ``and``, ``or``, ``not``, parentheses; ``= <> != < <= > >=`` between a column and a literal or another
+    column; ``in``, ``between``, ``like``, ``is null`` and their negations; a boolean column; ``true`` and ``false``.
+    Names resolve exactly, else by their only match in another case.
 
     Example:
         >>> canonical_text(parse("(Age>=30) AND NOT health='poor'",

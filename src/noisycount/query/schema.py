@@ -47,8 +47,7 @@ class Spelling:
 class Kind:
     """A kind of values that predicates can compare: all that is known of it without an engine.
 
-    Each is the one instance of a class below; what an engine makes of it is a line in a table of
-    that engine.
+    Each is the one instance of a class below; what an engine makes of it is a line in a table of that engine.
     """
 
     INTEGER: ClassVar["Kind"]
@@ -435,8 +434,7 @@ def did_you_mean(
 def _like(name: str, names: Sequence[str]) -> list[str]:
     """The names most like ``name``, whatever their case and accents are.
 
-    Of many or long names only those nearest in their beginning and length are compared, and only
-    their beginnings.
+    Of many or long names only those nearest in their beginning and length are compared, and only their beginnings.
     """
     by_start = {_bare(other[:_COMPARED_CHARACTERS]): other for other in _nearest(name, names)}
     return [by_start[start] for start in get_close_matches(_bare(name[:_COMPARED_CHARACTERS]), by_start)]

@@ -188,8 +188,7 @@ class Desk(Shown, Closeable):
     ) -> TableRelease:
         """The private counts of several questions, from one scan, at one price for all.
 
-        One unit can match all of the k questions, so that each has the noise of an answer at ε/k,
-        or of σ = √(k/(2ρ)).
+        One unit can match all of the k questions, so that each has the noise of an answer at ε/k, or of σ = √(k/(2ρ)).
 
         Args:
             wheres: Questions in the predicate language, none twice.
@@ -280,8 +279,7 @@ class Desk(Shown, Closeable):
 
         Raises:
             ValueError: A price or the confidence is out of range; nothing was charged.
-            PredicateError: A column, a key or a margin is none, or they do not go together; nothing
-                was charged.
+            PredicateError: A column, a key or a margin is none, or they do not go together; nothing was charged.
             NoisyCountError: As `release` tells.
 
         Source: as for `release_many`; shares by docs/table-errors.md, keys by docs/hidden-keys.md.

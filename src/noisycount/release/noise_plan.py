@@ -89,9 +89,8 @@ class TablePlan(Shown):
     def errors_of_all(self, confidence: float = 0.95, size: int | None = None) -> tuple[int, ...]:
         """All counts of all levels lie within ±these of their answers with the confidence, in units.
 
-        The noises are independent and each count has the same probability b of lying farther off:
-        (1 − b)^k is the confidence, exactly, whatever the counts are. The size is that of the
-        answers, where only the records knew it.
+        The noises are independent and each count has the same probability b of lying farther off: (1 − b)^k is the
+        confidence, exactly, whatever the counts are. The size is that of the answers, where only the records knew it.
         """
         answers = size if self.size is None else self.size
         if answers is None:

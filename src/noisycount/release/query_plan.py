@@ -323,9 +323,8 @@ class ListPlan(QueryPlan):
     def requests(self, dataset: str, source: Source) -> Forms:
         """What asks a ledger for them, and all forms in which the ledger may hold one.
 
-        Older ledgers hold a list of one question as a table, a question in the words of its asker,
-        and a file by its size and time. Where a count and a list of it were both paid for there,
-        each keeps its own answer.
+        Older ledgers hold a list of one question as a table, a question in the words of its asker, and a file by its
+        size and time. Where a count and a list of it were both paid for there, each keeps its own answer.
         """
         if not self.is_one:
             return super().requests(dataset, source)

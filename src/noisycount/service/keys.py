@@ -230,8 +230,7 @@ class Keyring:
     def holder(self, text: str) -> IssuedKey | None:
         """What is kept of a key that somebody shows; None for what opens nothing.
 
-        One digest is computed and compared whatever is shown, in a time that does not depend on
-        where they differ.
+        One digest is computed and compared whatever is shown, in a time that does not depend on where they differ.
         """
         key = Key.read(text) or _NO_KEY
         known = {each.id: each for each in self.issued()}.get(key.id, _NOBODY)

@@ -278,9 +278,8 @@ _MOST_DIGITS = 400  # of a whole number: more than any real has
 def exact_json(content: bytes) -> Any:  # noqa: ANN401  (what came from outside has no type)
     """What JSON says of which no two readers can see two things.
 
-    It is UTF-8 without a mark (RFC 8259, section 8.1). Section 4 lets a reader take the first or
-    the last of two members of one name: a proxy or a log may then show another price than the one
-    that is charged.
+    It is UTF-8 without a mark (RFC 8259, section 8.1). Section 4 lets a reader take the first or the last of two
+    members of one name: a proxy or a log may then show another price than the one that is charged.
     """
     try:
         return json.loads(

@@ -389,8 +389,7 @@ def _hints_of_table(plan: TablePlan, unit: str | None) -> Iterator[str]:
 def one_group_words(plan: TablePlan) -> str:
     """For what part of its price no error of a table is larger, where each is in one group only.
 
-    The levels share the price anew then, so that they do not all gain as much: the one that gains
-    least decides.
+    The levels share the price anew then, so that they do not all gain as much: the one that gains least decides.
     """
     levels = [
         Level(level.name, np.empty(0, np.int32), level.size or 0, np.empty((0, 0), np.int32)) for level in plan.levels

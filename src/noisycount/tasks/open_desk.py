@@ -28,8 +28,7 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
 
     Args:
         source: A file, folder or pattern of files; a table of pandas, Polars, Arrow or DuckDB, or
-            any other with `__arrow_c_stream__`; or the name of a data set of `noisycount.toml`,
-            which says the rest.
+            any other with `__arrow_c_stream__`; or the name of a data set of `noisycount.toml`, which says the rest.
         unit: The column that names the person, or `row` where every row is another person. It is
             said once and for all: the ledger keeps it, and refuses another one for these records.
             None: as `noisycount.toml` says, or as it was said before.

@@ -233,20 +233,17 @@ def mean_absolute_error(
     Args:
         population: The law of the count.
         mechanism: The law of the answer given the count. Noise that is added; for "mean", "median"
-            and "mode" with a log-concave density. `Subsample` alone or with discrete noise on top,
-            summed answer by answer: its answer is taken times size/sample size. `Exact` if nothing
-            else is assumed.
-        by: "answer", "rounded" (to the nearest integer in 0..size), or the posterior "mean",
-            "median" or "mode".
+            and "mode" with a log-concave density. `Subsample` alone or with discrete noise on top, summed answer by
+            answer: its answer is taken times size/sample size. `Exact` if nothing else is assumed.
+        by: "answer", "rounded" (to the nearest integer in 0..size), or the posterior "mean", "median" or "mode".
         assumed: The population that the estimator believes in; None: the true one.
 
     Returns:
         The error in records.
 
     Raises:
-        ValueError: If `by` is none of the five, the assumed population has another size or is so
-            far off that its probabilities underflow, the mechanism is refused as said, or more than
-            four million counts matter.
+        ValueError: If `by` is none of the five, the assumed population has another size or is so far off that its
+            probabilities underflow, the mechanism is refused as said, or more than four million counts matter.
 
     Source: Naldi and D'Acquisto (2014), eq. (12) and (14), there by simulation.
     Numerical error: 1e-9 relative, or 1e-15 records if that is more.
@@ -305,11 +302,10 @@ def tie_probability(
         ValueError: As for `mean_absolute_error`.
 
     Source: Naldi and D'Acquisto (2014), eq. (13), which compares for continuous noise only.
-    Numerical error: 1e-9 absolute. A posterior mean counts as the answer where the weighted
-    distances of the counts on both sides of the answer agree within 1e-11 relative or underflow,
-    and as its mirror image at the count where the middle of both is within 1e-13 records, or
-    1e-13 relative, of the count. From a sample it is as near where both distances differ by at most
-    1e-11 mean absolute deviations of the count plus 8 units in the last place.
+    Numerical error: 1e-9 absolute. A posterior mean counts as the answer where the weighted distances of the counts on
+    both sides of the answer agree within 1e-11 relative or underflow, and as its mirror image at the count where the
+    middle of both is within 1e-13 records, or 1e-13 relative, of the count. From a sample it is as near where both
+    distances differ by at most 1e-11 mean absolute deviations of the count plus 8 units in the last place.
 
     Example:
         >>> import noisycount as nc

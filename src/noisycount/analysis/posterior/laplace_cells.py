@@ -293,9 +293,8 @@ _NODES = np.polynomial.chebyshev.chebpts1(_POINTS)
 class WideCells:
     """The mean of the counts up to m, of those above m, and their odds, as polynomials in m.
 
-    They are the quantities of `LaplaceCells`. They change over standard deviations of the count
-    and over distances to the ends, so that in a cell of half of either a polynomial through 24
-    integers tells them at every integer.
+    They are the quantities of `LaplaceCells`. They change over standard deviations of the count and over distances to
+    the ends, so that in a cell of half of either a polynomial through 24 integers tells them at every integer.
     """
 
     prior: Factor  # the law of the count before an answer

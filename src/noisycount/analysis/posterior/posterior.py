@@ -139,8 +139,7 @@ class Estimates:
 class Posterior(Charted, Estimates):
     """The law of the count after an answer, and the estimates that follow from it.
 
-    It also answers to `pmf`, `logpmf`, `cdf`, `sf`, `ppf`, `isf` and `rvs`, as laws in scipy.stats
-    do.
+    It also answers to `pmf`, `logpmf`, `cdf`, `sf`, `ppf`, `isf` and `rvs`, as laws in scipy.stats do.
 
     Attributes:
         law: The distribution of the count given the answers.
@@ -208,8 +207,7 @@ def posterior(
 
     Args:
         answer: The answer y, in records: any finite number that the mechanism can give, or
-            `below(t)` if it was suppressed; or several answers about one count, each with
-            independent noise.
+            `below(t)` if it was suppressed; or several answers about one count, each with independent noise.
         population: What is known about the count before the answers.
         mechanism: The law of the answer given the count; or as many as there are answers. None:
             each answer carries its own, as what a desk releases does.

@@ -99,8 +99,7 @@ def refine(
             A Series of pandas or Polars or an array of Arrow gives one of its kind, with its
             labels; what is missing stays missing.
         population: What is known about each count before its answer.
-        mechanism: The law of each answer given its count. None: the answers are releases, which
-            carry it.
+        mechanism: The law of each answer given its count. None: the answers are releases, which carry it.
         by: "mean" (least squared error), "median" (least absolute error) or "mode".
 
     Returns:

@@ -25,10 +25,9 @@ _CHEAP = 1 << 23  # that take longer, but not much
 class Crossing:
     """E[w_1·w_2···| the sum], w_p a function of part p of modulus 1 at most.
 
-    Given a sum it is a convex combination: (Π law_p·w_p)(k)/(Π law_p)(k), Π a convolution. Term by
-    term no rounding takes it beyond 1, however small the denominator is. By transforms numerators
-    are off by a part of their largest, so that they are used only where the counts at which this
-    matters have next to no probability.
+    Given a sum it is a convex combination: (Π law_p·w_p)(k)/(Π law_p)(k), Π a convolution. Term by term no rounding
+    takes it beyond 1, however small the denominator is. By transforms numerators are off by a part of their largest, so
+    that they are used only where the counts at which this matters have next to no probability.
     """
 
     law: Reals  # the denominators, shape (sets, counts)
@@ -244,9 +243,8 @@ def law_by_characteristic(
 ) -> tuple[int, Reals]:
     """The probabilities of S − centre on a run of integers.
 
-    P[S − centre = k] = Σ_j φ(t_j)·e^(−i·t_j·k)/N with t_j = 2π·j/N, exact but for mass that is N or
-    more away: that would move the mean, or be seen at the ends of the run, which is then made
-    longer, up to all that S can be.
+    P[S − centre = k] = Σ_j φ(t_j)·e^(−i·t_j·k)/N with t_j = 2π·j/N, exact but for mass that is N or more away: that
+    would move the mean, or be seen at the ends of the run, which is then made longer, up to all that S can be.
 
     Numerical error: about 1e-15 of the largest probability, absolute.
     """

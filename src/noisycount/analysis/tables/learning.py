@@ -160,10 +160,9 @@ class _Rows(NamedTuple):
 def learned_cell_law(answers: Sequence[LevelAnswers]) -> CellLaw:
     """The law from which the counts of the cells of a table look drawn.
 
-    Weights of a mixture over a geometric grid of means maximise the probability of the answers,
-    times that of two cells more, which are spread over all means so that intervals of few cells
-    cover: expectation-maximisation, each round of which raises it. Of several answers of a cell the
-    most precise teaches.
+    Weights of a mixture over a geometric grid of means maximise the probability of the answers, times that of two cells
+    more, which are spread over all means so that intervals of few cells cover: expectation-maximisation, each round of
+    which raises it. Of several answers of a cell the most precise teaches.
 
     Source: Laird (1978); Dempster, Laird and Rubin (1977), section 4.3.
     Numerical error: the likelihood of a component is a sum of 64 terms, some 0.1 % off.
@@ -369,9 +368,8 @@ def _of_shares(one: LevelAnswers, split: StatedLevel, above: Summary, tree: Tree
 def _of_total(one: LevelAnswers, total: Population | None, bounds: Bounds) -> Iterator[_Odd]:
     """The sum of all answers of a level, if it is far from what was known of the total.
 
-    P[|S| >= x] <= e^(1 − x/s) of a sum S of log-concave noise with standard deviation s: Lovász and
-    Vempala (2007), The geometry of logconcave functions, Lemma 5.7. Laplace noise of scale s has
-    that tail but for the factor e.
+    P[|S| >= x] <= e^(1 − x/s) of a sum S of log-concave noise with standard deviation s: Lovász and Vempala (2007), The
+    geometry of logconcave functions, Lemma 5.7. Laplace noise of scale s has that tail but for the factor e.
     """
     answer, deviation = float(one.answers.sum()), math.sqrt(_variance(one) * one.nodes.size)
     if isinstance(total, Population):

@@ -67,17 +67,15 @@ def table_posterior(
             level, 0 that of the root and −1 that of the cells, with an array over its nodes; a node
             is (level, position) or a tuple of its keys, with a number or several. nan: no answer;
             `noisycount.below(t)`: less than t. Or a table that a desk released.
-        mechanism: The law of an answer given the count: one, or one a level from the root, or a
-            mapping with the keys of the answers. `noisycount.Exact()` for exact margins. None with
-            a released table.
+        mechanism: The law of an answer given the count: one, or one a level from the root, or a mapping with the keys
+            of the answers. `noisycount.Exact()` for exact margins. None with a released table.
         tree: Which cells are added up. None: all, to the root; or the tree of a released table.
         total: The public number of records, or a population whose law of the count is that of the
             root; None: nothing is known.
-        prior: How counts divide: `Splits` of the cells, or one for each level below the root. None:
-            learned from the answers alone: for each level a mixture of concentrations, for a flat
-            table a law of the count of a cell. What is learned is then taken as known. With a total
-            cells are given their sum: the root has the law of the total, and the evidence is
-            P[answers | total].
+        prior: How counts divide: `Splits` of the cells, or one for each level below the root. None: learned from the
+            answers alone: for each level a mixture of concentrations, for a flat table a law of the count of a cell.
+            What is learned is then taken as known. With a total cells are given their sum: the root has the law of the
+            total, and the evidence is P[answers | total].
 
     Raises:
         ValueError: If answers, mechanism, tree, total and prior do not fit, nothing is answered, or
@@ -155,8 +153,7 @@ def table_posterior_of(
 class NodePosterior(Shown, Estimates):
     """The law of a count of a table given all answers, and the estimates that follow from it.
 
-    It also answers to `pmf`, `logpmf`, `cdf`, `sf`, `ppf`, `isf` and `rvs`, as laws in scipy.stats
-    do.
+    It also answers to `pmf`, `logpmf`, `cdf`, `sf`, `ppf`, `isf` and `rvs`, as laws in scipy.stats do.
 
     Attributes:
         law: The distribution of the count.
@@ -229,11 +226,10 @@ class TablePosterior(Columns, Charted):
     def surprise(self) -> float:
         """How probable it was that an answer is as far out as the one that is farthest.
 
-        That of answers farthest out, in standard deviations, times the number of all answers; below
-        1e-3 an answer contradicts what was assumed. An answer is far out of what its stated share
-        of the count above it leaves, wherever in its interval that count is; of a stated law of the
-        total, as the sum of all answers of a level may be; and of all counts that are possible,
-        which alone can contradict a prior that was learned from these answers.
+        That of answers farthest out, in standard deviations, times the number of all answers; below 1e-3 an answer
+        contradicts what was assumed. An answer is far out of what its stated share of the count above it leaves,
+        wherever in its interval that count is; of a stated law of the total, as the sum of all answers of a level may
+        be; and of all counts that are possible, which alone can contradict a prior that was learned from these answers.
         """
         return self._farthest[0]
 
@@ -343,8 +339,7 @@ class TablePosterior(Columns, Charted):
     def columns(self) -> dict[str, Cells]:
         """The cells as columns: keys, the answer if any has one, mean, median, low and high.
 
-        An answer is None where there is none, several, or one that is only known to be below a
-        threshold.
+        An answer is None where there is none, several, or one that is only known to be below a threshold.
 
         Example:
             >>> import noisycount as nc, polars as pl

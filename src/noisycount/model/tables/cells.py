@@ -172,13 +172,11 @@ class CellSums:
     def log_pmf(self, first: int, width: int) -> Reals:
         """The logarithms of the probabilities of a run of counts from 0 on.
 
-        P[S = k] is the integral of G(z)^m/z^(k+1) around 0 over 2π·i, G the generating function of
-        a cell. G is analytic but for poles on the reals beyond 1, so that the circle may be opened
-        to a hyperbola around them, through the saddle; along it the integrand falls at least
-        exponentially, and sums of equal steps are exact.
+        P[S = k] is the integral of G(z)^m/z^(k+1) around 0 over 2π·i, G the generating function of a cell. G is
+        analytic but for poles on the reals beyond 1, so that the circle may be opened to a hyperbola around them,
+        through the saddle; along it the integrand falls at least exponentially, and sums of equal steps are exact.
 
-        Source: Flajolet and Sedgewick, Analytic Combinatorics (2009), VIII; Weideman and Trefethen
-        (2007), hyperbolas.
+        Source: Flajolet and Sedgewick, Analytic Combinatorics (2009), VIII; Weideman and Trefethen (2007), hyperbolas.
         Numerical error: 1e-13, and 1e-16 a cell, absolute.
         """
         last = first + width - 1

@@ -110,9 +110,8 @@ def combined(levels: Sequence[Level], answers: Sequence[Reals], variances: Seque
     and of all such linear estimates they have the least variance. That is about counts of which a
     node's is the sum of its cells': no unit may be in two cells.
 
-    Source: nested levels: M. Hay, V. Rastogi, G. Miklau, D. Suciu, Boosting the Accuracy of
-    Differentially Private Histograms Through Consistency (2010), for variances that differ. Others:
-    conjugate gradients.
+    Source: nested levels: M. Hay, V. Rastogi, G. Miklau, D. Suciu, Boosting the Accuracy of Differentially Private
+    Histograms Through Consistency (2010), for variances that differ. Others: conjugate gradients.
     Numerical error: 1e-9 of the scale of the noise.
     """
     given = [np.asarray(each, dtype=np.float64) for each in answers]
@@ -200,10 +199,9 @@ def margin_errors(
 def residual_errors(sizes: Sequence[int], margins: Collection[Margin], rho: float) -> dict[Margin, float]:
     """The root mean squared error of each margin's rows where that of all rows is least.
 
-    A margin B of N_B rows is the sum of the residuals A within it, of d_A dimensions. Gaussian
-    answers with precisions N·p_A, N cells, cost ρ = Σ p_A·d_A/2 and give all rows of B together the
-    variance Σ_{A ⊆ B} d_A/(N_B·p_A). Over all rows of all margins the sum is least for p_A ∝ √g_A,
-    g_A = Σ_{B ⊇ A} 1/N_B.
+    A margin B of N_B rows is the sum of the residuals A within it, of d_A dimensions. Gaussian answers with precisions
+    N·p_A, N cells, cost ρ = Σ p_A·d_A/2 and give all rows of B together the variance Σ_{A ⊆ B} d_A/(N_B·p_A). Over all
+    rows of all margins the sum is least for p_A ∝ √g_A, g_A = Σ_{B ⊇ A} 1/N_B.
 
     Source: Y. Xiao, G. He, D. Zhang, D. Kifer, An Optimal and Scalable Matrix Mechanism for Noisy
     Marginals under Convex Loss Functions (arXiv:2305.08175).

@@ -14,17 +14,15 @@ _SMALLEST_DELTA = Fraction(1, 10**300)  # below, tails lose their digits
 def threshold(noise: AdditiveNoise, delta: Fraction | float, groups: int) -> int:
     """The smallest threshold T at which keys of one unit appear with a chance of at most δ.
 
-    Only keys that the records have get noise, and only noisy counts of at least T are shown. A key
-    that one unit alone has is shown with probability p = P[Z >= T − 1], and at least one of the g
-    keys that it can have with δ(T) = 1 − (1 − p)^g. Where none of them is shown, an answer comes
-    from counts of which the unit moves only those of keys that others have, too. From that
-    `docs/hidden-keys.md` proves, for units that come, go, or are replaced, and without another
-    condition,
+    Only keys that the records have get noise, and only noisy counts of at least T are shown. A key that one unit alone
+    has is shown with probability p = P[Z >= T − 1], and at least one of the g keys that it can have with δ(T) = 1 − (1
+    − p)^g. Where none of them is shown, an answer comes from counts of which the unit moves only those of keys that
+    others have, too. From that `docs/hidden-keys.md` proves, for units that come, go, or are replaced, and without
+    another condition,
 
         P[M(D) in S] <= e^ε·P[M(D') in S] + δ(T).
 
-    Numerical error: T is never too small; it is one too large where δ(T) is below δ by less than
-    one part in 1e10.
+    Numerical error: T is never too small; it is one too large where δ(T) is below δ by less than one part in 1e10.
     """
     if not _SMALLEST_DELTA <= delta < 1:
         raise ValueError(f"delta must be at least 1e-300 and below 1, got {delta}")
