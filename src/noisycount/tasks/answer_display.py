@@ -123,7 +123,7 @@ def _price(answer: Answer) -> str:
         price = f"at most {price}"
     known = "" if answer.known_words is None else f": {answer.known_words}"
     if known and answer.plan.goal is None:
-        known += f", and {plus_minus(answer.error)} costs so much more"
+        known += f", which becomes {plus_minus(answer.error)}"
     if answer.affordable:
         return f"{price} would be charged{known}{_by_counts(answer)}"
     return f"{price} exceeds what is left: it would be refused"

@@ -237,7 +237,7 @@ def test_the_best_answer_is_given_and_topped_up(run: Run, here: Path) -> None:
         in run(*words, "age >= 40", "--epsilon", "0.25").words
     )
     trial = run(*words, "not age < 40", "--epsilon", "2", "--dry-run")
-    assert f"1.5 would be charged: you have {first['answer']:,} ±6 at ε = 0.5, and ±1 costs so much more" in trial.words
+    assert f"1.5 would be charged: you have {first['answer']:,} ±6 at ε = 0.5, which becomes ±1" in trial.words
     assert run(*words, "age >= 40", "--epsilon", "2", "--dry-run", "--json").object["cost"] == "1.5"
     finer = run(*words, "age >= 40", "--epsilon", "2")
     assert "charged 1.5: it tops up an earlier answer to ε = 2; 7 of 9 left" in finer.words
