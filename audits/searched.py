@@ -41,6 +41,23 @@ def _charted(source: Source) -> Setting:
     return Setting(line, lambda value: "" if "vega" in value["$schema"] else "no chart")  # type: ignore[index]
 
 
+def _own_chart(source: Source) -> Setting:
+    """The same, asked of the result."""
+    line = f"(lambda told: told.chart().to_dict() == nc.chart(told).to_dict())({_filled(source, _RESULTS)})"
+    return Setting(line, lambda value: "" if value is True else "another chart")
+
+
+def _frame(library: str) -> Draw:
+    """The columns of a table in the frame of a library."""
+
+    def drawn(source: Source) -> Setting:
+        table = _filled(source, tuple(text for text in _RESULTS if "table_posterior" in text))
+        line = f"(lambda told: len(told.to_{library}()) == len(told))({table})"
+        return Setting(line, lambda value: "" if value is True else "other rows")
+
+    return drawn
+
+
 def _plain(source: Source) -> Setting:
     """What a value tells of itself as JSON."""
     text = source.choice([noise(source), population(source), _filled(source, (*_RESULTS, *_OTHERS[1:]))])
@@ -64,7 +81,9 @@ SEARCHED: dict[str, Draw] = {
     **TABLES,
     **AVERAGES,
     "chart": _charted,
+    "Charted.chart": _own_chart,
     "Shown.to_dict": _plain,
+    **{f"Columns.to_{library}": _frame(library) for library in ("pandas", "polars", "arrow")},
     "refusals of other kinds": _not_a_result,
 }
 """How settings are drawn: a public function, or a class and what it tells."""

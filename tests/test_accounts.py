@@ -146,6 +146,7 @@ def test_a_test_of_accounts_is_not_skipped_where_it_is_required(monkeypatch: pyt
     """As in what must pass before anything lands."""
     monkeypatch.setattr(os, "geteuid", lambda: 1)
     monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.delenv(accounts.REQUIRED, raising=False)
     with pytest.raises(pytest.skip.Exception):
         accounts._prefix()  # noqa: SLF001 - its rule
     monkeypatch.setenv(accounts.REQUIRED, "1")
