@@ -108,6 +108,7 @@ def test_hidden_keys_stay_as_they_were_found(ledger: Ledger) -> None:
     finer = desk.release_table("town", epsilon=100, delta="1e-7", margins="total")
     assert (finer.charged, finer.price.delta) == (difference(Fraction(1, 2), Fraction(100)), Fraction(1, 10**7))
     assert finer.plan.threshold == first.plan.threshold
+    assert finer.plan.surely_shown() is None is not first.plan.surely_shown()  # the first noise decided which
     assert [(row.labels, row.answer) for row in finer.rows] == [(("Bern",), 300), (("Chur",), 200), ((None,), 502)]
     assert desk.release_table("town", epsilon=1, delta="2e-7").charged.delta == Fraction(2, 10**7)
 

@@ -44,6 +44,7 @@ class TablePlan(Shown):
     groups: int | None  # in how many cells one unit can be; None: in all
     is_replacement: bool  # whether neighbours differ by a replaced unit, which moves twice as much
     threshold: int | None = None  # the smallest noisy count that is shown; None: all keys are known
+    is_refined: bool = False  # whether a coarser answer decided which keys are shown, with noise that is not known here
 
     @property
     def loss(self) -> Loss:
@@ -79,8 +80,8 @@ class TablePlan(Shown):
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
     def surely_shown(self, confidence: float = 0.95) -> int | None:
-        """The smallest count that appears with the confidence; None: all do."""
-        if self.threshold is None:
+        """The smallest count that appears with the confidence; None: all do, or a coarser answer decided it."""
+        if self.threshold is None or self.is_refined:
             return None
         noise = self.levels[0].mechanism
         found_by = noise.oldest if isinstance(noise, CombinedGaussian) else noise

@@ -185,7 +185,8 @@ class QueryPlan(ABC):
         if (epsilon := loss.epsilon) is None:
             noise = self.noise.of_noises(loss, gaussian_noises(entry), threshold)
             return replace(self, noise=noise)  # type: ignore[type-var]
-        return replace(self, noise=self.noise.at(epsilon, scales_in(asked), threshold))  # type: ignore[type-var]
+        noise = replace(self.noise.at(epsilon, scales_in(asked), threshold), is_refined=bool(entry.replaces))
+        return replace(self, noise=noise)  # type: ignore[type-var]
 
     def as_released(self, release: Published) -> Self:
         """The same at the price of what was published."""

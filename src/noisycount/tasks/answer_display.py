@@ -374,7 +374,10 @@ def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:
 
 def _keys(plan: TablePlan, confidence: float, unit: str | None) -> Iterator[tuple[str, str]]:
     surely = plan.surely_shown(confidence)
-    if plan.threshold is None or surely is None:
+    if plan.threshold is None:
+        return
+    if surely is None:
+        yield "keys", "those that the first, coarser answer showed"
         return
     many, one = ("rows", "row") if unit is None else ("persons", "person")
     yield (
