@@ -26,30 +26,22 @@ from noisycount.ledger.series import _drawn_beside as drawn_beside
 from noisycount.ledger.series import parts_of, scales_in, topped_up
 from noisycount.model.concentrated import root_above
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
-from noisycount.query.schema import Kind
 from noisycount.release import query_plan
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.noise_plan import LevelPlan
 from noisycount.release.results import TableRelease
 from noisycount.validation import exact_text
+from tests.release.towns import RECORDS, SCHEMA, DeskOf, desks_of
 
-TOWNS = [*["Bern"] * 300, *["Chur"] * 200, *["Genf"] * 2]
-RECORDS = [{"town": town, "age": place % 100} for place, town in enumerate(TOWNS)]
-SCHEMA = {"town": Kind.TEXT, "age": Kind.INTEGER}
 KEYS = {"town": ["Bern", "Chur"]}
 SURVEY = Dataset("survey", ConcentratedBudget(Fraction(10)))
-DeskOf = Callable[..., Desk]
 
 
 @pytest.fixture
 def desk_of(ledger: Ledger) -> DeskOf:
     """Give desks of the records, for whoever asks."""
-
-    def made(dataset: Dataset = SURVEY, analyst: Analyst = Analyst()) -> Desk:  # noqa: B008 - frozen
-        return Desk(MemorySource(RECORDS, SCHEMA), ledger, dataset, analyst=analyst)
-
-    return made
+    return desks_of(ledger, SURVEY)
 
 
 def table(desk: Desk, rho: str | Fraction, **more: str) -> TableRelease:

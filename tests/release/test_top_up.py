@@ -21,26 +21,18 @@ from noisycount.ledger.ledger import Ledger, StaleBaseError
 from noisycount.ledger.series import _LAPLACE as LAPLACE
 from noisycount.ledger.series import difference, topped_up
 from noisycount.model.gradual import equal_probability
-from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
+from tests.release.towns import RECORDS, SCHEMA, DeskOf, desks_of
 
-TOWNS = [*["Bern"] * 300, *["Chur"] * 200, *["Genf"] * 2]
-RECORDS = [{"town": town, "age": place % 100} for place, town in enumerate(TOWNS)]
-SCHEMA = {"town": Kind.TEXT, "age": Kind.INTEGER}
 WHERE = "town = 'Bern'"
 SURVEY, RICH = Dataset("survey", Fraction(10)), Dataset("survey", Fraction(10**6))
-DeskOf = Callable[..., Desk]
 
 
 @pytest.fixture
 def desk_of(ledger: Ledger) -> DeskOf:
     """Give desks of the records, for whoever asks."""
-
-    def made(dataset: Dataset = SURVEY, analyst: Analyst = Analyst()) -> Desk:  # noqa: B008 - frozen
-        return Desk(MemorySource(RECORDS, SCHEMA), ledger, dataset, analyst=analyst)
-
-    return made
+    return desks_of(ledger, SURVEY)
 
 
 def test_the_difference_is_charged(desk_of: DeskOf) -> None:

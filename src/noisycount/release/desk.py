@@ -324,8 +324,35 @@ class Desk(Shown, Closeable):
             key: As for `release`, like `purpose`.
             purpose: What the answer is for.
             plan: What the question means for these records, where that is known.
+
+        A key is random where nobody names one, not the digest, which depends on the version: that tells the content of
+        the records.
         """
-        return self._answer(query, key, purpose, plan)
+        source, dataset = self.source, self.dataset
+        if plan is None:
+            is_replacement = NeighbourRelation.of_size(dataset.size) is NeighbourRelation.REPLACEMENT
+            plan = plan_of(query, source.schema, source.unit, is_replacement=is_replacement)
+        source.require_unchanged()
+        request, formers = forms = self._requests(plan)
+        plan.require_possible(
+            public_of(source.schema), lambda: any(covers(entry, request) for entry in self._asked(forms))
+        )
+        if purpose is None and dataset.needs_purpose:
+            self._require_asked(forms)
+        if not self.ledger.has_answer(request, formers):
+            source.prepare()
+        name = secrets.token_hex(16) if key is None else key
+        entry, charged = self.ledger.reserve(name, request, dataset.budget, self.analyst, formers, purpose=purpose)
+        remains = self._remains_now if not charged else self._remains_of(entry)
+        told = partial(plan.published, charged=charged, remains=remains, source=source, confidence=query.confidence)
+        if entry.answer is not None:
+            return told(entry)
+        drawn_as = plan_of_debit(plan, entry)
+        if not charged and (drawn_as.goal is not None or not covers(entry, request)):
+            # somebody's debit without an answer: where that will stop decides what this question costs
+            replace(self, attach=None)._stored(entry, drawn_as, told)  # noqa: SLF001 - another desk
+            return self.answer(query, None if key == entry.key else key, purpose, plan)
+        return self._stored(entry, drawn_as, told)
 
     def _facts(self) -> dict[str, object]:
         """What may be asked, and what is left."""
@@ -356,38 +383,6 @@ class Desk(Shown, Closeable):
         """The same after a debit that was just made, whose totals say so."""
         budget, own = self.dataset.budget, entry.analyst_spent
         return RemainingBudget.of(budget, entry.spent, self.analyst, own)
-
-    def _answer(self, query: Query, key: str | None, purpose: str | None, plan: QueryPlan | None) -> Published:
-        """The one answer to a question, drawn now or found in the ledger.
-
-        A key is random where nobody names one, not the digest, which depends on the version: that
-        tells the content of the records.
-        """
-        source, dataset = self.source, self.dataset
-        if plan is None:
-            is_replacement = NeighbourRelation.of_size(dataset.size) is NeighbourRelation.REPLACEMENT
-            plan = plan_of(query, source.schema, source.unit, is_replacement=is_replacement)
-        source.require_unchanged()
-        request, formers = forms = self._requests(plan)
-        plan.require_possible(
-            public_of(source.schema), lambda: any(covers(entry, request) for entry in self._asked(forms))
-        )
-        if purpose is None and dataset.needs_purpose:
-            self._require_asked(forms)
-        if not self.ledger.has_answer(request, formers):
-            source.prepare()
-        name = secrets.token_hex(16) if key is None else key
-        entry, charged = self.ledger.reserve(name, request, dataset.budget, self.analyst, formers, purpose=purpose)
-        remains = self._remains_now if not charged else self._remains_of(entry)
-        told = partial(plan.published, charged=charged, remains=remains, source=source, confidence=query.confidence)
-        if entry.answer is not None:
-            return told(entry)
-        drawn_as = plan_of_debit(plan, entry)
-        if not charged and (drawn_as.goal is not None or not covers(entry, request)):
-            # somebody's debit without an answer: where that will stop decides what this question costs
-            replace(self, attach=None)._stored(entry, drawn_as, told)  # noqa: SLF001 - another desk
-            return self._answer(query, None if key == entry.key else key, purpose, plan)
-        return self._stored(entry, drawn_as, told)
 
     def _requests(self, plan: QueryPlan) -> Forms:
         """What asks for an answer; where one is known that is as near as is wanted, what asks for that one."""
