@@ -319,14 +319,14 @@ class Desk(Shown, Closeable):
     ) -> Published:
         """What a question asks: a table, or of one question alone a count; as `release` tells.
 
+        A key is random where nobody names one, not the digest, which depends on the version: that tells the content of
+        the records.
+
         Args:
             query: The question.
             key: As for `release`, like `purpose`.
             purpose: What the answer is for.
             plan: What the question means for these records, where that is known.
-
-        A key is random where nobody names one, not the digest, which depends on the version: that tells the content of
-        the records.
         """
         source, dataset = self.source, self.dataset
         if plan is None:
