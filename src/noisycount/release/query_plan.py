@@ -49,9 +49,8 @@ class QueryPlan(ABC):
     """A question that was understood, at a price."""
 
     noise: TablePlan  # level by level; of one count a level of one
-    goal: (
-        Goal | None
-    )  # how near answers shall be, at prices that rise up to that of the noise; None: it is at that price
+    # how near answers shall be, at prices that rise up to that of the noise; None: it is at that price
+    goal: Goal | None
 
     @property
     def loss(self) -> Loss:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from noisycount.analysis.within import price_grid
 from noisycount.catalog.catalog import DatasetRecord
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.texts import redacted_names
@@ -200,9 +199,6 @@ def _stated(entry: Entry, asked: dict[str, Any], noises: tuple[Noise, ...]) -> t
     goal, price = Goal.stored(entry), entry.loss.epsilon
     if goal is None or price is None or entry.answer is None:
         return noises
-    if goal.confidence < Fraction(str(CONFIDENCE)) or entry.replaces:
-        sure = 1 - (1 - CONFIDENCE) / (len(price_grid(goal.at_most)) + 1)
-        return tuple(replace(each, error=error_within(DiscreteLaplace(each.scale), sure)) for each in noises)
     answer = entry.answer if isinstance(entry.answer, TableAnswer) else TableAnswer.of([[entry.answer]])
     names = ["question"]
     if "table" in asked:
@@ -212,7 +208,11 @@ def _stated(entry: Entry, asked: dict[str, Any], noises: tuple[Noise, ...]) -> t
         for name, of, noise in zip(names, answer.levels, noises, strict=True)
     )
     plan = TablePlan(TablePrice(DiscreteLaplace, Loss.of(price)), levels, None, is_replacement=False)
-    told = Stopping(goal, plan).of_table(answer.levels)["own_errors"]
+    stopping = Stopping(goal, plan)
+    if goal.confidence < Fraction(str(CONFIDENCE)) or entry.replaces:
+        sure = 1 - (1 - CONFIDENCE) / (len(stopping.prices) + 1)
+        return tuple(replace(each, error=error_within(DiscreteLaplace(each.scale), sure)) for each in noises)
+    told = stopping.of_table(answer.levels)["own_errors"]
     return tuple(replace(noise, error=int(of.max())) for noise, of in zip(noises, told, strict=True))
 
 
