@@ -40,7 +40,11 @@ def price_grid(at_most: RationalLike) -> tuple[Fraction, ...]:
         >>> [str(float(price)) for price in price_grid("0.5")[-4:]], len(price_grid("0.5"))
         (['0.383', '0.422', '0.464', '0.5'], 73)
     """
-    largest = price_as_written(at_most, "at_most")
+    return _grid_to(price_as_written(at_most, "at_most"))
+
+
+@lru_cache(maxsize=64)  # an answer asks for it when it is understood, drawn and told
+def _grid_to(largest: Fraction) -> tuple[Fraction, ...]:
     decade = math.floor(math.log10(largest))
     grid = (
         mantissa * Fraction(10) ** (power - 2) for power in range(decade - 4, decade + 2) for mantissa in _MANTISSAS
