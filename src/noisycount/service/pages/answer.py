@@ -267,19 +267,23 @@ class Released:
         """The rows of a table, with one scale for all bars."""
         rows = self.told["rows"]
         ends = _ends(rows)
-        estimates = {} if self.estimates is None else self.estimates.rows
         keys = [tuple(row["keys"].values()) for row in rows]
+        told = [Estimated(row["answer"], row["answer"] - row["error"], row["answer"] + row["error"]) for row in rows]
+        estimates = {} if self.estimates is None else self.estimates.rows
+        refined = [estimates.get((row["level"], *own)) for row, own in zip(rows, keys, strict=True)]
+        if not any(found and found.differs(plain) for found, plain in zip(refined, told, strict=True)):
+            refined = [None] * len(rows)
         levels = [row["level"] for row in rows]
         is_hidden = self.told.get("threshold") is not None
         texts = grouped_by_name(keys, levels, self.header, is_hidden=is_hidden).keys
         return [
-            _row(row, text, estimates.get((row["level"], *own)), ends)
-            for row, text, own in zip(rows, texts, keys, strict=True)
+            ReleasedRow(row["level"], own, text, plain, row["error"], found, ends, row.get("is_near", False))
+            for row, own, text, plain, found in zip(rows, keys, texts, told, refined, strict=True)
         ]
 
     @property
     def is_refined(self) -> bool:
-        """Whether any row has a refined count that says more."""
+        """Whether the rows have refined counts: all of them, where that says more for any."""
         return any(row.refined for row in self.rows)
 
     @property
@@ -367,15 +371,6 @@ def _query(state: ServiceState, user: User, told: Mapping[str, Any], entry: Entr
         if entry is not None:
             query = query_of(entry, session.records.schema, told.get("confidence"))
     return query, needs_purpose
-
-
-def _row(
-    row: Mapping[str, Any], keys: Sequence[str], estimate: Estimated | None, ends: tuple[float, float]
-) -> ReleasedRow:
-    answer, error, is_near = row["answer"], row["error"], row.get("is_near", False)
-    told = Estimated(answer, answer - error, answer + error)
-    refined = estimate if estimate is not None and estimate.differs(told) else None
-    return ReleasedRow(row["level"], list(row["keys"].values()), keys, told, error, refined, ends, is_near)
 
 
 def _ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
