@@ -3,6 +3,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from fractions import Fraction
 from html import unescape
 from io import StringIO
@@ -14,6 +15,7 @@ import pytest
 from noisycount.charts.answer_svg import NARROW, CountPicture
 from noisycount.config.config import Config
 from noisycount.config.places import sqlite_url
+from noisycount.ledger.budget import ApproximateBudget
 from noisycount.service.pages.answer import CountEstimate, Released
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.published import RefineQuery
@@ -146,3 +148,59 @@ def test_a_sheet_of_a_table_can_be_refined(state: ServiceState, tmp_path: Path) 
         assert [level.mechanism.scale for level in published.levels] == [
             Fraction(level["scale"]) for level in told(state, place)["levels"]
         ]
+
+
+NEARER = [
+    (COUNT, 5, "you have [−0-9]+ ±20 at ε = 0.15"),
+    ({"where": "age >= 60", "within": "50%", "at_most": "0.1"}, 5, r"you have [−0-9]+ ±\d+ at ε = 0\.\d+"),
+    ({"where": ["age >= 65", "age < 9"], "epsilon": "0.2"}, 9, "you have it at ε = 0.2, each count ±"),
+    (AGES, 3, "you have it at ε = 1, each count ±"),
+    ({**AGES, "epsilon": None, "noise": "gaussian", "rho": "0.1"}, 3, "you have it at ρ = 0.1, each count ±"),
+    ({"by": "town", "delta": "1e-6", "epsilon": "1", "groups_per_unit": 1}, 2, "you have it at ε = 1"),
+]
+
+
+@pytest.fixture(scope="module")
+def approximate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceState]:
+    """Give a service whose budget pays for Gaussian noise and for hidden keys too."""
+    configuration = configured(tmp_path_factory.mktemp("state"))
+    stay = replace(
+        configuration.datasets["stay"], budget=ApproximateBudget(Fraction(900), Fraction(1, 10), Fraction(1, 20))
+    )
+    with serving(replace(configuration, datasets={"stay": stay})) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(("body", "within", "words"), NEARER, ids=["count", "stopped", "list", "table", "ρ", "hidden"])
+def test_a_nearer_answer_costs_the_difference(
+    approximate: ServiceState, body: dict[str, object], within: int, words: str
+) -> None:
+    """The page tells its price before it is charged, and that is what it costs in all less what was paid."""
+    place, page = asked(approximate, {name: of for name, of in body.items() if of})
+    assert re.search(r"Closer than ±\d+\? For the difference, within ±", page)
+    before, first = len(approximate.ledger.entries()), told(approximate, place)
+    page = unescape(calling(approximate).get(f"{place}?within={within}").text)
+    assert re.search(words, page)
+    assert len(approximate.ledger.entries()) == before
+    sent = {name: re.findall(rf'name="{name}" value="(.*?)">', page)[0] for name in ("question", "key")}
+    reply = calling(approximate).request("POST", "/ask/stay/spend", data=sent)
+    nearer = told(approximate, reply.headers["Location"])
+    charged = nearer["charged"] if isinstance(nearer["charged"], dict) else {"epsilon": nearer["charged"]}
+    symbol, name = ("ρ", "rho") if charged["epsilon"] is None else ("ε", "epsilon")
+    assert f"Ask and spend {symbol} = {charged[name]}<" in page
+    paid, price = (Fraction(each.get("price", each)[name]) for each in (first, nearer))
+    assert Fraction(charged[name]) == price - paid
+    assert within / 2 <= nearer.get("levels", [nearer])[0]["error"] <= within
+
+
+@pytest.mark.parametrize("typed", ["", "x", "0", "20", "nan"])
+def test_what_is_no_nearer_is_refused_beside_its_field(state: ServiceState, typed: str) -> None:
+    """With what was typed, and nothing to confirm."""
+    place, _ = asked(state, COUNT)
+    reply = calling(state).get(place, params={"within": typed})
+    page = unescape(reply.text)
+    assert reply.status_code == 422
+    assert re.search(r'id="within-wrong">± must be a number above 0 and below 20, got', page)
+    assert re.search(rf'value="{re.escape(typed)}" aria-invalid="true" autofocus aria-describedby="within-wrong"', page)
+    assert "Ask and spend" not in page
+    assert calling(state, BO).get(f"{place}?within=5").status_code == 404

@@ -24,14 +24,17 @@ from noisycount.display.texts import label_text
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_of
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.tables.levels import OTHER, Label
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.query.table import query_of_stored
+from noisycount.readers.values import parse_number
 from noisycount.release.dataset import next_words
 from noisycount.service.auth import LimitedUser
 from noisycount.service.keys import User
-from noisycount.service.pages.ask import address_and_name, calls_of, said_purpose
+from noisycount.service.pages.ask import address_and_name, calls_of, confirming, previewed, said_purpose
+from noisycount.service.pages.form import FormError, Price
 from noisycount.service.pages.layout import download, page, standalone_svg
 from noisycount.service.pages.stored_answer import CountEstimate, RefinedRows, told_by_ledger
 from noisycount.service.questions import stored_reply
@@ -229,6 +232,24 @@ class Released:
         return f"{left}: enough for {remaining // price:,} more like it." if price else f"{left}."
 
     @property
+    def error(self) -> int:
+        """How near each count of the cells is; 0 where no form asks for a nearer one."""
+        query, told = self.query, self.told
+        if query is None or (query.rho is not None and query.delta is not None):
+            return 0
+        return int(told["levels"][0]["error"] if self.is_table else told["error"])
+
+    def closer(self, typed: str) -> Query:
+        """The same question, nearer than it was answered."""
+        assert self.query is not None  # noqa: S101 - else there is no such form
+        units = parse_number(typed.strip().removeprefix("±").strip())
+        if not 0 < units < self.error:
+            raise FormError("within", f"± must be a number above 0 and below {self.error:,}, got {typed!r}")
+        price = Price(within=typed, confidence=str(self.query.confidence))
+        other = {"epsilon": None, "rho": None, "within": None, "at_most": None, "of": None}
+        return replace(self.query, **{**other, **(price.of_rows() if self.is_table else price.of_count())})
+
+    @property
     def facts(self) -> Facts:
         """What else is to be known of the answer."""
         return [(name, words) for name, words in self._facts() if words]
@@ -399,21 +420,32 @@ def _level_words(level: Mapping[str, Any]) -> str:
 def query_of(entry: Entry, columns: Mapping[str, Kind], confidence: float | None) -> Query | None:
     """The question of an answer that the ledger has; None for what no form asks."""
     asked, price, sure = asked_of(entry), entry.loss, 0.95 if confidence is None else confidence
-    return None if price.epsilon is None else query_of_stored(asked, columns, price.epsilon, price.delta, sure)
+    found = query_of_stored(asked, columns, price.epsilon or Fraction(1), price.delta, sure)
+    if price.epsilon is not None or found is None:
+        return found
+    return replace(found, noise=DiscreteGaussian, epsilon=None, rho=price.rho)
 
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/releases/{name}")
-def release_page(request: Request, name: str, user: LimitedUser, state: State) -> Response:
-    """An answer, however often it is loaded."""
+def release_page(request: Request, name: str, user: LimitedUser, state: State, within: str | None = None) -> Response:
+    """An answer, however often it is loaded; with the preview of a nearer one, where somebody says how near."""
     shown = state.reply(partial(Released.of, state, user, name))
-    calls = []
+    purpose, calls, nearer = said_purpose(shown.purpose, wants=shown.needs_purpose), [], {}
     if shown.query is not None:
-        purpose = said_purpose(shown.purpose, wants=shown.needs_purpose)
         calls = calls_of(shown.dataset, shown.query, purpose, *address_and_name(request, state, user))
-    return page(request, "release.html", user, it=shown, calls=calls)
+    if within is not None and shown.error:
+        nearer = state.reply(partial(_nearer, state, user, shown, within))
+    said = {"preview": None, "error": None, "within": within or "", **confirming(state), **nearer}
+    return page(request, "release.html", user, status=422 if said["error"] else 200, it=shown, calls=calls, **said)
+
+
+def _nearer(state: ServiceState, user: User, shown: Released, within: str) -> dict[str, Any]:
+    """The preview of a nearer answer; what is wrong with it is told beside the one field that there is."""
+    told = previewed(state.session(user, shown.dataset), state.analyst(user), partial(shown.closer, within))
+    return {"error": FormError("within", str(told["error"]))} if "error" in told else told
 
 
 @router.get("/releases/{name}/file")

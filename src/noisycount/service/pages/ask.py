@@ -19,6 +19,7 @@ from starlette.datastructures import FormData
 
 from noisycount.config.config import DatasetConfig
 from noisycount.errors import NoisyCountError, PredicateError, ReuseError
+from noisycount.ledger.entries import Analyst
 from noisycount.ledger.replies import Reply
 from noisycount.model.tables.levels import Label
 from noisycount.query.predicate import quoted_name
@@ -33,6 +34,7 @@ from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
 from noisycount.service.questions import Question, Spend
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.answer import SpendingLimits
+from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.rehearsal import rehearsal_of
 from noisycount.tasks.show import View, budget_words
 
@@ -114,18 +116,24 @@ def _shown(state: ServiceState, user: User, name: str, sent: FormData) -> dict[s
     if (changed := form.changed(sent)) is not None:
         at = next(place for button, place in _FOCUSED.items() if button in sent)
         return {"offer": offer, "form": changed, "at": at}
-    shown: dict[str, Any] = {"offer": offer, "form": form}
+    typed = partial(form.query, offer.columns, offer.unit, offer.public)
+    return {"offer": offer, "form": form, **previewed(session, analyst, typed, rehearses="rehearse" in sent)}
+
+
+def previewed(
+    session: DatasetSession, analyst: Analyst, typed: Callable[[], Query], *, rehearses: bool = False
+) -> dict[str, Any]:
+    """The preview of what a form asks, with its rehearsal where that is wanted; or what is wrong with the form."""
     try:
-        typed = form.query(offer.columns, offer.unit, offer.public)
-        query = replace(Question.model_validate(typed.to_json()).query(), keys=typed.keys)
-        answered = {"preview": Preview.of(session, analyst, query)}
-        if "rehearse" not in sent:
-            return shown | answered
-        return shown | answered | {"rehearsal": RehearsedPanel.of(rehearsal_of(session, query))}
+        query = typed()
+        query = replace(Question.model_validate(query.to_json()).query(), keys=query.keys)
+        preview = Preview.of(session, analyst, query)
+        rehearsal = RehearsedPanel.of(rehearsal_of(session, query)) if rehearses else None
     except (NoisyCountError, ValueError, click.ClickException) as error:
         if problem_of(error).detail:  # an owner's business
             raise
-        return shown | {"error": _form_error(error)}
+        return {"error": _form_error(error)}
+    return {"preview": preview, "rehearsal": rehearsal}
 
 
 def _form_error(error: Exception) -> FormError:
@@ -152,11 +160,15 @@ def _page(request: Request, state: ServiceState, user: User, shown: dict[str, An
         status=422 if "error" in shown else 200,
         **{"error": None, "preview": None, "rehearsal": None, "at": None, **shown},
         columns=offer.columns,
-        waits=f"{2 * state.tick.seconds:g}" if state.tick else "",
         operators=operators_of,
         calls=calls,
-        key=secrets.token_hex(16),
+        **confirming(state),
     )
+
+
+def confirming(state: ServiceState) -> dict[str, str]:
+    """What the confirmation of a preview needs: how long an answer takes, and a name for the request."""
+    return {"waits": f"{2 * state.tick.seconds:g}" if state.tick else "", "key": secrets.token_hex(16)}
 
 
 def address_and_name(request: Request, state: ServiceState, user: User) -> tuple[str, str | None]:
@@ -246,7 +258,10 @@ def _python(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
         call, said = "release_many", {"wheres": said.pop("where"), **said}
     if "confidence" in said:
         said["confidence"] = parse_share(said["confidence"])
-    inside = ",\n    ".join(f"{name}={value!r}" for name, value in said.items())
+    given = {name: repr(value) for name, value in said.items()} | (
+        {"noise": "nc.DiscreteGaussian"} if "rho" in said else {}
+    )
+    inside = ",\n    ".join(f"{name}={value}" for name, value in given.items())
     who = "" if analyst is None else f", analyst={analyst!r}"
     return f"import noisycount as nc\n\ndesk = nc.open_desk({dataset!r}{who})\nprint(desk.{call}(\n    {inside},\n))"
 
