@@ -8,18 +8,7 @@ import numpy as np
 
 from noisycount.analysis.accuracy import accuracy
 from noisycount.analysis.tables.table_posterior import TablePosterior
-from noisycount.charts.drawing import (
-    LINE,
-    as_rows,
-    count_axis,
-    count_scale,
-    data_chart,
-    row_labels,
-    rows_axis,
-    table_heading,
-    unchecked,
-    zero_line,
-)
+from noisycount.charts import drawing
 from noisycount.charts.theme import BLUE, CONFIG, DENSE, GRID, SOLID, VERMILION
 from noisycount.display.numbers import percent
 from noisycount.frozen import frozen
@@ -191,7 +180,7 @@ _APART = 0.17  # of a row: the answer above its middle, the estimate below
 _BETWEEN = 28  # pixels from level to level
 
 
-@unchecked
+@drawing.unchecked
 def refined_chart(table: RefinedDots) -> alt.LayerChart | alt.VConcatChart:
     """Two dots a row with their intervals: the answer above, the estimate from all answers below.
 
@@ -222,9 +211,9 @@ def refined_chart(table: RefinedDots) -> alt.LayerChart | alt.VConcatChart:
 def _level_chart(rows: Sequence[RefinedDot], unit: str, *, has_legend: bool = False) -> alt.LayerChart:
     """The rows of one level."""
     middles, height = _middles(rows)
-    marks = data_chart(list(_marks(rows, middles)))
-    y = rows_axis(height)
-    x = alt.X("count:Q", title=unit, axis=count_axis(), scale=_scale(rows))
+    marks = drawing.data_chart(list(_marks(rows, middles)))
+    y = drawing.rows_axis(height)
+    x = alt.X("count:Q", title=unit, axis=drawing.count_axis(), scale=_scale(rows))
     kinds, legend = [_RAW, _REFINED], _legend() if has_legend else None
     colour = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[VERMILION, BLUE]), legend=legend)
     dash = alt.StrokeDash("kind:N", scale=alt.Scale(domain=kinds, range=[list(DENSE), list(SOLID)]), legend=None)
@@ -232,7 +221,7 @@ def _level_chart(rows: Sequence[RefinedDot], unit: str, *, has_legend: bool = Fa
         x=alt.X("low:Q"), x2="high:Q", y=y, color=colour, strokeDash=dash
     )
     dots = marks.mark_circle(opacity=1, size=46).encode(x=x, y=y, color=colour)
-    layers = [_lines(middles, y), zero_line(), spans, dots, _labels(rows, middles, y)]
+    layers = [_lines(middles, y), drawing.zero_line(), spans, dots, _labels(rows, middles, y)]
     return alt.LayerChart(layer=layers, width=_WIDTH, height=height)
 
 
@@ -243,7 +232,7 @@ def _legend() -> alt.Legend:
 
 def _title(table: RefinedDots) -> alt.TitleParams:
     """The heading, and what the lines are."""
-    return table_heading(
+    return drawing.table_heading(
         table.title, [*table.notes, f"lines: where the count lies with {percent(table.level)} probability"]
     )
 
@@ -254,7 +243,7 @@ def _middles(dots: Sequence[RefinedDot]) -> tuple[list[float], float]:
     middles: list[float] = []
     top = 0.0
     for dot in dots:
-        room = max(least, LINE * (1 + as_rows(dot.label).count("\n")) + 6)
+        room = max(least, drawing.LINE * (1 + drawing.as_rows(dot.label).count("\n")) + 6)
         middles.append(top + room / 2)
         top += room
     return middles, top
@@ -276,7 +265,9 @@ def _mark(kind: str, place: float, count: float, low: float, high: float) -> dic
 
 def _lines(middles: Sequence[float], y: alt.Y) -> alt.Chart:
     """A thin line through the middle of each row, by which the eye finds its label."""
-    lines: alt.Chart = data_chart([{"place": middle} for middle in middles]).mark_rule(color=GRID, strokeDash=[1, 3])
+    lines: alt.Chart = drawing.data_chart([{"place": middle} for middle in middles]).mark_rule(
+        color=GRID, strokeDash=[1, 3]
+    )
     return lines.encode(y=y)
 
 
@@ -284,13 +275,13 @@ def _labels(dots: Sequence[RefinedDot], middles: Sequence[float], y: alt.Y) -> a
     """The label of each row beside its middle."""
     labels = []
     for dot, middle in zip(dots, middles, strict=True):
-        text = as_rows(dot.label)
-        labels.append({"label": text, "place": middle - LINE * text.count("\n") / 2})
-    return row_labels(labels, y)
+        text = drawing.as_rows(dot.label)
+        labels.append({"label": text, "place": middle - drawing.LINE * text.count("\n") / 2})
+    return drawing.row_labels(labels, y)
 
 
 def _scale(dots: Sequence[RefinedDot]) -> alt.Scale:
     answered = [(dot.answer, dot.error) for dot in dots if dot.answer is not None]
     low = min([*(dot.low for dot in dots), *(answer - error for answer, error in answered)])
     high = max([*(dot.high for dot in dots), *(answer + error for answer, error in answered)])
-    return count_scale(low, high)
+    return drawing.count_scale(low, high)

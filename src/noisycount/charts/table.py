@@ -6,18 +6,7 @@ from typing import Any, Self
 
 import altair as alt
 
-from noisycount.charts.drawing import (
-    LINE,
-    as_rows,
-    count_axis,
-    count_scale,
-    data_chart,
-    row_labels,
-    rows_axis,
-    table_heading,
-    unchecked,
-    zero_line,
-)
+from noisycount.charts import drawing
 from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, MOST_ROWS, PURPLE, VERMILION
 from noisycount.display.numbers import percent, plus_minus
 from noisycount.display.texts import OTHER_KEYS, label_text
@@ -127,7 +116,7 @@ _GAP = 8  # pixels between groups
 _ALONE, _BESIDE = 14, 12  # thickness of a bar, and of one beside others
 
 
-@unchecked
+@drawing.unchecked
 def table_chart(table: TableBars) -> alt.LayerChart:
     """Bars from 0 to each answer, and a line from the least to the largest count it may be.
 
@@ -138,21 +127,21 @@ def table_chart(table: TableBars) -> alt.LayerChart:
     """
     places, height = _places(table)
     values = [_value(bar, place, table) for bar, place in zip(table.bars, places, strict=True)]
-    rows, y = data_chart(values), rows_axis(height)
-    x = alt.X("answer:Q", title=table.axis, axis=count_axis(), scale=_scale(table.bars))
+    rows, y = drawing.data_chart(values), drawing.rows_axis(height)
+    x = alt.X("answer:Q", title=table.axis, axis=drawing.count_axis(), scale=_scale(table.bars))
     thick = _BESIDE if table.kinds else _ALONE
     bars = rows.mark_bar(height=thick, opacity=0.55).encode(x=x, x2=alt.X2Datum(0), y=y, color=_colour(table))
     spans = rows.mark_rule(color=INK, strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q", y=y)
     dots = rows.mark_circle(color=INK, opacity=1, size=34).encode(x=x, y=y)
-    layers = [bars, zero_line(), spans, dots, row_labels(_labels(table, places), y)]
-    title = table_heading(table.title, table.notes)
+    layers = [bars, drawing.zero_line(), spans, dots, drawing.row_labels(_labels(table, places), y)]
+    title = drawing.table_heading(table.title, table.notes)
     return alt.LayerChart(layer=layers, title=title, width=_WIDTH, height=height, config=CONFIG)
 
 
 def _scale(bars: Sequence[TableBar]) -> alt.Scale:
     low = min(bar.answer - bar.error for bar in bars)
     high = max(bar.answer + bar.error for bar in bars)
-    return count_scale(low, high)
+    return drawing.count_scale(low, high)
 
 
 def _colour(table: TableBars) -> alt.Color | alt.ColorValue:
@@ -181,7 +170,7 @@ def _places(table: TableBars) -> tuple[list[float], float]:
     top = _GAP / 2
     for group in _groups(table.bars):
         bars = len(group) * thick
-        room = max(bars, LINE * (1 + as_rows(group[0].label).count("\n")))
+        room = max(bars, drawing.LINE * (1 + drawing.as_rows(group[0].label).count("\n")))
         first = top + (room - bars) / 2
         places += [first + (place + 0.5) * thick for place in range(len(group))]
         top += room + _GAP
@@ -194,8 +183,8 @@ def _labels(table: TableBars, places: Sequence[float]) -> list[dict[str, object]
     start = 0
     for group in _groups(table.bars):
         inside = places[start : start + len(group)]
-        label = as_rows(group[0].label)
-        first_line = (inside[0] + inside[-1] - LINE * label.count("\n")) / 2
+        label = drawing.as_rows(group[0].label)
+        first_line = (inside[0] + inside[-1] - drawing.LINE * label.count("\n")) / 2
         labels.append({"label": label, "place": first_line})
         start += len(group)
     return labels

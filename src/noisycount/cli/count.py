@@ -22,30 +22,7 @@ from noisycount.query.query import (
     parse_of,
     parse_within,
 )
-from noisycount.readers.options import (
-    FILE,
-    analyst_names,
-    config_option,
-    flag,
-    json_option,
-    plot_option,
-    repeated,
-    source_names,
-    table_option,
-    typed,
-    unit_option,
-    with_options,
-)
-from noisycount.readers.values import (
-    parse_at_most,
-    parse_delta,
-    parse_epsilon,
-    parse_groups,
-    parse_guess,
-    parse_purpose,
-    parse_rho,
-    parse_tick,
-)
+from noisycount.readers import options, values
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.answer import Answer, answer_to, charged_so_far, preview_of
 from noisycount.tasks.answer_display import print_answer
@@ -71,7 +48,7 @@ def _require_ending(_: click.Context, __: click.Parameter, path: Path | None) ->
 
 
 _TABLE_OPTIONS = (
-    repeated(
+    options.repeated(
         "--by",
         parse_by,
         "COLUMNS",
@@ -79,7 +56,7 @@ _TABLE_OPTIONS = (
         "visit:month, :quarter or :year.",
         shell_complete=group_words,
     ),
-    repeated(
+    options.repeated(
         "--keys",
         parse_keys,
         "COLUMN=A,B",
@@ -87,38 +64,41 @@ _TABLE_OPTIONS = (
         " look them up in the records. Left out: the public values of the column.",
         shell_complete=key_words,
     ),
-    typed(
+    options.typed(
         "--keys-from",
-        FILE,
+        options.FILE,
         "FILE",
         "Or: a public CSV or Parquet file with the columns of --by, one row a group; or with one of them, for"
         " its keys.",
     ),
-    flag("--other", "One more row for all other keys together."),
-    typed("--questions", FILE, "FILE", "Or, as --where several times: a row for each line of a file."),
-    typed(
+    options.flag("--other", "One more row for all other keys together."),
+    options.typed("--questions", options.FILE, "FILE", "Or, as --where several times: a row for each line of a file."),
+    options.typed(
         "--delta",
-        parse_delta,
+        values.parse_delta,
         "D",
         "Without keys: show those that enough persons have; a key of one person appears with at most this "
         "probability. Or the δ of Gaussian noise.",
     ),
-    typed("--noise", _parse_noise, "laplace|gaussian", "Of a table.  [default: laplace]"),
-    typed("--rho", parse_rho, "R", "The price with Gaussian noise."),
-    repeated(
+    options.typed("--noise", _parse_noise, "laplace|gaussian", "Of a table.  [default: laplace]"),
+    options.typed("--rho", values.parse_rho, "R", "The price with Gaussian noise."),
+    options.repeated(
         "--margins",
         parse_margins,
         "NAMES",
         "Sums that are measured too, each with a share of the price: total,town or all.",
     ),
-    typed(
-        "--groups-per-unit", parse_groups, "G", "A person counts in so many groups at most, and less noise is needed."
+    options.typed(
+        "--groups-per-unit",
+        values.parse_groups,
+        "G",
+        "A person counts in so many groups at most, and less noise is needed.",
     ),
-    flag("--cumulative", "Measure ranges too, for sums from the first group on: of one column in order."),
-    plot_option("Draw the table as .svg or .png."),
-    typed(
+    options.flag("--cumulative", "Measure ranges too, for sums from the first group on: of one column in order."),
+    options.plot_option("Draw the table as .svg or .png."),
+    options.typed(
         "--output",
-        FILE,
+        options.FILE,
         "FILE",
         "Write all rows to a new file: .csv, .parquet, .json or .arrow.",
         callback=_require_ending,
@@ -135,8 +115,8 @@ _TABLE_OPTIONS = (
     "  noisycount count survey.csv --by town,age:0,18,65 --keys town=Bern,Biel \\\n"
     "      --unit person --groups-per-unit 1 --epsilon 1",
 )
-@click.argument("source", shell_complete=source_names)
-@typed(
+@click.argument("source", shell_complete=options.source_names)
+@options.typed(
     "--where",
     str,
     "TEXT",
@@ -144,12 +124,14 @@ _TABLE_OPTIONS = (
     multiple=True,
     shell_complete=where_words,
 )
-@typed("--epsilon", parse_epsilon, "E", "The price of the answer: 0.1 or 1/3.")
-@typed("--within", parse_within, "20%", "Or: how far off the answer may be,")
-@typed("--at-most", parse_at_most, "E", "for a price of at most so much, charged as far as it is needed,")
-@typed("--of", parse_of, "largest", "in a table of these counts: largest, total or 90%-of-cells;")
-@typed("--guess", parse_guess, "100", "or as a share of about how many (a public guess),")
-@typed(
+@options.typed("--epsilon", values.parse_epsilon, "E", "The price of the answer: 0.1 or 1/3.")
+@options.typed("--within", parse_within, "20%", "Or: how far off the answer may be,")
+@options.typed(
+    "--at-most", values.parse_at_most, "E", "for a price of at most so much, charged as far as it is needed,"
+)
+@options.typed("--of", parse_of, "largest", "in a table of these counts: largest, total or 90%-of-cells;")
+@options.typed("--guess", values.parse_guess, "100", "or as a share of about how many (a public guess),")
+@options.typed(
     "--confidence",
     parse_confidence,
     "95%",
@@ -157,24 +139,32 @@ _TABLE_OPTIONS = (
     default="95%",
     show_default=True,
 )
-@unit_option
-@table_option
-@typed("--analyst", str, "NAME", "Who asks; to be said where analysts are configured.", shell_complete=analyst_names)
-@typed("--purpose", parse_purpose, "TEXT", "What the answer is for; the ledger keeps it beside the price.")
-@typed(
+@options.unit_option
+@options.table_option
+@options.typed(
+    "--analyst",
+    str,
+    "NAME",
+    "Who asks; to be said where analysts are configured.",
+    shell_complete=options.analyst_names,
+)
+@options.typed(
+    "--purpose", values.parse_purpose, "TEXT", "What the answer is for; the ledger keeps it beside the price."
+)
+@options.typed(
     "--slot",
-    parse_tick,
+    values.parse_tick,
     "SECONDS",
     "Answer only when a slot ends, so that no duration tells of the records; make it several times as long"
     " as the longest count takes.",
 )
-@flag(
+@options.flag(
     "--dry-run is_trial",
     "Tell whether the question is understood, what it would cost, and what is left; charge and count nothing.",
 )
-@with_options(_TABLE_OPTIONS)
-@config_option
-@json_option
+@options.with_options(_TABLE_OPTIONS)
+@options.config_option
+@options.json_option
 def count(  # noqa: PLR0913, PLR0917  (one argument an option)
     source: str,
     where: tuple[str, ...],

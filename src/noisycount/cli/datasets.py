@@ -17,18 +17,7 @@ from noisycount.cli.main import STATUSES
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.file import FILE_NAME, TEMPLATE, default_config, find_config, load_config
 from noisycount.config.places import PLAIN_NAME, Source, name_for, readers_words, served_table_at
-from noisycount.display.output import draft as writing_draft
-from noisycount.display.output import (
-    output_encoding,
-    print_drawing,
-    print_facts,
-    print_json,
-    print_table,
-    print_text,
-    progress,
-    seen_from_here,
-    status,
-)
+from noisycount.display import output
 from noisycount.display.texts import pasteable
 from noisycount.engines.places import ServedTable, files_of, is_server, is_several
 from noisycount.errors import ConfigError, SourceError
@@ -71,27 +60,27 @@ def check(  # noqa: PLR0913 - one argument an option
     from noisycount.tasks.init import mending, proposed_values
     from noisycount.tasks.opening import dataset_asked
 
-    with status("reading"):
+    with output.status("reading"):
         dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
         inspection = examined(dataset, configuration, renews=renews)
     if as_json:
-        print_json(display.inspection_json(inspection))
+        output.print_json(display.inspection_json(inspection))
     else:
-        print_text(display.FOR_OWNERS)
-        print_facts(display.inspection_facts(inspection))
-        print_table(*display.column_table(inspection))
+        output.print_text(display.FOR_OWNERS)
+        output.print_facts(display.inspection_facts(inspection))
+        output.print_table(*display.column_table(inspection))
         if values := display.value_rows(inspection):
-            print_table(display.VALUE_HEADER, values)
+            output.print_table(display.VALUE_HEADER, values)
         for problem in display.problems(inspection):
-            print_text(problem)
+            output.print_text(problem)
         if lines := mending(inspection):
-            print_text(display.mending_words(inspection))
-            print_text()
-            print_drawing(pasteable(line, output_encoding()) for line in lines)
+            output.print_text(display.mending_words(inspection))
+            output.print_text()
+            output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
         if lines := proposed_values(inspection):
-            print_text(display.PROPOSING)
-            print_text()
-            print_drawing(pasteable(line, output_encoding()) for line in lines)
+            output.print_text(display.PROPOSING)
+            output.print_text()
+            output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
     if not inspection.fits:
         ctx.exit(STATUSES[SourceError])
 
@@ -150,8 +139,8 @@ def init(  # noqa: PLR0913 - one argument an option
             raise ConfigError(f"{said} describes a file: name the file as well")
     path = folder / FILE_NAME
     _write(path, TEMPLATE)
-    print_text(f"wrote {path}")
-    print_text("Edit it, then ask: noisycount count NAME --where TEXT --epsilon 0.1")
+    output.print_text(f"wrote {path}")
+    output.print_text("Edit it, then ask: noisycount count NAME --where TEXT --epsilon 0.1")
 
 
 def _is_described(place: Path) -> bool:
@@ -195,11 +184,13 @@ def _describe(  # noqa: PLR0913 - one argument an option
         draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit)
         path = configuration.path
         _change(path, draft.added_to, is_accepted=is_accepted)
-        print_text(f"added {name} to {seen_from_here(path)}, with {len(inspection.check.columns):,} columns of {seen}")
+        output.print_text(
+            f"added {name} to {output.seen_from_here(path)}, with {len(inspection.check.columns):,} columns of {seen}"
+        )
     else:
         draft = Draft(inspection, name, unit)
         _write(path, draft.text)
-        print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {seen}")
+        output.print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {seen}")
     _tell_what_is_left(inspection, draft.name, unit)
 
 
@@ -208,17 +199,17 @@ def _tell_what_is_left(inspection: "Inspection", name: str, unit: str | None) ->
     from noisycount.tasks.check_display import unique_words, unit_words
 
     if unit is None:
-        print_text('Say in it whose row each one is: unit = "COLUMN", or unit = "row".')
+        output.print_text('Say in it whose row each one is: unit = "COLUMN", or unit = "row".')
     if inspection.refused:
         names = ", ".join(column.name for column in inspection.refused)
-        print_text(f"Cells of {names} do not fit: noisycount check {name}")
+        output.print_text(f"Cells of {names} do not fit: noisycount check {name}")
     if inspection.without_unit:
-        print_text(f"{unit_words(inspection)}: no question is answered until they are filled in or removed.")
+        output.print_text(f"{unit_words(inspection)}: no question is answered until they are filled in or removed.")
     for column in inspection.nearly_unique:
-        print_text(unique_words(column, inspection))
+        output.print_text(unique_words(column, inspection))
     if words := readers_words(inspection.dataset.source):
-        print_text(f"{words}.")
-    print_text(f"Read it, then ask: noisycount count {name} --where TEXT --epsilon 0.1")
+        output.print_text(f"{words}.")
+    output.print_text(f"Read it, then ask: noisycount count {name} --where TEXT --epsilon 0.1")
 
 
 def _change(path: Path, changed: Callable[[str], str], *, is_accepted: bool) -> None:
@@ -226,7 +217,7 @@ def _change(path: Path, changed: Callable[[str], str], *, is_accepted: bool) -> 
     before = path.read_bytes()
     old = before.decode("utf-8-sig")
     new = changed(old)
-    with writing_draft(path) as part:
+    with output.draft(path) as part:
         part.touch(mode=0o600)  # an address may hold a password
         part.write_text(new, encoding="utf-8")
         part.chmod(stat.S_IMODE(path.stat().st_mode))
@@ -234,9 +225,9 @@ def _change(path: Path, changed: Callable[[str], str], *, is_accepted: bool) -> 
             load_config(part)
         except ConfigError as error:
             raise ConfigError(f"nothing is written, as then {str(error).replace(str(part), str(path))}") from None
-        shown = seen_from_here(path)
+        shown = output.seen_from_here(path)
         lines = unified_diff(old.splitlines(), new.splitlines(), shown, f"{shown}, then", lineterm="")
-        print_drawing(pasteable(line, output_encoding()) for line in lines)
+        output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
         if not (is_accepted or click.confirm("\nWrite that?", err=True)):
             raise ConfigError(f"{shown} is as it was, as you did not accept the change")
         if path.read_bytes() != before:
@@ -254,7 +245,7 @@ def _write(path: Path, text: str) -> None:
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): name a folder") from None
     if other is not None:
-        print_text(f"{seen_from_here(other)} is not read in this folder any more")
+        output.print_text(f"{output.seen_from_here(other)} is not read in this folder any more")
 
 
 def _existing(path: Path) -> ConfigError:
@@ -276,16 +267,16 @@ def show(source: str, table: str | None, configuration: Config, *, as_json: bool
 
     view = task.View.of(configuration.table_of(configuration.dataset(source), table), configuration)
     if as_json:
-        print_json(task.view_json(view, configuration))
+        output.print_json(task.view_json(view, configuration))
         return
     header, asked = task.entry_table(view)  # refused before anything is shown
-    print_facts(task.view_facts(view, configuration))
-    print_table(*task.column_table(view))
+    output.print_facts(task.view_facts(view, configuration))
+    output.print_table(*task.column_table(view))
     if asked:
-        print_table(header, asked)
-        print_facts(task.table_hint(view))
+        output.print_table(header, asked)
+        output.print_facts(task.table_hint(view))
     else:
-        print_text("nothing was asked yet")
+        output.print_text("nothing was asked yet")
 
 
 @click.command(name="copies", epilog="Example: noisycount copies survey --remove")
@@ -305,11 +296,11 @@ def copies(source: str | None, configuration: Config, *, removes: bool, as_json:
     shelf = CopyFolder.of(source, configuration)
     removed = shelf.clear() if removes else None
     if as_json:
-        print_json(shelf.to_dict(removed))
+        output.print_json(shelf.to_dict(removed))
         return
-    print_text(shelf.words(removed))
+    output.print_text(shelf.words(removed))
     if shelf.copies and not removes:
-        print_table(*shelf.table)
+        output.print_table(*shelf.table)
 
 
 @click.command(
@@ -356,16 +347,16 @@ def doctor(  # noqa: PLR0913 - one argument an option
         raise click.UsageError(f"{'--yes' if size is None else '--size'} is for --tick: add --tick")
     from noisycount.tasks.doctor import Diagnosis
 
-    with progress("testing") as done:
+    with output.progress("testing") as done:
         diagnosis = Diagnosis.of(source, configuration, lambda asked, of: done(asked / of))
     if as_json:
-        print_json(diagnosis.to_dict())
+        output.print_json(diagnosis.to_dict())
     else:
-        print_text(diagnosis.verdict)
-        print_text()
-        print_facts(diagnosis.facts)
+        output.print_text(diagnosis.verdict)
+        output.print_text()
+        output.print_facts(diagnosis.facts)
         if diagnosis.examination.differences:
-            print_table(*diagnosis.differences)
+            output.print_table(*diagnosis.differences)
     if diagnosis.certificate is None:
         ctx.exit(WRONG)
 
@@ -376,20 +367,21 @@ def _find_tick(source: str, size: int | None, configuration: Config, *, is_accep
 
     if as_json and is_accepted:
         raise click.UsageError("--json writes nothing: leave --yes out, or --json")
-    with progress("timing") as done:
+    with output.progress("timing") as done:
         times = TickTimes.of(configuration.dataset(source), size, done)
     if as_json:
-        print_json(times.to_dict())
+        output.print_json(times.to_dict())
         return
-    print_facts(times.facts)
+    output.print_facts(times.facts)
     if served := [name for name, each in configuration.datasets.items() if each.is_served]:
-        print_text(f"Nor is any server measured, as of {', '.join(served)}: one slot is for all data sets.")
+        output.print_text(f"Nor is any server measured, as of {', '.join(served)}: one slot is for all data sets.")
     if configuration.path is None:
-        print_text(f"There is no {FILE_NAME} to write it to.")
+        output.print_text(f"There is no {FILE_NAME} to write it to.")
     elif configuration.service.slot == times.tick:
-        print_text(f"slot = {times.tick:g} holds already: nothing is to be written.")
+        output.print_text(f"slot = {times.tick:g} holds already: nothing is to be written.")
     else:
         _change(configuration.path, times.written_to, is_accepted=is_accepted)
-        print_text(
-            f"wrote slot = {times.tick:g} to {seen_from_here(configuration.path)}; serve takes it when it starts again"
+        output.print_text(
+            f"wrote slot = {times.tick:g} to {output.seen_from_here(configuration.path)}; "
+            "serve takes it when it starts again"
         )

@@ -7,16 +7,7 @@ import click
 from noisycount.display.numbers import signed
 from noisycount.display.output import print_json, print_text
 from noisycount.readers.options import json_option, typed
-from noisycount.tasks.demo import (
-    INTRODUCTION,
-    NEXT,
-    QUESTION,
-    SIZE,
-    Demonstration,
-    demonstration_json,
-    steps,
-    write_survey,
-)
+from noisycount.tasks import demo as task
 
 
 @click.command(
@@ -43,12 +34,12 @@ def demo(out: Path, survey: Path | None, *, as_json: bool) -> None:
     "poor"? The survey comes with noisycount.
     """
     if survey is not None:
-        write_survey(survey)
+        task.write_survey(survey)
         _tell_survey(survey, as_json=as_json)
         return
-    shown = Demonstration.of(out)
+    shown = task.Demonstration.of(out)
     if as_json:
-        print_json(demonstration_json(shown))
+        print_json(task.demonstration_json(shown))
     else:
         _print(shown)
 
@@ -57,17 +48,17 @@ def _tell_survey(file: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({"survey": str(file)})
         return
-    print_text(f"wrote {file}: one row a person and year, {signed(SIZE)} persons")
+    print_text(f"wrote {file}: one row a person and year, {signed(task.SIZE)} persons")
     print_text(f"Next, describe it: noisycount init {file} --unit person")
 
 
-def _print(shown: Demonstration) -> None:
-    print_text(QUESTION, bold=True)
-    print_text(INTRODUCTION)
-    for number, step in enumerate(steps(shown), start=1):
+def _print(shown: task.Demonstration) -> None:
+    print_text(task.QUESTION, bold=True)
+    print_text(task.INTRODUCTION)
+    for number, step in enumerate(task.steps(shown), start=1):
         print_text()
         print_text(f"{number}  {step.title}", bold=True)
         print_text(step.text)
     print_text()
     print_text("Next, a question of your own:", bold=True)
-    click.echo(f"  {NEXT}")  # on one line, to be pasted, however narrow the terminal
+    click.echo(f"  {task.NEXT}")  # on one line, to be pasted, however narrow the terminal

@@ -15,19 +15,8 @@ from noisycount.ledger.entries import Head
 from noisycount.ledger.storage import RESTORE, Row
 from noisycount.ledger.verification import verification as checked
 from noisycount.readers.options import config_option, flag, json_option, typed
+from noisycount.tasks import ledger as task
 from noisycount.tasks.backup import at_copy, backed_up, backup_json, backup_words, restoring
-from noisycount.tasks.ledger import (
-    absent_words,
-    account_table,
-    accounts_of_analysts,
-    accounts_of_datasets,
-    entry_table,
-    intact_words,
-    ledger_json,
-    place_words,
-    rows_json,
-    verification_json,
-)
 from noisycount.tasks.opening import debits, existing_ledger, verification
 from noisycount.tasks.report.forms import FORMS, written_report
 from noisycount.tasks.report.report import report_of
@@ -56,15 +45,15 @@ def show(configuration: Config, *, as_json: bool) -> None:
     """Show what was asked, and what is left of each budget."""
     entries = debits(configuration)
     if as_json:
-        print_json(ledger_json(configuration, entries))
+        print_json(task.ledger_json(configuration, entries))
         return
-    header, rows = entry_table(entries)  # refused before anything is shown
-    print_text(f"ledger: {place_words(configuration)}")
-    if datasets := accounts_of_datasets(configuration, entries):
-        print_table(*account_table("data set", datasets))
+    header, rows = task.entry_table(entries)  # refused before anything is shown
+    print_text(f"ledger: {task.place_words(configuration)}")
+    if datasets := task.accounts_of_datasets(configuration, entries):
+        print_table(*task.account_table("data set", datasets))
     if configuration.analysts:
-        analysts = accounts_of_analysts(configuration, entries)
-        print_table(*account_table("analyst", analysts))
+        analysts = task.accounts_of_analysts(configuration, entries)
+        print_table(*task.account_table("analyst", analysts))
     if entries:
         print_table(header, rows)
     else:
@@ -100,15 +89,15 @@ def verify(
         configuration = at_copy(configuration, place)
     found = verification(configuration, known_head)
     if as_json:
-        print_json(verification_json(configuration, found, known_head))
+        print_json(task.verification_json(configuration, found, known_head))
         context.exit(0 if found is None or found.broken is None else _BROKEN)
     if found is None:
-        print_text(absent_words(configuration))
+        print_text(task.absent_words(configuration))
         return
     if found.broken is not None:
         raise LedgerError(f"row {found.broken} of the ledger {found.why}; {RESTORE}")
-    print_text(f"ledger: {place_words(configuration)}")
-    print_text(intact_words(found, known_head))
+    print_text(f"ledger: {task.place_words(configuration)}")
+    print_text(task.intact_words(found, known_head))
     click.echo(f"head: {found.head}")  # on one line, however narrow the terminal
     if known_head is None:
         print_text("Write the head down: with --head it tells this ledger from an older copy.")
@@ -143,7 +132,9 @@ def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
 
 def _write_rows(rows: Sequence[Row], out: Path | None, *, as_json: bool) -> None:
     """Rows as they are, to a new file or to standard output."""
-    text = json_text(rows_json([dict(row) for row in rows]), indent=2) if as_json else "\n".join(map(json_text, rows))
+    text = (
+        json_text(task.rows_json([dict(row) for row in rows]), indent=2) if as_json else "\n".join(map(json_text, rows))
+    )
     if out is None:
         click.echo(text, nl=bool(text))
         return
@@ -217,7 +208,7 @@ def backup(folder: Path, configuration: Config, *, with_copies: bool, as_json: b
         print_json(backup_json(made))
         return
     print_text(backup_words(made))
-    print_text(intact_words(made.found, configuration.known_head))
+    print_text(task.intact_words(made.found, configuration.known_head))
     click.echo(f"head: {made.found.head}")  # on one line, however narrow the terminal
     print_text("To restore it, stop all that uses the ledger, give the old files other names, and type:")
     for line in restoring(made):

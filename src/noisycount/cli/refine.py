@@ -19,20 +19,8 @@ from noisycount.display.output import file_facts, print_facts, print_json, print
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import parse_confidence
-from noisycount.readers import values
+from noisycount.readers import options, values
 from noisycount.readers.assumption import Assumed, Rate
-from noisycount.readers.options import (
-    FILE,
-    assumed_of_options,
-    config_option,
-    flag,
-    json_option,
-    plot_option,
-    population_options,
-    repeated,
-    typed,
-    with_options,
-)
 from noisycount.tasks.refine.estimate import Refinement, check_whole, refinement_facts, refinement_json
 from noisycount.tasks.refine.published import RefineQuery
 
@@ -118,14 +106,14 @@ def _noises(epsilons: Sequence[Fraction], noise: str | None, scales: Sequence[Fr
 
 
 _PUBLISHED = (
-    typed(
+    options.typed(
         "--table file",
-        FILE,
+        options.FILE,
         "FILE",
         "A published table, all of it refined together: of `count --by --output`, or any CSV, TSV or Parquet "
         "file; noisy measurements of the census; page views of Wikimedia.",
     ),
-    typed(
+    options.typed(
         "--key",
         str,
         "KEY",
@@ -133,32 +121,32 @@ _PUBLISHED = (
         "costs nothing.",
         is_eager=True,
     ),
-    repeated(
+    options.repeated(
         "--by", _column_names, "COLUMNS", "Its key columns from coarse to fine, county,town; an empty cell is a sum."
     ),
-    typed("--total", values.parse_count, "N", "How many records there are, if public."),
-    typed("--below", _parse_threshold, "T", "An empty answer was left out because it was below this,"),
-    typed("--below-column", str, "NAME", "or below what this column says."),
-    typed(
+    options.typed("--total", values.parse_count, "N", "How many records there are, if public."),
+    options.typed("--below", _parse_threshold, "T", "An empty answer was left out because it was below this,"),
+    options.typed("--below-column", str, "NAME", "or below what this column says."),
+    options.typed(
         "--prior",
         _parse_prior,
         "A|learned",
         "How counts divide: a concentration for each cell, 1 if all tables are as likely.  [default: learned "
         "from the answers]",
     ),
-    flag("--shares has_shares", "Tell each cell's share of the total,"),
-    flag("--ranks has_ranks", "and its rank, 1 for the largest."),
-    typed("--geocode", str, "CODE", "Of the census: which place,"),
-    typed("--query", str, "NAME", 'and which query, such as "votingage * hispanic".'),
-    typed("--day", _parse_day, "DAY", "Of Wikimedia: the day, where the name of the file does not say it,"),
-    typed(
+    options.flag("--shares has_shares", "Tell each cell's share of the total,"),
+    options.flag("--ranks has_ranks", "and its rank, 1 for the largest."),
+    options.typed("--geocode", str, "CODE", "Of the census: which place,"),
+    options.typed("--query", str, "NAME", 'and which query, such as "votingage * hispanic".'),
+    options.typed("--day", _parse_day, "DAY", "Of Wikimedia: the day, where the name of the file does not say it,"),
+    options.typed(
         "--tier tiers", _parse_tier, "TIER=CODES", "and countries of more than lower risk: medium=TR,UA.", multiple=True
     ),
 )
 
 
 _NOISE = (
-    typed(
+    options.typed(
         "--epsilon",
         values.parse_epsilon,
         "E",
@@ -166,20 +154,25 @@ _NOISE = (
         "once a level.",
         multiple=True,
     ),
-    typed(
+    options.typed(
         "--noise",
         click.Choice(list(values.NOISE_KINDS)),
         "KIND",
         f"Or: the kind of its noise, {' or '.join(values.NOISE_KINDS)},",
     ),
-    typed("--scale", values.parse_scale, "S", "and the noise's scale in records: 10 or 20/3.", multiple=True),
+    options.typed("--scale", values.parse_scale, "S", "and the noise's scale in records: 10 or 20/3.", multiple=True),
 )
 
 
 _COLUMNS = (
-    typed("--answers table", FILE, "FILE", "A table of answers, each about a count of its own, refined one by one."),
-    typed("--size-column", str, "NAME", "Instead of --size: its column of how many records,"),
-    typed("--rate-column", str, "NAME", "and instead of --rate: its column of rates."),
+    options.typed(
+        "--answers table",
+        options.FILE,
+        "FILE",
+        "A table of answers, each about a count of its own, refined one by one.",
+    ),
+    options.typed("--size-column", str, "NAME", "Instead of --size: its column of how many records,"),
+    options.typed("--rate-column", str, "NAME", "and instead of --rate: its column of rates."),
 )
 
 
@@ -197,20 +190,20 @@ _COLUMNS = (
     "  noisycount refine --table census.parquet --geocode 50017 --query votingage",
 )
 @click.argument("answers", nargs=-1, metavar="[ANSWER]...", callback=_as_answers)
-@population_options
-@with_options(_NOISE)
-@typed("--level", parse_confidence, "95%", "The probability of the interval.", default="95%", show_default=True)
-@plot_option(
+@options.population_options
+@options.with_options(_NOISE)
+@options.typed("--level", parse_confidence, "95%", "The probability of the interval.", default="95%", show_default=True)
+@options.plot_option(
     "Draw it as .svg or .png: what was assumed, what is answered, and both; of a table the answers "
     "and estimates of its cells, and below them those of their sums, level by level."
 )
-@with_options(_COLUMNS)
-@with_options(_PUBLISHED)
-@typed("--column", str, "NAME", "The column of answers of a table.")
-@typed("--out", FILE, "FILE", "Write a new table, with mean, median, low, high and so on added.")
-@flag("--overwrite", "Replace the file of --out if it is there.")
-@config_option
-@json_option
+@options.with_options(_COLUMNS)
+@options.with_options(_PUBLISHED)
+@options.typed("--column", str, "NAME", "The column of answers of a table.")
+@options.typed("--out", options.FILE, "FILE", "Write a new table, with mean, median, low, high and so on added.")
+@options.flag("--overwrite", "Replace the file of --out if it is there.")
+@options.config_option
+@options.json_option
 def refine(  # noqa: PLR0913, PLR0917  (one argument an option)
     answers: tuple[float, ...],
     size: int | None,
@@ -262,7 +255,7 @@ def refine(  # noqa: PLR0913, PLR0917  (one argument an option)
         if has_population:
             if published != RefineQuery(key=published.key, source=published.source) or column or out:
                 raise click.UsageError(_WHOLE)
-            assumed = assumed_of_options(size, rate, strata, is_flat_allowed=True)
+            assumed = options.assumed_of_options(size, rate, strata, is_flat_allowed=True)
             _refine_count(_stored(published, assumed, noises, level, configuration), plot, as_json=as_json)
             return
         if (published.file is None) == (published.key is None):
@@ -275,7 +268,7 @@ def refine(  # noqa: PLR0913, PLR0917  (one argument an option)
         each = noises if 1 < len(noises) == len(answers) else _one(noises, len(answers))
         for place, answer in enumerate(answers):
             check_whole(answer, each[place] if isinstance(each, Sequence) else each)
-        assumed = assumed_of_options(size, rate, strata, is_flat_allowed=True)
+        assumed = options.assumed_of_options(size, rate, strata, is_flat_allowed=True)
         _refine_count(Refinement.of(answers, assumed, each, level), plot, as_json=as_json)
     elif table and column and out and not (answers or plot):
         law = _one(noises)
@@ -295,7 +288,7 @@ def _row_laws(asked: "AnswersFile", size: int | None, rate: Rate | None, strata:
     from noisycount.tasks.refine.column import RowLaws  # noqa: PLC0415  (loads DuckDB)
 
     if asked.size is None and asked.rate is None:
-        assumed = assumed_of_options(size, rate, strata, is_flat_allowed=True)
+        assumed = options.assumed_of_options(size, rate, strata, is_flat_allowed=True)
         words = "the size" if assumed.is_flat else "the rate" if assumed.rate else "the rates"
         return RowLaws(assumed.population, words=words)
     twice = (size is not None and asked.size) or (rate is not None and asked.rate)

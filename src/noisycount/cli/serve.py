@@ -17,16 +17,7 @@ from noisycount.config.toml_table import suggestion
 from noisycount.display.numbers import signed
 from noisycount.display.output import print_facts, print_json, print_table, print_text
 from noisycount.errors import ConfigError, NoisyCountError, install_hint
-from noisycount.readers.options import (
-    analyst_names,
-    completions,
-    config_option,
-    configuration_so_far,
-    dataset_names,
-    flag,
-    json_option,
-    typed,
-)
+from noisycount.readers import options
 from noisycount.service.keys import IssuedKey, Keyring, KeyState, Role, check_analyst, granted_datasets
 
 _NEEDED = f"the service needs more packages: {install_hint('server')}"
@@ -37,7 +28,7 @@ _NEEDED = f"the service needs more packages: {install_hint('server')}"
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="And the port; 0: any that is free."
 )
-@flag("--demo is_demo", "Serve the survey of the demonstration, with a budget that is thrown away.")
+@options.flag("--demo is_demo", "Serve the survey of the demonstration, with a budget that is thrown away.")
 @click.option(
     "--no-slots",
     "slots",
@@ -45,7 +36,7 @@ _NEEDED = f"the service needs more packages: {install_hint('server')}"
     default=True,
     help="Reply as soon as an answer is there: whoever measures that may learn of the records.",
 )
-@config_option
+@options.config_option
 def serve(host: str, port: int, configuration: Config, *, is_demo: bool, slots: bool) -> None:
     """Serve a team by HTTP, for programs and browsers.
 
@@ -114,9 +105,9 @@ def _parse_lifetime(text: str) -> timedelta | None:
 def key_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The holders of keys that are not revoked, and the ids of these keys, that begin so."""
     with suppress(NoisyCountError):
-        issued = Keyring.of(configuration_so_far(ctx)).issued()
+        issued = Keyring.of(options.configuration_so_far(ctx)).issued()
         held = [key for key in issued if key.revoked is None]
-        return completions(dict.fromkeys(word for k in held for word in (k.name, k.id)), incomplete)
+        return options.completions(dict.fromkeys(word for k in held for word in (k.name, k.id)), incomplete)
     return []
 
 
@@ -134,7 +125,7 @@ def analysts() -> None:
     short_help="Give somebody a key.",
     epilog="Example: noisycount analysts add ana --role analyst --data-set survey --expires 90d",
 )
-@click.argument("name", shell_complete=analyst_names)
+@click.argument("name", shell_complete=options.analyst_names)
 @click.option(
     "--role",
     type=click.Choice([role.value for role in Role]),
@@ -142,15 +133,15 @@ def analysts() -> None:
     show_default=True,
     help="An owner sees every data set, the whole ledger and the report.",
 )
-@typed(
+@options.typed(
     "--data-set datasets",
     str,
     "NAME",
     "What an analyst may ask; may be repeated.",
     multiple=True,
-    shell_complete=dataset_names,
+    shell_complete=options.dataset_names,
 )
-@typed(
+@options.typed(
     "--expires lifetime",
     _parse_lifetime,
     "DURATION",
@@ -158,8 +149,8 @@ def analysts() -> None:
     default="90d",
     show_default=True,
 )
-@config_option
-@json_option
+@options.config_option
+@options.json_option
 def add(  # noqa: PLR0913  (its options)
     name: str, role: str, datasets: tuple[str, ...], lifetime: timedelta | None, configuration: Config, *, as_json: bool
 ) -> None:
@@ -197,8 +188,8 @@ def add(  # noqa: PLR0913  (its options)
     name="revoke", short_help="End a key, or all of somebody's.", epilog="Example: noisycount analysts revoke ana"
 )
 @click.argument("who", metavar="ID|NAME", shell_complete=key_names)
-@config_option
-@json_option
+@options.config_option
+@options.json_option
 def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
     """End the key of an ID, or all keys that NAME holds, at once.
 
@@ -226,8 +217,8 @@ def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
 @analysts.command(
     name="list", short_help="Show who holds which key.", epilog="Example: noisycount analysts list --json"
 )
-@config_option
-@json_option
+@options.config_option
+@options.json_option
 def list_(configuration: Config, *, as_json: bool) -> None:
     """Show all keys that were issued, expired and revoked ones too; never a secret."""
     keyring = Keyring.of(configuration)

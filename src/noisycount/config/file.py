@@ -9,17 +9,8 @@ from pathlib import Path
 import click
 
 from noisycount.catalog.catalog import ROW
+from noisycount.config import places
 from noisycount.config.config import DEFAULT_BUDGET, Config, DatasetConfig
-from noisycount.config.places import (
-    PLAIN_NAME,
-    SERVER_KEYS,
-    Source,
-    is_file,
-    read_served_table,
-    require_no_server,
-    resolve_ledger_url,
-    sqlite_url,
-)
 from noisycount.config.service import read_service
 from noisycount.config.toml_table import FILE_KEYS, TomlTable, read_budget, read_file_form, read_kinds, read_values
 from noisycount.engines.places import is_lake, is_server
@@ -36,7 +27,7 @@ _LONGEST_REASON = 500  # characters: a sentence or two
 DATASET_KEYS = (
     *("source", "table", "unit", "size", "columns", "kinds", "values", "budget", "why", "account", "purpose"),
     *FILE_KEYS,
-    *SERVER_KEYS,
+    *places.SERVER_KEYS,
 )
 
 
@@ -45,7 +36,7 @@ def find_config(start: Path) -> Path | None:
     folder = start.resolve()
     candidates = (place / FILE_NAME for place in (folder, *folder.parents))
     found = next(filter(os.path.lexists, candidates), None)
-    if found is not None and not is_file(found):
+    if found is not None and not places.is_file(found):
         raise ConfigError(
             f"{found} is no file, but a folder, a pipe or a link that leads nowhere: restore the"
             " file, or remove it if nothing was configured by it"
@@ -71,13 +62,13 @@ def load_config(path: Path) -> Config:
 def default_config() -> Config:
     """The configuration where there is no file: a ledger of the user, no data sets."""
     ledger = Path(click.get_app_dir("noisycount")).absolute() / "ledger.db"
-    return Config(None, sqlite_url(ledger), {})
+    return Config(None, places.sqlite_url(ledger), {})
 
 
 def _ledger_url(table: TomlTable) -> str:
     """The ledger's address; a relative SQLite file lies beside the configuration."""
     table.require_known(_LEDGER_KEYS)
-    url = resolve_ledger_url(table.path.parent, table.text("url") or "sqlite:///ledger.db")
+    url = places.resolve_ledger_url(table.path.parent, table.text("url") or "sqlite:///ledger.db")
     if url is not None:
         return url
     # The value is left out on purpose: an address may hold a password.
@@ -92,7 +83,7 @@ def _analyst(name: str, table: TomlTable) -> Analyst:
 
 def _check_name(name: str, table: TomlTable) -> None:
     """The refusal of a name that could not be typed as it stands."""
-    if not PLAIN_NAME.fullmatch(name):
+    if not places.PLAIN_NAME.fullmatch(name):
         place = f"{table.name.removesuffix(name)}{name!r}"
         raise ConfigError(f"{table.path}: [{place}]: a name is letters, digits, - and _: rename it")
 
@@ -134,14 +125,14 @@ def _why(table: TomlTable) -> str | None:
     return why
 
 
-def _source(table: TomlTable) -> Source:
+def _source(table: TomlTable) -> places.Source:
     """The absolute path of the records, which need not be there; or their table on a server."""
     source = table.text("source")
     if source is None:
         raise table.refusal("source", 'is missing: add the file, such as source = "data.csv"')
     if is_server(source) or is_lake(source):
-        return read_served_table(table, source)
-    require_no_server(table)
+        return places.read_served_table(table, source)
+    places.require_no_server(table)
     place = table.path.parent / source
     try:
         place.stat()

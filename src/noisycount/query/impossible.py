@@ -10,35 +10,17 @@ from typing import Any, TypeAlias
 
 from noisycount.display.texts import printable
 from noisycount.frozen import frozen
+from noisycount.query import predicate as tree
 from noisycount.query.normal_form import EXACT_INTEGERS
-from noisycount.query.predicate import (
-    And,
-    Column,
-    Comparison,
-    Constant,
-    Literal,
-    Membership,
-    Missing,
-    Not,
-    Operator,
-    Or,
-    Pattern,
-    Predicate,
-    Range,
-    canonical_text,
-    columns,
-    like_expression,
-    quoted_text,
-)
 from noisycount.query.schema import Kind, PublicValues, did_you_mean
 
 _TESTS = {
-    Operator.EQUAL: eq,
-    Operator.NOT_EQUAL: ne,
-    Operator.LESS: lt,
-    Operator.AT_MOST: le,
-    Operator.MORE: gt,
-    Operator.AT_LEAST: ge,
+    tree.Operator.EQUAL: eq,
+    tree.Operator.NOT_EQUAL: ne,
+    tree.Operator.LESS: lt,
+    tree.Operator.AT_MOST: le,
+    tree.Operator.MORE: gt,
+    tree.Operator.AT_LEAST: ge,
 }
 
 
@@ -50,12 +32,12 @@ class _End:
     is_open: bool
 
 
-def _only_values(test: Predicate) -> list[Any] | None:
+def _only_values(test: tree.Predicate) -> list[Any] | None:
     """The only values for which a test of a column is true; None: nobody knows a list."""
     match test:
-        case Comparison(column, Operator.EQUAL, Literal() as literal):
-            literals: Sequence[Literal] = (literal,)
-        case Membership(column, choices):
+        case tree.Comparison(column, tree.Operator.EQUAL, tree.Literal() as literal):
+            literals: Sequence[tree.Literal] = (literal,)
+        case tree.Membership(column, choices):
             literals = choices
         case _:
             return None
@@ -66,31 +48,31 @@ def _only_values(test: Predicate) -> list[Any] | None:
     return [value for value in values if not is_discrete or value == floor(value)]
 
 
-def _may_hold(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
+def _may_hold(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
     """Whether a test of a column may be true where the column has the value."""
     match test:
-        case Comparison(column, operator, Literal() as literal):
+        case tree.Comparison(column, operator, tree.Literal() as literal):
             other = _value(column, literal)
             return other is None or bool(_TESTS[operator](value, other))
-        case Not(Membership(column, choices)):
+        case tree.Not(tree.Membership(column, choices)):
             return value not in [_value(column, choice) for choice in choices]
-        case Membership(column, choices):
+        case tree.Membership(column, choices):
             others = [_value(column, choice) for choice in choices]
             return None in others or value in others
-        case Range():
+        case tree.Range():
             return all(_may_hold(end, value) for end in _ends(test))
-        case Not(Range() as inside):
+        case tree.Not(tree.Range() as inside):
             low, high = (_value(inside.column, end) for end in (inside.low, inside.high))
             return low is None or high is None or not low <= value <= high
         case _:
             return True
 
 
-def _have_disjoint_bounds(tests: Sequence[Predicate]) -> bool:
+def _have_disjoint_bounds(tests: Sequence[tree.Predicate]) -> bool:
     """Whether the tests of a column leave no value between its ends."""
     ends = [end for test in tests for end in _ends(test)]
-    lows = [_end(end) for end in ends if end.operator in (Operator.MORE, Operator.AT_LEAST)]
-    highs = [_end(end) for end in ends if end.operator in (Operator.LESS, Operator.AT_MOST)]
+    lows = [_end(end) for end in ends if end.operator in (tree.Operator.MORE, tree.Operator.AT_LEAST)]
+    highs = [_end(end) for end in ends if end.operator in (tree.Operator.LESS, tree.Operator.AT_MOST)]
     return any(_is_past(low, high) for low in lows for high in highs if low and high)
 
 
@@ -99,31 +81,31 @@ def _is_past(low: _End, high: _End) -> bool:
     return bool(low.value > high.value) or (is_open and bool(low.value == high.value))
 
 
-def _ends(test: Predicate) -> Iterator[Comparison]:
+def _ends(test: tree.Predicate) -> Iterator[tree.Comparison]:
     """The comparisons with literals that a test is made of."""
     match test:
-        case Comparison(_, _, Literal()):
+        case tree.Comparison(_, _, tree.Literal()):
             yield test
-        case Range(column, low, high):
-            yield Comparison(column, Operator.AT_LEAST, low)
-            yield Comparison(column, Operator.AT_MOST, high)
+        case tree.Range(column, low, high):
+            yield tree.Comparison(column, tree.Operator.AT_LEAST, low)
+            yield tree.Comparison(column, tree.Operator.AT_MOST, high)
 
 
-def _end(test: Comparison) -> _End | None:
+def _end(test: tree.Comparison) -> _End | None:
     """The end that a comparison sets; of integers and days the nearest that is within."""
     column, operator = test.left, test.operator
     value = _value(column, test.right)  # type: ignore[arg-type]  # a literal, by `_ends`
     if value is None:
         return None
-    is_open = operator in (Operator.MORE, Operator.LESS)
+    is_open = operator in (tree.Operator.MORE, tree.Operator.LESS)
     if not column.kind.is_discrete:
         return _End(value, is_open)
-    if operator in (Operator.MORE, Operator.AT_LEAST):
+    if operator in (tree.Operator.MORE, tree.Operator.AT_LEAST):
         return _End(floor(value) + 1 if is_open else ceil(value), is_open=False)
     return _End(ceil(value) - 1 if is_open else floor(value), is_open=False)
 
 
-def _value(column: Column, literal: Literal) -> Any:  # noqa: ANN401 - of the kind of the column
+def _value(column: tree.Column, literal: tree.Literal) -> Any:  # noqa: ANN401 - of the kind of the column
     """A literal on the scale of its column: days by their number, numbers as they are.
 
     None for reals beside integers that engines compare as reals, so large that integers merge.
@@ -141,12 +123,12 @@ def _value(column: Column, literal: Literal) -> Any:  # noqa: ANN401 - of the ki
 _LESS, _SAME, _MORE = "less", "same", "more"
 
 _ORDERS = {
-    Operator.EQUAL: {_SAME},
-    Operator.NOT_EQUAL: {_LESS, _MORE},
-    Operator.LESS: {_LESS},
-    Operator.AT_MOST: {_LESS, _SAME},
-    Operator.MORE: {_MORE},
-    Operator.AT_LEAST: {_MORE, _SAME},
+    tree.Operator.EQUAL: {_SAME},
+    tree.Operator.NOT_EQUAL: {_LESS, _MORE},
+    tree.Operator.LESS: {_LESS},
+    tree.Operator.AT_MOST: {_LESS, _SAME},
+    tree.Operator.MORE: {_MORE},
+    tree.Operator.AT_LEAST: {_MORE, _SAME},
 }
 
 
@@ -154,7 +136,7 @@ _LONG = 1000  # public values of a column: of more of them only the ends are loo
 Public: TypeAlias = Mapping[str, PublicValues]  # what the values of some columns can be, by name
 
 
-def contradictions(predicate: Predicate, public: Public = MappingProxyType({})) -> Iterator[Predicate]:
+def contradictions(predicate: tree.Predicate, public: Public = MappingProxyType({})) -> Iterator[tree.Predicate]:
     """The smallest parts of a predicate that are true of no record; none of them is a guess.
 
     What is compared is the tests of one column, or of the same two columns, that an ``and`` joins. Patterns are
@@ -165,39 +147,41 @@ def contradictions(predicate: Predicate, public: Public = MappingProxyType({})) 
         >>> from noisycount.query.schema import Kind
         >>> asked = parse_predicate("smoker and age > 5 and age < 3", {
         ...     "age": Kind.INTEGER, "smoker": Kind.BOOLEAN}).normal
-        >>> [canonical_text(part) for part in contradictions(asked)]
+        >>> [tree.canonical_text(part) for part in contradictions(asked)]
         ['age < 3 and age > 5']
     """
     match predicate:
-        case Constant(value):
+        case tree.Constant(value):
             if not value:
                 yield predicate
-        case Or(operands):
+        case tree.Or(operands):
             for operand in operands:
                 yield from contradictions(operand, public)
-        case And(operands):
+        case tree.And(operands):
             yield from _joined_tests(operands, public)
         case _:
             yield from _joined_tests((predicate,), public)
 
 
-def _joined_tests(operands: Sequence[Predicate], public: Public) -> Iterator[Predicate]:
+def _joined_tests(operands: Sequence[tree.Predicate], public: Public) -> Iterator[tree.Predicate]:
     """The contradictions in what an ``and`` joins."""
-    tests: dict[tuple[Column, ...], list[Predicate]] = defaultdict(list)
+    tests: dict[tuple[tree.Column, ...], list[tree.Predicate]] = defaultdict(list)
     for operand in operands:
-        if isinstance(operand, And | Or | Constant):
+        if isinstance(operand, tree.And | tree.Or | tree.Constant):
             yield from contradictions(operand, public)
         else:
-            tests[tuple(columns(operand))].append(operand)
+            tests[tuple(tree.columns(operand))].append(operand)
     for read, about_one in tests.items():
         least = _least(about_one, _is_impossible)
         if least is None and len(read) == 1 and (values := public.get(read[0].name)) is not None:
             least = _beside(values, read[0], about_one)
         if least is not None:
-            yield least[0] if len(least) == 1 else And(tuple(least))
+            yield least[0] if len(least) == 1 else tree.And(tuple(least))
 
 
-def _least(tests: Sequence[Predicate], fails: Callable[[Sequence[Predicate]], bool]) -> list[Predicate] | None:
+def _least(
+    tests: Sequence[tree.Predicate], fails: Callable[[Sequence[tree.Predicate]], bool]
+) -> list[tree.Predicate] | None:
     """Tests that contradict each other, without those that the contradiction can do without; None: they do not."""
     if not fails(tests):
         return None
@@ -209,9 +193,9 @@ def _least(tests: Sequence[Predicate], fails: Callable[[Sequence[Predicate]], bo
     return kept
 
 
-def _beside(values: PublicValues, column: Column, tests: Sequence[Predicate]) -> list[Predicate] | None:
+def _beside(values: PublicValues, column: tree.Column, tests: Sequence[tree.Predicate]) -> list[tree.Predicate] | None:
     """The tests that no public value of a column satisfies; None: some may, or it may be missing."""
-    if any(isinstance(test, Missing) for test in tests):
+    if any(isinstance(test, tree.Missing) for test in tests):
         return None
     naming = [test for test in tests if any(_named(test))]
     if naming:
@@ -224,56 +208,58 @@ def _beside(values: PublicValues, column: Column, tests: Sequence[Predicate]) ->
         every = {*values.listed}
         return _least(tests, lambda few: not every.intersection(*(left[test] for test in few)))
     low, high = (min(values.listed), max(values.listed)) if values.listed else (values.low, values.high)
-    ends = Range(column, Literal(values.kind, low), Literal(values.kind, high))
+    ends = tree.Range(column, tree.Literal(values.kind, low), tree.Literal(values.kind, high))
     return _least(tests, lambda few: _is_impossible([*few, ends]))
 
 
-def _any_of(candidates: Sequence[Any], tests: Sequence[Predicate]) -> bool:
+def _any_of(candidates: Sequence[Any], tests: Sequence[tree.Predicate]) -> bool:
     """Whether one of some values satisfies all tests."""
     return any(all(_is_admitted(test, value) for test in tests) for value in candidates)
 
 
-def _named(test: Predicate) -> Iterator[Literal]:
+def _named(test: tree.Predicate) -> Iterator[tree.Literal]:
     """The only values of which a test is true, where it names them."""
     match test:
-        case Comparison(_, Operator.EQUAL, Literal() as literal):
+        case tree.Comparison(_, tree.Operator.EQUAL, tree.Literal() as literal):
             yield literal
-        case Membership(_, choices):
+        case tree.Membership(_, choices):
             yield from choices
 
 
-def _is_admitted(test: Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
+def _is_admitted(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
     """Whether a test of a column may be true of one of its public values."""
     match test:
-        case Pattern(_, pattern):
-            return like_expression(pattern).fullmatch(value) is not None
-        case Not(Pattern() as like):
+        case tree.Pattern(_, pattern):
+            return tree.like_expression(pattern).fullmatch(value) is not None
+        case tree.Not(tree.Pattern() as like):
             return not _is_admitted(like, value)
         case _:
             return _may_hold(test, value.toordinal() if type(value) is date else value)
 
 
-def outside(predicate: Predicate, public: Public) -> Iterator[tuple[Column, Literal]]:
+def outside(predicate: tree.Predicate, public: Public) -> Iterator[tuple[tree.Column, tree.Literal]]:
     """The values that a predicate asks for by name, and that none of the public ones of their column are."""
     match predicate:
-        case Not(operand):
+        case tree.Not(operand):
             yield from outside(operand, public)
-        case And(operands) | Or(operands):
+        case tree.And(operands) | tree.Or(operands):
             for operand in operands:
                 yield from outside(operand, public)
-        case Comparison(column, Operator.EQUAL | Operator.NOT_EQUAL, Literal() as literal) if column.name in public:
+        case tree.Comparison(column, tree.Operator.EQUAL | tree.Operator.NOT_EQUAL, tree.Literal() as literal) if (
+            column.name in public
+        ):
             if literal.value not in public[column.name]:
                 yield column, literal
-        case Membership(column, choices) if column.name in public:
+        case tree.Membership(column, choices) if column.name in public:
             yield from ((column, choice) for choice in choices if choice.value not in public[column.name])
 
 
-def _is_impossible(tests: Sequence[Predicate]) -> bool:
+def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
     """Whether no values of the columns, which are the same in all tests, satisfy all of them."""
     distinct = set(tests)
-    if any(isinstance(test, Missing) for test in tests) and len(distinct) > 1:
+    if any(isinstance(test, tree.Missing) for test in tests) and len(distinct) > 1:
         return True
-    if any(isinstance(test, Not) and test.operand in distinct for test in tests):
+    if any(isinstance(test, tree.Not) and test.operand in distinct for test in tests):
         return True
     orders = [set(_possible(test)) for test in tests if _is_of_columns(test)]
     if orders:
@@ -285,14 +271,14 @@ def _is_impossible(tests: Sequence[Predicate]) -> bool:
     return _have_disjoint_bounds(tests)
 
 
-def _is_of_columns(test: Predicate) -> bool:
+def _is_of_columns(test: tree.Predicate) -> bool:
     """Whether a test compares a column with a column."""
-    return isinstance(test, Comparison) and isinstance(test.right, Column)
+    return isinstance(test, tree.Comparison) and isinstance(test.right, tree.Column)
 
 
-def _possible(test: Predicate) -> Iterator[str]:
+def _possible(test: tree.Predicate) -> Iterator[str]:
     """How two columns may stand to each other where a comparison of them is true."""
-    if isinstance(test, Comparison):
+    if isinstance(test, tree.Comparison):
         is_itself = test.left == test.right
         yield from _ORDERS[test.operator] & ({_SAME} if is_itself else {_LESS, _SAME, _MORE})
 
@@ -300,7 +286,7 @@ def _possible(test: Predicate) -> Iterator[str]:
 _SHOWN = 3  # of the parts that no record can satisfy
 
 
-def impossible_hints(predicates: Iterable[Predicate], public: Public = MappingProxyType({})) -> list[str]:
+def impossible_hints(predicates: Iterable[tree.Predicate], public: Public = MappingProxyType({})) -> list[str]:
     """A sentence for each part of questions that no record can satisfy; no data is read.
 
     Example:
@@ -313,10 +299,9 @@ def impossible_hints(predicates: Iterable[Predicate], public: Public = MappingPr
     parts = [] if unknown else [*dict.fromkeys(part for each in listed for part in contradictions(each, public))]
     told = [not_public(column.name, public[column.name], literal.value) for column, literal in unknown[:_SHOWN]]
     plain = {part for each in listed for part in contradictions(each)} if parts and public else {*parts}
-    told += [
-        f"no record can satisfy {canonical_text(part)}{_remedy(part) if part in plain else _as_public(part, public)}"
-        for part in parts[:_SHOWN]
-    ]
+    for part in parts[:_SHOWN]:
+        why = _remedy(part) if part in plain else _as_public(part, public)
+        told.append(f"no record can satisfy {tree.canonical_text(part)}{why}")
     more = len(unknown) + len(parts) - _SHOWN
     others = [f"nor {more:,} other {'part' if more == 1 else 'parts'} of the questions"] if more > 0 else []
     return [*told, *others]
@@ -331,7 +316,7 @@ def not_public(name: str, values: PublicValues, value: object) -> str:
 
 
 def _written(value: object) -> str:
-    return printable(quoted_text(value) if isinstance(value, str) else str(value))
+    return printable(tree.quoted_text(value) if isinstance(value, str) else str(value))
 
 
 def _written_like(values: PublicValues) -> Callable[[str], str]:
@@ -339,15 +324,15 @@ def _written_like(values: PublicValues) -> Callable[[str], str]:
     return str if values.kind.is_number else _written
 
 
-def _as_public(part: Predicate, public: Public) -> str:
+def _as_public(part: tree.Predicate, public: Public) -> str:
     """That it is what the owner says of its column that no value satisfies it."""
-    name = next(columns(part)).name
+    name = next(tree.columns(part)).name
     return f", as the public values of {printable(name)} are {printable(public[name].words)}"
 
 
-def _remedy(part: Predicate) -> str:
-    if isinstance(part, Range):
+def _remedy(part: tree.Predicate) -> str:
+    if isinstance(part, tree.Range):
         return ": write the smaller end first"
-    if isinstance(part, And):
+    if isinstance(part, tree.And):
         return ", all of it at once: write or between its parts where one of them is enough"
     return ""

@@ -10,26 +10,7 @@ from typing import Any, NoReturn, TypeAlias
 from noisycount.display.texts import printable
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
-from noisycount.query.predicate import (
-    KEYWORDS,
-    SIMPLE_NAME,
-    And,
-    Column,
-    Comparison,
-    Constant,
-    Flag,
-    Literal,
-    Membership,
-    Missing,
-    Not,
-    Operator,
-    Or,
-    Pattern,
-    Predicate,
-    Range,
-    canonical_text,
-    quoted_name,
-)
+from noisycount.query import predicate as tree
 from noisycount.query.schema import Kind, Schema
 
 MAXIMUM_BYTES = 4096  # a page of text: more than anybody writes by hand
@@ -70,7 +51,7 @@ OPENING, CLOSING, COMMA, MINUS = (Token(TokenKind.SYMBOL, symbol) for symbol in 
 _PATTERN = re.compile(
     rf"""
       (?P<blank>\s+)
-    | (?P<word>{SIMPLE_NAME.pattern})
+    | (?P<word>{tree.SIMPLE_NAME.pattern})
     | "(?P<name>(?:[^"]|"")+)"
     | '(?P<text>(?:[^']|'')*)'
     | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
@@ -152,7 +133,7 @@ def _require_bytes(text: str) -> None:
 
 def _token(match: re.Match[str]) -> Token:
     sort, text = match.lastgroup, match[match.lastgroup or 0]
-    if sort == "word" and text.lower() in KEYWORDS:
+    if sort == "word" and text.lower() in tree.KEYWORDS:
         return Token(TokenKind.KEYWORD, text.lower())
     if sort in ("word", "name"):
         return Token(TokenKind.NAME, text.replace('""', '"'))
@@ -229,7 +210,7 @@ def _require_commas_and_negations(found: Sequence[Token]) -> None:
             )
 
 
-def parse(text: str, schema: Mapping[str, Kind]) -> Predicate:
+def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
     """The typed tree of a predicate about columns of a schema.
 
     The language: ``and``, ``or``, ``not``, parentheses; ``= <> != < <= > >=`` between a column and a literal or another
@@ -237,13 +218,13 @@ def parse(text: str, schema: Mapping[str, Kind]) -> Predicate:
     Names resolve exactly, else by their only match in another case.
 
     Example:
-        >>> canonical_text(parse("(Age>=30) AND NOT health='poor'",
+        >>> tree.canonical_text(parse("(Age>=30) AND NOT health='poor'",
         ...                      {"age": Kind.INTEGER, "health": Kind.TEXT}))
         "age >= 30 and not health = 'poor'"
     """
     known = schema if isinstance(schema, Schema) else Schema(schema)
     predicate = _TypedSyntax(known).predicate(_Grammar(tokens(text)).whole())
-    _require_bytes(canonical_text(predicate))
+    _require_bytes(tree.canonical_text(predicate))
     return predicate
 
 
@@ -395,79 +376,79 @@ class _TypedSyntax:
 
     schema: Schema
 
-    def predicate(self, node: Node) -> Predicate:
+    def predicate(self, node: Node) -> tree.Predicate:
         match node:
             case ("and" | "or" as word, *operands):
-                connective = And if word == "and" else Or
+                connective = tree.And if word == "and" else tree.Or
                 return connective(tuple(map(self.predicate, operands)))
             case ("not", operand):
-                return Not(self.predicate(operand))
+                return tree.Not(self.predicate(operand))
             case ("true" | "false" as word,):
-                return Constant(word == "true")
+                return tree.Constant(word == "true")
             case ("name", _):
-                return Flag(self.column(node))
+                return tree.Flag(self.column(node))
         return self.test(node)
 
-    def test(self, node: Node) -> Predicate:
+    def test(self, node: Node) -> tree.Predicate:
         match node:
             case ("in", tested, *choices):
                 listed = [self.literal(choice) for choice in choices]
                 column = self.column(tested)
-                return Membership(column, self.beside(column, listed, choices))
+                return tree.Membership(column, self.beside(column, listed, choices))
             case ("between", tested, *ends):
                 column = self.column(tested)
                 low, high = self.beside(column, [self.literal(end) for end in ends], ends)
-                return Range(column, low, high)
+                return tree.Range(column, low, high)
             case ("like", tested, text):
                 column, pattern = self.column(tested), self.literal(text)
                 if isinstance(pattern.value, str):
-                    return Pattern(column, pattern.value)
+                    return tree.Pattern(column, pattern.value)
                 raise PredicateError(f"where has {pattern} after like: write a text such as 'a%'")
             case ("is", tested, ("null",)):
-                return Missing(self.column(tested))
+                return tree.Missing(self.column(tested))
             case ("is", *_):
                 raise PredicateError("where has is without null: write is null, is not null, or =")
             case (word, left, right) if word in _EQUALITIES + _ORDERS:
-                return self.comparison(left, Operator(word), right)
+                return self.comparison(left, tree.Operator(word), right)
         raise _outside(node)
 
-    def comparison(self, one: Node, operator: Operator, other: Node) -> Comparison:
+    def comparison(self, one: Node, operator: tree.Operator, other: Node) -> tree.Comparison:
         left = self.operand(one)
         right = self.operand(other, left.kind)
-        if isinstance(left, Literal):
+        if isinstance(left, tree.Literal):
             left, operator, right = right, operator.mirrored, left
-        if isinstance(left, Literal):
+        if isinstance(left, tree.Literal):
             remedy = "put a column on one side"
             for kind, *parts in (other, one):
                 if kind == "text" and parts[0] in self.schema:
-                    remedy = f"write the column as {printable(quoted_name(parts[0]))}, not in single quotes"
+                    remedy = f"write the column as {printable(tree.quoted_name(parts[0]))}, not in single quotes"
             raise PredicateError(f"where compares two literals: {remedy}")
-        if isinstance(right, Literal):
+        if isinstance(right, tree.Literal):
             (right,) = self.beside(left, [right], (one, other))
-        return Comparison(left, operator, right)
+        return tree.Comparison(left, operator, right)
 
-    def operand(self, node: Node, beside: Kind = Kind.TEXT) -> Column | Literal:
+    def operand(self, node: Node, beside: Kind = Kind.TEXT) -> tree.Column | tree.Literal:
         return self.column(node, beside) if node[0] == "name" else self.literal(node)
 
-    def column(self, node: Node, beside: Kind = Kind.TEXT) -> Column:
+    def column(self, node: Node, beside: Kind = Kind.TEXT) -> tree.Column:
         match node:
             case ("name", name):
-                return Column.named(name, self.schema, beside)
+                return tree.Column.named(name, self.schema, beside)
             case ("number" | "text", _):
                 raise PredicateError("where has a literal before in, between, like or is: use a column")
         raise _outside(node)
 
-    def literal(self, node: Node) -> Literal:
+    def literal(self, node: Node) -> tree.Literal:
         match node:
             case ("number", numeral) | ("-", ("number", numeral)):
                 sign = "-" if node[0] == "-" else ""
                 if numeral.isdecimal():
-                    return Literal(Kind.INTEGER, int(sign + numeral))
-                return Literal(Kind.REAL, float(sign + numeral))
+                    return tree.Literal(Kind.INTEGER, int(sign + numeral))
+                return tree.Literal(Kind.REAL, float(sign + numeral))
             case ("text", text):
-                return Literal(Kind.TEXT, text)
+                return tree.Literal(Kind.TEXT, text)
             case ("true" | "false" as word,):
-                return Literal(Kind.BOOLEAN, word == "true")
+                return tree.Literal(Kind.BOOLEAN, word == "true")
             case ("name", _):
                 raise PredicateError(
                     "where has a column after in, between or like: write literals there, "
@@ -477,7 +458,9 @@ class _TypedSyntax:
                 raise PredicateError("where compares with null, which nothing equals: write is null")
         raise _outside(node)
 
-    def beside(self, column: Column, literals: Sequence[Literal], nodes: Iterable[Node]) -> tuple[Literal, ...]:
+    def beside(
+        self, column: tree.Column, literals: Sequence[tree.Literal], nodes: Iterable[Node]
+    ) -> tuple[tree.Literal, ...]:
         """What a column is compared with, of its kind where there is such a value.
 
         All are reals if one of them is. What does not fit stays as it is: the tree refuses it.

@@ -8,41 +8,29 @@ from typing import TypeAlias
 
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
+from noisycount.query import predicate as tree
 from noisycount.query.language import parse, tokens
-from noisycount.query.predicate import (
-    And,
-    Column,
-    Comparison,
-    Constant,
-    Flag,
-    Literal,
-    Membership,
-    Not,
-    Operator,
-    Or,
-    Predicate,
-    Range,
-    canonical_text,
-)
 from noisycount.query.schema import Kind, Schema
 
 # Reals hold every integer below it, so that no two of them become one number.
 EXACT_INTEGERS = 2**53
 
 
-def _comparison(left: Column, operator: Operator, right: Column | Literal) -> Predicate:
+def _comparison(left: tree.Column, operator: tree.Operator, right: tree.Column | tree.Literal) -> tree.Predicate:
     """The one tree of a comparison."""
-    if isinstance(right, Column):
+    if isinstance(right, tree.Column):
         return (
-            Comparison(right, operator.mirrored, left) if right.name < left.name else Comparison(left, operator, right)
+            tree.Comparison(right, operator.mirrored, left)
+            if right.name < left.name
+            else tree.Comparison(left, operator, right)
         )
     if isinstance(right.value, bool):
-        flag = Flag(left)
-        return flag if right.value is (operator is Operator.EQUAL) else Not(flag)
-    return Comparison(left, operator, _literal(left, right))
+        flag = tree.Flag(left)
+        return flag if right.value is (operator is tree.Operator.EQUAL) else tree.Not(flag)
+    return tree.Comparison(left, operator, _literal(left, right))
 
 
-def _literal(column: Column, literal: Literal) -> Literal:
+def _literal(column: tree.Column, literal: tree.Literal) -> tree.Literal:
     """Zero without its sign, which no comparison sees; a whole real beside integers as the integer.
 
     That only where both tell the same integers apart.
@@ -50,17 +38,17 @@ def _literal(column: Column, literal: Literal) -> Literal:
     value = literal.value
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) < EXACT_INTEGERS
     if column.kind is Kind.INTEGER and is_whole:
-        return Literal(Kind.INTEGER, int(value))  # type: ignore[arg-type]  # a float
+        return tree.Literal(Kind.INTEGER, int(value))  # type: ignore[arg-type]  # a float
     return replace(literal, value=0.0) if literal.kind is Kind.REAL and not value else literal
 
 
-_Connective: TypeAlias = type[And] | type[Or]
-_OTHER: dict[_Connective, _Connective] = {And: Or, Or: And}
-_ENDS = {And: (Operator.AT_LEAST, Operator.AT_MOST), Or: (Operator.LESS, Operator.MORE)}
-_LISTED = {And: Operator.NOT_EQUAL, Or: Operator.EQUAL}
+_Connective: TypeAlias = type[tree.And] | type[tree.Or]
+_OTHER: dict[_Connective, _Connective] = {tree.And: tree.Or, tree.Or: tree.And}
+_ENDS = {tree.And: (tree.Operator.AT_LEAST, tree.Operator.AT_MOST), tree.Or: (tree.Operator.LESS, tree.Operator.MORE)}
+_LISTED = {tree.And: tree.Operator.NOT_EQUAL, tree.Or: tree.Operator.EQUAL}
 
 
-def normal_form(predicate: Predicate) -> Predicate:
+def normal_form(predicate: tree.Predicate) -> tree.Predicate:
     """The one tree of all wordings that differ in negations, order, repetitions, ranges and lists.
 
     It is true, false and unknown of the same records: De Morgan's laws hold in three-valued logic,
@@ -68,83 +56,83 @@ def normal_form(predicate: Predicate) -> Predicate:
     A predicate whose normal form would exceed the bounds of the language stays as it is.
 
     Example:
-        >>> age = Column("age", Kind.INTEGER)
-        >>> under = Comparison(age, Operator.LESS, Literal(Kind.INTEGER, 65))
-        >>> canonical_text(normal_form(Not(Or((under, under)))))
+        >>> age = tree.Column("age", Kind.INTEGER)
+        >>> under = tree.Comparison(age, tree.Operator.LESS, tree.Literal(Kind.INTEGER, 65))
+        >>> tree.canonical_text(normal_form(tree.Not(tree.Or((under, under)))))
         'age >= 65'
     """
     form = _formed(predicate, negated=False)
     try:
-        tokens(canonical_text(form))
+        tokens(tree.canonical_text(form))
     except PredicateError:
         return predicate
     return form
 
 
-def _formed(predicate: Predicate, *, negated: bool) -> Predicate:
+def _formed(predicate: tree.Predicate, *, negated: bool) -> tree.Predicate:
     """The normal form of a predicate or of its negation."""
     match predicate:
-        case Not(operand):
+        case tree.Not(operand):
             return _formed(operand, negated=not negated)
-        case Constant(value):
-            return Constant(value is not negated)
-        case And(operands) | Or(operands):
+        case tree.Constant(value):
+            return tree.Constant(value is not negated)
+        case tree.And(operands) | tree.Or(operands):
             kind = _OTHER[type(predicate)] if negated else type(predicate)
             return _joined([_formed(part, negated=negated) for part in operands], kind)
-        case Range(column, low, high):
-            kind = Or if negated else And
+        case tree.Range(column, low, high):
+            kind = tree.Or if negated else tree.And
             return _joined(_comparisons(column, zip(_ENDS[kind], (low, high), strict=True)), kind)
-        case Membership(column, choices):
-            kind = And if negated else Or
+        case tree.Membership(column, choices):
+            kind = tree.And if negated else tree.Or
             return _joined(_comparisons(column, ((_LISTED[kind], each) for each in choices)), kind)
         case _:
             return _leaf(predicate, negated=negated)
 
 
-def _leaf(predicate: Predicate, *, negated: bool) -> Predicate:
+def _leaf(predicate: tree.Predicate, *, negated: bool) -> tree.Predicate:
     """The one tree of a test, or of its negation; the test joins and negates nothing itself."""
-    if isinstance(predicate, Comparison):
+    if isinstance(predicate, tree.Comparison):
         operator = predicate.operator.negated if negated else predicate.operator
         return _comparison(predicate.left, operator, predicate.right)
-    return Not(predicate) if negated else predicate
+    return tree.Not(predicate) if negated else predicate
 
 
-def _joined(operands: Iterable[Predicate], kind: _Connective) -> Predicate:
+def _joined(operands: Iterable[tree.Predicate], kind: _Connective) -> tree.Predicate:
     """Normal operands in one connective: each once, in order, ranges and lists as such."""
-    decisive = Constant(kind is Or)
+    decisive = tree.Constant(kind is tree.Or)
     parts = set(_parts(operands, kind))
     if decisive in parts:
         return decisive
-    joined = _with_lists(_with_ranges(parts - {Constant(kind is And)}, kind), kind)
-    ordered = sorted(joined, key=canonical_text)
+    joined = _with_lists(_with_ranges(parts - {tree.Constant(kind is tree.And)}, kind), kind)
+    ordered = sorted(joined, key=tree.canonical_text)
     if not ordered:
-        return Constant(kind is And)
+        return tree.Constant(kind is tree.And)
     return ordered[0] if len(ordered) == 1 else kind(tuple(ordered))
 
 
-def _parts(operands: Iterable[Predicate], kind: _Connective) -> Iterator[Predicate]:
+def _parts(operands: Iterable[tree.Predicate], kind: _Connective) -> Iterator[tree.Predicate]:
     """The operands, with those of the same connective, range or list in the place of it."""
     for operand in operands:
-        inner = operand.operand if isinstance(operand, Not) else operand
+        inner = operand.operand if isinstance(operand, tree.Not) else operand
         is_plain = inner is operand
         match inner:
-            case And(parts) | Or(parts) if type(inner) is kind:
+            case tree.And(parts) | tree.Or(parts) if type(inner) is kind:
                 yield from _parts(parts, kind)
-            case Range(column, low, high) if is_plain is (kind is And):
+            case tree.Range(column, low, high) if is_plain is (kind is tree.And):
                 yield from _comparisons(column, zip(_ENDS[kind], (low, high), strict=True))
-            case Membership(column, choices) if is_plain is (kind is Or):
+            case tree.Membership(column, choices) if is_plain is (kind is tree.Or):
                 yield from _comparisons(column, ((_LISTED[kind], each) for each in choices))
             case _:
                 yield operand
 
 
-def _comparisons(column: Column, tests: Iterable[tuple[Operator, Literal]]) -> Iterator[Predicate]:
+def _comparisons(column: tree.Column, tests: Iterable[tuple[tree.Operator, tree.Literal]]) -> Iterator[tree.Predicate]:
     """A column compared with several literals."""
     for operator, literal in tests:
         yield _comparison(column, operator, literal)
 
 
-def _with_ranges(parts: set[Predicate], kind: _Connective) -> set[Predicate]:
+def _with_ranges(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Predicate]:
     """The parts with a range for the two ends of a column, where it has one of each."""
     found = set(parts)
     for ends in _by_column(parts, _ENDS[kind]).values():
@@ -155,35 +143,35 @@ def _with_ranges(parts: set[Predicate], kind: _Connective) -> set[Predicate]:
     return found
 
 
-def _range(low: Comparison, high: Comparison, kind: _Connective) -> Predicate:
+def _range(low: tree.Comparison, high: tree.Comparison, kind: _Connective) -> tree.Predicate:
     """What two ends of one column say: the range, or that the column lies outside it."""
     if low.right == high.right:
-        return replace(low, operator=Operator.EQUAL if kind is And else Operator.NOT_EQUAL)
-    ends = [end.right for end in (low, high) if isinstance(end.right, Literal)]
-    inside = Range(low.left, *ends)
-    return inside if kind is And else Not(inside)
+        return replace(low, operator=tree.Operator.EQUAL if kind is tree.And else tree.Operator.NOT_EQUAL)
+    ends = [end.right for end in (low, high) if isinstance(end.right, tree.Literal)]
+    inside = tree.Range(low.left, *ends)
+    return inside if kind is tree.And else tree.Not(inside)
 
 
-def _with_lists(parts: set[Predicate], kind: _Connective) -> set[Predicate]:
+def _with_lists(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Predicate]:
     """The parts with one list for all values that a column is compared with."""
     found = set(parts)
     for equal in _by_column(parts, (_LISTED[kind],)).values():
         if len(equal) > 1:
-            ordered = sorted(equal, key=canonical_text)
-            choices = tuple(each.right for each in ordered if isinstance(each.right, Literal))
-            listed = Membership(equal[0].left, choices)
+            ordered = sorted(equal, key=tree.canonical_text)
+            choices = tuple(each.right for each in ordered if isinstance(each.right, tree.Literal))
+            listed = tree.Membership(equal[0].left, choices)
             found.difference_update(equal)
-            found.add(listed if kind is Or else Not(listed))
+            found.add(listed if kind is tree.Or else tree.Not(listed))
     return found
 
 
 def _by_column(
-    parts: Iterable[Predicate], operators: Sequence[Operator]
-) -> dict[tuple[Column, Kind], list[Comparison]]:
+    parts: Iterable[tree.Predicate], operators: Sequence[tree.Operator]
+) -> dict[tuple[tree.Column, Kind], list[tree.Comparison]]:
     """Comparisons with literals by these operators, of one column and one kind each."""
     found = defaultdict(list)
     for part in parts:
-        if not isinstance(part, Comparison) or not isinstance(part.right, Literal):
+        if not isinstance(part, tree.Comparison) or not isinstance(part.right, tree.Literal):
             continue
         if part.operator in operators and part.left.kind is not Kind.BOOLEAN:
             found[part.left, part.right.kind].append(part)
@@ -194,8 +182,8 @@ def _by_column(
 class ParsedPredicate:
     """A question of the predicate language."""
 
-    asked: Predicate  # in the words of the asker
-    normal: Predicate  # the one tree of all its wordings
+    asked: tree.Predicate  # in the words of the asker
+    normal: tree.Predicate  # the one tree of all its wordings
 
 
 def parse_predicate(text: str, schema: Mapping[str, Kind]) -> ParsedPredicate:

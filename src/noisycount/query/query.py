@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
+from noisycount import validation
 from noisycount.display.numbers import percent
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
@@ -18,16 +19,6 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import as_written
 from noisycount.query.predicate import quoted_name
 from noisycount.query.schema import Kind
-from noisycount.validation import (
-    RationalLike,
-    exact_delta,
-    exact_epsilon,
-    exact_text,
-    is_in_range,
-    open_probability,
-    parse_probability,
-    parse_rational,
-)
 
 if TYPE_CHECKING:
     from noisycount.model.tables.levels import Label
@@ -131,13 +122,13 @@ class Query:
     groups_per_unit: int | None = None
     cumulative: bool = False
     noise: type[DiscreteNoise] | None = None  # the class of the noise; None: that of the currency of the price
-    epsilon: RationalLike | None = None  # the price in units of privacy loss
-    rho: RationalLike | None = None  # the price under Gaussian noise
-    delta: RationalLike | None = None  # for hidden keys, or with ε under Gaussian noise
+    epsilon: validation.RationalLike | None = None  # the price in units of privacy loss
+    rho: validation.RationalLike | None = None  # the price under Gaussian noise
+    delta: validation.RationalLike | None = None  # for hidden keys, or with ε under Gaussian noise
     # in place of a price: how near an answer should be, as a share of the guess,
     within: str | float | Fraction | None = None
     error: float | Fraction | None = None  # or in units
-    at_most: RationalLike | None = None  # with `within` and no guess: the largest ε that it may cost
+    at_most: validation.RationalLike | None = None  # with `within` and no guess: the largest ε that it may cost
     of: str | None = None  # of a table with `at_most`: which counts shall be so near, as `parse_of` reads it
     guess: float | Fraction | None = None  # a public guess of the count, for `within`; never the true count
     confidence: float = 0.95  # with which one lies so near, and with which errors are stated, in (0, 1)
@@ -169,11 +160,11 @@ class Query:
             groups_per_unit=said.get("groups_per_unit"),
             cumulative=said.get("cumulative", False),
             noise=TABLE_NOISES[said["noise"]] if said.get("noise") else None,
-            epsilon=None if said.get("epsilon") is None else exact_epsilon(said["epsilon"], "epsilon"),
-            rho=None if said.get("rho") is None else exact_epsilon(said["rho"], "rho"),
-            delta=None if said.get("delta") is None else exact_delta(said["delta"]),
+            epsilon=None if said.get("epsilon") is None else validation.exact_epsilon(said["epsilon"], "epsilon"),
+            rho=None if said.get("rho") is None else validation.exact_epsilon(said["rho"], "rho"),
+            delta=None if said.get("delta") is None else validation.exact_delta(said["delta"]),
             within=_named("within", parse_within, said["within"]) if said.get("within") else None,
-            at_most=None if said.get("at_most") is None else exact_epsilon(said["at_most"], "at_most"),
+            at_most=None if said.get("at_most") is None else validation.exact_epsilon(said["at_most"], "at_most"),
             of=_named("of", parse_of, said["of"]) if said.get("of") else None,
             guess=said.get("guess"),
             confidence=_named("confidence", parse_confidence, said.get("confidence", "95%")),
@@ -247,9 +238,9 @@ def _sent_keys(values: Sequence[object]) -> TypedKeys:
     return [TypedKey(None if text is None else str(text), is_quoted=True) for text in texts]
 
 
-def _sent_price(value: RationalLike | None) -> str | None:
-    number = None if value is None or isinstance(value, str) else parse_rational(value)
-    return exact_text(number) if number is not None else value  # type: ignore[return-value]
+def _sent_price(value: validation.RationalLike | None) -> str | None:
+    number = None if value is None or isinstance(value, str) else validation.parse_rational(value)
+    return validation.exact_text(number) if number is not None else value  # type: ignore[return-value]
 
 
 def _sent_share(share: float | Fraction | None) -> str | None:
@@ -258,7 +249,7 @@ def _sent_share(share: float | Fraction | None) -> str | None:
 
 def parse_confidence(text: str) -> float:
     """A confidence such as `95%` or `0.95`."""
-    share = float(parse_probability(text) or 0)
+    share = float(validation.parse_probability(text) or 0)
     if 0 < share < 1:
         return share
     raise ValueError(f"must lie strictly between 0 and 1, such as 95%, got {text!r}")
@@ -266,7 +257,7 @@ def parse_confidence(text: str) -> float:
 
 def parse_within(text: str) -> float:
     """A relative half-width such as `20%`, `0.2` or `±20 %`."""
-    share = float(parse_probability(text) or 0)
+    share = float(validation.parse_probability(text) or 0)
     if 0 < share <= 1:
         return share
     raise ValueError(f"must be above 0 and at most 100%, such as 20%, got {text!r}")
@@ -283,9 +274,9 @@ def parse_of(text: str) -> str:
     if of in {LARGEST, _TOTAL}:
         return of
     match = _OF_CELLS.fullmatch(of)
-    share = parse_probability(match[1]) if match else None
+    share = validation.parse_probability(match[1]) if match else None
     if share is not None and 0 < share <= 1:
-        return f"{exact_text(100 * share)}%-of-cells"
+        return f"{validation.exact_text(100 * share)}%-of-cells"
     raise ValueError(f"must be largest, total or a share such as 90%-of-cells, got {text!r}")
 
 
@@ -393,7 +384,7 @@ def _unquoted(name: str) -> str:
 
 def count_epsilon(query: Query) -> Fraction:
     """The ε of one count: given, or that of its goal as `noisycount plan` computes it."""
-    open_probability(query.confidence, "confidence")
+    validation.open_probability(query.confidence, "confidence")
     goals = {"epsilon": query.epsilon, "within": query.within, "error": query.error}
     given = [name for name, value in goals.items() if value is not None]
     if len(given) != 1:
@@ -411,20 +402,20 @@ def count_epsilon(query: Query) -> Fraction:
         name, value = ("guess", query.guess) if query.guess is not None else ("at_most", query.at_most)
         raise ValueError(f"{name} must be given with within alone, got {value!r} with {given[0]}")
     if query.at_most is not None:
-        return exact_epsilon(query.at_most, "at_most")
+        return validation.exact_epsilon(query.at_most, "at_most")
     if query.epsilon is not None:
-        return exact_epsilon(query.epsilon)
+        return validation.exact_epsilon(query.epsilon)
     if query.error is not None:
         error = as_written(query.error, "error")
     else:
         error = share_of(query.within) * as_written(query.guess or 0, "guess")
     formula = epsilon_within(error, query.confidence)
-    if not is_in_range(formula):
+    if not validation.is_in_range(formula):
         raise ValueError(
             f"{given[0]} must need an ε from 1e-9 to 1e6, got ±{float(error):.3g} units, which "
             f"need {formula:.2g}: choose another goal"
         )
-    return exact_epsilon(readable_epsilon_within(error, query.confidence))
+    return validation.exact_epsilon(readable_epsilon_within(error, query.confidence))
 
 
 def share_of(within: str | float | Fraction | None) -> Fraction:
@@ -432,7 +423,7 @@ def share_of(within: str | float | Fraction | None) -> Fraction:
     if isinstance(within, (int, float, Fraction)) and not isinstance(within, bool):
         share: Fraction | None = as_written(within, "within")
     else:
-        share = parse_probability(within) if isinstance(within, str) else None
+        share = validation.parse_probability(within) if isinstance(within, str) else None
     if share is None or not 0 < share <= 1:
         raise ValueError(f"within must be above 0 and at most 100%, such as '20%' or 0.2, got {within!r}")
     return share

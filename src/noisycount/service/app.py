@@ -11,18 +11,10 @@ from functools import partial
 from anyio import to_thread
 from fastapi import APIRouter, FastAPI
 
+from noisycount.service import middleware
 from noisycount.service.auth import Auth
 from noisycount.service.document import HEALTH, responses, with_examples
 from noisycount.service.errors import add_handlers
-from noisycount.service.middleware import (
-    BodyLimit,
-    ConcurrencyLimit,
-    LazyRoutes,
-    Loading,
-    RequestLog,
-    Write,
-    write_line,
-)
 from noisycount.service.pages.layout import router as layout
 from noisycount.service.pages.layout import show_refusals_as_pages
 from noisycount.service.state import ServiceState
@@ -37,7 +29,7 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-def application(state: ServiceState, write: Write = write_line) -> FastAPI:
+def application(state: ServiceState, write: middleware.Write = middleware.write_line) -> FastAPI:
     """The application of an open state, which its caller closes; `.state.late` are the routes that are loaded later."""
     made = FastAPI(
         title="noisycount",
@@ -52,12 +44,12 @@ def application(state: ServiceState, write: Write = write_line) -> FastAPI:
     made.state.service, made.state.auth = state, Auth.of(state.configuration)
     for family in (health, layout):
         made.include_router(family)
-    made.state.late = LazyRoutes(made.router, partial(_add_late, made))
+    made.state.late = middleware.LazyRoutes(made.router, partial(_add_late, made))
     service = state.configuration.service
-    made.add_middleware(Loading, late=made.state.late)
-    made.add_middleware(ConcurrencyLimit, most=service.concurrency)
-    made.add_middleware(BodyLimit, most=service.body, depth=service.depth)
-    made.add_middleware(RequestLog, write=write)
+    made.add_middleware(middleware.Loading, late=made.state.late)
+    made.add_middleware(middleware.ConcurrencyLimit, most=service.concurrency)
+    made.add_middleware(middleware.BodyLimit, most=service.body, depth=service.depth)
+    made.add_middleware(middleware.RequestLog, write=write)
     add_handlers(made)
     show_refusals_as_pages(made)
     return made

@@ -24,15 +24,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noisycount.service.errors import (
-    BusyError,
-    DepthError,
-    LargeError,
-    RateError,
-    RepeatedNameError,
-    SlowError,
-    problem_reply,
-)
+from noisycount.service import errors
 from noisycount.service.state import RateLimiter
 
 Write = Callable[[dict[str, Any]], None]
@@ -76,7 +68,7 @@ class LimitedLog:
         kind = repr([told.get(name) for name in ("event", "from", "at", "visitor")])
         try:
             self._rates.take(kind)
-        except RateError:
+        except errors.RateError:
             self._unwritten[kind] += 1
             return
         unwritten = self._unwritten.pop(kind, 0)
@@ -157,8 +149,8 @@ class BodyLimit:
         if scope["type"] == "http":
             try:
                 receive = await self._whole(scope, receive)
-            except (RepeatedNameError, LargeError, SlowError, DepthError) as refusal:
-                await problem_reply(refusal)(scope, receive, send)
+            except (errors.RepeatedNameError, errors.LargeError, errors.SlowError, errors.DepthError) as refusal:
+                await errors.problem_reply(refusal)(scope, receive, send)
                 return
         await self.application(scope, receive, send)
 
@@ -167,32 +159,32 @@ class BodyLimit:
         names = Counter(name.decode("latin-1").lower() for name, _ in scope["headers"])
         for name, times in names.items():
             if times > 1 and name in SINGLE:
-                raise RepeatedNameError(name.title())
+                raise errors.RepeatedNameError(name.title())
         if scope["method"] in {"GET", "HEAD"}:
             return receive
         with move_on_after(self.patience):
             body = await self._body(receive)
             kind = dict(scope["headers"]).get(b"content-type", b"")
             if not kind.startswith(_FORMS) and depth_of(body) > self.depth:
-                raise DepthError(self.depth)  # the texts of a form may hold any brackets
+                raise errors.DepthError(self.depth)  # the texts of a form may hold any brackets
             messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
             async def again() -> Message:
                 return next(messages, None) or await receive()
 
             return again
-        raise SlowError(self.patience)
+        raise errors.SlowError(self.patience)
 
     async def _body(self, receive: Receive) -> bytes:
         parts, length, more = list[bytes](), 0, True
         while more:
             message = await receive()
             if message["type"] != "http.request":  # the client is gone: what came may be a part
-                raise SlowError(self.patience)
+                raise errors.SlowError(self.patience)
             parts.append(message.get("body", b""))
             length += len(parts[-1])
             if length > self.most:
-                raise LargeError(self.most)
+                raise errors.LargeError(self.most)
             more = message.get("more_body", False)
         return b"".join(parts)
 
@@ -222,7 +214,7 @@ class ConcurrencyLimit:
             await self.application(scope, receive, send)
             return
         if self.present >= self.most:
-            await problem_reply(BusyError())(scope, receive, send)
+            await errors.problem_reply(errors.BusyError())(scope, receive, send)
             return
         self.present += 1
         is_there = True

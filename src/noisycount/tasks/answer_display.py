@@ -4,18 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
+from noisycount.display import output
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
-from noisycount.display.output import (
-    Facts,
-    Table,
-    file_facts,
-    padded,
-    print_facts,
-    print_rows,
-    print_table,
-    print_text,
-    shown_places,
-)
 from noisycount.display.texts import OTHER_KEYS, redacted_name
 from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
 from noisycount.ledger.entries import ANALYST, Analyst
@@ -31,7 +21,7 @@ from noisycount.validation import exact_text
 NEIGHBOURS = {NeighbourRelation.ADD_REMOVE: "adding or removing", NeighbourRelation.REPLACEMENT: "replacement"}
 
 
-def count_facts(answer: Answer) -> Facts:
+def count_facts(answer: Answer) -> output.Facts:
     """A private count in words, or what it would cost and give, and what to do better."""
     plan, sure = answer.count_plan, f"with {percent(answer.confidence)} confidence"
     near = plus_minus(answer.error)
@@ -73,7 +63,7 @@ def _nearness(answer: Answer) -> str:
     return f": within {share}" if answer.count.is_near else f"; {share} would cost more"
 
 
-def _payment(answer: Answer) -> Facts:
+def _payment(answer: Answer) -> output.Facts:
     remaining = remaining_words(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     if answer.release is None:
         return [("price", _price(answer)), ("budget", f"charged nothing: this was a dry run; {remaining}")]
@@ -185,7 +175,7 @@ _MANY = 7  # levels, which are not told one by one
 def print_answer(answer: Answer, files: Sequence[Path] = ()) -> None:
     """An answer on standard output, and the files that were written of it."""
     if not answer.query.is_table:
-        print_facts(count_facts(answer))
+        output.print_facts(count_facts(answer))
     elif answer.release is None:
         _print_preview(answer)
     else:
@@ -194,24 +184,24 @@ def print_answer(answer: Answer, files: Sequence[Path] = ()) -> None:
 
 def _print_table(answer: Answer, files: Sequence[Path]) -> None:
     release = answer.table
-    print_facts(table_head(answer))
+    output.print_facts(table_head(answer))
     counts = _told(release)
-    places = shown_places(counts)
+    places = output.shown_places(counts)
     if places:
-        print_rows(*_lines(release, places), counts)
+        output.print_rows(*_lines(release, places), counts)
     else:
-        print_text("no key is shown: none reached the threshold")
-    print_facts([*_table_facts(answer, len(places)), *file_facts(*files)])
+        output.print_text("no key is shown: none reached the threshold")
+    output.print_facts([*_table_facts(answer, len(places)), *output.file_facts(*files)])
 
 
 def _print_preview(answer: Answer) -> None:
     """What a table would cost and give."""
-    print_facts(table_head(answer))
-    print_table(*level_rows(answer.noise, answer.confidence))
-    print_facts(preview_facts(answer))
+    output.print_facts(table_head(answer))
+    output.print_table(*level_rows(answer.noise, answer.confidence))
+    output.print_facts(preview_facts(answer))
 
 
-def preview_facts(answer: Answer) -> Facts:
+def preview_facts(answer: Answer) -> output.Facts:
     """What is to be known of all rows that there would be."""
     plan = answer.noise
     more, most = ("", "") if answer.plan.goal is None else (" or more", "at most ")
@@ -258,7 +248,7 @@ def table_nearness(release: TableRelease) -> str:
     return told if release.is_near else f"{told}: more would cost more than {release.price.text}"
 
 
-def table_head(answer: Answer) -> Facts:
+def table_head(answer: Answer) -> output.Facts:
     """What is counted."""
     plan = answer.plan
     where = f"{len(plan.predicates):,} questions" if answer.query.by is None else plan.words
@@ -278,7 +268,8 @@ def _lines(release: TableRelease, places: list[int]) -> tuple[list[str], list[tu
     """The names of columns, and a line for each row, its numbers below each other."""
     rows = list(shown_rows(release, places))
     header = [*release.labels.names, f"answer ({percent(release.confidence)})"]
-    answers, errors = padded([signed(row[1]) for row in rows]), padded([plus_minus(row[2]) for row in rows])
+    answers = output.padded([signed(row[1]) for row in rows])
+    errors = output.padded([plus_minus(row[2]) for row in rows])
     if release.near:
         marks = [NEAR if release.near[level][node] else " " for *_, (level, node) in rows]
         errors = [f"{error} {mark}" for error, mark in zip(errors, marks, strict=True)]
@@ -286,11 +277,11 @@ def _lines(release: TableRelease, places: list[int]) -> tuple[list[str], list[tu
     if release.cumulative is not None and release.cumulative_errors is not None:
         header.append("sum so far")
         sums = zip(release.cumulative[places].tolist(), release.cumulative_errors[places].tolist(), strict=True)
-        columns.append(padded([_estimate(*each) for each in sums]))
+        columns.append(output.padded([_estimate(*each) for each in sums]))
     elif release.combined is not None and release.standard_errors is not None:
         header.append("combined")
         best = [(release.combined[level][node], release.standard_errors[level][node]) for *_, (level, node) in rows]
-        columns.append(padded([_estimate(float(value), float(error)) for value, error in best]))
+        columns.append(output.padded([_estimate(float(value), float(error)) for value, error in best]))
     return header, [(*row[0], *numbers) for row, numbers in zip(rows, zip(*columns, strict=True), strict=True)]
 
 
@@ -307,7 +298,7 @@ def _estimate(value: float, error: float) -> str:
     return f"{signed(value, 1)} (s.e. {f'{error:#.3g}'.rstrip('.')})"
 
 
-def _table_facts(answer: Answer, shown: int) -> Facts:
+def _table_facts(answer: Answer, shown: int) -> output.Facts:
     """What is to be known of all rows."""
     release, plan = answer.table, answer.noise
     remaining = remaining_words(release.remaining, answer.dataset.budget, answer.analyst)
@@ -417,7 +408,7 @@ def errors_of_all(plan: TablePlan, confidence: float, counts: int | None = None)
     return plan.errors_of_all(confidence, counts)
 
 
-def level_rows(plan: TablePlan, confidence: float, of_noise: str = "") -> Table:
+def level_rows(plan: TablePlan, confidence: float, of_noise: str = "") -> output.Table:
     """The names of columns, and a row for each level."""
     each = f"{of_noise}each ({percent(confidence)})"
     header = ("counts by", "how many", each, "all at once", "share")

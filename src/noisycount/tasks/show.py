@@ -15,20 +15,10 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
 from noisycount.query.schema import PublicValues
 from noisycount.release.dataset import RemainingBudget
+from noisycount.tasks import ledger
 from noisycount.tasks.answer import SpendingLimits, StoredCount
 from noisycount.tasks.answer_display import remaining_words
 from noisycount.tasks.check_display import value_words
-from noisycount.tasks.ledger import (
-    SHORTEST_KEY,
-    answer_words,
-    asked_json,
-    asked_words,
-    entry_answer_json,
-    place_words,
-    price_json,
-    price_name,
-    price_words,
-)
 from noisycount.tasks.opening import (
     DatasetSession,
     as_configured,
@@ -58,14 +48,14 @@ class View:
     @classmethod
     def of(cls, dataset: DatasetConfig, configuration: Config) -> "View":
         """The view of a data set; no ledger is made for it."""
-        with existing_ledger(configuration) as ledger:
-            catalog = catalog_of(ledger, configuration)
+        with existing_ledger(configuration) as opened:
+            catalog = catalog_of(opened, configuration)
             dataset = as_configured(dataset, configuration, catalog)
             is_said = dataset.unit is not None or catalog.knows(dataset.account)
             asked = dataset if is_said else replace(dataset, unit=ROW)
             with records_of(asked, catalog) as records:
                 name, unit, columns, public = records.name, records.unit, records.forms, records.schema.public
-            entries = tuple(ledger.entries(name)) if ledger else ()
+            entries = tuple(opened.entries(name)) if opened else ()
         spent = entries[-1].spent if entries else Loss()
         remains = RemainingBudget(dataset.budget, dataset.budget.left(spent))
         return cls(dataset, unit, is_said, columns, public, remains, entries)
@@ -110,7 +100,7 @@ def view_facts(view: View, configuration: Config) -> Facts:
         ("counts", f"{counts}{public}"),
         ("budget", budget_words(view)),
         *([] if dataset.why is None else [("why", dataset.why)]),
-        ("ledger", place_words(configuration)),
+        ("ledger", ledger.place_words(configuration)),
     ]
     return facts[1:] if dataset.name == str(dataset.source) else facts
 
@@ -127,10 +117,10 @@ def column_table(view: View) -> Table:
 def entry_table(view: View) -> Table:
     """What was asked, oldest first."""
     rows = [
-        (f"{entry.made:%Y-%m-%d %H:%M}", asked_words(entry), price_words(entry), _answer(entry))
+        (f"{entry.made:%Y-%m-%d %H:%M}", ledger.asked_words(entry), ledger.price_words(entry), _answer(entry))
         for entry in view.entries
     ]
-    return ("asked (UTC)", "question", price_name(view.entries), "answer (95 %)"), rows
+    return ("asked (UTC)", "question", ledger.price_name(view.entries), "answer (95 %)"), rows
 
 
 def table_hint(view: View) -> Facts:
@@ -139,9 +129,10 @@ def table_hint(view: View) -> Facts:
     newest = next(tables, None)
     if newest is None:
         return []
+    question, key = ledger.asked_words(newest), newest.key[: ledger.SHORTEST_KEY]
     how = (
-        f"`noisycount refine --key {newest.key[:SHORTEST_KEY]}` tells the counts of {asked_words(newest)}, each beside "
-        "its keys; `show --json` has those of all tables, and the key of each"
+        f"`noisycount refine --key {key}` tells the counts of {question}, each beside its keys; "
+        "`show --json` has those of all tables, and the key of each"
     )
     return [("hint", how)]
 
@@ -163,7 +154,7 @@ def budget_words(view: View) -> str:
 def _answer(entry: Entry) -> str:
     count = StoredCount.of(entry)
     if count is None:
-        return answer_words(entry)
+        return ledger.answer_words(entry)
     return f"{signed(count.answer)} {plus_minus(count.error(CONFIDENCE))}"
 
 
@@ -185,13 +176,13 @@ def offer_json(view: View) -> dict[str, Any]:
 
 def view_json(view: View, configuration: Config) -> dict[str, Any]:
     """A data set; budgets are exact texts."""
-    dataset, ledger = view.dataset, configuration.ledger_file
+    dataset, place = view.dataset, configuration.ledger_file
     return {
         "dataset": dataset.name,
         "source": str(dataset.source),
         **offer_json(view),
         "why": dataset.why,
-        "ledger": None if ledger is None else str(ledger),
+        "ledger": None if place is None else str(place),
         "asked": [entry_json(entry) for entry in view.entries],
     }
 
@@ -200,9 +191,9 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     """What was asked once, and answered."""
     return {
         "made": entry.made.isoformat(),
-        **asked_json(entry),
-        **price_json(entry),
-        **entry_answer_json(entry),
+        **ledger.asked_json(entry),
+        **ledger.price_json(entry),
+        **ledger.entry_answer_json(entry),
         **rows_member(entry),
         "analyst": entry.analyst,
         "key": entry.key,

@@ -10,22 +10,9 @@ import numpy as np
 
 from noisycount.analysis.tables.learning import Sensitivity
 from noisycount.config.config import Config
+from noisycount.display import output
 from noisycount.display.columns import Cells, free_name
 from noisycount.display.numbers import percent, signed, to_one_place
-from noisycount.display.output import (
-    Facts,
-    check_regular,
-    draft,
-    file_facts,
-    json_text,
-    padded,
-    print_facts,
-    print_json,
-    print_rows,
-    progress,
-    shown_places,
-    status,
-)
 from noisycount.display.values import plain
 from noisycount.engines.duckdb.public import Column, PublicColumns, table_format
 from noisycount.errors import NoisyCountError, SourceError
@@ -77,7 +64,7 @@ def _shown_spreads(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts,
 
 def _beside_keys(table: PublishedTable, places: Sequence[int], columns: dict[str, Texts]) -> tuple[Texts, list[Texts]]:
     """Columns of numbers to the right of the keys of their rows."""
-    numbers = zip(*map(padded, columns.values()), strict=True)
+    numbers = zip(*map(output.padded, columns.values()), strict=True)
     rows = [[*table.keys[at], *own] for at, own in zip(places, numbers, strict=True)]
     return [*table.names, *columns], rows
 
@@ -97,7 +84,7 @@ def _texts(column: np.ma.MaskedArray[Any, Any], places: Sequence[int], shown: Ca
 
 def _spread(told: Estimates, name: str, places: Sequence[int], shown: Callable[[float], str]) -> Texts:
     """An estimate of each cell with its interval."""
-    middle, low, high = (padded(_texts(told[name + end], places, shown)) for end in ("", "_low", "_high"))
+    middle, low, high = (output.padded(_texts(told[name + end], places, shown)) for end in ("", "_low", "_high"))
     return [f"{one} ({end.strip()})" for one, end in zip(middle, _ranges(low, high), strict=True)]
 
 
@@ -113,7 +100,7 @@ _LEVELS = 4  # more are told by their number
 def _print_refined(refined: RefinedTable, total: int | None, out: Path | None, plot: Path | None) -> None:
     """A refined table on standard output."""
     table = refined.published
-    print_facts(
+    output.print_facts(
         [
             ("table", table.subject),
             ("noise", _noise(table)),
@@ -121,13 +108,13 @@ def _print_refined(refined: RefinedTable, total: int | None, out: Path | None, p
             *(("note", note) for note in table.notes),
         ]
     )
-    places = shown_places(len(table.answers))
-    print_rows(*_shown_rows(refined, places), len(table.answers))
+    places = output.shown_places(len(table.answers))
+    output.print_rows(*_shown_rows(refined, places), len(table.answers))
     if refined.draws:  # below, as both have no room beside each other
         cells = table.cells.rows.tolist()
-        told = [cells[place] for place in shown_places(len(cells))]
-        print_rows(*_shown_spreads(refined, told), len(cells))
-    print_facts([*_facts(refined, len(places), out), *file_facts(out, plot)])
+        told = [cells[place] for place in output.shown_places(len(cells))]
+        output.print_rows(*_shown_spreads(refined, told), len(cells))
+    output.print_facts([*_facts(refined, len(places), out), *output.file_facts(out, plot)])
 
 
 def _noise(table: PublishedTable) -> str:
@@ -149,7 +136,7 @@ def _noise_words(mechanism: object) -> str:
     return repr(mechanism)
 
 
-def _facts(refined: RefinedTable, shown: int, out: Path | None) -> Facts:
+def _facts(refined: RefinedTable, shown: int, out: Path | None) -> output.Facts:
     """What is to be known of all rows."""
     moved, rows = _told_sensitivity(refined), len(refined.published.answers)
     facts = [(percent(refined.level), "the count lies in that interval with this probability")]
@@ -249,7 +236,7 @@ def check_out(out: Path, read: Path | None, *, is_replacing: bool, is_rows: bool
 
 def _check_apart(file: Path, read: Path | None) -> None:
     """The refusal of the file that is read as one that is written."""
-    check_regular(file)
+    output.check_regular(file)
     if read is not None and file.exists() and file.samefile(read):
         raise NoisyCountError(f"{str(file)!r} is the file that is read: write to another one")
 
@@ -265,8 +252,8 @@ def save_refined(asked: RefineQuery, opened: OpenedTable, refined: RefinedTable,
     """The file of a refined table, of the kind that its ending names."""
     added = refined.estimates
     if out.suffix.lower() == _JSON:
-        text = json_text(_refined_json(refined, asked.total), indent=2)
-        with draft(out) as part:
+        text = output.json_text(_refined_json(refined, asked.total), indent=2)
+        with output.draft(out) as part:
             part.write_text(f"{text}\n", encoding="utf-8")
     elif opened.rows is not None:
         values: dict[str, Column] = {name: column.data for name, column in added.items()}
@@ -282,20 +269,20 @@ def ask_table(asked: RefineQuery, configuration: Config, *, as_json: bool) -> No
     """A refined table, told on standard output and written where that was asked for."""
     check_files(asked)
     with ExitStack() as opened:
-        with status("reading"):
+        with output.status("reading"):
             found = opened_table(asked, configuration, opened)
             check_addition(asked, found)
-        with progress("refining") as done:
+        with output.progress("refining") as done:
             refined = refined_table(asked, found.published, done)
         if asked.out is not None:
-            with status("writing"):
+            with output.status("writing"):
                 save_refined(asked, found, refined, asked.out)
     if asked.plot is not None:
         from noisycount.tasks.refine.pictures import save_refined_table_plot as save_plot  # noqa: PLC0415  (loads Altair)
 
-        with status("drawing"):
+        with output.status("drawing"):
             save_plot(refined, asked.plot)
     if as_json:
-        print_json(_refined_json(refined, asked.total))
+        output.print_json(_refined_json(refined, asked.total))
     else:
         _print_refined(refined, asked.total, asked.out, asked.plot)

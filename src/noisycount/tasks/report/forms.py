@@ -25,22 +25,9 @@ from noisycount.tasks.ledger import (
     verification_json,
 )
 from noisycount.tasks.refine.stored import StoredRows, rows_member
+from noisycount.tasks.report import words
 from noisycount.tasks.report.registry import registry_json
 from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Report, ReportedRelease, priced_for
-from noisycount.tasks.report.words import (
-    ANALYSTS,
-    CHECKED,
-    HEADER,
-    NOTES,
-    SIGNED,
-    TERMS,
-    TITLE,
-    analyst_rows,
-    dataset_facts,
-    notice_kind,
-    release_cells,
-    report_facts,
-)
 from noisycount.validation import exact_text
 
 Rows = list[tuple[str, ...]]
@@ -82,17 +69,17 @@ _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 def _report_markdown(report: Report, configuration: Config) -> str:
     """The whole report."""
-    lines = [f"# {TITLE}", "", *_listed(report_facts(report, configuration))]
+    lines = [f"# {words.TITLE}", "", *_listed(words.report_facts(report, configuration))]
     for dataset in report.datasets:
-        lines += ["", f"## {as_inline(dataset.account.name)}", "", *_listed(dataset_facts(dataset))]
-        lines += ["", *_releases([release_cells(each) for each in dataset.releases])]
+        lines += ["", f"## {as_inline(dataset.account.name)}", "", *_listed(words.dataset_facts(dataset))]
+        lines += ["", *_releases([words.release_cells(each) for each in dataset.releases])]
     if report.analysts:
-        lines += ["", "## Analysts", "", *_table(ANALYSTS, analyst_rows(report))]
+        lines += ["", "## Analysts", "", *_table(words.ANALYSTS, words.analyst_rows(report))]
     for title, header, rows in appendix(report):
         lines += ["", f"## {as_inline(title)}", "", *_table(header, rows)]
-    lines += ["", "## How to read this", "", *_listed(TERMS)]
-    lines += ["", *(f"*{as_inline(note)}*  " for note in NOTES)]
-    lines += ["", *(f"{name}: {as_inline(_TO_FILL)}  " for name in SIGNED)]
+    lines += ["", "## How to read this", "", *_listed(words.TERMS)]
+    lines += ["", *(f"*{as_inline(note)}*  " for note in words.NOTES)]
+    lines += ["", *(f"{name}: {as_inline(_TO_FILL)}  " for name in words.SIGNED)]
     return "\n".join(lines) + "\n"
 
 
@@ -111,7 +98,7 @@ def _listed(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def _releases(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    return _table(HEADER, rows) if rows else iter(["Nothing was asked yet."])
+    return _table(words.HEADER, rows) if rows else iter(["Nothing was asked yet."])
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -131,45 +118,45 @@ def report_page(report: Report, configuration: Config) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f"<title>{TITLE} · {report.made:%Y-%m-%d}</title>\n<style>\n{_STYLE}</style>\n</head>\n"
-        f"<body>\n<main>\n<h1>{TITLE}</h1>\n{report_fragment(report, configuration)}</main>\n"
+        f"<title>{words.TITLE} · {report.made:%Y-%m-%d}</title>\n<style>\n{_STYLE}</style>\n</head>\n"
+        f"<body>\n<main>\n<h1>{words.TITLE}</h1>\n{report_fragment(report, configuration)}</main>\n"
         "</body>\n</html>\n"
     )
 
 
 def report_fragment(report: Report, configuration: Config) -> str:
     """The report below its title, escaped, for a page that has a frame of its own."""
-    kind = notice_kind(report.found, report.known_head)
-    facts = report_facts(report, configuration)
-    verified = next(words for name, words in facts if name == CHECKED)
+    kind = words.notice_kind(report.found, report.known_head)
+    facts = words.report_facts(report, configuration)
+    verified = next(told for name, told in facts if name == words.CHECKED)
     told = appendix(report)
     parts = [
         f'<p class="notice {kind}">{escape(verified)}.</p>\n',
-        _facts([fact for fact in facts if fact[0] != CHECKED]),
+        _facts([fact for fact in facts if fact[0] != words.CHECKED]),
         *map(_dataset, report.datasets),
         *_analysts(report),
         *(_section(title, _table_page(title, "", header, rows)) for title, header, rows in told),
         "<section>\n<h2>How to read this</h2>\n",
-        _facts(TERMS),
-        *(f"<p>{escape(note)}</p>\n" for note in NOTES),
+        _facts(words.TERMS),
+        *(f"<p>{escape(note)}</p>\n" for note in words.NOTES),
         "</section>\n",
-        f"<section>\n{_facts([(name, '') for name in SIGNED], 'facts signed')}</section>\n",
+        f"<section>\n{_facts([(name, '') for name in words.SIGNED], 'facts signed')}</section>\n",
     ]
     return "".join(parts)
 
 
 def _dataset(dataset: DatasetReport) -> str:
     name = dataset.account.name
-    rows = [release_cells(each) for each in dataset.releases]
+    rows = [words.release_cells(each) for each in dataset.releases]
     told = "<p>Nothing was asked yet.</p>\n"
     if rows:
-        told = _table_page(f"Releases of {name}", "Releases, the oldest first", HEADER, rows)
-    return _section(name, f"{_facts(dataset_facts(dataset))}{told}")
+        told = _table_page(f"Releases of {name}", "Releases, the oldest first", words.HEADER, rows)
+    return _section(name, f"{_facts(words.dataset_facts(dataset))}{told}")
 
 
 def _analysts(report: Report) -> Iterator[str]:
     if report.analysts:
-        yield _section("Analysts", _table_page("Analysts", "", ANALYSTS, analyst_rows(report)))
+        yield _section("Analysts", _table_page("Analysts", "", words.ANALYSTS, words.analyst_rows(report)))
 
 
 def _section(title: str, told: str) -> str:
