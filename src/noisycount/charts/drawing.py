@@ -3,7 +3,7 @@
 Vega-Lite's schema is not checked, which takes several times as long as all else; the tests do.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from noisycount.charts.theme import GREEN, INK, MUTED
 _ROOM = 0.02  # of the width, beyond the ends of an axis
 _LABEL = 38  # characters of a line beside an axis
 _NOTE = 70  # of a line above rows
-LINE = 16  # pixels of a line of text
+_LINE = 16  # pixels of a line of text
 Build = TypeVar("Build", bound=Callable[..., alt.TopLevelMixin])
 
 
@@ -31,9 +31,9 @@ def as_lines(text: str, longest: int) -> list[str]:
     return wrap(text, longest) or [text]
 
 
-def as_rows(label: str) -> str:
-    """A label beside an axis, with ends of lines."""
-    return "\n".join(as_lines(label, _LABEL))
+def label_height(label: str) -> int:
+    """The height of a label beside an axis, in pixels."""
+    return _LINE * len(as_lines(label, _LABEL))
 
 
 def data_chart(values: Sequence[Mapping[str, object]]) -> alt.Chart:
@@ -70,10 +70,14 @@ def rows_axis(height: float) -> alt.Y:
     return alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False))
 
 
-def row_labels(labels: Sequence[Mapping[str, object]], y: alt.Y) -> alt.Chart:
-    """The label of each row beside its first line."""
-    texts: alt.Chart = data_chart(labels).mark_text(
-        align="right", baseline="middle", lineBreak="\n", lineHeight=LINE, fontSize=13, color=INK
+def row_labels(labels: Iterable[tuple[str, float]], y: alt.Y) -> alt.Chart:
+    """Labels, each beside the middle of its row."""
+    values = [
+        {"label": "\n".join(as_lines(label, _LABEL)), "place": middle - (label_height(label) - _LINE) / 2}
+        for label, middle in labels
+    ]
+    texts: alt.Chart = data_chart(values).mark_text(
+        align="right", baseline="middle", lineBreak="\n", lineHeight=_LINE, fontSize=13, color=INK
     )
     return texts.encode(x=alt.XValue(-8), y=y, text="label:N")
 

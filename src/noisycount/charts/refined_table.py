@@ -221,7 +221,8 @@ def _level_chart(rows: Sequence[RefinedDot], unit: str, *, has_legend: bool = Fa
         x=alt.X("low:Q"), x2="high:Q", y=y, color=colour, strokeDash=dash
     )
     dots = marks.mark_circle(opacity=1, size=46).encode(x=x, y=y, color=colour)
-    layers = [_lines(middles, y), drawing.zero_line(), spans, dots, _labels(rows, middles, y)]
+    labels = drawing.row_labels(zip((row.label for row in rows), middles, strict=True), y)
+    layers = [_lines(middles, y), drawing.zero_line(), spans, dots, labels]
     return alt.LayerChart(layer=layers, width=_WIDTH, height=height)
 
 
@@ -243,7 +244,7 @@ def _middles(dots: Sequence[RefinedDot]) -> tuple[list[float], float]:
     middles: list[float] = []
     top = 0.0
     for dot in dots:
-        room = max(least, drawing.LINE * (1 + drawing.as_rows(dot.label).count("\n")) + 6)
+        room = max(least, drawing.label_height(dot.label) + 6)
         middles.append(top + room / 2)
         top += room
     return middles, top
@@ -269,15 +270,6 @@ def _lines(middles: Sequence[float], y: alt.Y) -> alt.Chart:
         color=GRID, strokeDash=[1, 3]
     )
     return lines.encode(y=y)
-
-
-def _labels(dots: Sequence[RefinedDot], middles: Sequence[float], y: alt.Y) -> alt.Chart:
-    """The label of each row beside its middle."""
-    labels = []
-    for dot, middle in zip(dots, middles, strict=True):
-        text = drawing.as_rows(dot.label)
-        labels.append({"label": text, "place": middle - drawing.LINE * text.count("\n") / 2})
-    return drawing.row_labels(labels, y)
 
 
 def _scale(dots: Sequence[RefinedDot]) -> alt.Scale:

@@ -1,7 +1,7 @@
 """A table of published counts as an Altair chart: a bar a row, and where its count lies."""
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Self
 
 import altair as alt
@@ -125,7 +125,7 @@ def table_chart(table: TableBars) -> alt.LayerChart:
         >>> table_chart(TableBars(bars, "Persons by town", [], "persons")).title.text
         'Persons by town'
     """
-    places, height = _places(table)
+    places, labels, height = _layout(table)
     values = [_value(bar, place, table) for bar, place in zip(table.bars, places, strict=True)]
     rows, y = drawing.data_chart(values), drawing.rows_axis(height)
     x = alt.X("answer:Q", title=table.axis, axis=drawing.count_axis(), scale=_scale(table.bars))
@@ -133,7 +133,7 @@ def table_chart(table: TableBars) -> alt.LayerChart:
     bars = rows.mark_bar(height=thick, opacity=0.55).encode(x=x, x2=alt.X2Datum(0), y=y, color=_colour(table))
     spans = rows.mark_rule(color=INK, strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q", y=y)
     dots = rows.mark_circle(color=INK, opacity=1, size=34).encode(x=x, y=y)
-    layers = [bars, drawing.zero_line(), spans, dots, drawing.row_labels(_labels(table, places), y)]
+    layers = [bars, drawing.zero_line(), spans, dots, drawing.row_labels(labels, y)]
     title = drawing.table_heading(table.title, table.notes)
     return alt.LayerChart(layer=layers, title=title, width=_WIDTH, height=height, config=CONFIG)
 
@@ -163,34 +163,15 @@ def _value(bar: TableBar, place: float, table: TableBars) -> dict[str, object]:
     return {**value, "kind": bar.kind} if table.kinds else value
 
 
-def _places(table: TableBars) -> tuple[list[float], float]:
-    """The middle of each bar from the top, and the height of all, in pixels."""
+def _layout(table: TableBars) -> tuple[list[float], list[tuple[str, float]], float]:
+    """The middle of each bar from the top, of each label, bars of one behind each other; and the height of all."""
     thick = (_BESIDE if table.kinds else _ALONE) + 2
-    places: list[float] = []
-    top = _GAP / 2
-    for group in _groups(table.bars):
-        bars = len(group) * thick
-        room = max(bars, drawing.LINE * (1 + drawing.as_rows(group[0].label).count("\n")))
-        first = top + (room - bars) / 2
-        places += [first + (place + 0.5) * thick for place in range(len(group))]
+    places, labels, top = list[float](), list[tuple[str, float]](), _GAP / 2
+    for label, group in groupby(table.bars, key=lambda bar: bar.label):
+        number = len(list(group))
+        room = max(number * thick, drawing.label_height(label))
+        middle = top + room / 2
+        labels.append((label, middle))
+        places += [middle + (place - (number - 1) / 2) * thick for place in range(number)]
         top += room + _GAP
-    return places, top - _GAP / 2
-
-
-def _labels(table: TableBars, places: Sequence[float]) -> list[dict[str, object]]:
-    """The label of each group beside its middle."""
-    labels: list[dict[str, object]] = []
-    start = 0
-    for group in _groups(table.bars):
-        inside = places[start : start + len(group)]
-        label = drawing.as_rows(group[0].label)
-        first_line = (inside[0] + inside[-1] - drawing.LINE * label.count("\n")) / 2
-        labels.append({"label": label, "place": first_line})
-        start += len(group)
-    return labels
-
-
-def _groups(bars: Sequence[TableBar]) -> list[Sequence[TableBar]]:
-    """Bars of one label that follow each other."""
-    starts = [0, *(place for place in range(1, len(bars)) if bars[place].label != bars[place - 1].label), len(bars)]
-    return [bars[start:end] for start, end in pairwise(starts)]
+    return places, labels, top - _GAP / 2
