@@ -177,7 +177,7 @@ def test_a_nearer_answer_costs_the_difference(
 ) -> None:
     """The page tells its price before it is charged, and that is what it costs in all less what was paid."""
     place, page = asked(approximate, {name: of for name, of in body.items() if of})
-    assert re.search(r"Closer than ±\d+\? For the difference, within ±", page)
+    assert re.search(r"Closer than ±\d+\? Within ±", page)
     before, first = len(approximate.ledger.entries()), told(approximate, place)
     page = unescape(calling(approximate).get(f"{place}?within={within}").text)
     assert re.search(words, page)

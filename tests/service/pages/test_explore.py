@@ -1,6 +1,9 @@
+import csv
 import json
 import re
 from collections.abc import Iterator
+from html import unescape
+from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -112,6 +115,25 @@ def test_numbers_come_as_json(caller: Caller) -> None:
     """The table's numbers are there for programs, all digits of them."""
     reply = caller.get(f"/explore/data?chart=utility&{START.query}")
     assert reply.json() == json.loads(json.dumps(chart_json("utility", START, view("utility", START))))
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_charts_are_files(caller: Caller, name: str) -> None:
+    """All numbers, and the picture with what it means and where the sliders stand; no line is wider than it."""
+    address = f"/explore/data?chart={name}&{START.query}"
+    shown, files = view(name, START), {form: caller.get(f"{address}&form={form}") for form in ("csv", "svg", "png")}
+    header, *rows = csv.reader(StringIO(files["csv"].text))
+    assert tuple(header) == shown.header
+    assert [[float(cell) for cell in row[-2:]] for row in rows] == [list(row[-2:]) for row in shown.rows()]
+    svg = ET.fromstring(files["svg"].text)  # noqa: S314  (our own)
+    told = " ".join(text.text or "" for text in svg.findall("{*}text"))
+    assert shown.sentence in told
+    assert "size: 1000" in told
+    assert max(len(text.text or "") for text in svg.findall("{*}text")) * 7 < float(svg.attrib["width"])
+    assert files["png"].content.startswith(b"\x89PNG")
+    for form, reply in files.items():
+        assert reply.headers["Content-Disposition"] == f'attachment; filename="noisycount-{name}.{form}"'
+        assert f"{address}&amp;form={form}".replace("&amp;", "&") in unescape(caller.get("/explore").text)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The page of an answer and its files, made from the stored reply alone: a picture, what it cost, and the details."""
 
-import csv
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,8 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, partial
-from importlib.util import find_spec
-from io import StringIO
 from typing import Any, Literal, Self
 
 from fastapi import APIRouter, Request, Response
@@ -35,7 +32,7 @@ from noisycount.service.auth import LimitedUser
 from noisycount.service.keys import User
 from noisycount.service.pages.ask import address_and_name, calls_of, confirming, previewed, said_purpose
 from noisycount.service.pages.form import FormError, Price
-from noisycount.service.pages.layout import download, page, standalone_svg
+from noisycount.service.pages.layout import download, has_png, page, picture_file, sheet, standalone_svg
 from noisycount.service.pages.stored_answer import CountEstimate, RefinedRows, told_by_ledger
 from noisycount.service.questions import stored_reply
 from noisycount.service.state import ServiceState, State
@@ -312,17 +309,12 @@ class Released:
         """The forms in which it can be downloaded, each with its name."""
         names = [("csv", "CSV")] if self.is_count or self.is_table else []
         is_drawn = self.picture is not None or (self.is_table and 0 < len(self.rows) <= MOST_ROWS)
-        has_charts = find_spec("altair") is not None and find_spec("vl_convert") is not None
-        return [*names, ("svg", "SVG"), ("png", "PNG")] if is_drawn and has_charts else names
+        return [*names, ("svg", "SVG"), ("png", "PNG")] if is_drawn and has_png() else names
 
     def sheet(self) -> str:
         """The numbers as comma-separated values: those of a table are what `refine` reads."""
-        text = StringIO()
-        writer = csv.writer(text, lineterminator="\n")
         names, rows = self._table_sheet() if self.is_table else self._count_sheet()
-        writer.writerow(names)
-        writer.writerows([as_text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-        return text.getvalue()
+        return sheet([names, *([as_text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)])
 
     def _count_sheet(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
         names = ["where", "answer", "error", "low", "high", "confidence", "epsilon", "mechanism", "scale", "unit"]
@@ -454,12 +446,7 @@ def release_file(name: str, user: LimitedUser, state: State, form: Literal["csv"
     shown = state.reply(partial(Released.of, state, user, name))
     if form not in dict(shown.files):
         raise NoisyCountError(f"this answer has no {form.upper()}: choose a form that its page offers")
-    called = f"noisycount-{re.sub(r'[^A-Za-z0-9_-]', '-', shown.key)[:60]}.{form}"
+    called = f"noisycount-{re.sub(r'[^A-Za-z0-9_-]', '-', shown.key)[:60]}"
     if form == "csv":
-        return download(shown.sheet(), "text/csv", called)
-    drawn = shown.drawing()
-    if form == "svg":
-        return download(drawn, "image/svg+xml", called)
-    from noisycount.charts.drawing import svg_as_png  # noqa: PLC0415 - loads Altair
-
-    return download(svg_as_png(drawn), "image/png", called)
+        return download(shown.sheet(), "text/csv", f"{called}.csv")
+    return picture_file(shown.drawing(), form, called)

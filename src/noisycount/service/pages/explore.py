@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Literal
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from markupsafe import Markup
 
 from noisycount.charts.svg import chart_svg
@@ -15,7 +15,17 @@ from noisycount.frozen import frozen
 from noisycount.readers.values import NOISE_KINDS
 from noisycount.service.auth import ChartUser
 from noisycount.service.keys import User
-from noisycount.service.pages.layout import PAGE_HEADERS, page, redirect, render
+from noisycount.service.pages.layout import (
+    PAGE_HEADERS,
+    download,
+    has_png,
+    page,
+    picture_file,
+    redirect,
+    render,
+    sheet,
+    standalone_svg,
+)
 from noisycount.tasks.explore.sliders import QUANTITIES, Quantity, Sliders
 from noisycount.tasks.explore.views import VIEWS, chart_json, view
 from noisycount.validation import exact_text
@@ -96,6 +106,7 @@ def fragment(name: str, sliders: Sliders) -> str:
         name=name,
         query=sliders.query,
         shown=shown,
+        files=[("csv", "CSV"), ("svg", "SVG"), *([("png", "PNG")] if has_png() else []), ("json", "JSON")],
         picture=Markup(chart_svg(shown, name)),  # noqa: S704  (which escapes its words)
         rows=[[cell if isinstance(cell, str) else _number(cell) for cell in row] for row in shown.rows()],
     )
@@ -135,15 +146,26 @@ def explore_fragment(request: Request, user: ChartUser) -> Response:  # noqa: AR
 
 
 @router.get("/explore/data")
-def explore_data(request: Request, user: ChartUser) -> dict[str, Any]:  # noqa: ARG001  (somebody known)
-    """The numbers of one chart as JSON."""
+def explore_data(
+    request: Request,
+    user: ChartUser,  # noqa: ARG001  (somebody known)
+    form: Literal["json", "csv", "svg", "png"] = "json",
+) -> Response:
+    """The numbers of one chart as JSON or as a file, or its picture."""
     name, sliders = _asked(request)
-    return chart_json(name, sliders, cached_view(name, sliders))
+    shown = cached_view(name, sliders)
+    if form == "json":
+        return JSONResponse(chart_json(name, sliders, shown), headers=PAGE_HEADERS)
+    called = f"noisycount-{name}"
+    if form == "csv":
+        return download(sheet([shown.header, *shown.rows()]), "text/csv", f"{called}.csv")
+    told = [shown.plot.title, shown.sentence, ", ".join(f"{of}: {text}" for of, text in sliders.texts.items())]
+    return picture_file(standalone_svg(chart_svg(shown, name), told), form, called)
 
 
 def _asked(request: Request) -> tuple[str, Sliders]:
     """A chart and where the sliders stand."""
-    given = dict(request.query_params)
+    given = {name: text for name, text in request.query_params.items() if name != "form"}
     name = given.pop("chart", "")
     if name not in VIEWS:
         raise NoisyCountError(f"chart must be {' or '.join(VIEWS)}, got {name[:20]!r}: choose one")

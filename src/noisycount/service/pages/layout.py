@@ -1,10 +1,13 @@
 """The frame of every page, its style and script, what people see in place of a refusal, and the login."""
 
+import csv
 import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import cache
 from hashlib import sha256
+from importlib.util import find_spec
+from io import StringIO
 from math import ceil
 from pathlib import Path
 from textwrap import wrap
@@ -146,14 +149,36 @@ def download(content: str | bytes, media: str, name: str) -> Response:
     return Response(content, media_type=media, headers=headers)
 
 
+def sheet(rows: Iterable[Iterable[object]]) -> str:
+    """Rows as comma-separated values."""
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def picture_file(drawn: str, form: str, name: str) -> Response:
+    """An SVG as a file, or as a PNG, under a name without its ending."""
+    if form == "svg":
+        return download(drawn, "image/svg+xml", f"{name}.svg")
+    from noisycount.charts.drawing import svg_as_png  # noqa: PLC0415 - loads Altair
+
+    return download(svg_as_png(drawn), "image/png", f"{name}.png")
+
+
+def has_png() -> bool:
+    """Whether what draws a PNG is installed."""
+    return find_spec("altair") is not None and find_spec("vl_convert") is not None
+
+
 _ABOVE, _LINE, _MARGIN = 12, 20, 16  # of the lines above a picture in a file
-_LONGEST = 100  # characters of one of them
+_LETTER = 7.2  # the width of a character of them
 
 
 def standalone_svg(picture: str, lines: Sequence[str]) -> str:
     """A picture of a page, below lines that say what it is, as a file with the light style of the pages."""
-    lines = [line for words in lines for line in wrap(words, _LONGEST)]
-    (width, height), above = _size(picture), _ABOVE + _LINE * len(lines) + 8
+    width, height = _size(picture)
+    lines = [line for words in lines for line in wrap(words, int(width / _LETTER))]
+    above = _ABOVE + _LINE * len(lines) + 8
     told = [svg_text(words, _MARGIN, _ABOVE + _LINE * place, kind="ink") for place, words in enumerate(lines, 1)]
     placed = picture.replace("<svg ", f'<svg x="{_MARGIN}" y="{above}" ', 1)
     whole = f'width="{width + 2 * _MARGIN:g}" height="{height + above + _MARGIN:g}"'
