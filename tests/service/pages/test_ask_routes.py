@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.config.config import DatasetConfig
+from noisycount.ledger.transactions import Transactions
 from noisycount.service.state import ServiceState
 from tests.service.callers import ANA, BO, OWNER, calling, configured, serving
 
@@ -70,11 +71,14 @@ def test_way_begins_at_the_list(state: ServiceState) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 12, 300])
-def test_a_long_list_is_found_in(tmp_path: Path, number: int) -> None:
-    """Names with what is left of each; no file of theirs is opened, and none is there."""
+def test_a_long_list_is_found_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Names with what is left of each, by one look into the ledger; no file of theirs is opened, and none is there."""
+    looks, look = [], Transactions.state
+    monkeypatch.setattr(Transactions, "state", lambda self, connection: looks.append(1) or look(self, connection))
     absent = {f"set-{i}": DatasetConfig(f"set-{i}", tmp_path / "absent.csv") for i in range(number)}
     with serving(replace(configured(tmp_path), datasets=absent)) as state:
         page = calling(state, OWNER).get("/ask").text
+        assert len(looks) <= 1
         assert page.count('<li><a href="/ask/set-') == page.count("left: at ε") == number
         assert ("Find one of 300" in page) is (number == 300)
         assert ("ask its owner" in page) is (number == 0)

@@ -19,7 +19,9 @@ from starlette.datastructures import FormData
 
 from noisycount.config.config import DatasetConfig
 from noisycount.errors import NoisyCountError, PredicateError, ReuseError
+from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst
+from noisycount.ledger.ledger import Selection
 from noisycount.ledger.replies import Reply
 from noisycount.model.tables.levels import Label
 from noisycount.query.predicate import quoted_name
@@ -100,7 +102,9 @@ async def _reply_to_form(state: ServiceState, work: Callable[[], Reply]) -> Repl
 
 def _budgets(state: ServiceState, user: User, datasets: list[DatasetConfig]) -> list[tuple[str, str]]:
     """The names of data sets, each with what is left of its budget."""
-    limits = (SpendingLimits.of(each, state.analyst(user), state.ledger) for each in datasets)
+    analyst, spent = state.analyst(user), state.ledger.select(Selection(frozenset()), 0, 0)  # one look for all
+    own = spent.analysts.get(analyst.name, Loss())
+    limits = (SpendingLimits(each, analyst, spent.datasets.get(each.account, Loss()), own) for each in datasets)
     views = (View(each.dataset, None, True, {}, {}, each.remains) for each in limits)  # noqa: FBT003 - that it is said
     return [(view.dataset.name, budget_words(view)) for view in views]
 
