@@ -99,6 +99,13 @@ def test_a_mistyped_command_is_guessed(refused: Refused, words: tuple[str, ...],
     assert f"No such command {words[-1]!r}: {remedy}" in refused(*words)
 
 
+def test_a_source_that_is_missing_is_asked_for_by_name(run: Run, refused: Refused, here: Path) -> None:
+    """By the names of all that are configured."""
+    assert "Missing argument 'SOURCE': name a data set of noisycount.toml or a file; see" in refused("show")
+    run("init", "survey.parquet", "--unit", "person", "--name", "visits")
+    assert "Missing argument 'SOURCE': name visits or a file; see `noisycount count --help`" in refused("count")
+
+
 def options(command: click.Command, name: str) -> Iterator[tuple[tuple[str, ...], click.Option]]:
     """The words of every command in a group, with each of its options that takes a value."""
     context = click.Context(command)

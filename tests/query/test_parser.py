@@ -308,7 +308,8 @@ REMEDIES = [
     ("age = 'old'", "age = 30", "compare it with a number such as 30"),
     ("'Kosten €' > 5", '"Kosten €" > 5', 'write the column as "Kosten €", not in single quotes'),
     ("Kosten > 5", '"Kosten €" > 5', 'did you mean "Kosten €"'),
-    ("Kosten € > 5", '"Kosten €" > 5', 'double quotes around a name that has it: "…"'),
+    ("Kosten € > 5", '"Kosten €" > 5', 'where names Kosten € without double quotes: write "Kosten €"'),
+    ("age > 3 and Size (m) > 5", 'age > 3 and "Size (m)" > 5', 'Size (m) without double quotes: write "Size (m)"'),
     ("inn > 5", '"in" > 5', 'did you mean "in"'),
     ('"Kosten €" > 1.000,50', '"Kosten €" > 1000.50', "decimals with a point: 1000.50"),
     ("age between 1,5 and 2", "age between 1.5 and 2", "decimals with a point: 1.5"),
@@ -330,7 +331,7 @@ REMEDIES = [
 @pytest.mark.parametrize(("asked", "mended", "remedy"), REMEDIES)
 def test_remedies_work_as_they_are_typed(asked: str, mended: str, remedy: str) -> None:
     """What a refusal says to write is understood, and means something of the column."""
-    kinds = {"Alter": Kind.TEXT, "age": Kind.INTEGER, "Kosten €": Kind.REAL, "in": Kind.INTEGER}
+    kinds = {"Alter": Kind.TEXT, "age": Kind.INTEGER, "Kosten €": Kind.REAL, "Size (m)": Kind.REAL, "in": Kind.INTEGER}
     schema = Schema({**kinds, "seen": Kind.DATE, "smoker": Kind.BOOLEAN})
     with pytest.raises(PredicateError) as caught:
         parse(asked, schema)

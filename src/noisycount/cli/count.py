@@ -200,8 +200,9 @@ def count(  # noqa: PLR0913, PLR0917  (one argument an option)
     dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
     asker = configuration.analyst(analyst)
     if not query.has_one_price:
+        first = "" if dataset.unit else ", and at the first question whose rows they are, --unit COLUMN or --unit row"
         raise click.UsageError(
-            "give --epsilon, or --within with --at-most or --guess, such as --within 20% --at-most 0.5"
+            f"give --epsilon, or --within with --at-most or --guess, such as --within 20% --at-most 0.5{first}"
         )
     if files != TableFiles():
         from noisycount.tasks.table_files import check_files, with_files  # noqa: PLC0415  (loads what reads files of keys)

@@ -140,7 +140,7 @@ def init(  # noqa: PLR0913 - one argument an option
     path = folder / FILE_NAME
     _write(path, TEMPLATE)
     output.print_text(f"wrote {path}")
-    output.print_text("Edit it, then ask: noisycount count NAME --where TEXT --epsilon 0.1")
+    output.print_text("Edit it, then ask: noisycount count NAME --epsilon 0.1")
 
 
 def _is_described(place: Path) -> bool:
@@ -202,14 +202,17 @@ def _tell_what_is_left(inspection: "Inspection", name: str, unit: str | None) ->
         output.print_text('Say in it whose row each one is: unit = "COLUMN", or unit = "row".')
     if inspection.refused:
         names = ", ".join(column.name for column in inspection.refused)
-        output.print_text(f"Cells of {names} do not fit: noisycount check {name}")
+        output.print_text(f"Cells of {names} do not fit.")
     if inspection.without_unit:
         output.print_text(f"{unit_words(inspection)}: no question is answered until they are filled in or removed.")
     for column in inspection.nearly_unique:
         output.print_text(unique_words(column, inspection))
     if words := readers_words(inspection.dataset.source):
         output.print_text(f"{words}.")
-    output.print_text(f"Read it, then ask: noisycount count {name} --where TEXT --epsilon 0.1")
+    if unit is None or inspection.refused or inspection.without_unit:
+        output.print_text(f"Then see what is read, and how to mend it: noisycount check {name}")
+    else:
+        output.print_text(f"Read it, then ask: noisycount count {name} --epsilon 0.1")
 
 
 def _change(path: Path, changed: Callable[[str], str], *, is_accepted: bool) -> None:

@@ -218,5 +218,8 @@ def _let_streams_replace() -> None:
 
 def _with_help(error: click.ClickException) -> str:
     """The refusal; one of Click's own leads to the help."""
-    text, context = error.format_message().rstrip(), getattr(error, "ctx", None)
+    text, context, missing = error.format_message().rstrip(), getattr(error, "ctx", None), getattr(error, "param", None)
+    if context is not None and isinstance(error, click.MissingParameter) and missing and missing.name == "source":
+        names = ", ".join(item.value for item in missing.shell_complete(context, "")[1:])
+        text = f"{text.rstrip('.')}: name {names or 'a data set of noisycount.toml'} or a file"
     return text if context is None else f"{text.rstrip('.')}; see `{context.command_path} --help`"

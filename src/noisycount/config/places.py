@@ -75,8 +75,8 @@ def readers_words(place: Source) -> str | None:
         return None
     there = next(each for each in (place, *place.parents) if each.exists())  # of a pattern, the folder
     return (
-        f"{readers} can read {there}, and so count without a budget: chmod -R go= {quote_word(str(there))}; who shall "
-        "ask and not read gets a key to `noisycount serve`"
+        f"{readers} can read {there}, and so count without a budget: chmod {'-R ' if there.is_dir() else ''}go= "
+        f"{quote_word(str(there))} ends that; a key to `noisycount serve` lets a colleague ask without reading"
     )
 
 

@@ -84,6 +84,7 @@ _REFUSED = {
     **dict.fromkeys(_CURVED, "put a text between straight single quotes, such as 'yes'"),
 }
 
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like, is null"
 
 
@@ -148,8 +149,7 @@ def _unknown_character(rest: str) -> str:
     for start, remedy in _REFUSED.items():
         if rest.startswith(start):
             return f"where has {start!r} outside the predicate language: {remedy}"
-    names = "" if rest[0].isascii() else ', and double quotes around a name that has it: "…"'
-    return f"where has {rest[0]!r} outside the predicate language: {_OUTSIDE}{names}"
+    return f"where has {rest[0]!r} outside the predicate language: {_OUTSIDE}"
 
 
 def _require_depth(found: Sequence[Token]) -> None:
@@ -223,7 +223,14 @@ def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
         "age >= 30 and not health = 'poor'"
     """
     known = schema if isinstance(schema, Schema) else Schema(schema)
-    predicate = _TypedSyntax(known).predicate(_Grammar(tokens(text)).whole())
+    try:
+        predicate = _TypedSyntax(known).predicate(_Grammar(tokens(text)).whole())
+    except PredicateError:
+        odd = (name for name in known if not tree.SIMPLE_NAME.fullmatch(name) and re.search(r"[^\W\d]", name))
+        if name := next((name for name in odd if name in _QUOTED.sub("", text)), None):
+            fault = f"where names {name} without double quotes: write {tree.quoted_name(name)}"
+            raise PredicateError(printable(fault)) from None
+        raise
     _require_bytes(tree.canonical_text(predicate))
     return predicate
 

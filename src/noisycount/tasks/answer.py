@@ -57,10 +57,6 @@ class StoredCount:
             return None
         return cls(answer, epsilon, entry.key)
 
-    def error(self, confidence: float) -> int:
-        """The true count lies within ±error of the answer with the confidence, in units."""
-        return error_within(DiscreteLaplace.for_epsilon(self.epsilon), confidence)
-
 
 @frozen(kw_only=True)
 class Answer:

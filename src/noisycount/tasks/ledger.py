@@ -87,7 +87,7 @@ def asked_words(entry: Entry) -> str:
     question = asked_of(entry)
     table, where = question.get("table"), question.get("where")
     if table is None and isinstance(where, str):
-        return where
+        return "all records" if where == "true" else where
     if isinstance(table, dict) and _are_texts(table.get("questions")):
         return _questions_words(table["questions"])
     if isinstance(table, dict) and _are_texts(table.get("by")) and isinstance(where, str | None):

@@ -7,7 +7,7 @@ from typing import Any
 
 from noisycount.catalog.catalog import ROW
 from noisycount.config.config import Config, DatasetConfig
-from noisycount.display.numbers import plus_minus, signed
+from noisycount.display.numbers import signed
 from noisycount.display.output import Facts, Table, seen_from_here
 from noisycount.engines.formats import ColumnFormat
 from noisycount.frozen import frozen
@@ -16,7 +16,7 @@ from noisycount.ledger.entries import Analyst, Entry, TableAnswer
 from noisycount.query.schema import PublicValues
 from noisycount.release.dataset import RemainingBudget
 from noisycount.tasks import ledger
-from noisycount.tasks.answer import SpendingLimits, StoredCount
+from noisycount.tasks.answer import SpendingLimits
 from noisycount.tasks.answer_display import remaining_words
 from noisycount.tasks.check_display import value_words
 from noisycount.tasks.opening import (
@@ -27,6 +27,8 @@ from noisycount.tasks.opening import (
     records_of,
 )
 from noisycount.tasks.refine.stored import rows_member
+from noisycount.tasks.report.report import releases_of
+from noisycount.tasks.report.words import answer_cell
 from noisycount.validation import exact_text
 
 _USUAL = Fraction(1, 10)
@@ -85,9 +87,6 @@ class View:
         return self.remaining // self.price if self.remains.is_a_sum else None
 
 
-CONFIDENCE = 0.95
-
-
 def view_facts(view: View, configuration: Config) -> Facts:
     """What is counted, and what is left to pay."""
     dataset = view.dataset
@@ -117,8 +116,8 @@ def column_table(view: View) -> Table:
 def entry_table(view: View) -> Table:
     """What was asked, oldest first."""
     rows = [
-        (f"{entry.made:%Y-%m-%d %H:%M}", ledger.asked_words(entry), ledger.price_words(entry), _answer(entry))
-        for entry in view.entries
+        (f"{entry.made:%Y-%m-%d %H:%M}", ledger.asked_words(entry), ledger.price_words(entry), answer_cell(released))
+        for entry, released in zip(view.entries, releases_of(view.entries), strict=True)
     ]
     return ("asked (UTC)", "question", ledger.price_name(view.entries), "answer (95 %)"), rows
 
@@ -149,13 +148,6 @@ def budget_words(view: View) -> str:
     such = f"{number} such answer{'' if view.affordable == 1 else 's'}"
     pay = "it pays" if remains.quota is None else "both pay"
     return f"{told}: at ε = {exact_text(view.price)} {pay} for {such}"
-
-
-def _answer(entry: Entry) -> str:
-    count = StoredCount.of(entry)
-    if count is None:
-        return ledger.answer_words(entry)
-    return f"{signed(count.answer)} {plus_minus(count.error(CONFIDENCE))}"
 
 
 def offer_json(view: View) -> dict[str, Any]:

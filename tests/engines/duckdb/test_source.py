@@ -89,7 +89,7 @@ def test_table_of_a_duckdb_file_must_be_named_among_several(tmp_path: Path) -> N
         connection.execute("CREATE VIEW seen AS SELECT age + 1 AS next FROM ages")
         connection.execute("CREATE SCHEMA s")
         connection.execute('CREATE TABLE s."a ""b" AS SELECT 32 AS age')
-    with pytest.raises(SourceError, match="table must name a table of the file, got None: use 'ages'"):
+    with pytest.raises(SourceError, match="table must name a table of the file: use 'ages'"):
         DuckDBSource.open(path)
     with pytest.raises(SourceError, match="got 'age': use 'ages'"):
         DuckDBSource.open(path, table="age")

@@ -36,6 +36,13 @@ def test_copies_are_shown(run: Run, here: Path) -> None:
     assert "│ visits │" in shown
 
 
+def test_the_first_question_in_an_empty_home_makes_one(run: Run, here: Path) -> None:
+    """The folder of the ledger comes to be with it."""
+    (here / "visits.csv").write_text("visits,age\n1,20\n2,30\n")
+    assert run("count", "visits.csv", "--unit", "visits", *WORDS).status == 0
+    assert len(run("copies", "--json").object["copies"]) == 1
+
+
 @pytest.mark.usefixtures("visits")
 def test_copies_are_removed_and_made_again(run: Run, here: Path) -> None:
     """Of one data set or of all; what was paid for stays free, and answers stay the same."""

@@ -36,8 +36,8 @@ def test_a_file_is_described(run: Run, umfrage: Path) -> None:
     assert told.output.splitlines() == [
         "wrote noisycount.toml, with 6 columns of Umfrage 2025.csv",
         'Say in it whose row each one is: unit = "COLUMN", or unit = "row".',
-        "Cells of Alter, Kosten €, Beitritt do not fit: noisycount check Umfrage-2025",
-        "Read it, then ask: noisycount count Umfrage-2025 --where TEXT --epsilon 0.1",
+        "Cells of Alter, Kosten €, Beitritt do not fit.",
+        "Then see what is read, and how to mend it: noisycount check Umfrage-2025",
     ]
     text = (umfrage.parent / "noisycount.toml").read_text(encoding="utf-8")
     for part in (
@@ -67,7 +67,7 @@ def test_the_owner_says_name_and_unit(run: Run, here: Path) -> None:
     told = run("init", "a.csv", "--unit", "person", "--name", "visits")
     assert told.output.splitlines() == [
         "wrote noisycount.toml, with 2 columns of a.csv",
-        "Read it, then ask: noisycount count visits --where TEXT --epsilon 0.1",
+        "Read it, then ask: noisycount count visits --epsilon 0.1",
     ]
     dataset = load_config(here / "noisycount.toml").datasets["visits"]
     assert (dataset.unit, dataset.form) == ("person", FileFormat())

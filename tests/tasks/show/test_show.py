@@ -64,6 +64,13 @@ def test_what_was_asked_is_shown_with_its_error(run: Run, here: Path) -> None:
     assert (asked["where"], asked["answer"], asked["key"]) == ("health = 'poor'", paid["answer"], paid["key"])
 
 
+def test_an_answer_within_a_share_has_the_error_that_was_told(run: Run, here: Path) -> None:
+    """As the count said it, not that of its noise alone; and a count of all says so."""
+    configure(here, COLUMNS)
+    told = run("count", "survey", "--within", "20%", "--at-most", "0.5", "--json").object
+    assert f"│ all records │ {told['epsilon']} │ {told['answer']:,} ±{told['error']:,} │" in run("show", "survey").words
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -98,9 +98,8 @@ def chosen_table(place: Path, names: Sequence[str], table: str | None) -> str:
     if table is None and len(names) == 1:
         return names[0]
     if table is None or table not in names:
-        raise SourceError(
-            f"table must name a table of the file, got {table!r}: use {close_names(table or '', list(names))}"
-        )
+        given = "" if table is None else f", got {table!r}"
+        raise SourceError(f"table must name a table of the file{given}: use {close_names(table or '', list(names))}")
     return table
 
 

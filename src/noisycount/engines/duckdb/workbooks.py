@@ -194,9 +194,8 @@ def _rows(place: Path, table: str | None) -> list[list[Any]]:
             name = sheets[0] if table is None and len(sheets) == 1 else table
             if name in sheets:
                 return book.get_sheet_by_name(name).to_python(skip_empty_area=False)
-            refusal = (
-                f"table must name a sheet of {str(place)!r}, got {table!r}: use {close_names(table or '', sheets)}"
-            )
+            given = "" if table is None else f", got {table!r}"
+            refusal = f"table must name a sheet of {str(place)!r}{given}: use {close_names(table or '', sheets)}"
     except (calamine.CalamineError, OSError, ValueError):
         pass
     raise SourceError(refusal)

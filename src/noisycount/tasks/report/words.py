@@ -216,7 +216,7 @@ def release_cells(released: ReportedRelease) -> tuple[str, ...]:
         ", then ".join(entry.askers),
         released.question,
         "; ".join(dict.fromkeys(purpose or "not said" for purpose in entry.purposes)),
-        _answer_words(released),
+        answer_cell(released),
         _noise_words(released),
         _price_words(released),
     )
@@ -228,7 +228,8 @@ def _price_words(released: ReportedRelease) -> str:
     return told if relation is None else f"{told}, for {NEIGHBOURS[relation]}"
 
 
-def _answer_words(released: ReportedRelease) -> str:
+def answer_cell(released: ReportedRelease) -> str:
+    """What was answered, with the ± that was told."""
     if released.failed:
         return "none: charged, never answered"
     told, errors = answer_words(released.entry), [noise.error for noise in released.noises]
