@@ -99,7 +99,7 @@ def test_a_mistyped_command_is_guessed(refused: Refused, words: tuple[str, ...],
     assert f"No such command {words[-1]!r}: {remedy}" in refused(*words)
 
 
-def test_a_source_that_is_missing_is_asked_for_by_name(run: Run, refused: Refused, here: Path) -> None:
+def test_a_source_that_is_missing_is_asked_for_by_name(run: Run, refused: Refused) -> None:
     """By the names of all that are configured."""
     assert "Missing argument 'SOURCE': name a data set of noisycount.toml or a file; see" in refused("show")
     run("init", "survey.parquet", "--unit", "person", "--name", "visits")
