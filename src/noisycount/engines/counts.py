@@ -8,18 +8,8 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from noisycount.engines import expressions
 from noisycount.engines.dialect import NOTHING, Dialect, Expression, Lists, whole
-from noisycount.engines.expressions import (
-    StatementRecords,
-    coded,
-    decoded,
-    group_hash,
-    is_inside,
-    kept,
-    key_names,
-    key_type,
-    require_somebody,
-)
 from noisycount.engines.truth import group_text
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyCounts, KeyQuestion, KeySet
@@ -31,7 +21,7 @@ KEYS_AT_ONCE = 50_000  # groups of one batch, each of which takes some hundred b
 _NOWHERE = -1  # the place of what is in no cell
 
 
-def count_statement(predicates: Sequence[Predicate], records: StatementRecords) -> sa.Select[Any]:
+def count_statement(predicates: Sequence[Predicate], records: expressions.StatementRecords) -> sa.Select[Any]:
     """One scan of all records, so that its time does not tell how many match.
 
     The first columns are the counts; the last tells whether a record is of nobody.
@@ -66,7 +56,9 @@ def _number_of_nobody(unit: Expression) -> Expression:
     return sa.func.count(sa.case((unit.is_(None), whole(1))))
 
 
-def values_statement(columns: Sequence[Column], unit: Column | None, records: StatementRecords) -> sa.Select[Any]:
+def values_statement(
+    columns: Sequence[Column], unit: Column | None, records: expressions.StatementRecords
+) -> sa.Select[Any]:
     """How many records there are, how many values of each column, and how many persons or 0.
 
     `unit`: the one that names persons where the records have none.
@@ -79,13 +71,13 @@ def values_statement(columns: Sequence[Column], unit: Column | None, records: St
     return records.read(sa.select(*counts), [])
 
 
-def nobody_statement(records: StatementRecords) -> sa.Select[Any]:
+def nobody_statement(records: expressions.StatementRecords) -> sa.Select[Any]:
     """How many records are of nobody."""
     number = whole(0) if records.person is None else _number_of_nobody(records.person.value)
     return records.read(sa.select(number), [])
 
 
-def cells_statement(question: CellQuestion, records: StatementRecords) -> Statement:
+def cells_statement(question: CellQuestion, records: expressions.StatementRecords) -> Statement:
     """Rows of a place, its count, and 1 where a record is of nobody.
 
     The first places are those of the cells, and then come the nodes of each level of `_several`.
@@ -117,10 +109,10 @@ def _most(question: CellQuestion) -> int | None:
     return question.max_groups if is_bound else None
 
 
-def _records_by_cell(question: CellQuestion, records: StatementRecords) -> Statement:
+def _records_by_cell(question: CellQuestion, records: expressions.StatementRecords) -> Statement:
     """How many records each cell has: keys are counted before they are looked up."""
     keyed, dialect = records.keyed(question.keys.parts, question.where), records.dialect
-    keys = [keyed.c[name] for name in key_names(question.keys.parts)]
+    keys = [keyed.c[name] for name in expressions.key_names(question.keys.parts)]
     counted = _matching(question.where, keyed, dialect)
     groups = sa.select(*keys, counted.label("n")).group_by(*keys).subquery("groups")
     found = with_cells(question, groups, dialect).subquery("found")
@@ -142,7 +134,7 @@ def _shown(place: Expression, number: Expression, nobody: Expression) -> list[Ex
     return [place.label("place"), number.label("number"), nobody.label("nobody")]
 
 
-def _units_by_cell(question: CellQuestion, records: StatementRecords) -> sa.Select[Any]:
+def _units_by_cell(question: CellQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
     """How many units each cell has, and how many the records have that do not match."""
     keyed = records.keyed(question.keys.parts, question.where)
     found = with_cells(question, keyed, records.dialect).subquery("found")
@@ -157,7 +149,7 @@ def _units_by_cell(question: CellQuestion, records: StatementRecords) -> sa.Sele
     return sa.select(*shown, *counts[1:]).group_by(found.c.cell)
 
 
-def _units_by_node(question: CellQuestion, records: StatementRecords, several: Sequence[int]) -> Statement:
+def _units_by_node(question: CellQuestion, records: expressions.StatementRecords, several: Sequence[int]) -> Statement:
     """How many units each cell has, and each node of some levels: one of several cells is one."""
     dialect = records.dialect
     found = _cell_pairs(question, records)
@@ -183,7 +175,7 @@ def _has_records(counted: Expression, nobody: Expression) -> Expression:
     return counted > NOTHING if nobody is NOTHING else sa.or_(counted > NOTHING, nobody > NOTHING)
 
 
-def _cell_pairs(question: CellQuestion, records: StatementRecords) -> sa.Select[Any]:
+def _cell_pairs(question: CellQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
     """Each unit with each of its cells, and the flag `kept` where it is counted there."""
     dialect = records.dialect
     keyed = records.keyed(question.keys.parts, question.where)
@@ -202,7 +194,7 @@ def _cell_pairs(question: CellQuestion, records: StatementRecords) -> sa.Select[
     tagged = sa.select(
         pairs.c.u, pairs.c.cell, dialect.flag(is_set).label("m"), sa.case(nothing, else_=listed.c.tag).label("tag")
     ).select_from(pairs.outerjoin(listed, listed.c.place == pairs.c.cell + whole(1)))
-    return kept(tagged, records, most)
+    return expressions.kept(tagged, records, most)
 
 
 def _nodes(question: CellQuestion, several: Sequence[int], dialect: Dialect) -> sa.FromClause:
@@ -238,19 +230,19 @@ def _joined(keys: KeySet, asked: sa.FromClause, dialect: Dialect) -> tuple[sa.Fr
     """A join with the keys of each cell, of which some may be missing, and the number of that."""
     cells = zip(keys.parts, keys.values, keys.codes.T, strict=True)
     columns: Lists = {
-        f"c{number}": (_codes(part, values, dialect)[places], key_type(part, dialect))
+        f"c{number}": (_codes(part, values, dialect)[places], expressions.key_type(part, dialect))
         for number, (part, values, places) in enumerate(cells)
     }
     listed = dialect.listed("listed_cells", columns)
-    named = zip(key_names(keys.parts), columns, strict=True)
+    named = zip(expressions.key_names(keys.parts), columns, strict=True)
     same = [asked.c[key].is_not_distinct_from(listed.c[name]) for key, name in named]
     return asked.outerjoin(listed, sa.and_(*same)), listed.c.place - whole(1)
 
 
 def _codes(part: GroupBy, values: Sequence[Key], dialect: Dialect) -> NDArray[Any]:
     """What stands for the keys of a part."""
-    is_number = isinstance(key_type(part, dialect), sa.BigInteger) and None not in values
-    codes = [coded(value, dialect) for value in values]
+    is_number = isinstance(expressions.key_type(part, dialect), sa.BigInteger) and None not in values
+    codes = [expressions.coded(value, dialect) for value in values]
     return np.fromiter(codes, np.int64 if is_number else np.object_, len(codes))
 
 
@@ -270,10 +262,10 @@ def _looked_up(  # noqa: PLR0913, PLR0917 - of one join
     number: int, part: GroupBy, keys: KeySet, joined: sa.FromClause, key: Expression, dialect: Dialect
 ) -> tuple[sa.FromClause, Expression]:
     """A join with the values of one part, and the place of the key among them, from 0 on."""
-    codes = {place: coded(value, dialect) for place, value in enumerate(keys.values[number])}
+    codes = {place: expressions.coded(value, dialect) for place, value in enumerate(keys.values[number])}
     nothing = next((place for place, value in codes.items() if value is None), None)
     held = {place: value for place, value in codes.items() if value is not None}
-    type_ = key_type(part, dialect)
+    type_ = expressions.key_type(part, dialect)
     columns: Lists = {"value": (list(held.values()), type_), "code": (np.array([*held], np.int64), sa.Integer())}
     listed = dialect.listed(f"l{number}", columns)
     value = dialect.text(listed.c.value) if type_ is dialect.text_type else listed.c.value
@@ -312,10 +304,12 @@ def _listed_cell(
     return joined.outerjoin(once, sa.and_(*same)), once.c.code - whole(1)
 
 
-def cell_counts(question: CellQuestion, records: StatementRecords, columns: Iterable[NDArray[Any]]) -> list[Counts]:
+def cell_counts(
+    question: CellQuestion, records: expressions.StatementRecords, columns: Iterable[NDArray[Any]]
+) -> list[Counts]:
     """The true counts of each level; see ``Source.count_cells``. `columns`: the first three of `cells_statement`."""
     places, numbers, nobody = columns
-    require_somebody(nobody)
+    expressions.require_somebody(nobody)
     several = () if records.person is None else _several(question)
     ends, is_placed = _ends(question, several), places != _NOWHERE
     counts = np.zeros(ends[-1], np.int64)
@@ -325,9 +319,9 @@ def cell_counts(question: CellQuestion, records: StatementRecords, columns: Iter
     return [own[n] if n in own else level.sums(cells) for n, level in enumerate(question.levels)]
 
 
-def keys_statement(question: KeyQuestion, records: StatementRecords) -> sa.Select[Any]:
+def keys_statement(question: KeyQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
     """The keys of each group that has units, how many, and 1 where a record is of nobody."""
-    dialect, names = records.dialect, key_names(question.parts)
+    dialect, names = records.dialect, expressions.key_names(question.parts)
     nobody: Expression = NOTHING
     if records.person is None:
         rows = records.keyed(question.parts, question.where)
@@ -343,14 +337,14 @@ def keys_statement(question: KeyQuestion, records: StatementRecords) -> sa.Selec
 
 def _inside(question: KeyQuestion, rows: sa.FromClause, dialect: Dialect) -> list[Expression]:
     """The conditions that all keys are those of groups."""
-    named = zip(question.parts, key_names(question.parts), strict=True)
-    found = [is_inside(part, rows.c[name], dialect) for part, name in named]
+    named = zip(question.parts, expressions.key_names(question.parts), strict=True)
+    found = [expressions.is_inside(part, rows.c[name], dialect) for part, name in named]
     return [each for each in found if each is not None]
 
 
-def _key_pairs(question: KeyQuestion, records: StatementRecords) -> sa.Select[Any]:
+def _key_pairs(question: KeyQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
     """Each unit with each of its groups, and the flag `kept` where it is counted there."""
-    dialect, names = records.dialect, key_names(question.parts)
+    dialect, names = records.dialect, expressions.key_names(question.parts)
     keyed = records.keyed(question.parts, question.where)
     pair = [keyed.c[name] for name in ("u", *names)]
     matches, inside = _is_any(question.where, keyed, dialect), _inside(question, keyed, dialect)
@@ -361,14 +355,14 @@ def _key_pairs(question: KeyQuestion, records: StatementRecords) -> sa.Select[An
     if question.max_groups is None:
         return found_pairs
     pairs = found_pairs.subquery("found")
-    tag = group_hash(question.parts, [pairs.c[n] for n in names], question.salt, dialect)
-    return kept(sa.select(pairs, tag.label("tag")), records, question.max_groups)
+    tag = expressions.group_hash(question.parts, [pairs.c[n] for n in names], question.salt, dialect)
+    return expressions.kept(sa.select(pairs, tag.label("tag")), records, question.max_groups)
 
 
 def key_counts(question: KeyQuestion, dialect: Dialect, rows: Sequence[Sequence[Any]]) -> KeyCounts:
     """What some rows of that statement say."""
-    require_somebody([row[-1] for row in rows])
+    expressions.require_somebody([row[-1] for row in rows])
     keys = [tuple(row[:-2]) for row in rows]
     if not dialect.keeps_keys:
-        keys = [tuple(map(decoded, question.parts, each)) for each in keys]
+        keys = [tuple(map(expressions.decoded, question.parts, each)) for each in keys]
     return KeyCounts(keys, np.array([row[-2] for row in rows], np.int64))

@@ -13,18 +13,9 @@ from noisycount.display.texts import redacted_name
 from noisycount.display.values import Shown
 from noisycount.errors import BudgetError, LedgerError, ReuseError
 from noisycount.frozen import frozen
+from noisycount.ledger import chain
 from noisycount.ledger.address import LedgerAddress, check_server, make_file, make_table
 from noisycount.ledger.budget import Budget, Loss, budget_of
-from noisycount.ledger.chain import (
-    DEBIT,
-    DESCRIPTION,
-    LedgerState,
-    answer_columns,
-    check_description,
-    debit_columns,
-    repeat_columns,
-    unit_of,
-)
 from noisycount.ledger.entries import (
     Analyst,
     Entry,
@@ -66,7 +57,7 @@ class Selection:
     @property
     def conditions(self) -> list[ColumnElement[bool]]:
         """What holds of the rows; times are texts whose order is theirs."""
-        conditions = [LEDGER.c.kind == DEBIT]
+        conditions = [LEDGER.c.kind == chain.DEBIT]
         if self.datasets is not None:
             conditions.append(LEDGER.c.dataset.in_(sorted(self.datasets)))
         if self.analyst is not None:
@@ -194,7 +185,7 @@ class Ledger(Shown):
         check_purpose(purpose)
         limit = budget_of(budget)
 
-        def reserved(connection: Connection, state: LedgerState) -> tuple[Entry, Loss]:
+        def reserved(connection: Connection, state: chain.LedgerState) -> tuple[Entry, Loss]:
             forms = request.forms(formers)
             if key in state.debits:
                 self._require_own(state, key, request, forms)
@@ -208,14 +199,14 @@ class Ledger(Shown):
             if known is not None:
                 if analyst.name not in known.askers:
                     repeat = Repeat(analyst.name, max(self.clock(), state.made), purpose)
-                    state.append(repeat_columns(secrets.token_hex(16), known, repeat))
+                    state.append(chain.repeat_columns(secrets.token_hex(16), known, repeat))
                 return known, Loss()
             charged = request
             if finest is not None:
                 charged = topped_up(finest, standing_of(request).price, asked_in(request.question).get("within"))
             spent, of_analyst = totals(state, charged, limit, analyst)
             made = time_of_debit(state, self.clock())
-            state.append(debit_columns(Entry(key, charged, spent, made, None, analyst.name, of_analyst, purpose)))
+            state.append(chain.debit_columns(Entry(key, charged, spent, made, None, analyst.name, of_analyst, purpose)))
             return cast("Entry", state.entry(connection, key)), charged.price
 
         return self.transactions.written(reserved)
@@ -240,7 +231,7 @@ class Ledger(Shown):
         check_type("entry", entry, Entry)
         answer = storable_answer(answer)
 
-        def answered(connection: Connection, state: LedgerState) -> tuple[Entry, bool]:
+        def answered(connection: Connection, state: chain.LedgerState) -> tuple[Entry, bool]:
             made = max(self.clock(), state.made)
             stored = state.entry(connection, entry.key)
             reserved = state.reserves.get(entry.key, (None,))[0]
@@ -253,7 +244,7 @@ class Ledger(Shown):
             if _key_of(stored.base) != _key_of(entry.base):
                 raise StaleBaseError(f"the answer that key {entry.key!r} tops up was given meanwhile; ask again")
             settled = None if stopped is None else stopped_at(stored.request, stopped)
-            state.append(answer_columns(entry.key, answer, made, settled))
+            state.append(chain.answer_columns(entry.key, answer, made, settled))
             is_written = attached is not None and attached.write(connection, state)
             return replace(stored, answer=answer, request=settled or stored.request), is_written
 
@@ -265,17 +256,17 @@ class Ledger(Shown):
     def describe(self, dataset: str, text: str, former: str | None = None) -> str:
         """The newest description of a data set: this one, unless another took the former's place."""
         check_text("dataset", dataset)
-        check_description(text)
+        chain.check_description(text)
 
-        def described(_: Connection, state: LedgerState) -> str:
+        def described(_: Connection, state: chain.LedgerState) -> str:
             known = state.descriptions.get(dataset)
             if known is not None and (known != former or known == text):
                 return known
-            if known is not None and unit_of(known) != unit_of(text):
+            if known is not None and chain.unit_of(known) != chain.unit_of(text):
                 raise LedgerError(f"data set {dataset!r} was written down with another unit")
             made = max(self.clock(), state.made).isoformat()
             key, named = secrets.token_hex(16), {"dataset": dataset, "question": text}
-            state.append({"kind": DESCRIPTION, "key": key, **named, "made": made})
+            state.append({"kind": chain.DESCRIPTION, "key": key, **named, "made": made})
             return text
 
         return self.transactions.written(described)
@@ -317,7 +308,7 @@ class Ledger(Shown):
         """The debits that ask what a request asks, at any price, oldest first."""
         forms = request.forms(formers)
 
-        def found(connection: Connection, state: LedgerState) -> list[Entry]:
+        def found(connection: Connection, state: chain.LedgerState) -> list[Entry]:
             return [cast("Entry", state.entry(connection, key)) for key in state.keys_asking(forms)]
 
         return self.transactions.found(found)
@@ -368,7 +359,7 @@ class Ledger(Shown):
             return is_made(connection)
 
     @staticmethod
-    def _require_own(state: LedgerState, key: str, request: Request, forms: Sequence[Request]) -> None:
+    def _require_own(state: chain.LedgerState, key: str, request: Request, forms: Sequence[Request]) -> None:
         """The refusal of a key that was used for something else, or for less than is asked."""
         if all(key not in state.series.get(standing_of(each).subject, ()) for each in forms):
             raise ReuseError(f"key {key!r} was used for another question; choose another key")
@@ -395,7 +386,7 @@ def _key_of(entry: Entry | None) -> str | None:
 _DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a ledger
 
 
-def totals(state: LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
+def totals(state: chain.LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
     """What the data set and the analyst have paid in all once a request is charged."""
     price = request.price
     spent, own = state.paid_for(request.dataset), state.paid_by(analyst.name)
@@ -406,7 +397,7 @@ def totals(state: LedgerState, request: Request, budget: Budget, analyst: Analys
     return spent + price, own + price
 
 
-def time_of_debit(state: LedgerState, time: datetime) -> datetime:
+def time_of_debit(state: chain.LedgerState, time: datetime) -> datetime:
     """When a debit is made: times in a ledger never decrease."""
     if time + _DRIFT < state.made:
         raise LedgerError(

@@ -8,21 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Engine,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Result,
-    Table,
-    Text,
-    event,
-    inspect,
-    select,
-)
+import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -42,37 +28,37 @@ PRICE_COLUMNS = ("rho", "delta", "spent_delta", "analyst_delta")
 # What the hash of a row with a purpose covers as well; tables of older ledgers lack some.
 LATER_COLUMNS = (*PRICE_COLUMNS, "purpose")
 
-_TABLES = MetaData()
+_TABLES = sa.MetaData()
 _AT_ONCE = 20  # rows that are fetched together: some could hold tables of a million counts
 _WRITTEN_AT_ONCE = 40  # rows: older SQLites take no more than 999 values
 
 _WITHOUT_INDEXES = tuple(f"SET LOCAL enable_{scan} = off" for scan in ("indexscan", "indexonlyscan", "bitmapscan"))
 
-LEDGER = Table(
+LEDGER = sa.Table(
     "ledger",
     _TABLES,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("kind", Text, nullable=False),
-    Column("key", Text, nullable=False),
-    Column("digest", Text, unique=True),
-    *(Column(name, Text) for name in ("dataset", "analyst", "question", "epsilon")),
-    *(Column(name, Text) for name in ("spent", "spent_rho", "analyst_spent", "analyst_rho")),
-    Column("made", Text, nullable=False),
-    Column("answer", Text),
-    Column("previous", Text, nullable=False, unique=True),
-    Column("hash", Text, nullable=False),
-    *(Column(name, Text) for name in LATER_COLUMNS),
-    Index("ledger_of_a_key", "key", "kind", unique=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("digest", sa.Text, unique=True),
+    *(sa.Column(name, sa.Text) for name in ("dataset", "analyst", "question", "epsilon")),
+    *(sa.Column(name, sa.Text) for name in ("spent", "spent_rho", "analyst_spent", "analyst_rho")),
+    sa.Column("made", sa.Text, nullable=False),
+    sa.Column("answer", sa.Text),
+    sa.Column("previous", sa.Text, nullable=False, unique=True),
+    sa.Column("hash", sa.Text, nullable=False),
+    *(sa.Column(name, sa.Text) for name in LATER_COLUMNS),
+    sa.Index("ledger_of_a_key", "key", "kind", unique=True),
 )
 
 # What a service replied; a ledger that no service asked has none.
-REPLIES = Table(
+REPLIES = sa.Table(
     "replies",
-    MetaData(),
-    Column("name", Text, primary_key=True),
-    Column("dataset", Text, nullable=False),
-    Column("request", Text, nullable=False),
-    Column("reply", LargeBinary, nullable=False),
+    sa.MetaData(),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("dataset", sa.Text, nullable=False),
+    sa.Column("request", sa.Text, nullable=False),
+    sa.Column("reply", sa.LargeBinary, nullable=False),
 )
 
 _NEEDED = {*COLUMNS, "hash"}
@@ -95,17 +81,17 @@ _POSTGRESQL_GUARD = """
 """
 
 
-def is_made(connection: Connection) -> bool:
+def is_made(connection: sa.Connection) -> bool:
     """Whether a database holds a ledger."""
-    return inspect(connection).has_table(LEDGER.name)
+    return sa.inspect(connection).has_table(LEDGER.name)
 
 
-def make(connection: Connection) -> None:
+def make(connection: sa.Connection) -> None:
     """Make the table in a database that has none."""
     _TABLES.create_all(connection, checkfirst=False)
 
 
-def columns_of(connection: Connection) -> list[Column[Any]]:
+def columns_of(connection: sa.Connection) -> list[sa.Column[Any]]:
     """The columns of the table, which an older ledger has not all; nobody drops one."""
     if connection.info.get(_IS_WHOLE):
         return list(LEDGER.columns)
@@ -119,7 +105,7 @@ def columns_of(connection: Connection) -> list[Column[Any]]:
     return columns
 
 
-def widen(connection: Connection, names: Sequence[str]) -> None:
+def widen(connection: sa.Connection, names: Sequence[str]) -> None:
     """Give the table of an older ledger columns that came later; its rows stay as they are."""
     found = {column.name for column in columns_of(connection)} if names else set()
     for name in names:
@@ -133,8 +119,8 @@ def unexpected_answer(key: str) -> LedgerError:
     return LedgerError(f"key {key!r} of the ledger has an answer that is none to its question; {RESTORE}")
 
 
-@event.listens_for(LEDGER, "after_create")
-def _make_append_only(_: Table, connection: Connection, **_options: object) -> None:
+@sa.event.listens_for(LEDGER, "after_create")
+def _make_append_only(_: sa.Table, connection: sa.Connection, **_options: object) -> None:
     """Let nobody change or delete a row of the table that was just made."""
     postgresql = connection.dialect.name == "postgresql"
     if postgresql:
@@ -144,7 +130,7 @@ def _make_append_only(_: Table, connection: Connection, **_options: object) -> N
         connection.exec_driver_sql(guard.format(name=name))
 
 
-def check_structure(connection: Connection, place: str) -> None:
+def check_structure(connection: sa.Connection, place: str) -> None:
     """Refuse a SQLite file whose pages, indexes or columns contradict each other or a ledger's.
 
     No hash covers them, and one byte of a page can hide the newest rows: the chain that is left is
@@ -162,7 +148,7 @@ def check_structure(connection: Connection, place: str) -> None:
 
 
 @contextmanager
-def all_rows(connection: Connection) -> Iterator[Iterator[Row]]:
+def all_rows(connection: sa.Connection) -> Iterator[Iterator[Row]]:
     """Every row as it is stored, oldest first, read from the table itself and by no index.
 
     SQLite keeps a table in the order of its numbers; PostgreSQL is told to sort it.
@@ -170,17 +156,17 @@ def all_rows(connection: Connection) -> Iterator[Iterator[Row]]:
     if connection.dialect.name == "postgresql":
         for setting in _WITHOUT_INDEXES:
             connection.exec_driver_sql(setting)
-    query = select(*columns_of(connection)).order_by(LEDGER.c.number)
+    query = sa.select(*columns_of(connection)).order_by(LEDGER.c.number)
     with connection.execute(query.execution_options(yield_per=_AT_ONCE)) as rows:
         yield _named(rows)
 
 
-def row_at(connection: Connection, number: int) -> Row | None:
+def row_at(connection: sa.Connection, number: int) -> Row | None:
     """The row of a number, as it is stored."""
     return next(_rows(connection, "= {mark}", number), None)
 
 
-def rows_from(connection: Connection, number: int) -> Iterator[Row]:
+def rows_from(connection: sa.Connection, number: int) -> Iterator[Row]:
     """The row of a number and all later ones, oldest first."""
     return _rows(connection, ">= {mark} ORDER BY ledger.number", number)
 
@@ -197,7 +183,7 @@ def later_columns(row: Row) -> tuple[str, ...]:
     return ()
 
 
-def write(connection: Connection, unwritten: Sequence[Row]) -> None:
+def write(connection: sa.Connection, unwritten: Sequence[Row]) -> None:
     """Write rows that the table does not have yet.
 
     Each statement lets all other threads run, and this one wait for its turn: so there are few.
@@ -215,19 +201,19 @@ def write(connection: Connection, unwritten: Sequence[Row]) -> None:
         _executed(connection, query, [row[name] for row in rows for name in names])
 
 
-def _rows(connection: Connection, which: str, number: int) -> Iterator[Row]:
+def _rows(connection: sa.Connection, which: str, number: int) -> Iterator[Row]:
     columns = ", ".join([f"ledger.{column.name}" for column in columns_of(connection)])
     query = f"SELECT {columns} FROM ledger WHERE ledger.number {which}"  # noqa: S608 - our names
     return _named(_executed(connection, query, [number]))
 
 
-def _executed(connection: Connection, query: str, values: Sequence[object]) -> Result[Any]:
+def _executed(connection: sa.Connection, query: str, values: Sequence[object]) -> sa.Result[Any]:
     """What a statement gives that every spend needs: to compile it would take most of its time."""
     mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
     return connection.exec_driver_sql(query.replace("{mark}", mark), tuple(values))
 
 
-def _named(rows: Result[Any]) -> Iterator[Row]:
+def _named(rows: sa.Result[Any]) -> Iterator[Row]:
     """Rows as dictionaries; those that SQLAlchemy makes of its mappings take twice as long."""
     names = list(rows.keys())
     return (dict(zip(names, row, strict=True)) for row in rows)
@@ -241,7 +227,7 @@ def configure_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> Non
     cursor.close()
 
 
-def follow_file(engine: Engine, file: Path) -> None:
+def follow_file(engine: sa.Engine, file: Path) -> None:
     """Connect again where another file took the place of the one that was opened."""
 
     def remember(_: DBAPIConnection, record: ConnectionPoolEntry) -> None:
@@ -251,8 +237,8 @@ def follow_file(engine: Engine, file: Path) -> None:
         if record.info["file"] != _identity(file):
             raise DisconnectionError
 
-    event.listen(engine, "connect", remember)
-    event.listen(engine, "checkout", compare)
+    sa.event.listen(engine, "connect", remember)
+    sa.event.listen(engine, "checkout", compare)
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
@@ -264,7 +250,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def begin(connection: Connection) -> None:
+def begin(connection: sa.Connection) -> None:
     """Begin a transaction; one that will write to SQLite takes the lock before it reads."""
     options = connection.get_execution_options()
     statements = options["begin_writing" if options.get("writing") else "begin"]

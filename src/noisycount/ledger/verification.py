@@ -9,18 +9,7 @@ from sqlalchemy import Connection
 
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
-from noisycount.ledger.chain import (
-    ANSWER,
-    DEBIT,
-    REPEAT,
-    REPLY,
-    LedgerState,
-    answered_entry,
-    entry_of,
-    repeat_of,
-    rest_of,
-    row_hash,
-)
+from noisycount.ledger import chain
 from noisycount.ledger.entries import Entry, Head
 from noisycount.ledger.series import standing_of
 from noisycount.ledger.storage import Row, row_at
@@ -28,21 +17,21 @@ from noisycount.ledger.storage import Row, row_at
 
 def entries_of(rows: Iterable[Row]) -> list[Entry]:
     """Every debit with its answer, oldest first."""
-    state, entries = LedgerState(), dict[str, Entry]()
+    state, entries = chain.LedgerState(), dict[str, Entry]()
     for row in rows:
         state.read([row])
-        if row["kind"] == DEBIT:
-            replaced, debit = tuple(state.replaced_by(row["key"])), entry_of(row, None)
+        if row["kind"] == chain.DEBIT:
+            replaced, debit = tuple(state.replaced_by(row["key"])), chain.entry_of(row, None)
             base = entries[replaced[0]] if replaced and standing_of(debit.request).is_gaussian else None
             entries[row["key"]] = replace(debit, replaces=replaced, base=base)
-        elif row["kind"] == ANSWER:
+        elif row["kind"] == chain.ANSWER:
             debit = entries[row["key"]]
-            entries[row["key"]] = answered = answered_entry(debit, row)
-            if rest := rest_of(debit.request, answered.request):
+            entries[row["key"]] = answered = chain.answered_entry(debit, row)
+            if rest := chain.rest_of(debit.request, answered.request):
                 entries |= _without(rest, answered, entries)
-        elif row["kind"] == REPEAT:
+        elif row["kind"] == chain.REPEAT:
             repeated = entries[row["question"]]
-            repeats = (*repeated.repeats, repeat_of(row))
+            repeats = (*repeated.repeats, chain.repeat_of(row))
             entries[repeated.key] = replace(repeated, repeats=repeats)
     return list(entries.values())
 
@@ -74,7 +63,7 @@ def verification(
     rows: Iterable[Row], known_head: Head | None = None, replies: Mapping[str, str] | None = None
 ) -> Verification:
     """The reading of a chain, which names its first broken row if there is one."""
-    state = LedgerState()
+    state = chain.LedgerState()
     for row in rows:
         head = state.head
         why = state.fault(row)
@@ -96,7 +85,7 @@ def verification(
 
 def _is_lost(row: Row, replies: Mapping[str, str]) -> bool:
     """Whether a row is of a reply that is not kept as it was given."""
-    return bool(row["kind"] == REPLY and replies.get(row["key"]) != row["digest"])
+    return bool(row["kind"] == chain.REPLY and replies.get(row["key"]) != row["digest"])
 
 
 def _holds(head: Head, known_head: Head | None) -> bool:
@@ -109,7 +98,7 @@ def require_row(connection: Connection, known_head: Head, place: str) -> None:
     if known_head.number == 0:
         return
     row = row_at(connection, known_head.number)
-    if row is None or row["hash"] != row_hash(row) or not known_head.names(row["hash"]):
+    if row is None or row["hash"] != chain.row_hash(row) or not known_head.names(row["hash"]):
         raise LedgerError(
             f"{place} does not hold row {known_head.number} as it was written down: it is"
             " an older copy, or another ledger; restore the newest copy"

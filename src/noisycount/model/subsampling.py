@@ -11,16 +11,7 @@ from numpy.typing import ArrayLike
 
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
-from noisycount.model.laws.factors import (
-    BetaBinomialFactor,
-    Factor,
-    LogFactor,
-    LogStep,
-    Moved,
-    Product,
-    ValuedFactor,
-    mode_and_turns,
-)
+from noisycount.model.laws import factors
 from noisycount.model.laws.gamma import Expansion, Reals, log_gamma_bends
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.mechanism import Mechanism
@@ -68,7 +59,7 @@ class Subsample(Mechanism):
                 f"noise must be noise that is added to a count, such as Laplace(scale), or None, got {self.noise!r}"
             )
 
-    def likelihood(self, answer: float, size: int) -> Factor:
+    def likelihood(self, answer: float, size: int) -> factors.Factor:
         """P[Y = answer | K = k] as a function of the count k among `size` records."""
         if self.sample_size > size:
             raise ValueError(f"sample_size must be at most the {size} records there are, got {self.sample_size}")
@@ -81,7 +72,7 @@ class Subsample(Mechanism):
             )
         return sample_likelihood(int(in_sample), self.sample_size, size)
 
-    def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:
+    def tail(self, answer: float, size: int, *, upper: bool) -> factors.ValuedFactor:
         """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
         drawn = (self.noise or Exact()).tail(answer, self.sample_size, upper=upper)
         support: tuple[float, float] = (0, size)
@@ -89,7 +80,9 @@ class Subsample(Mechanism):
             support = (answer, size) if upper else (0, size - self.sample_size + answer)
         relative = NoisySampleLikelihood(drawn, self.sample_size, size)
         at_centre = drawn.log_value(relative.centre)
-        return LogFactor(lambda counts: relative.log_values(counts) + at_centre, support=support, is_log_concave=False)
+        return factors.LogFactor(
+            lambda counts: relative.log_values(counts) + at_centre, support=support, is_log_concave=False
+        )
 
     def logpmf(self, answer: float, counts: ArrayLike, size: int | None = None) -> Reals:
         """The logarithm of P[Y = answer | K = k] for each count k.
@@ -137,20 +130,20 @@ class Subsample(Mechanism):
         return drawn if self.noise is None else self.noise.release(drawn)
 
 
-def sample_likelihood(positives: int, sample_size: int, size: int) -> Moved:
+def sample_likelihood(positives: int, sample_size: int, size: int) -> factors.Moved:
     """The factor C(k, s)·C(n − k, m − s) of a count k, a beta-binomial law of k − s."""
     negatives = sample_size - positives
-    others = BetaBinomialFactor(size - sample_size, positives + 1, negatives + 1)
-    return Moved(others, -positives)
+    others = factors.BetaBinomialFactor(size - sample_size, positives + 1, negatives + 1)
+    return factors.Moved(others, -positives)
 
 
 @frozen(slots=False)
-class NoisySampleLikelihood(ValuedFactor):
+class NoisySampleLikelihood(factors.ValuedFactor):
     """The factor E[f(Y − S) | K = k] of a count k, S the positives in the sample."""
 
     is_log_concave: ClassVar[bool] = False
 
-    noisy: Factor  # the likelihood f of the answer as a factor of S
+    noisy: factors.Factor  # the likelihood f of the answer as a factor of S
     sample_size: int  # the number m of records in the sample
     size: int  # the number n of records
 
@@ -171,7 +164,7 @@ class NoisySampleLikelihood(ValuedFactor):
         first, last = math.ceil(max(low, 0)), math.floor(min(high, self.sample_size))
         if first > last:
             return self.sample_size // 2
-        return mode_and_turns(Product((self.noisy,)), (first, last))[0]
+        return factors.mode_and_turns(factors.Product((self.noisy,)), (first, last))[0]
 
     def log_values(self, counts: Reals) -> Reals:
         """Ln Σ_s P[S = s | K = k]·f(s) for each count k, relative to f at `centre`."""
@@ -210,7 +203,7 @@ class NoisySampleLikelihood(ValuedFactor):
         both factors from b to a. A count none of whose samples has f > 0 has the logarithm −inf.
         """
         drawn = DrawnPositives(count, self.sample_size, self.size)
-        low, high = Product((drawn, self.noisy)).support
+        low, high = factors.Product((drawn, self.noisy)).support
         if low > high:
             return -math.inf
         plain, weighted = smooth_law([drawn]), smooth_law([drawn, self.noisy])
@@ -222,7 +215,7 @@ class NoisySampleLikelihood(ValuedFactor):
 
 
 @frozen
-class DrawnPositives(Factor):
+class DrawnPositives(factors.Factor):
     """The hypergeometric law of the positives S in a sample, as a factor of S."""
 
     count: float  # the number k of positive records; real between integers for smooth sums
@@ -252,11 +245,11 @@ class DrawnPositives(Factor):
         gains = math.log(rising[0] - 1) + math.log(rising[1] - 1)
         return gains - math.log(falling[0]) - math.log(falling[1])
 
-    def exact_log_step(self, count: int) -> LogStep:
+    def exact_log_step(self, count: int) -> factors.LogStep:
         """The step, with its ratio as a fraction."""
         falling, rising = self._arguments(count)
         gains = (Fraction(rising[0]) - 1) * (Fraction(rising[1]) - 1)
-        return LogStep(gains / (Fraction(falling[0]) * Fraction(falling[1])))
+        return factors.LogStep(gains / (Fraction(falling[0]) * Fraction(falling[1])))
 
     def _arguments(self, drawn: int) -> tuple[tuple[float, float], tuple[float, float]]:
         """The arguments of the gamma functions that grow with s, and of those that shrink."""

@@ -21,6 +21,7 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import as_written
 from noisycount.model.tables.levels import TOTAL, Level, cell_level, margin_levels, shares
 from noisycount.model.tables.threshold import threshold
+from noisycount.query import table as tables
 from noisycount.query.grouping import resolve_group_by
 from noisycount.query.impossible import Public
 from noisycount.query.normal_form import parse_predicate
@@ -28,15 +29,6 @@ from noisycount.query.predicate import Column, Constant, Predicate, canonical_te
 from noisycount.query.public_values import foreign_keys, with_public_keys
 from noisycount.query.query import MAX_CELLS, Query, count_epsilon, parse_of, share_of
 from noisycount.query.schema import Kind, public_of
-from noisycount.query.table import (
-    CanonicalTable,
-    TableQuestion,
-    key_set,
-    key_set_from_json,
-    key_to_json,
-    margins_of,
-    table_labels,
-)
 from noisycount.release.goal import ALL, Goal, Stopping
 from noisycount.release.noise_plan import LevelPlan, TablePlan
 from noisycount.release.query_plan import Coarser, CountPlan, ListPlan, QueryPlan, level_of_questions
@@ -51,7 +43,7 @@ _SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose num
 class _GroupedPlan(QueryPlan):
     """A table by keys."""
 
-    question: TableQuestion
+    question: tables.TableQuestion
     noise: TablePlan  # that of its levels
     goal: Goal | None = None
 
@@ -70,7 +62,7 @@ class CellsPlan(_GroupedPlan):
     """A table whose keys are known."""
 
     @cached_property
-    def canonical(self) -> CanonicalTable:
+    def canonical(self) -> tables.CanonicalTable:
         """The table as it is counted and kept."""
         return self.question.canonical()
 
@@ -94,7 +86,7 @@ class CellsPlan(_GroupedPlan):
         return {
             "answers": self.canonical.as_asked(answer.levels),
             "levels": self.question.levels(),
-            "labels": table_labels(self.question.keys),
+            "labels": tables.table_labels(self.question.keys),
             "has_other": self.question.has_other,
             "is_additive": self.noise.groups == 1,
             "is_cumulative": self.question.is_cumulative,
@@ -130,7 +122,7 @@ class HiddenKeysPlan(_GroupedPlan):
                 raise SourceError(f"more than {MAX_CELLS:,} keys are shown: group by fewer columns")
         found.sort(key=lambda row: [(key is None, 0 if key is None else key) for key in row[0]])
         cells = np.array([count for _, count in found], dtype=np.int64)
-        keys = [[key_to_json(key) for key in keys] for keys, _ in found]
+        keys = [[tables.key_to_json(key) for key in keys] for keys, _ in found]
         return TableAnswer.of([cells, *self._totals(source, None)], keys)
 
     def _refined(self, source: Source, keys: ShownKeys, coarser: Coarser) -> TableAnswer:
@@ -139,7 +131,7 @@ class HiddenKeysPlan(_GroupedPlan):
         counts = np.zeros(len(keys), dtype=np.int64)
         for batch in source.count_keys(self.question.key_question()):
             for key, count in zip(batch.keys, batch.counts.tolist(), strict=True):
-                if (place := places.get(tuple(map(key_to_json, key)))) is not None:
+                if (place := places.get(tuple(map(tables.key_to_json, key)))) is not None:
                     counts[place] = count
         return TableAnswer.of([self._noisy(0, counts, coarser), *self._totals(source, coarser)], keys)
 
@@ -151,13 +143,13 @@ class HiddenKeysPlan(_GroupedPlan):
 
     def shown(self, answer: TableAnswer) -> dict[str, Any]:
         """The counts with the keys that were found."""
-        keys = key_set_from_json(self.question.parts, answer.keys or [])
+        keys = tables.key_set_from_json(self.question.parts, answer.keys or [])
         names = [part.column.name for part in self.question.parts]
         margins = margin_levels(keys.codes, names, self.question.margins)
         return {
             "answers": answer.levels,
             "levels": (cell_level(keys.codes, names), *margins),
-            "labels": table_labels(keys, is_hidden=True),
+            "labels": tables.table_labels(keys, is_hidden=True),
             "is_additive": False,
         }
 
@@ -238,11 +230,11 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
     is_hidden = needs_keys and query.delta is not None
     if not is_hidden:
         keys = with_public_keys(keys, parts, public_of(schema))
-    question = TableQuestion(
+    question = tables.TableQuestion(
         parts=parts,
-        keys=None if is_hidden else key_set(parts, keys),
+        keys=None if is_hidden else tables.key_set(parts, keys),
         where=next((parse_predicate(where, schema).normal for where in query.wheres), None),
-        margins=margins_of(query.margins, parts),
+        margins=tables.margins_of(query.margins, parts),
         has_other=query.other,
         max_groups=query.groups_per_unit,
         is_cumulative=query.cumulative,

@@ -8,20 +8,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.analysis.privacy import workload as workloads
 from noisycount.analysis.privacy.bounds import Between, Bounded, Divergences, composed_epsilon
 from noisycount.analysis.privacy.composition import composed_answers, is_precise
 from noisycount.analysis.privacy.lattice import LOST, Kernel, Lattice, is_continuous, kernel, span
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
-from noisycount.analysis.privacy.workload import (
-    MOST_MOVES,
-    BoundedWorkload,
-    Pattern,
-    Workload,
-    is_noiseless,
-    is_table,
-    moves_of_two,
-    table_answers,
-)
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
@@ -44,7 +35,7 @@ class WorkloadAnswers:
     same: δ = Σ_y (f(y − d) − e^ε·f(y))₊ of the law f of those, for d one of the differences.
     """
 
-    workload: Workload
+    workload: workloads.Workload
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """δ₊ and δ₋: the record moves to where the first question that changes holds, or back."""
@@ -83,7 +74,7 @@ def _bounded(  # noqa: PLR0913, PLR0917  (what is known of both directions)
     return list(plus), list(minus)
 
 
-def is_within_reach(workload: Workload) -> bool:
+def is_within_reach(workload: workloads.Workload) -> bool:
     """Whether the law of the answers is found as a whole."""
     if len(workload.answers) > MOST_ANSWERS:
         return False
@@ -91,30 +82,30 @@ def is_within_reach(workload: Workload) -> bool:
     return lattice.places <= _MOST_PLACES and lattice.frequencies <= _MOST_FREQUENCIES
 
 
-def is_short(workload: Workload) -> bool:
+def is_short(workload: workloads.Workload) -> bool:
     """Whether the law of the answers lies on the integers, and is found at once."""
     if len(workload.answers) > MOST_ANSWERS or any(is_continuous(one) for _, one in workload.answers):
         return False
     return _lattice_of(workload, 1).places <= _FEW_PLACES
 
 
-def _lattice_of(workload: Workload, steps: int) -> Lattice:
+def _lattice_of(workload: workloads.Workload, steps: int) -> Lattice:
     """The law of the answers about all records but one, with so many steps a record."""
     axes = workload.answers
-    rates: dict[Pattern, float] = {
+    rates: dict[workloads.Pattern, float] = {
         tuple(pattern[place] for place, _ in axes): rate for pattern, rate in workload.rates.items()
     }
     kernels = [kernel(one, steps if is_continuous(one) else 1) for _, one in axes]
     return Lattice(workload.size - 1, rates, kernels)
 
 
-def _moves(patterns: Sequence[Pattern]) -> list[Pattern]:
+def _moves(patterns: Sequence[workloads.Pattern]) -> list[workloads.Pattern]:
     """What a record can change of the counts, the first change upwards."""
     moves = {tuple(a - b for a, b in zip(one, other, strict=True)) for one in patterns for other in patterns}
     return sorted(move for move in moves if move > (0,) * len(move))
 
 
-def _excesses(law: Reals, moves: Sequence[Pattern], factors: Sequence[float]) -> Reals:
+def _excesses(law: Reals, moves: Sequence[workloads.Pattern], factors: Sequence[float]) -> Reals:
     """Σ_y (f(y − d) − e^ε·f(y))₊ for each move d and each ε, and for −d, shape (2, moves, ε)."""
     sums = np.zeros((2, len(moves), len(factors)))
     for place, move in enumerate(moves):
@@ -151,7 +142,7 @@ Complexes = NDArray[np.complex128]
 _Moved = tuple[Reals, Reals]  # the law of an answer, moved by a record and not
 
 
-def is_independent(workload: Workload) -> bool:
+def is_independent(workload: workloads.Workload) -> bool:
     """Whether a list asks three or more questions that tell nothing of each other, each once."""
     number = len(workload.mechanisms)
     if not _FEWEST <= number <= _MOST or len(workload.answers) != number:
@@ -159,7 +150,7 @@ def is_independent(workload: Workload) -> bool:
     return len(workload.rates) == 2**number and workload.size * _difference(workload) <= _APART
 
 
-def _difference(workload: Workload) -> float:
+def _difference(workload: workloads.Workload) -> float:
     """How far the rates of patterns are from products, added up."""
     ones = [workload.question_rate(place) for place in range(len(workload.mechanisms))]
     products = (
@@ -178,7 +169,7 @@ class IndependentAnswers:
     is told), and their means in each part lower it (of what is seen).
     """
 
-    workload: Workload
+    workload: workloads.Workload
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """δ₊ and δ₋: the record moves to where the first question holds, or from there."""
@@ -292,7 +283,7 @@ _MOST_PATTERNS = 100  # of which there are 4,950 pairs
 _FEWER = 2  # questions whose law is found soon
 
 
-def workload_answers(workload: Workload) -> Divergences:
+def workload_answers(workload: workloads.Workload) -> Divergences:
     """Those of answers to a list of questions: a list of one is a count.
 
     Of many answers about one count, with noises of different kinds, the upper ends are those of the count; where all
@@ -308,19 +299,19 @@ def workload_answers(workload: Workload) -> Divergences:
             )
         population = Binomial(workload.size, workload.question_rate(0))
         return composed_answers(tuple(neighbour_pairs(Exact(), population)), first)
-    if is_table(workload) and (is_noiseless(workload) or not is_within_reach(workload)):
-        return table_answers(workload)
+    if workloads.is_table(workload) and (workloads.is_noiseless(workload) or not is_within_reach(workload)):
+        return workloads.table_answers(workload)
     if is_independent(workload) and not is_short(workload):
         return IndependentAnswers(workload)
     if is_within_reach(workload):
         return WorkloadAnswers(workload)
-    moves = moves_of_two(workload) if len(workload.rates) <= _MOST_PATTERNS else ()
-    if not 0 < len(moves) <= MOST_MOVES:
+    moves = workloads.moves_of_two(workload) if len(workload.rates) <= _MOST_PATTERNS else ()
+    if not 0 < len(moves) <= workloads.MOST_MOVES:
         raise ValueError(
             f"questions must be at most {MOST_ANSWERS} for an exact curve, and part records into "
-            f"at most {MOST_MOVES} different pairs for bounds of it, got "
+            f"at most {workloads.MOST_MOVES} different pairs for bounds of it, got "
             f"{len(workload.mechanisms)} that make {len(workload.rates)} atoms: ask fewer, or add "
             "up the ε of the worst case"
         )
     fewer = _FEWER if is_within_reach(workload.of(range(_FEWER))) else 1  # questions that are had as a whole
-    return BoundedWorkload(workload_answers(workload.of(range(fewer))), moves)
+    return workloads.BoundedWorkload(workload_answers(workload.of(range(fewer))), moves)

@@ -6,19 +6,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.analysis.tables import sums
 from noisycount.analysis.tables.given_sums import Crossing
 from noisycount.analysis.tables.likelihoods import Counts
 from noisycount.analysis.tables.prior import Division
-from noisycount.analysis.tables.sums import (
-    FastSum,
-    PositiveSum,
-    Tilted,
-    log_bounds,
-    moments,
-    steep_bounds,
-    sum_of_logs,
-    tilted_to,
-)
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
@@ -79,7 +70,7 @@ class Split:
         return int(self.targets.shape[1])
 
     @cached_property
-    def _parts(self) -> tuple[Tilted, Reals, Reals | None]:
+    def _parts(self) -> tuple[sums.Tilted, Reals, Reals | None]:
         """The children's laws under tilts, and the logarithms of their first weights.
 
         Where bounds are wanted and weights few, the logarithms of all weights too.
@@ -93,7 +84,7 @@ class Split:
         )
         start = np.zeros_like(base) if self.tilts is None else self.tilts - base
         wanted = np.tile(self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zones)
-        found = tilted_to(logs, wanted, start)
+        found = sums.tilted_to(logs, wanted, start)
         leaning = None
         if self.is_bounded and logs.size * len(logs) <= _FEW:
             places = np.arange(logs.shape[-1], dtype=np.float64)
@@ -111,13 +102,13 @@ class Split:
         return self._parts[0].tilts
 
     @cached_property
-    def _sum(self) -> FastSum | PositiveSum:
+    def _sum(self) -> sums.FastSum | sums.PositiveSum:
         """The sums of the children."""
         return self._kind(self.laws)
 
     @property
-    def _kind(self) -> type[FastSum | PositiveSum]:
-        return PositiveSum if self.is_positive else FastSum
+    def _kind(self) -> type[sums.FastSum | sums.PositiveSum]:
+        return sums.PositiveSum if self.is_positive else sums.FastSum
 
     @property
     def low(self) -> Counts:
@@ -165,11 +156,11 @@ class Split:
         They are without the `constants`; shape (nodes, counts). If `is_bounded`, counts whose sums
         are too rare to be kept have upper bounds of theirs: what is left out shows in the laws.
         """
-        kept = sum_of_logs(self.messages_of_sets, axis=1)
+        kept = sums.sum_of_logs(self.messages_of_sets, axis=1)
         is_kept = kept > -np.inf
         if is_kept.all() or not self.is_bounded:
             return kept
-        return np.where(is_kept, kept, sum_of_logs(self._weighed[0] + self._rare, axis=1))
+        return np.where(is_kept, kept, sums.sum_of_logs(self._weighed[0] + self._rare, axis=1))
 
     @cached_property
     def _rare(self) -> Reals:
@@ -185,10 +176,10 @@ class Split:
         if not is_rare.any():
             return np.full_like(law, -np.inf)
         largest = law.max(axis=-1, keepdims=True)
-        known = moments(self.laws)
-        chernoff = log_bounds(self.laws, known, places)
+        known = sums.moments(self.laws)
+        chernoff = sums.log_bounds(self.laws, known, places)
         if leaning is not None:
-            np.minimum(chernoff, steep_bounds(leaning, known, places), out=chernoff)
+            np.minimum(chernoff, sums.steep_bounds(leaning, known, places), out=chernoff)
         bounds = np.minimum(np.log(_ROUNDED * self._sum.floor * largest), chernoff)
         return np.where(is_rare, bounds, -np.inf)
 
@@ -210,9 +201,9 @@ class Split:
 
     def _wanted_zones(self, laws: Reals, parts: Reals) -> Counts:
         """So many that each reaches two standard deviations of its sum on both sides."""
-        own = np.sqrt(moments(self.laws).variance.sum(axis=-1))
+        own = np.sqrt(sums.moments(self.laws).variance.sum(axis=-1))
         narrowest = np.where(parts > _UNHEARD, own, np.inf).min(axis=1)
-        spread = np.sqrt(moments(laws).variance)
+        spread = np.sqrt(sums.moments(laws).variance)
         ratio = np.minimum(spread / np.maximum(narrowest, _NARROW), _MOST_ZONES / SIDES)
         half: Counts = np.ceil(ratio * SIDES / _BETWEEN).astype(np.int64)
         return 2 * half + 1

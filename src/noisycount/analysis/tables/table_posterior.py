@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisycount.analysis.posterior.posterior import Estimates
+from noisycount.analysis.tables import learning
 from noisycount.analysis.tables.answers import (
     TableAnswers,
     TableMechanisms,
@@ -18,14 +19,6 @@ from noisycount.analysis.tables.answers import (
     count_bounds,
 )
 from noisycount.analysis.tables.independent_cells import IndependentCells
-from noisycount.analysis.tables.learning import (
-    Sensitivity,
-    Solution,
-    farthest_out,
-    learned,
-    learned_cell_law,
-    sensitivity,
-)
 from noisycount.analysis.tables.likeliest import anchored
 from noisycount.analysis.tables.likelihoods import Model, likelihoods
 from noisycount.analysis.tables.passes import Summary, first_settings
@@ -129,7 +122,7 @@ def table_posterior_of(
     is_of_cells = prior is None and tree.depth == _FLAT and bool(cells)
     levels: tuple[PriorLevel, ...] = ()
     if is_of_cells:
-        cell_law, given_cells = learned_cell_law(cells), None if known is None else tree.cells
+        cell_law, given_cells = learning.learned_cell_law(cells), None if known is None else tree.cells
         levels = (CellLevel(cell_law, given_cells),)
         if known is None and len(cells) == len(found):
             independent = IndependentCells(tree.cells, cell_law, cells)
@@ -142,7 +135,7 @@ def table_posterior_of(
         solution = TreeSolution.of(model, (CellLevel(in_packs, given_cells),), settings, found, size)
     else:
         if prior is None:
-            levels, settings = learned(model, settings)
+            levels, settings = learning.learned(model, settings)
         else:
             levels = tuple(StatedLevel(*split) for split in level_splits(prior, tree))
         solution = TreeSolution.of(model, levels, settings, found, size)
@@ -187,7 +180,7 @@ class TablePosterior(Columns, Charted):
 
     tree: Tree
     prior: TablePrior
-    solution: Solution
+    solution: learning.Solution
 
     def __len__(self) -> int:
         return self.tree.cells
@@ -241,12 +234,12 @@ class TablePosterior(Columns, Charted):
     @cached_property
     def _farthest(self) -> tuple[float, str | None]:
         """The surprise, and what is odd about it."""
-        return farthest_out(self.prior, self.solution, self.tree)
+        return learning.farthest_out(self.prior, self.solution, self.tree)
 
     @property
-    def sensitivity(self) -> Sensitivity:
+    def sensitivity(self) -> learning.Sensitivity:
         """What half and twice the concentration of the prior change: two more solutions."""
-        return sensitivity(self.prior, self.solution)
+        return learning.sensitivity(self.prior, self.solution)
 
     @property
     def rounding(self) -> float:

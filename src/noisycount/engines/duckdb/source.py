@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from noisycount.display.texts import redacted_name
 from noisycount.engines import places
 from noisycount.engines.check import Check, ColumnCheck, typed_check
+from noisycount.engines.duckdb import files
 from noisycount.engines.duckdb.connection import (
     Connection,
     Cursors,
@@ -22,16 +23,6 @@ from noisycount.engines.duckdb.connection import (
     without_engine_errors,
 )
 from noisycount.engines.duckdb.dialect import Counting
-from noisycount.engines.duckdb.files import (
-    COPY,
-    LAKE,
-    Description,
-    Format,
-    Relation,
-    format_of,
-    is_written,
-    stated_forms,
-)
 from noisycount.engines.duckdb.table import made_view, read_all, type_reason
 from noisycount.engines.duckdb.typed_texts import with_values
 from noisycount.engines.formats import ColumnFormat, FileFormat
@@ -93,9 +84,9 @@ class DuckDBSource(Closeable):
     cursors: Cursors
     path: "Path | Lake"
     schema: Schema
-    told: Description
+    told: files.Description
     state: str
-    relation: Relation
+    relation: files.Relation
     seconds: float | None = None
     copied: bool = False
 
@@ -130,8 +121,8 @@ class DuckDBSource(Closeable):
         stand for what they most likely do, and the unit is text. `copy`: where a file of texts leaves what they stand
         for, for `of_copy`; `copied` tells whether it could.
         """
-        told = Description(unit, columns, table, stated_forms(kinds), form)
-        return cls._read(format_of(Path(path), told), Path(path), told, seconds, copy)
+        told = files.Description(unit, columns, table, files.stated_forms(kinds), form)
+        return cls._read(files.format_of(Path(path), told), Path(path), told, seconds, copy)
 
     @classmethod
     def of_copy(
@@ -147,8 +138,8 @@ class DuckDBSource(Closeable):
 
         Few of its cells are read before a count.
         """
-        told = Description(unit, columns, None, forms)
-        return cls._read(COPY, copy, told, seconds)
+        told = files.Description(unit, columns, None, forms)
+        return cls._read(files.COPY, copy, told, seconds)
 
     @classmethod
     def of_lake(
@@ -170,7 +161,7 @@ class DuckDBSource(Closeable):
             raise SourceError(
                 f"{place.shown!r} needs packages that are not here: {install_hint('lake')}{beyond}"
             ) from None
-        return cls._read(LAKE, lake, Description(unit, columns), seconds)
+        return cls._read(files.LAKE, lake, files.Description(unit, columns), seconds)
 
     @classmethod
     def checked(  # noqa: PLR0913 - one argument a property of the file
@@ -184,8 +175,8 @@ class DuckDBSource(Closeable):
         form: FileFormat = FileFormat(),  # noqa: B008 - frozen
     ) -> Check:
         """What is in a file, for its owner, whether or not its cells fit; as `found` takes it."""
-        told = Description(unit, None, table, stated_forms(kinds), form, is_for_check=True)
-        source = cls._read(format_of(Path(path), told), Path(path), told)
+        told = files.Description(unit, None, table, files.stated_forms(kinds), form, is_for_check=True)
+        source = cls._read(files.format_of(Path(path), told), Path(path), told)
         with source, source.cursors.one() as cursor:
             check = with_values(cursor, source.check(), unit)
         types = {column.name: column.type for column in check.columns}
@@ -195,9 +186,9 @@ class DuckDBSource(Closeable):
     @classmethod
     def _read(
         cls,
-        kind: Format,
+        kind: files.Format,
         path: "Path | Lake",
-        told: Description,
+        told: files.Description,
         seconds: float | None = None,
         copy: Path | None = None,
     ) -> Self:
@@ -206,7 +197,7 @@ class DuckDBSource(Closeable):
         state = state_of(place)
         connection = private_connection()
 
-        def readable() -> tuple[Schema, Relation]:
+        def readable() -> tuple[Schema, files.Relation]:
             relation = kind.relation(connection, place, told)
             unit = None if told.is_for_check else told.unit
             computed = relation.is_computed
@@ -226,7 +217,7 @@ class DuckDBSource(Closeable):
                 copy is not None
                 and relation.check is not None  # of texts
                 and not any(column.is_refused for column in relation.check.columns)
-                and is_written(connection, copy)
+                and files.is_written(connection, copy)
             )
             lock(connection)
         except BaseException:

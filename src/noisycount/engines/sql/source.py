@@ -17,17 +17,9 @@ from noisycount.engines.dialect import Expression
 from noisycount.engines.expressions import Person, StatementRecords, require_somebody, type_of
 from noisycount.engines.interface import TypedSource, missing_units, require_known_columns, require_known_parts
 from noisycount.engines.places import ServerPlace
+from noisycount.engines.sql import table as tables
 from noisycount.engines.sql.connection import Server, ServerTransactions, without_server_errors
 from noisycount.engines.sql.dialect import ServerDialect
-from noisycount.engines.sql.table import (
-    Form,
-    FoundColumn,
-    FoundName,
-    require_stored,
-    require_unit,
-    schema_of,
-    table_name,
-)
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
@@ -40,14 +32,14 @@ class CountedTable:
     """A table whose records are counted."""
 
     dialect: ServerDialect  # what its server says in its own way
-    name: FoundName  # the table
-    columns: tuple[FoundColumn, ...]  # those that questions may use, and the unit
+    name: tables.FoundName  # the table
+    columns: tuple[tables.FoundColumn, ...]  # those that questions may use, and the unit
     unit: str | None  # the column that names the person, or None where every record is one unit
     uses_indexes: bool  # whether only records that match are read, which is faster and tells
 
     def __post_init__(self) -> None:
         if self.unit is not None:
-            require_unit(self._unit)
+            tables.require_unit(self._unit)
 
     @property
     def records(self) -> StatementRecords:
@@ -90,26 +82,26 @@ class CountedTable:
         return typed_check(schema, rows, given, units, types=types, reasons=reasons)
 
     @property
-    def _unit(self) -> FoundColumn:
+    def _unit(self) -> tables.FoundColumn:
         return next(each for each in self.columns if each.name == self.unit)
 
-    def _person_of(self, found: FoundColumn) -> Person:
+    def _person_of(self, found: tables.FoundColumn) -> Person:
         """Who a record is of, by a column that names persons; texts are told apart as compared."""
-        is_text = found.kind is Kind.TEXT and found.form is not Form.NAMED
+        is_text = found.kind is Kind.TEXT and found.form is not tables.Form.NAMED
         value = self.dialect.text(self._column(found)) if is_text else self._column(found)
         return Person(value, found.kind, found.is_required)
 
-    def _value(self, found: FoundColumn) -> Expression:
+    def _value(self, found: tables.FoundColumn) -> Expression:
         """The values of a column as those of the one type of its kind."""
         value = self._column(found)
         if found.kind is Kind.TEXT:
             return self.dialect.text(value)
         match found.form:
-            case Form.ZONED:
+            case tables.Form.ZONED:
                 return self.dialect.in_utc(value)
-            case Form.DECIMAL:
+            case tables.Form.DECIMAL:
                 return self.dialect.nearest_double(value)
-            case Form.CAST:
+            case tables.Form.CAST:
                 return self.dialect.double(value)
             case _:
                 return value
@@ -122,7 +114,7 @@ class CountedTable:
         schema = self.name.schema and sa.quoted_name(self.name.schema, self.dialect.quote)
         return sa.table(sa.quoted_name(self.name.name, self.dialect.quote), *columns, schema=schema)
 
-    def _column(self, found: FoundColumn) -> Expression:
+    def _column(self, found: tables.FoundColumn) -> Expression:
         return sa.column(sa.quoted_name(found.name, self.dialect.quote), type_of(found.kind))
 
 
@@ -181,11 +173,11 @@ class SqlSource(TypedSource):
             with transactions.transaction(has_own_path=True) as connection:
                 path = dialect.path(connection)
             with transactions.transaction() as connection:
-                name = dialect.found(connection, *table_name(place.table), path)
+                name = dialect.found(connection, *tables.table_name(place.table), path)
                 identity = dialect.identity(connection)
                 there = dialect.columns(connection, name)
-                require_stored(there, [unit, *(columns or ())])
-                schema = schema_of(there).for_questions(unit, columns)
+                tables.require_stored(there, [unit, *(columns or ())])
+                schema = tables.schema_of(there).for_questions(unit, columns)
                 used = tuple(each for each in there if each.name in schema or each.name == unit)
                 table = CountedTable(dialect, name, used, unit, uses_indexes)
                 table.require_units(connection)
