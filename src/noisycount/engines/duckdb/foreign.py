@@ -8,6 +8,7 @@ from contextlib import closing
 from datetime import date, datetime
 from importlib import import_module
 from pathlib import Path
+from types import NoneType
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -19,7 +20,7 @@ from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
 
 _AT_ONCE = 1 << 16  # rows that are held beside the table that is made of them
-_EXACT = 2**53  # below it, a float is as good as an integer
+EXACT = 2**53  # below it, a float is as good as an integer
 
 
 @frozen
@@ -31,10 +32,13 @@ class ForeignTable:
 
     @classmethod
     def load(
-        cls, connection: Connection, place: Path, names: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]
+        cls, connection: Connection, where: str, names: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]
     ) -> Self:
-        """The making of the table. `batches`: some cells of each column, which are of Python's types."""
-        require_single_names(names, f"{str(place)!r} has")
+        """The making of the table.
+
+        `where`: what has the names, and has. `batches`: some cells of each column, which are of Python's types.
+        """
+        require_single_names(names, where)
         types: dict[str, Counter[Kind]] = {name: Counter() for name in names}
         columns = ", ".join(f"{quoted_name(name)} VARCHAR" for name in names)
         connection.execute(f"CREATE TABLE loaded ({columns})")
@@ -52,34 +56,37 @@ class ForeignTable:
 def _array(cells: Sequence[Any], types: Counter[Kind]) -> np.ndarray[Any, Any]:
     """Cells as DuckDB makes texts of them; their kinds are counted."""
     found = Counter(map(type, cells))
-    types.update({_KINDS[type_]: number for type_, number in found.items() if type_ in _KINDS})
+    for type_, number in found.items():
+        if type_ is not NoneType:
+            types[_KINDS.get(type_, Kind.TEXT)] += number
     if found.keys() in ({int}, {float}):
         return np.array(cells)
     if not found.keys() <= {str, type(None)}:
-        cells = [cell if cell is None or type(cell) is str else _text(cell) for cell in cells]
+        cells = [cell if cell is None or type(cell) is str else cell_text(cell) for cell in cells]
     return np.array([cell or None for cell in cells], dtype=object)
 
 
 _KINDS = {
+    bool: Kind.BOOLEAN,
     int: Kind.INTEGER,
     float: Kind.REAL,
-    str: Kind.TEXT,
-    bytes: Kind.TEXT,
     date: Kind.DATE,
     datetime: Kind.TIMESTAMP,
 }
 
 
-def _text(cell: object) -> str:
-    """A cell that is no text as one that stands for the same."""
+def cell_text(cell: object) -> str:
+    """A cell as a text that stands for the same."""
     match cell:
+        case bool():
+            return str(cell).lower()
         case bytes():
             return cell.hex()
         case datetime():
             return cell.isoformat(" ")
         case float() | int():
             return repr(cell)
-        case _:  # a date or a time of day is written in ISO 8601
+        case _:  # dates and times of day are written in ISO 8601
             return str(cell)
 
 
@@ -120,7 +127,7 @@ def sqlite_table(connection: Connection, place: Path, table: str | None) -> Fore
             name = chosen_table(place, sorted(name for (name,) in found), table)
             rows = database.execute(f"SELECT * FROM {quoted_name(name)}")
             names = [column[0] for column in rows.description]
-            return ForeignTable.load(connection, place, names, _batches(rows))
+            return ForeignTable.load(connection, f"{str(place)!r} has", names, _batches(rows))
     except sqlite3.Error:
         pass  # what follows must not have that error as its context, as it may quote cells
     raise SourceError(refusal)
@@ -173,7 +180,7 @@ def statistics_table(connection: Connection, place: Path, encoding: str | None) 
         [column[first : first + _AT_ONCE] for column in columns]
         for first in range(0, max(map(len, columns), default=0), _AT_ONCE)
     )
-    return ForeignTable.load(connection, place, [*cells], batches)
+    return ForeignTable.load(connection, f"{str(place)!r} has", [*cells], batches)
 
 
 def _labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> Sequence[Any]:
@@ -188,7 +195,7 @@ def _labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> Se
         return found[places].tolist()  # type: ignore[no-any-return]  # of objects
     missing = np.isnan(numbers)
     given = numbers[~missing]
-    if np.array_equal(given, np.trunc(given)) and bool(np.all(np.abs(given) < _EXACT)):
+    if np.array_equal(given, np.trunc(given)) and bool(np.all(np.abs(given) < EXACT)):
         numbers = np.where(missing, 0, numbers).astype(np.int64)
     if not missing.any():
         return numbers.tolist()  # type: ignore[no-any-return]  # as above
@@ -211,7 +218,7 @@ def _whole(number: float) -> float | int | None:
     """A number as an integer where it is whole; what is not a number is missing."""
     if np.isnan(number):
         return None
-    return int(number) if number.is_integer() and abs(number) < _EXACT else number
+    return int(number) if number.is_integer() and abs(number) < EXACT else number
 
 
 def _label_texts(labels: Mapping[Any, str]) -> dict[Any, str]:

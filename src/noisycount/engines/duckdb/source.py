@@ -113,6 +113,7 @@ class DuckDBSource(Closeable):
         form: FileFormat = FileFormat(),  # noqa: B008 - frozen
         seconds: float | None = None,
         copy: Path | None = None,
+        is_for_check: bool = False,
     ) -> Self:
         """The records of a file, whether or not their cells fit.
 
@@ -121,7 +122,7 @@ class DuckDBSource(Closeable):
         stand for what they most likely do, and the unit is text. `copy`: where a file of texts leaves what they stand
         for, for `of_copy`; `copied` tells whether it could.
         """
-        told = files.Description(unit, columns, table, files.stated_forms(kinds), form)
+        told = files.Description(unit, columns, table, files.stated_forms(kinds), form, is_for_check)
         return cls._read(files.format_of(Path(path), told), Path(path), told, seconds, copy)
 
     @classmethod
@@ -164,23 +165,13 @@ class DuckDBSource(Closeable):
         return cls._read(files.LAKE, lake, files.Description(unit, columns), seconds)
 
     @classmethod
-    def checked(  # noqa: PLR0913 - one argument a property of the file
-        cls,
-        path: Path | str,
-        *,
-        unit: str | None = None,
-        columns: Sequence[str] | None = None,
-        table: str | None = None,
-        kinds: Mapping[str, Kind | ColumnFormat] | None = None,
-        form: FileFormat = FileFormat(),  # noqa: B008 - frozen
-    ) -> Check:
+    def checked(cls, path: Path | str, *, columns: Sequence[str] | None = None, **said: Any) -> Check:  # noqa: ANN401 - as `found` takes it
         """What is in a file, for its owner, whether or not its cells fit; as `found` takes it."""
-        told = files.Description(unit, None, table, files.stated_forms(kinds), form, is_for_check=True)
-        source = cls._read(files.format_of(Path(path), told), Path(path), told)
+        source = cls.found(path, is_for_check=True, **said)
         with source, source.cursors.one() as cursor:
-            check = with_values(cursor, source.check(), unit)
+            check = with_values(cursor, source.check(), source.unit)
         types = {column.name: column.type for column in check.columns}
-        Schema({}, types).for_questions(unit, columns)  # which refuses names of no column
+        Schema({}, types).for_questions(source.unit, columns)  # which refuses names of no column
         return check
 
     @classmethod

@@ -4,13 +4,11 @@
 import json
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import duckdb
-import numpy as np
 
 from noisycount.engines.duckdb.connection import (
     Connection,
@@ -19,6 +17,7 @@ from noisycount.engines.duckdb.connection import (
     quoted_text,
     require_single_names,
 )
+from noisycount.engines.duckdb.foreign import EXACT, ForeignTable, cell_text
 from noisycount.engines.duckdb.texts import opened_bytes, title_lines
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
@@ -144,7 +143,6 @@ class _Pairs(list[tuple[str, object]]):
 
 
 _HEAD = 50  # rows in which the names of the columns are sought
-_EXACT = 2**53  # below it, a float is as good as an integer
 
 
 @frozen
@@ -160,22 +158,20 @@ class Workbook:
     def load(cls, place: Path, connection: Connection, table: str | None, skip: int | None) -> Self:
         """The making of the table."""
         rows = _rows(place, table)
-        texts = [list(map(_text_workbook, row)) for row in rows[:_HEAD]]
-        first = title_lines([[cell or "" for cell in row] for row in texts]) if skip is None else skip
+        texts = [["" if cell is None else cell_text(cell) for cell in row] for row in rows[:_HEAD]]
+        first = title_lines(texts) if skip is None else skip
         header = texts[first] if first < len(texts) else []
         if not any(header):
             raise SourceError(f"{str(place)!r} has no names of columns: write them into its first row")
         names = tuple(name or f"column{number}" for number, name in enumerate(header))
-        require_single_names(names, f"row {first + 1} of {str(place)!r} has")
-        places = [
-            number for number, row in enumerate(rows[first + 1 :], start=first + 2) if any(cell != "" for cell in row)
-        ]
-        records = [rows[place - 1] for place in places]
-        cells = zip(*records, strict=True) if records else [()] * len(names)
-        columns = dict(zip(names, cells, strict=True))
-        _load(connection, columns)
-        types = {name: Counter(map(_kind, _given(cells))) for name, cells in columns.items()}
-        return cls(names, types, first, places)
+        records = {
+            number: row
+            for number, row in enumerate(rows[first + 1 :], start=first + 2)
+            if any(cell is not None for cell in row)
+        }
+        cells = [list(zip(*records.values(), strict=True))] if records else []
+        loaded = ForeignTable.load(connection, f"row {first + 1} of {str(place)!r} has", names, cells)
+        return cls(names, loaded.types, first, tuple(records))
 
 
 def _rows(place: Path, table: str | None) -> list[list[Any]]:
@@ -193,7 +189,8 @@ def _rows(place: Path, table: str | None) -> list[list[Any]]:
             sheets = book.sheet_names
             name = sheets[0] if table is None and len(sheets) == 1 else table
             if name in sheets:
-                return book.get_sheet_by_name(name).to_python(skip_empty_area=False)
+                rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
+                return [list(map(_value, row)) for row in rows]
             given = "" if table is None else f", got {table!r}"
             refusal = f"table must name a sheet of {str(place)!r}{given}: use {close_names(table or '', sheets)}"
     except (calamine.CalamineError, OSError, ValueError):
@@ -201,54 +198,8 @@ def _rows(place: Path, table: str | None) -> list[list[Any]]:
     raise SourceError(refusal)
 
 
-def _load(connection: Connection, columns: Mapping[str, Sequence[object]]) -> None:
-    """The making of the table of the texts of the cells."""
-    if not columns or not len(next(iter(columns.values()))):
-        types = ", ".join(f"{quoted_name(name)} VARCHAR" for name in columns)
-        connection.execute(f"CREATE TABLE loaded ({types})")
-        return
-    places = {f"c{number}": name for number, name in enumerate(columns)}
-    texts = {
-        place: np.array([_text_workbook(cell) for cell in columns[name]], dtype=object)
-        for place, name in places.items()
-    }
-    selected = ", ".join(f"CAST({place} AS VARCHAR) AS {quoted_name(name)}" for place, name in places.items())
-    connection.register("sheet", texts)
-    connection.execute(f"CREATE TABLE loaded AS SELECT {selected} FROM sheet")
-    connection.unregister("sheet")
-
-
-def _given(cells: Iterable[object]) -> Iterable[object]:
-    return (cell for cell in cells if cell not in {"", None})
-
-
-def _text_workbook(cell: object) -> str | None:
-    """A cell as a text that stands for the same; None: it is empty."""
-    match cell:
-        case None | "":
-            return None
-        case bool():
-            return str(cell).lower()
-        case float() if cell.is_integer() and abs(cell) < _EXACT:
-            return str(int(cell))
-        case datetime():
-            return cell.isoformat(" ")
-        case _:  # a date or a time of day, too, is written in ISO 8601
-            return str(cell)
-
-
-def _kind(cell: object) -> Kind:
-    """What a cell is, as the sheet says."""
-    match cell:
-        case bool():
-            return Kind.BOOLEAN
-        case int():
-            return Kind.INTEGER
-        case float():
-            return Kind.INTEGER if cell.is_integer() and abs(cell) < _EXACT else Kind.REAL
-        case datetime():
-            return Kind.TIMESTAMP
-        case date():
-            return Kind.DATE
-        case _:
-            return Kind.TEXT
+def _value(cell: Any) -> Any:  # noqa: ANN401 - of any kind
+    """A cell of a sheet, which keeps all numbers as floats; None where it is empty."""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT:
+        return int(cell)
+    return None if cell == "" else cell
