@@ -1,4 +1,7 @@
-"""Private counts: count, add exact noise, keep the budget, and say what the answer means."""
+"""Private counts: count, add exact noise, keep the budget, and say what the answer means.
+
+Examples begin with `import noisycount as nc`.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

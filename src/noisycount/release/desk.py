@@ -61,7 +61,6 @@ class Desk(Shown, Closeable):
 
     Example:
         >>> import tempfile
-        >>> import noisycount as nc
         >>> import polars as pl
         >>> survey = pl.DataFrame({"person": [1, 1, 2], "age": [71, 72, 29]})
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -286,7 +285,6 @@ class Desk(Shown, Closeable):
 
         Example:
             >>> import tempfile
-            >>> import noisycount as nc
             >>> import polars as pl
             >>> survey = pl.DataFrame({"town": ["Bern"] * 300 + ["Genf"] * 200})
             >>> with tempfile.TemporaryDirectory() as folder:
