@@ -4,8 +4,8 @@ Examples begin with `import noisycount as nc`.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # without typing, the slowest of all that a command imports before it heeds Ctrl-C
 if TYPE_CHECKING:
     from noisycount.analysis.accuracy import (
         accuracy,

@@ -15,7 +15,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from noisycount import cli
-from noisycount.cli.main import COMMANDS, STATUSES, main, noisycount
+from noisycount.cli.main import COMMANDS, STATUSES, QuotedBashComplete, main, noisycount
 from noisycount.config.file import TEMPLATE, load_config
 from noisycount.ledger.budget import PureBudget
 from tests.commands import Refused, Run, configure
@@ -166,6 +166,43 @@ def completed(words: list[str], incomplete: str) -> list[tuple[str, str]]:
     """The kind and the text of each completion after some words."""
     shell = ShellComplete(noisycount, {}, "noisycount", "_NOISYCOUNT_COMPLETE")
     return [(item.type, item.value) for item in shell.get_completions(words, incomplete)]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "meant"),
+    [
+        ("cou", ["count"]),
+        ("count|survey|--where|hea", ["health"]),
+        ("count|survey|--where|'health = ", ["health = '\\''poor'\\''", "health = '\\''a \"b\"'\\''"]),
+        ("count|survey|--where|'health = '\\''po", ["poor'\\''"]),
+        ('count|survey|--where|"health = ', ["health = 'poor'", "health = 'a \\\"b\\\"'"]),
+        ('count|survey|--where|"age > 3 and \\"Si', ['age > 3 and \\"Size \\$\\"']),
+        ("count|survey|--by|age,Si", ['age,\\"Size\\ \\$\\"']),
+        ("count|survey|--keys|health|=", ["poor", 'a\\ \\"b\\"']),
+        ("count|survey|--keys|health|=|poor,a", ['poor,a\\ \\"b\\"']),
+        ("count|survey|--by|=|hea", ["health"]),
+        ("count|survey|--keys|hea", ["health="]),
+    ],
+)
+def test_bash_completes_within_quotes_and_behind_its_breaks(
+    here: Path, monkeypatch: pytest.MonkeyPatch, pieces: str, meant: list[str]
+) -> None:
+    """What Bash puts in place of the last piece of a word is read by it as what is meant."""
+    kinds = 'kinds = { age = "integer", health = "text", "Size $" = "real" }'
+    configure(here, f'unit = "row"\n{kinds}\nvalues = {{ health = ["poor", \'a "b"\'] }}')
+    words = ["noisycount", *pieces.split("|")]
+    monkeypatch.setenv("COMP_WORDS", "\n".join(words))
+    monkeypatch.setenv("COMP_CWORD", f"{len(words) - 1}")
+    shell = QuotedBashComplete(noisycount, {}, "noisycount", "_NOISYCOUNT_COMPLETE")
+    assert shell.complete().splitlines() == [f"plain,{each}" for each in meant]
+
+
+def test_bash_keeps_what_its_quotes_need() -> None:
+    """The words of Click that are put right are still there."""
+    source = QuotedBashComplete(noisycount, {}, "noisycount", "_NOISYCOUNT_COMPLETE").source()
+    assert "read -r type value" in source
+    assert 'COMPREPLY+=("$value")' in source
+    assert source.count("[[ $value == *= ]] && compopt -o nospace") == 1
 
 
 def test_a_shell_completes_commands_and_names(here: Path) -> None:

@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import re
 import sys
 from collections import Counter
 from contextlib import suppress
@@ -11,7 +12,7 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
 
 from noisycount.display.texts import REPLACING, printable, without_passwords, writable
 from noisycount.errors import BudgetError, LedgerError, NoisyCountError, SourceError, is_interruption
@@ -144,6 +145,40 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 )
 def noisycount() -> None:
     """Private counts: count, add exact noise, keep the budget, say what the answer means."""
+
+
+@add_completion_class
+class QuotedBashComplete(BashComplete):
+    """Completion in Bash, which breaks words at = and :, and inserts what it is given between the quotes that are open.
+
+    It puts completions in place of the last piece of a word alone, and reads what it inserts as if it was typed.
+    """
+
+    source_template = BashComplete.source_template.replace("read type", "read -r type").replace(
+        "COMPREPLY+=($value)", 'COMPREPLY+=("$value")\n            [[ $value == *= ]] && compopt -o nospace'
+    )
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """The words before, and the one that is begun, each whole."""
+        pieces = os.environ["COMP_WORDS"].split("\n")[: int(os.environ["COMP_CWORD"]) + 1]
+        joined = re.sub(r"\n(?=[=:])|(?<=[=:])\n", "", "\n".join(pieces[1:]))
+        *words, begun = joined.split("\n")
+        piece = "" if re.fullmatch("[=:]+", pieces[-1]) else pieces[-1]
+        closed, self.quote = re.findall(r"""^((?:[^'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")*)(['"]?)""", piece)[0]
+        kept = begun.removesuffix(piece) + (closed if self.quote else "")
+        self.kept = "".join(split_arg_string(kept))
+        return ["".join(split_arg_string(word)) for word in words], "".join(split_arg_string(begun))
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """The type and what takes the place of the last piece, with what its quotes need."""
+        value = item.value.removeprefix(self.kept)
+        if self.quote == "'":
+            value = value.replace("'", "'\\''")
+        elif self.quote:
+            value = re.sub(r'(["\\$`])', r"\\\1", value)
+        else:
+            value = re.sub(r"""([\s"'\\$`()<>|&;*?!#])""", r"\\\1", value)
+        return f"{item.type},{value}"
 
 
 USAGE = 2  # of every refusal but those of a seam, a class before its parents.

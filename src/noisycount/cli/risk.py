@@ -100,8 +100,8 @@ def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
 ) -> None:
     """Tell what an answer reveals about one person.
 
-    Whoever knows less learns less: the worst case knows all other records, as differential privacy
-    assumes; others know some records, or only the rate. No data is read.
+    The worst case knows all other records, as differential privacy assumes; others know some records, or only the
+    rate, and mostly learn less: more only where the rate itself is uncertain. No data is read.
     """
     if dataset is not None:
         beside = (strata, noise, scale, price, key, sample, known_positives, plot)

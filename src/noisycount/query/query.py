@@ -391,7 +391,7 @@ def count_epsilon(query: Query) -> Fraction:
         raise ValueError(
             "one of epsilon, within and error must be given, "
             f"got {' and '.join(given) or 'none'}: such as epsilon='0.1', or within='20%' with "
-            "a public guess"
+            "at_most='0.5' or a public guess"
         )
     if query.within is not None and (query.guess is None) == (query.at_most is None):
         raise ValueError(

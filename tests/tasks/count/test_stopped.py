@@ -101,6 +101,20 @@ def test_a_stopped_count_says_what_was_charged(stage: str, run: Run, started: li
     assert (again["remaining"], again["charged"]) == ("1.5", "0" if debits else "0.5")
 
 
+def test_what_is_stopped_while_it_is_imported_says_so_too(started: list["subprocess.Popen[str]"]) -> None:
+    """In one line, as nothing was charged by then."""
+    code = (
+        "import sys, time\n"
+        "class Slow:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'click': print('here', flush=True); time.sleep(60)\n"
+        "sys.meta_path.insert(0, Slow())\n"
+        "from noisycount.cli import run\n"
+        "run()\n"
+    )
+    assert stopped(code, ("--help",), started) == (130, "", f"\n{NOTHING}\n")
+
+
 def test_a_stopped_plan_says_that_nothing_was_charged(started: list["subprocess.Popen[str]"]) -> None:
     """Of commands that charge nothing everybody knows it."""
     code = PAUSED.format(module="tasks", name="plan", method="planned", before="pass").replace(
