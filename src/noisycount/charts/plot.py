@@ -12,27 +12,16 @@ from noisycount.frozen import frozen
 
 @frozen
 class Axis:
-    """What an axis shows.
+    """What an axis shows."""
 
-    Args:
-        title: The quantity.
-        unit: Its unit; empty for a plain number.
-        low: Where the axis begins; None for the least of the data.
-        high: Where it ends; None for a little above the largest of the data.
-        is_log: Whether powers of ten are equally far apart.
-        is_reversed: Whether it runs from the largest value to the least.
-        is_share: Whether numbers are shown in percent.
-        ticks: Where numbers stand; empty for a choice by the chart.
-    """
-
-    title: str
-    unit: str = ""
-    low: float | None = None
-    high: float | None = None
-    is_log: bool = False
-    is_reversed: bool = False
-    is_share: bool = False
-    ticks: tuple[float, ...] = ()
+    title: str  # the quantity
+    unit: str = ""  # its unit; empty for a plain number
+    low: float | None = None  # where the axis begins; None for the least of the data
+    high: float | None = None  # where it ends; None for a little above the largest of the data
+    is_log: bool = False  # whether powers of ten are equally far apart
+    is_reversed: bool = False  # whether it runs from the largest value to the least
+    is_share: bool = False  # whether numbers are shown in percent
+    ticks: tuple[float, ...] = ()  # where numbers stand; empty for a choice by the chart
 
     @property
     def label(self) -> str:
@@ -63,22 +52,12 @@ def share_of(axis: Axis, low: float, high: float, value: float) -> float:
 
 @frozen
 class Line:
-    """Values along an axis; a single one is drawn as a dot.
+    """Values along an axis; a single one is drawn as a dot."""
 
-    Args:
-        name: What stands beside the line; empty for a line that only guides the eye.
-        style: How it is drawn.
-        xs: Where values are known, in order.
-        ys: The value at each.
-
-    Raises:
-        ValueError: The two differ in length or are empty, or a value is not finite.
-    """
-
-    name: str
-    style: Style
-    xs: tuple[float, ...]
-    ys: tuple[float, ...]
+    name: str  # what stands beside the line; empty for a line that only guides the eye
+    style: Style  # how it is drawn
+    xs: tuple[float, ...]  # where values are known, in order, at least one place
+    ys: tuple[float, ...]  # the value at each, finite
 
     def __post_init__(self) -> None:
         """The refusal of what cannot be drawn."""
@@ -109,15 +88,10 @@ class Line:
 
 @frozen
 class Panel:
-    """Lines on one pair of axes; several panels stand below each other.
+    """Lines on one pair of axes; several panels stand below each other."""
 
-    Args:
-        title: What this panel shows; empty where there is one panel.
-        lines: At least one.
-    """
-
-    title: str
-    lines: tuple[Line, ...]
+    title: str  # what this panel shows; empty where there is one panel
+    lines: tuple[Line, ...]  # at least one
 
     def to_dict(self) -> dict[str, Any]:
         """Its title and its lines."""

@@ -72,11 +72,7 @@ class GroupBy(ABC):
 
 @frozen
 class EachValue(GroupBy):
-    """Each value a group of its own.
-
-    Raises:
-        PredicateError: the column holds real numbers or times, of which few are equal.
-    """
+    """Each value a group of its own."""
 
     def __post_init__(self) -> None:
         if self.column.kind.grouping is not None:
@@ -116,12 +112,6 @@ class NumberRanges(GroupBy):
     """Ranges of numbers: each from one edge to below the next, the last one without end.
 
     The key of a range is its number, from 0; NaN is in the last range, as it follows every number.
-
-    Args:
-        column: a column of numbers.
-
-    Raises:
-        PredicateError: the column holds no numbers, or the edges do not rise.
 
     Example:
         >>> age = NumberRanges(Column("age", Kind.INTEGER), (0, 18, 65))
@@ -188,12 +178,6 @@ class Period(GroupBy):
     """Days or times by the month, quarter or year that they are in.
 
     The key is the number of the period from the beginning of year 0: year·periods + period − 1.
-
-    Args:
-        column: a column of dates or times.
-
-    Raises:
-        PredicateError: the column holds no dates.
     """
 
     span: PeriodLength  # how long a period is

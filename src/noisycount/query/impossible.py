@@ -34,18 +34,11 @@ class _End:
 
 def _only_values(test: tree.Predicate) -> list[Any] | None:
     """The only values for which a test of a column is true; None: nobody knows a list."""
-    match test:
-        case tree.Comparison(column, tree.Operator.EQUAL, tree.Literal() as literal):
-            literals: Sequence[tree.Literal] = (literal,)
-        case tree.Membership(column, choices):
-            literals = choices
-        case _:
-            return None
-    values = [_value(column, literal) for literal in literals]
-    if None in values:
+    column = next(tree.columns(test))
+    values = [_value(column, literal) for literal in _named(test)]
+    if not values or None in values:
         return None
-    is_discrete = column.kind.is_discrete
-    return [value for value in values if not is_discrete or value == floor(value)]
+    return [value for value in values if not column.kind.is_discrete or value == floor(value)]
 
 
 def _may_hold(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
@@ -122,7 +115,7 @@ def _value(column: tree.Column, literal: tree.Literal) -> Any:  # noqa: ANN401 -
 
 _LESS, _SAME, _MORE = "less", "same", "more"
 
-_ORDERS = {
+_ORDERS = {  # how two columns may stand to each other where a comparison of them is true
     tree.Operator.EQUAL: {_SAME},
     tree.Operator.NOT_EQUAL: {_LESS, _MORE},
     tree.Operator.LESS: {_LESS},
@@ -201,7 +194,11 @@ def _beside(values: PublicValues, column: tree.Column, tests: Sequence[tree.Pred
     if naming:
         candidates = [literal.value for literal in _named(naming[0]) if literal.value in values]
         others = [test for test in tests if test not in naming]
-        beside = _least(others, lambda few: not _any_of(candidates, [*naming, *few]))
+
+        def fails(few: Sequence[tree.Predicate]) -> bool:
+            return not any(all(_is_admitted(test, value) for test in (*naming, *few)) for value in candidates)
+
+        beside = _least(others, fails)
         return None if beside is None else [*naming, *beside]
     if 0 < len(values.listed) <= _LONG:
         left = {test: {value for value in values.listed if _is_admitted(test, value)} for test in tests}
@@ -210,11 +207,6 @@ def _beside(values: PublicValues, column: tree.Column, tests: Sequence[tree.Pred
     low, high = (min(values.listed), max(values.listed)) if values.listed else (values.low, values.high)
     ends = tree.Range(column, tree.Literal(values.kind, low), tree.Literal(values.kind, high))
     return _least(tests, lambda few: _is_impossible([*few, ends]))
-
-
-def _any_of(candidates: Sequence[Any], tests: Sequence[tree.Predicate]) -> bool:
-    """Whether one of some values satisfies all tests."""
-    return any(all(_is_admitted(test, value) for test in tests) for value in candidates)
 
 
 def _named(test: tree.Predicate) -> Iterator[tree.Literal]:
@@ -261,7 +253,11 @@ def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
         return True
     if any(isinstance(test, tree.Not) and test.operand in distinct for test in tests):
         return True
-    orders = [set(_possible(test)) for test in tests if _is_of_columns(test)]
+    orders = [
+        _ORDERS[test.operator] & ({_SAME} if test.left == test.right else {_LESS, _SAME, _MORE})
+        for test in tests
+        if isinstance(test, tree.Comparison) and isinstance(test.right, tree.Column)
+    ]
     if orders:
         return not set.intersection(*orders)
     lists = [values for values in map(_only_values, tests) if values is not None]
@@ -269,18 +265,6 @@ def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
         least = min(lists, key=len)
         return not any(all(_may_hold(test, value) for test in tests) for value in least)
     return _have_disjoint_bounds(tests)
-
-
-def _is_of_columns(test: tree.Predicate) -> bool:
-    """Whether a test compares a column with a column."""
-    return isinstance(test, tree.Comparison) and isinstance(test.right, tree.Column)
-
-
-def _possible(test: tree.Predicate) -> Iterator[str]:
-    """How two columns may stand to each other where a comparison of them is true."""
-    if isinstance(test, tree.Comparison):
-        is_itself = test.left == test.right
-        yield from _ORDERS[test.operator] & ({_SAME} if is_itself else {_LESS, _SAME, _MORE})
 
 
 _SHOWN = 3  # of the parts that no record can satisfy
@@ -312,16 +296,12 @@ def not_public(name: str, values: PublicValues, value: object) -> str:
     told = f"{_written(value)} is none of the public values of {printable(name)}"
     if not values.listed:
         return f"{told}, {values.words}"
-    return f"{told}: {did_you_mean(str(value), [str(label) for label in values.labels], _written_like(values))}"
+    written = str if values.kind.is_number else _written
+    return f"{told}: {did_you_mean(str(value), [str(label) for label in values.labels], written)}"
 
 
 def _written(value: object) -> str:
     return printable(tree.quoted_text(value) if isinstance(value, str) else str(value))
-
-
-def _written_like(values: PublicValues) -> Callable[[str], str]:
-    """How labels of values are written in a question."""
-    return str if values.kind.is_number else _written
 
 
 def _as_public(part: tree.Predicate, public: Public) -> str:

@@ -6,7 +6,7 @@ The cells come from the keys that an asker lists: typed, in Python, or as a data
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from fractions import Fraction
 from itertools import combinations
@@ -19,16 +19,7 @@ from numpy.typing import NDArray
 from noisycount.display.values import short
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
-from noisycount.model.tables.levels import (
-    OTHER,
-    TOTAL,
-    Label,
-    Level,
-    TableLabels,
-    cell_level,
-    margin_levels,
-    range_levels,
-)
+from noisycount.model.tables.levels import OTHER, TOTAL, Label, Level, TableLabels, all_levels
 from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyQuestion, KeySet, NumberRanges, resolve_group_by
 from noisycount.query.predicate import Column, Predicate, columns
 from noisycount.query.query import MAX_CELLS, ColumnGrouping, Keys, Query, TypedKey, expand_keys
@@ -109,13 +100,8 @@ class TableQuestion:
         return self._levels_of(self.keys)
 
     def _levels_of(self, keys: KeySet) -> tuple[Level, ...]:
-        names = [part.column.name for part in self.parts]
-        if self.is_cumulative:
-            return (cell_level(keys.codes, names), *range_levels(len(keys)))
-        return (
-            cell_level(keys.codes, names, has_other=self.has_other),
-            *margin_levels(keys.codes, names, self.margins, has_other=self.has_other),
-        )
+        names, margins = [part.column.name for part in self.parts], None if self.is_cumulative else self.margins
+        return all_levels(keys.codes, names, margins, has_other=self.has_other)
 
     def canonical(self) -> "CanonicalTable":
         """The same question in an order that does not depend on how its keys were listed."""
@@ -293,7 +279,8 @@ def _values_key_sets(part: GroupBy, listed: Iterable[object] | None) -> tuple[Ke
         return (*part.known_keys, None)
     if not values:
         raise PredicateError(f"keys of {part.text} are none: list at least one")
-    _require_single(part.text, values)
+    if len(set(values)) < len(values):
+        raise _twice(part.text, Counter(values).most_common(1)[0][0])
     return tuple(values)
 
 
@@ -343,12 +330,6 @@ def _coded(
     return KeySet(tuple(parts), tuple(values), codes)
 
 
-def _require_single(whose: str, keys: Sequence[Hashable]) -> None:
-    """The refusal of a key that is listed twice."""
-    if len(set(keys)) < len(keys):
-        raise _twice(whose, Counter(keys).most_common(1)[0][0])
-
-
 def _twice(whose: str, key: object) -> PredicateError:
     return PredicateError(f"keys of {whose} have {short(key)} twice: list each once")
 
@@ -374,15 +355,11 @@ def in_canonical_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
 
 def _ranks(values: Sequence[Key]) -> NDArray[np.int64]:
     """The place of each value among all, sorted; missing values come last."""
-    order = sorted(range(len(values)), key=lambda place: _sorting(values[place]))
+    known = [(value is None, 0 if value is None else value) for value in values]
+    order = sorted(range(len(values)), key=known.__getitem__)
     ranks = np.empty(len(values), dtype=np.int64)
     ranks[order] = np.arange(len(values))
     return ranks
-
-
-def _sorting(key: Key) -> tuple[bool, object]:
-    """What keys of one part are sorted by."""
-    return (key is None, 0 if key is None else key)
 
 
 def key_set_to_json(keys: KeySet) -> dict[str, object]:

@@ -19,7 +19,7 @@ from noisycount.ledger.price import TablePrice
 from noisycount.model.concentrated import l1_sensitivity
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import as_written
-from noisycount.model.tables.levels import TOTAL, Level, cell_level, margin_levels, shares
+from noisycount.model.tables.levels import TOTAL, Level, all_levels, shares
 from noisycount.model.tables.threshold import threshold
 from noisycount.query import table as tables
 from noisycount.query.grouping import resolve_group_by
@@ -145,10 +145,9 @@ class HiddenKeysPlan(_GroupedPlan):
         """The counts with the keys that were found."""
         keys = tables.key_set_from_json(self.question.parts, answer.keys or [])
         names = [part.column.name for part in self.question.parts]
-        margins = margin_levels(keys.codes, names, self.question.margins)
         return {
             "answers": answer.levels,
-            "levels": (cell_level(keys.codes, names), *margins),
+            "levels": all_levels(keys.codes, names, self.question.margins),
             "labels": tables.table_labels(keys, is_hidden=True),
             "is_additive": False,
         }

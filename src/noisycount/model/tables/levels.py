@@ -97,6 +97,14 @@ def range_levels(cells: int) -> tuple[Level, ...]:
     )
 
 
+def all_levels(
+    codes: Codes, names: Sequence[str], margins: Sequence[Sequence[str]] | None, *, has_other: bool = False
+) -> tuple[Level, ...]:
+    """The cells first, then the margins, or the ranges where margins are None. Shapes: codes (cells, parts)."""
+    sums = range_levels(len(codes)) if margins is None else margin_levels(codes, names, margins, has_other=has_other)
+    return (cell_level(codes, names, has_other=has_other), *sums)
+
+
 def range_bounds(level: Level) -> NDArray[np.int64]:
     """The first and the last cell of each node of a level of ranges, shape (nodes, 2)."""
     nodes = np.arange(level.size)

@@ -18,16 +18,7 @@ from noisycount.ledger.entries import Entry, TableAnswer, asked_of, asks_for_tab
 from noisycount.ledger.series import parts_of
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
-from noisycount.model.tables.levels import (
-    OTHER,
-    Codes,
-    Label,
-    Level,
-    TableLabels,
-    cell_level,
-    margin_levels,
-    range_levels,
-)
+from noisycount.model.tables.levels import OTHER, Codes, Label, Level, TableLabels, all_levels
 from noisycount.query.grouping import EachValue, GroupBy, NumberRanges, Period
 from noisycount.query.predicate import Column
 from noisycount.query.query import ColumnGrouping, PeriodLength, parse_by_text
@@ -88,13 +79,9 @@ class StoredCells:
 
 def stored_levels(asked: dict[str, Any], cells: StoredCells) -> list[Level]:
     """What was counted, level by level, the cells first."""
-    names, codes, has_other = cells.labels.names, cells.codes, bool(asked.get("other"))
-    first = cell_level(codes, names, has_other=has_other)
-    if "questions" in asked:
-        return [replace(first, name="questions")]
-    if asked.get("cumulative"):
-        return [first, *range_levels(len(codes))]
-    return [first, *margin_levels(codes, names, asked.get("margins", ()), has_other=has_other)]
+    margins = None if asked.get("cumulative") else asked.get("margins", ())
+    levels = [*all_levels(cells.codes, cells.labels.names, margins, has_other=bool(asked.get("other")))]
+    return [replace(levels[0], name="questions")] if "questions" in asked else levels
 
 
 def _part(item: ColumnGrouping) -> GroupBy:
