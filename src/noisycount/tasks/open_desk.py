@@ -64,6 +64,6 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
         >>> answer.unit, answer.charged, answer.remaining
         ('person', Fraction(1, 2), Fraction(3, 2))
     """
-    from noisycount.tasks.desk import DeskSettings  # noqa: PLC0415 - loads engines and the ledger
+    from noisycount.tasks.desk import desk_of  # noqa: PLC0415 - loads engines and the ledger
 
-    return DeskSettings(unit, budget, ledger, name, size, columns, table, analyst).desk(source)
+    return desk_of(source, unit, budget, ledger, name, size, columns, table, analyst)
