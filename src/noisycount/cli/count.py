@@ -1,42 +1,40 @@
 """`noisycount count`: one private count, or a table of them."""
 
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from noisycount.cli.completion import group_words, key_words, where_words
+from noisycount.catalog.catalog import Catalog
 from noisycount.cli.main import StoppedError
 from noisycount.config.config import Config
 from noisycount.display.output import print_json, status
-from noisycount.errors import is_interruption
+from noisycount.errors import NoisyCountError, is_interruption
 from noisycount.model.noises.additive import DiscreteNoise
-from noisycount.query.query import (
-    TABLE_NOISES,
-    Query,
-    parse_by,
-    parse_confidence,
-    parse_keys,
-    parse_margins,
-    parse_of,
-    parse_within,
-)
+from noisycount.query import query as question
+from noisycount.query.predicate import quoted_name, quoted_text
+from noisycount.query.public_values import public_values
+from noisycount.query.schema import Kind, PublicValues, Schema
 from noisycount.readers import options, values
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.answer import Answer, answer_to, charged_so_far, preview_of
 from noisycount.tasks.answer_display import print_answer
 from noisycount.tasks.answer_json import answer_json
-from noisycount.tasks.opening import TableFiles, check_query, dataset_asked
+from noisycount.tasks.opening import TableFiles, check_query, dataset_asked, existing_ledger
 
 _ENDINGS = (".csv", ".parquet", ".json", ".arrow")
 
 
 def _parse_noise(text: str) -> type[DiscreteNoise]:
     """A kind of noise; capitals make no difference."""
-    if text.lower() in TABLE_NOISES:
-        return TABLE_NOISES[text.lower()]
-    raise ValueError(f"must be {' or '.join(TABLE_NOISES)}, got {text!r}")
+    if text.lower() in question.TABLE_NOISES:
+        return question.TABLE_NOISES[text.lower()]
+    raise ValueError(f"must be {' or '.join(question.TABLE_NOISES)}, got {text!r}")
 
 
 def _require_ending(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
@@ -47,10 +45,92 @@ def _require_ending(_: click.Context, __: click.Parameter, path: Path | None) ->
     raise click.BadParameter(f"must end in {', '.join(endings)} or {last}, got {str(path)!r}")
 
 
+# What a shell completes of a question: the columns of the named data set and their public values, from no record.
+_NAME = r'"(?:[^"]|"")+"|[^\W\d]\w*'
+_BEGUN = r'"[^"]*|[^\W\d]\w*|'
+# Where a value may stand in a condition, and where a column may: at its beginning, behind a word or a parenthesis.
+_EQUAL = r"=|<>|!=|\b(?:not\s+)?in\s*\((?:[^()]*,)?"
+_VALUE = re.compile(rf"(.*?({_NAME})\s*(?:{_EQUAL})\s*)('[^']*|[^\s',()]*)", re.IGNORECASE | re.DOTALL)
+_COLUMN = re.compile(rf"((?:.*(?:[\s(](?:and|or|not)\s|[(]|^not\s))?\s*)({_BEGUN})", re.IGNORECASE | re.DOTALL)
+_KEY = re.compile(rf"(({_NAME})=(?:.*,)?\s*)([^,]*)", re.DOTALL)
+
+
+def where_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The condition so far with each column, or with each public value of the column before it."""
+    schema = _schema(ctx)
+    if at_value := _VALUE.fullmatch(incomplete):
+        return _items(at_value[1], at_value[3].removeprefix("'"), _written(_public(schema, at_value[2])))
+    if at_column := _COLUMN.fullmatch(incomplete):
+        return _items(at_column[1], at_column[2], {name: quoted_name(name) for name in schema})
+    return []
+
+
+def group_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The list of columns so far with each one more."""
+    before, comma, begun = incomplete.rpartition(",")
+    return _items(before + comma, begun, {name: quoted_name(name) for name in _schema(ctx)})
+
+
+def key_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The column whose keys are listed, or the list so far with each public value more."""
+    schema = _schema(ctx)
+    if at_key := _KEY.fullmatch(incomplete):
+        return _items(at_key[1], at_key[3].strip(), {text: text for text in _written(_public(schema, at_key[2]))})
+    return _items("", incomplete, {name: f"{quoted_name(name)}=" for name in schema})
+
+
+def _items(before: str, begun: str, choices: Mapping[str, str]) -> list[CompletionItem]:
+    """What stands before with each choice that begins so, in whatever case."""
+    begun = begun.removeprefix('"').casefold()
+    return [CompletionItem(before + text) for name, text in choices.items() if name.casefold().startswith(begun)]
+
+
+def _public(schema: Schema, typed: str) -> PublicValues | None:
+    """The public values of a column as it is typed."""
+    name = typed[1:-1].replace('""', '"') if typed.startswith('"') else typed
+    return next((values for known, values in schema.public.items() if known.casefold() == name.casefold()), None)
+
+
+def _written(values: PublicValues | None) -> dict[str, str]:
+    """How each listed value is written in a condition, by what it says."""
+    if values is None or not values.listed:
+        return {}
+    is_plain = values.kind.is_number
+    return {str(label): str(label) if is_plain else quoted_text(str(label)) for label in values.labels}
+
+
+def _schema(ctx: click.Context) -> Schema:
+    """The columns of the named data set, as they were written down or stated; none where it cannot be found."""
+    found = Schema({})
+    with suppress(NoisyCountError, OSError, StopIteration):
+        configuration = options.configuration_so_far(ctx)
+        # Click leaves the words that stand before an option without a value where they are.
+        dataset = configuration.dataset(ctx.params.get("source") or next(iter(ctx.args)))
+        with existing_ledger(configuration) as ledger:
+            written = {} if ledger is None else Catalog.of(ledger).written
+        if dataset.account in written:
+            found = written[dataset.account].schema(dataset.columns)
+        else:
+            kinds = dict(_stated(dataset.columns or (), {n: form.kind for n, form in (dataset.kinds or {}).items()}))
+            found = Schema(kinds).for_questions(dataset.unit if dataset.unit in kinds else None, dataset.columns)
+        public: dict[str, PublicValues] = {}
+        for name, said in dataset.values.items():
+            with suppress(NoisyCountError):
+                public |= public_values({name: said}, found)
+        found = Schema(found.kinds, public=public)
+    return found
+
+
+def _stated(columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> Iterator[tuple[str, Kind]]:
+    """Each column that a configuration names, and its kind; a text where it says none."""
+    yield from kinds.items()
+    yield from ((name, Kind.TEXT) for name in columns if name not in kinds)
+
+
 _TABLE_OPTIONS = (
     options.repeated(
         "--by",
-        parse_by,
+        question.parse_by,
         "COLUMNS",
         "A table: a count for each group, such as town,sex; of numbers by edges, age:0,18,65; of dates "
         "visit:month, :quarter or :year.",
@@ -58,7 +138,7 @@ _TABLE_OPTIONS = (
     ),
     options.repeated(
         "--keys",
-        parse_keys,
+        question.parse_keys,
         "COLUMN=A,B",
         "Which groups: town=Bern,Biel,null, each of them a row, counted or not; visit=2026-01..2026-12. Never"
         " look them up in the records. Left out: the public values of the column.",
@@ -84,7 +164,7 @@ _TABLE_OPTIONS = (
     options.typed("--rho", values.parse_rho, "R", "The price with Gaussian noise."),
     options.repeated(
         "--margins",
-        parse_margins,
+        question.parse_margins,
         "NAMES",
         "Sums that are measured too, each with a share of the price: total,town or all.",
     ),
@@ -125,19 +205,18 @@ _TABLE_OPTIONS = (
     shell_complete=where_words,
 )
 @options.typed("--epsilon", values.parse_epsilon, "E", "The price of the answer: 0.1 or 1/3.")
-@options.typed("--within", parse_within, "20%", "Or: how far off the answer may be,")
+@options.typed("--within", question.parse_within, "20%", "Or: how far off the answer may be,")
 @options.typed(
     "--at-most", values.parse_at_most, "E", "for a price of at most so much, charged as far as it is needed,"
 )
-@options.typed("--of", parse_of, "largest", "in a table of these counts: largest, total or 90%-of-cells;")
+@options.typed("--of", question.parse_of, "largest", "in a table of these counts: largest, total or 90%-of-cells;")
 @options.typed("--guess", values.parse_guess, "100", "or as a share of about how many (a public guess),")
 @options.typed(
     "--confidence",
-    parse_confidence,
+    question.parse_confidence,
     "95%",
     "and with what probability; errors are stated for it.",
     default="95%",
-    show_default=True,
 )
 @options.unit_option
 @options.table_option
@@ -195,7 +274,7 @@ def count(  # noqa: PLR0913, PLR0917  (one argument an option)
     """
     files = TableFiles(keys_from, questions, plot, output)
     empty = {name: asked[name] or None for name in ("by", "keys")}
-    query = Query(wheres=where, is_list=questions is not None or len(where) > 1, **{**asked, **empty})
+    query = question.Query(wheres=where, is_list=questions is not None or len(where) > 1, **{**asked, **empty})
     check_query(query, files)
     dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
     asker = configuration.analyst(analyst)

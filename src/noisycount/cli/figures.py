@@ -46,7 +46,6 @@ def _parse_formats(text: str) -> list[str]:
     "KINDS",
     "What to write of each figure: svg, png, csv, json, with commas.",
     default="svg,csv",
-    show_default=True,
 )
 @typed(
     "--out",
@@ -54,7 +53,6 @@ def _parse_formats(text: str) -> list[str]:
     "DIR",
     "Where to write; made if it is missing.",
     default=Path("figures"),
-    show_default=True,
 )
 @json_option
 def figures(keys: list[str], formats: list[str], out: Path, *, as_json: bool) -> None:

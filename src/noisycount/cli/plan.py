@@ -15,28 +15,8 @@ from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import PureBudget
 from noisycount.model.sampling.scalar import price_as_written
 from noisycount.query.query import MAX_CELLS, parse_confidence, parse_margins, parse_within
-from noisycount.readers import values
-from noisycount.readers.options import (
-    config_option,
-    flag,
-    json_option,
-    plot_option,
-    repeated,
-    source_names,
-    typed,
-    with_options,
-)
-from noisycount.tasks.plan import (
-    AvailableBudget,
-    Plan,
-    plan_facts,
-    plan_json,
-    planned,
-    planned_epsilon,
-    planned_error,
-    preview,
-    preview_heading,
-)
+from noisycount.readers import options, values
+from noisycount.tasks import plan as task
 
 if TYPE_CHECKING:
     from noisycount.tasks.forecast import Design
@@ -64,21 +44,23 @@ def _cells(texts: Sequence[str]) -> dict[str, int]:
 
 
 _TABLE_OPTIONS = (
-    repeated(
+    options.repeated(
         "--cells", _cells, "TOWN=16,SEX=2", "Or: a table, by columns with so many keys each, at --epsilon or --rho."
     ),
-    repeated("--margins", parse_margins, "NAMES", "Sums that are measured beside its cells: total,town or all."),
-    typed(
+    options.repeated(
+        "--margins", parse_margins, "NAMES", "Sums that are measured beside its cells: total,town or all."
+    ),
+    options.typed(
         "--delta",
         values.parse_delta,
         "D",
         "Gaussian noise at the same ε and δ beside Laplace noise; and of hidden keys.",
     ),
-    typed("--rho", values.parse_rho, "R", "The price of Gaussian noise."),
-    typed("--groups-per-unit", values.parse_groups, "G", "In how many cells a person can be.  [default: 1]"),
-    flag("--size-public is_size_public", "Everybody knows how many persons there are: one replaces another."),
-    flag("--hidden is_hidden", "Only the records know the keys: add --delta."),
-    flag("--cumulative is_cumulative", "Ranges of cells are measured too."),
+    options.typed("--rho", values.parse_rho, "R", "The price of Gaussian noise."),
+    options.typed("--groups-per-unit", values.parse_groups, "G", "In how many cells a person can be.  [default: 1]"),
+    options.flag("--size-public is_size_public", "Everybody knows how many persons there are: one replaces another."),
+    options.flag("--hidden is_hidden", "Only the records know the keys: add --delta."),
+    options.flag("--cumulative is_cumulative", "Ranges of cells are measured too."),
 )
 
 
@@ -102,32 +84,37 @@ def _design(epsilon: Fraction | None, groups: int | None, **said: Any) -> "Desig
     "  noisycount plan --epsilon 0.1 --guess 100\n"
     "  noisycount plan --cells town=16,sex=2 --margins all --epsilon 1 --delta 1e-6",
 )
-@typed("--within", parse_within, "20%", "How far off at most, as a share")
-@typed("--at-most", values.parse_epsilon, "E", "of the count itself, for a price of at most so much.  [default: 0.5]")
-@typed("--guess", values.parse_guess, "100", "or of about how many: a public guess.")
-@typed("--guess-from", str, "KEY", "The guess is an old answer, by its key in the ledger or the beginning of it.")
-@typed("--error", values.parse_error, "15", "Or: how far off at most, in records.")
-@typed("--epsilon", values.parse_epsilon, "E", "Or: what would this ε give?")
-@typed("--confidence", parse_confidence, "95%", "How surely.", default="95%", show_default=True)
-@typed(
+@options.typed("--within", parse_within, "20%", "How far off at most, as a share")
+@options.typed(
+    "--at-most", values.parse_epsilon, "E", "of the count itself, for a price of at most so much.  [default: 0.5]"
+)
+@options.typed("--guess", values.parse_guess, "100", "or of about how many: a public guess.")
+@options.typed(
+    "--guess-from", str, "KEY", "The guess is an old answer, by its key in the ledger or the beginning of it."
+)
+@options.typed("--error", values.parse_error, "15", "Or: how far off at most, in records.")
+@options.typed("--epsilon", values.parse_epsilon, "E", "Or: what would this ε give?")
+@options.typed("--confidence", parse_confidence, "95%", "How surely.", default="95%")
+@options.typed(
     "--queries",
     values.parse_queries,
     "N",
     "That many answers, all of them within that error.",
     default="1",
-    show_default=True,
 )
-@typed(
+@options.typed(
     "--budget",
     values.parse_budget,
     "E",
     f"How many answers does this budget pay for?  [default: {DEFAULT_BUDGET.text}]",
 )
-@typed("--dataset", str, "SOURCE", "Or: what is left of the budget of this data set?", shell_complete=source_names)
-@plot_option("Draw fifty possible answers, and what other goals cost, as .svg or .png.")
-@with_options(_TABLE_OPTIONS)
-@config_option
-@json_option
+@options.typed(
+    "--dataset", str, "SOURCE", "Or: what is left of the budget of this data set?", shell_complete=options.source_names
+)
+@options.plot_option("Draw fifty possible answers, and what other goals cost, as .svg or .png.")
+@options.with_options(_TABLE_OPTIONS)
+@options.config_option
+@options.json_option
 def plan(  # noqa: PLR0913, PLR0917  (one argument an option)
     within: float | None,
     at_most: Fraction | None,
@@ -186,20 +173,19 @@ def plan(  # noqa: PLR0913, PLR0917  (one argument an option)
         with status("drawing"):
             save_plan_plot(told, plot)
     if as_json:
-        print_json(plan_json(told))
+        print_json(task.plan_json(told))
     else:
-        print_facts([*plan_facts(told), *file_facts(plot)])
+        print_facts([*task.plan_facts(told), *file_facts(plot)])
         print_text()
-        print_text(preview_heading(told))
+        print_text(task.preview_heading(told))
         print_text()
-        print_drawing(preview(told, line_width()))
+        print_drawing(task.preview(told, line_width()))
 
 
 def _tell(
-    design: "Design", confidence: float, plot: Path | None, paying: AvailableBudget | None, *, as_json: bool
+    design: "Design", confidence: float, plot: Path | None, paying: task.AvailableBudget | None, *, as_json: bool
 ) -> None:
     from noisycount.tasks.forecast import forecast, forecast_json, print_forecast  # noqa: PLC0415
-    from noisycount.tasks.plan import left_facts, left_json  # noqa: PLC0415  (the same)
 
     told = forecast(design, confidence)
     if plot is not None:
@@ -207,9 +193,9 @@ def _tell(
 
         save_forecast_plot(told, plot)
     if as_json:
-        print_json({**forecast_json(told), **left_json(told.plans, paying)})
+        print_json({**forecast_json(told), **task.left_json(told.plans, paying)})
         return
-    paid_by = [] if paying is None else left_facts(told.plans, paying)
+    paid_by = [] if paying is None else task.left_facts(told.plans, paying)
     print_forecast(told)
     print_facts([*paid_by, *file_facts(plot)])
 
@@ -233,27 +219,27 @@ def _plan(  # noqa: PLR0913, PLR0917  (one argument an option)
     guess: float | None,
     confidence: float,
     queries: int,
-) -> Plan:
+) -> task.Plan:
     goals = [goal for goal in (within, error, epsilon) if goal is not None]
     if len(goals) == 1 and within is not None and guess is not None:
-        return planned(guess, within, confidence, queries)
+        return task.planned(guess, within, confidence, queries)
     if len(goals) == 1 and error is not None:
-        return planned_error(error, confidence, queries, guess)
+        return task.planned_error(error, confidence, queries, guess)
     if len(goals) == 1 and epsilon is not None:
-        return planned_epsilon(epsilon, confidence, queries, guess)
+        return task.planned_epsilon(epsilon, confidence, queries, guess)
     raise _misused("give one goal: --within 20% with --guess 100, or --error 15, or --epsilon 0.1")
 
 
-def _paying(budget: Fraction | None, dataset: str | None, configuration: Config) -> AvailableBudget:
+def _paying(budget: Fraction | None, dataset: str | None, configuration: Config) -> task.AvailableBudget:
     """What pays: the budget that is given, or what is left of that of a data set."""
     if dataset is None:
-        return AvailableBudget() if budget is None else AvailableBudget(PureBudget(budget))
+        return task.AvailableBudget() if budget is None else task.AvailableBudget(PureBudget(budget))
     if budget is not None:
         raise _misused("give either --budget or --dataset, not both")
     from noisycount.tasks.ledger import spent_of  # noqa: PLC0415  (loads SQLAlchemy)
 
     asked = configuration.dataset(dataset)
-    return AvailableBudget(asked.budget, spent_of(dataset, configuration), redacted_name(asked.name))
+    return task.AvailableBudget(asked.budget, spent_of(dataset, configuration), redacted_name(asked.name))
 
 
 def _misused(message: str) -> click.UsageError:

@@ -192,7 +192,7 @@ _COLUMNS = (
 @click.argument("answers", nargs=-1, metavar="[ANSWER]...", callback=_as_answers)
 @options.population_options
 @options.with_options(_NOISE)
-@options.typed("--level", parse_confidence, "95%", "The probability of the interval.", default="95%", show_default=True)
+@options.typed("--level", parse_confidence, "95%", "The probability of the interval.", default="95%")
 @options.plot_option(
     "Draw it as .svg or .png: what was assumed, what is answered, and both; of a table the answers "
     "and estimates of its cells, and below them those of their sums, level by level."

@@ -12,27 +12,10 @@ from noisycount.errors import NoisyCountError
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.readers import options
 from noisycount.readers.assumption import Rate
-from noisycount.readers.options import (
-    assumed_of_options,
-    config_option,
-    json_option,
-    plot_option,
-    population_options,
-    typed,
-)
 from noisycount.readers.values import NOISE_KINDS, noise_of, parse_count, parse_epsilon, parse_scale, parse_size
-from noisycount.tasks.risk import BackgroundKnowledge as Known
-from noisycount.tasks.risk import (
-    Risks,
-    RiskScenario,
-    cautions,
-    risk_facts,
-    risk_header,
-    risk_rows,
-    risks_json,
-    shared_meanings,
-)
+from noisycount.tasks import risk as task
 
 _NONE = "none"
 _KINDS = [*NOISE_KINDS, _NONE]
@@ -46,38 +29,40 @@ _KINDS = [*NOISE_KINDS, _NONE]
     "  noisycount risk --size 1000 --rate 10% --noise none --sample 100 --known 40\n"
     "  noisycount risk --ledger survey --rate 10%",
 )
-@population_options
-@typed("--noise", click.Choice(_KINDS), "KIND", f"The kind of noise, {' or '.join(_KINDS)},")
-@typed("--scale", parse_scale, "S", "and the noise's scale in records: 10 or 20/3.")
-@typed("--price", parse_epsilon, "E", "Or: the price of an answer of `noisycount count`, which says its noise.")
-@typed("--key", str, "KEY", "Or: an old answer, by its key in the ledger or the beginning of it.")
-@typed("--sample", parse_size, "M", "Count only that many records, drawn at random; the noise goes on top.")
-@typed("--known", parse_size, "N", "Show also an adversary who knows that many records,")
-@typed(
+@options.population_options
+@options.typed("--noise", click.Choice(_KINDS), "KIND", f"The kind of noise, {' or '.join(_KINDS)},")
+@options.typed("--scale", parse_scale, "S", "and the noise's scale in records: 10 or 20/3.")
+@options.typed("--price", parse_epsilon, "E", "Or: the price of an answer of `noisycount count`, which says its noise.")
+@options.typed("--key", str, "KEY", "Or: an old answer, by its key in the ledger or the beginning of it.")
+@options.typed("--sample", parse_size, "M", "Count only that many records, drawn at random; the noise goes on top.")
+@options.typed("--known", parse_size, "N", "Show also an adversary who knows that many records,")
+@options.typed(
     "--known-positives",
     parse_count,
     "N",
     "of which that many count; left out: as many as the rate leads to expect. The number makes no "
     "difference where all records get the noise and the rate is known.",
 )
-@typed("--epsilon", parse_epsilon, "E", "The ε at which δ is told; left out: 1/scale for Laplace noise, else 1.")
-@typed("--ledger dataset", str, "NAME", "Or: all answers so far about that data set, taken together,")
-@typed(
+@options.typed(
+    "--epsilon", parse_epsilon, "E", "The ε at which δ is told; left out: 1/scale for Laplace noise, else 1."
+)
+@options.typed("--ledger dataset", str, "NAME", "Or: all answers so far about that data set, taken together,")
+@options.typed(
     "--atoms",
     click.Path(path_type=Path, dir_okay=False),
     "FILE",
     "whose questions overlap as a table tells with the columns rate, 1, 2, …: the rate of each atom, and "
     "1 or 0 for each question.",
 )
-@typed(
+@options.typed(
     "--least",
     parse_size,
     "N",
     "Groups that are expected to hold fewer records are given to the outsider; left out: 10.",
 )
-@plot_option("Draw δ against ε, one line an adversary, as .svg or .png.")
-@config_option
-@json_option
+@options.plot_option("Draw δ against ε, one line an adversary, as .svg or .png.")
+@options.config_option
+@options.json_option
 def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
     size: int | None,
     rate: Rate | None,
@@ -110,7 +95,7 @@ def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
                 "--ledger NAME goes with --size, --rate, --known, --atoms, --least and --epsilon "
                 "only: its answers say the rest"
             )
-        about = Known(size, rate, atoms, float(least or LEAST), known)
+        about = task.BackgroundKnowledge(size, rate, atoms, float(least or LEAST), known)
         _tell_list(dataset, about, epsilon, configuration, as_json=as_json)
         return
     if atoms is not None or least is not None:
@@ -119,22 +104,24 @@ def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
     if key is not None:
         price, source, public = _answered(key, price, configuration)
         size = public if size is None and strata is None else size
-    law, assumed = _law(noise, scale, price), assumed_of_options(size, rate, strata)
-    setting = RiskScenario(assumed, law, sample, known, known_positives)
+    law, assumed = _law(noise, scale, price), options.assumed_of_options(size, rate, strata)
+    setting = task.RiskScenario(assumed, law, sample, known, known_positives)
     with progress("computing") as done:
-        risks = Risks.of(setting, epsilon, done)
+        risks = task.Risks.of(setting, epsilon, done)
     if plot is not None:
         from noisycount.tasks.pictures import save_risk_plot  # noqa: PLC0415  (loads Altair)
 
         with progress("drawing") as done:
             save_risk_plot(risks, plot, done)
     if as_json:
-        print_json({**risks_json(risks), "key": key})
+        print_json({**task.risks_json(risks), "key": key})
     else:
         _print(risks, source, plot)
 
 
-def _tell_list(dataset: str, known: Known, epsilon: Fraction | None, configuration: Config, *, as_json: bool) -> None:
+def _tell_list(
+    dataset: str, known: task.BackgroundKnowledge, epsilon: Fraction | None, configuration: Config, *, as_json: bool
+) -> None:
     from noisycount.tasks.risk_list import ListRisks, answers_so_far, tell_list  # noqa: PLC0415  (loads the ledger)
 
     asked = answers_so_far(dataset, configuration)
@@ -176,7 +163,7 @@ def _law(noise: str | None, scale: Fraction | None, price: Fraction | None) -> A
     )
 
 
-def _print(risks: Risks, source: str | None, plot: Path | None) -> None:
-    print_facts(risk_facts(risks, source))
-    print_table(risk_header(risks), risk_rows(risks))
-    print_facts([*shared_meanings(risks), *cautions(risks), *file_facts(plot)])
+def _print(risks: task.Risks, source: str | None, plot: Path | None) -> None:
+    print_facts(task.risk_facts(risks, source))
+    print_table(task.risk_header(risks), task.risk_rows(risks))
+    print_facts([*task.shared_meanings(risks), *task.cautions(risks), *file_facts(plot)])

@@ -147,7 +147,6 @@ def analysts() -> None:
     "DURATION",
     "After hours, days or weeks, such as 12h, 90d or 6w; or never.",
     default="90d",
-    show_default=True,
 )
 @options.config_option
 @options.json_option

@@ -47,7 +47,8 @@ def typed(
 ) -> Callable[[Command], Command]:
     """An option, and the argument's name if it has another, whose text a reader reads; with words for the help."""
     kind = read if isinstance(read, click.ParamType) else Parsed(read)
-    return click.option(*names.split(), type=kind, metavar=metavar, help=words, **settings)
+    shown = "default" in settings
+    return click.option(*names.split(), type=kind, metavar=metavar, help=words, show_default=shown, **settings)
 
 
 def repeated(
