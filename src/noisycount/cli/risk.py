@@ -165,5 +165,5 @@ def _law(noise: str | None, scale: Fraction | None, price: Fraction | None) -> A
 
 def _print(risks: task.Risks, source: str | None, plot: Path | None) -> None:
     print_facts(task.risk_facts(risks, source))
-    print_table(task.risk_header(risks), task.risk_rows(risks))
+    print_table(task.RISK_HEADER, task.risk_rows(risks))
     print_facts([*task.shared_meanings(risks), *task.cautions(risks), *file_facts(plot)])

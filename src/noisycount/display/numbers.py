@@ -67,6 +67,16 @@ def signed(number: float, digits: int = 0) -> str:
     return f"{number:,.{digits}f}".replace("-", "−")
 
 
+def number_of(noun: str, number: int) -> str:
+    """So many of a thing.
+
+    Example:
+        >>> number_of("count", 1), number_of("count", 1200)
+        ('1 count', '1,200 counts')
+    """
+    return f"{signed(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def to_one_place(number: float) -> str:
     """A number to one decimal place, without it where it is 0.
 

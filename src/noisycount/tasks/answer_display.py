@@ -78,7 +78,7 @@ def paid_words(answer: Answer) -> str:
         is_better = f"the best answer known is given, of {in_all}"
         return f"nothing: {is_better if _is_better(answer) else 'this was asked before'}"
     charged = release.charged.text if isinstance(release.charged, Loss) else exact_text(release.charged)
-    told = f"{charged}{_payer_words(answer.analyst)}"
+    told = charged if answer.analyst.name == ANALYST else f"{charged} to {answer.analyst.name}"
     if isinstance(release, TableRelease) and release.parts:
         return f"{told}: a draw of its own, which is combined with what was known to {in_all}"
     return f"{told}: it tops up an earlier answer to {in_all}" if release.replaces else told
@@ -92,11 +92,6 @@ def _is_better(answer: Answer) -> bool:
     is_hidden = answer.plan.noise.threshold is not None
     asked = TablePrice.of(query.noise_class, query.epsilon, query.rho, query.delta, is_hidden=is_hidden).loss
     return asked.rho < loss.rho
-
-
-def _payer_words(analyst: Analyst) -> str:
-    """To whom an answer is charged, where that needs to be said."""
-    return "" if analyst.name == ANALYST else f" to {analyst.name}"
 
 
 def _ledger_words(answer: Answer) -> str:
@@ -302,13 +297,15 @@ def _table_facts(answer: Answer, shown: int) -> output.Facts:
     """What is to be known of all rows."""
     release, plan = answer.table, answer.noise
     remaining = remaining_words(release.remaining, answer.dataset.budget, answer.analyst)
+    rows = _told(release)
+    left_out = f"{rows:,}, of which {rows - shown:,} are not shown: --output FILE writes all"
     return [
-        *_rows_left_out(_told(release), shown),
+        *([("rows", left_out)] if rows > shown else []),
         ("error", _errors(release)),
         *([("near", table_nearness(release))] if release.near else []),
         *_combined(release),
         ("noise", noise_words(plan)),
-        *_draws(release),
+        *([("draws", draws_words(len(release.parts)))] if release.parts else []),
         *_keys(plan, answer.confidence, answer.unit),
         *_groups(plan, answer.unit),
         *_sums(plan, has_other=release.has_other),
@@ -317,12 +314,6 @@ def _table_facts(answer: Answer, shown: int) -> output.Facts:
         ("ledger", _ledger_words(answer)),
         *(("hint", hint) for hint in answer.hints),
     ]
-
-
-def _rows_left_out(rows: int, shown: int) -> Iterator[tuple[str, str]]:
-    """How to get the rows that are not shown."""
-    if rows > shown:
-        yield "rows", f"{rows:,}, of which {rows - shown:,} are not shown: --output FILE writes all"
 
 
 def _errors(release: TableRelease) -> str:
@@ -339,12 +330,6 @@ def _errors(release: TableRelease) -> str:
     return f"{sure}; all {len(release):,} at once within {named}"
 
 
-def _draws(release: TableRelease) -> Iterator[tuple[str, str]]:
-    """What each answer is that combines several draws."""
-    if release.parts:
-        yield "draws", draws_words(len(release.parts))
-
-
 def draws_words(number: int) -> str:
     """What each answer is that combines so many draws."""
     return (
@@ -358,9 +343,9 @@ def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:
     if release.standard_errors is None:
         return
     if release.is_cumulative:
-        yield ("sums", ("“sum so far” is the least squares estimate from all ranges, with its standard error"))
-        return
-    yield ("combined", "the least squares estimates from all levels, which add up, with their standard errors")
+        yield "sums", "“sum so far” is the least squares estimate from all ranges, with its standard error"
+    else:
+        yield "combined", "the least squares estimates from all levels, which add up, with their standard errors"
 
 
 def _keys(plan: TablePlan, confidence: float, unit: str | None) -> Iterator[tuple[str, str]]:

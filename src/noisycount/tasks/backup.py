@@ -15,14 +15,13 @@ from urllib.parse import quote
 from noisycount.catalog.folder import Copies, Copy, discard
 from noisycount.config.config import Config
 from noisycount.config.places import resolve_ledger_url, sqlite_url
-from noisycount.display.numbers import in_bytes, signed
+from noisycount.display.numbers import in_bytes, number_of, signed
 from noisycount.display.output import Table, seen_from_here
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import LedgerAddress
 from noisycount.ledger.entries import Head
 from noisycount.ledger.verification import Verification
-from noisycount.tasks.ledger import number_of
 from noisycount.tasks.opening import catalog_of, existing_ledger, verification
 from noisycount.validation import stat_or_none
 

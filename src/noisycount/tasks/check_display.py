@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from noisycount.display.numbers import signed
+from noisycount.display.numbers import number_of, signed
 from noisycount.display.output import Facts, Table, seen_from_here
 from noisycount.display.texts import toml_value
 from noisycount.engines.check import EXAMPLES, ColumnCheck
@@ -137,9 +137,10 @@ def _only_reason(inspection: Inspection) -> str:
 def problems(inspection: Inspection) -> Iterator[str]:
     """What does not fit, and what follows from it."""
     if encoding := inspection.unstated_encoding:
+        such = f": {_listed(inspection.check.letters)}" if inspection.check.letters else ""
         yield (
             f"The file is not in UTF-8; it was read as {encoding}, and its encoding must be stated."
-            f" Look whether letters with accents are right{_such(inspection.check.letters)}."
+            f" Look whether letters with accents are right{such}."
         )
     if inspection.without_unit:
         yield (f"{unit_words(inspection)} cannot be counted for anybody: fill them in, or remove those rows.")
@@ -182,7 +183,7 @@ def _unlisted(inspection: Inspection) -> Iterator[str]:
         stated = inspection.dataset.values.get(column.name, "")
         unlisted = [] if isinstance(stated, str) else [each for each in column.values if each[0] not in stated]
         if unlisted:
-            rows = _cells(sum(rows for _, rows in unlisted), "row")
+            rows = number_of("row", sum(rows for _, rows in unlisted))
             such = _listed([value for value, _ in unlisted[:EXAMPLES]])
             yield f"{column.name}: {rows} with none of its public values, which are in no row of a table: {such}"
 
@@ -206,7 +207,7 @@ def mending_words(inspection: Inspection) -> str:
 
 def unit_words(inspection: Inspection) -> str:
     """How many rows name no person, and where some of them are."""
-    told = f"{_cells(inspection.without_unit, 'row')} without a value of {inspection.unit}"
+    told = f"{number_of('row', inspection.without_unit)} without a value of {inspection.unit}"
     lines = inspection.check.without_unit
     if not lines:
         return told
@@ -228,7 +229,7 @@ def _unreadable(column: ColumnCheck, line: str) -> str:
     """What is in the cells of a column that do not fit, and where."""
     kind = column.kind.value if column.kind else column.type
     fit = "does" if column.unreadable == 1 else "do"
-    told = f"{_cells(column.unreadable)} {fit} not fit the kind {kind}"
+    told = f"{number_of('cell', column.unreadable)} {fit} not fit the kind {kind}"
     accepted = "" if column.is_refused else "; the owner accepted that they count as missing"
     such = ", such as" if len(column.examples) >= EXAMPLES else ":"
     examples = [_shown(cell) for cell in column.examples]
@@ -246,16 +247,8 @@ def _line_word(inspection: Inspection) -> str:
     return "row" if is_sheet else "line"
 
 
-def _such(cells: Sequence[str]) -> str:
-    return f": {_listed(cells)}" if cells else ""
-
-
 def _listed(cells: Sequence[str]) -> str:
     return ", ".join(map(_shown, cells))
-
-
-def _cells(number: int, what: str = "cell") -> str:
-    return f"{signed(number)} {what}{'' if number == 1 else 's'}"
 
 
 def _shown(cell: str) -> str:

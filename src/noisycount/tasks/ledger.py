@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from noisycount.config.config import DEFAULT_BUDGET, Config
-from noisycount.display.numbers import signed
+from noisycount.display.numbers import number_of, signed
 from noisycount.display.output import Table, seen_from_here
 from noisycount.display.texts import redacted_name
 from noisycount.errors import LedgerError, NoisyCountError
@@ -108,16 +108,6 @@ def asked_json(entry: Entry) -> dict[str, Any]:
     if "table" in question:
         told["table"] = {name: of for name, of in question["table"].items() if name != "keys"}
     return told
-
-
-def number_of(noun: str, number: int) -> str:
-    """So many of a thing.
-
-    Example:
-        >>> number_of("count", 1), number_of("count", 1200)
-        ('1 count', '1,200 counts')
-    """
-    return f"{signed(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _questions_words(questions: list[str]) -> str:

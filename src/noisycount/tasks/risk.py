@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +146,7 @@ class RiskScenario:
         return privacy_curve(both).bracket(epsilon)[0]
 
 
-_USUAL_DELTA = 1e-6
+_USUAL_DELTA = 1e-6  # for which the ε of each adversary is told
 
 
 @frozen
@@ -211,11 +210,6 @@ class Risks:
         return math.sqrt(self.loss)
 
     @property
-    def usual_delta(self) -> float:
-        """The δ for which the ε of each adversary is told."""
-        return _USUAL_DELTA
-
-    @property
     def beyond_worst(self) -> tuple[Risk, ...]:
         """Those whose δ surely exceeds that of the worst case, as it may at an uncertain rate."""
         worst, *others = self.risks
@@ -231,9 +225,8 @@ def float_above(number: Fraction) -> float:
 def _headline(risks: Risks) -> str:
     """The first number that differs between the adversaries; δ where none does."""
     columns = list(zip(*risk_rows(risks), strict=True))
-    names = risk_header(risks)
     told = f"δ at ε = {approximately(risks.epsilon)}"
-    titles = {2: told, 4: names[4], 3: "right guesses about one person"}
+    titles = {2: told, 4: RISK_HEADER[4], 3: "right guesses about one person"}
     place = next((place for place in titles if len(set(columns[place])) > 1), 2)
     numbers = zip(columns[0], columns[place], strict=True)
     return f"{titles[place]}: {', '.join(f'{number} {name}' for name, number in numbers)}"
@@ -261,13 +254,12 @@ def answer_words(setting: RiskScenario) -> str:
     return f"{counted}, with {setting.noise.name} noise of scale {exact_text(setting.scale)}"
 
 
-def risk_header(risks: Risks) -> tuple[str, ...]:
-    """The names of the columns."""
-    return "adversary", "knows", "δ", "guess", f"ε at δ = {Decimal(str(risks.usual_delta)):e}"
+# The names of the columns.
+RISK_HEADER = ("adversary", "knows", "δ", "guess", f"ε at δ = {Decimal(str(_USUAL_DELTA)):e}")
 
 
 def risk_rows(risks: Risks) -> list[tuple[str, ...]]:
-    """One line an adversary, with cells as `risk_header` names them."""
+    """One line an adversary, with cells as `RISK_HEADER` names them."""
     return [
         (
             risk.adversary.name,
@@ -280,13 +272,8 @@ def risk_rows(risks: Risks) -> list[tuple[str, ...]]:
     ]
 
 
-def _meanings(risks: Risks) -> list[tuple[str, str]]:
-    """What ε and δ promise against each adversary."""
-    return [(risk.adversary.name, _meaning(risk, risks, at_most(risk.delta))) for risk in risks.risks]
-
-
 def shared_meanings(risks: Risks) -> list[tuple[str, str]]:
-    """The same, once for all adversaries against whom it differs in δ alone."""
+    """What ε and δ promise, once for all adversaries against whom it differs in δ alone."""
     alike: dict[str, list[Risk]] = {}
     for risk in risks.risks:
         alike.setdefault(_meaning(risk, risks, "δ (above)"), []).append(risk)
@@ -433,11 +420,11 @@ def risks_json(risks: Risks) -> dict[str, Any]:
                 "delta": risk.delta,
                 "bracket": list(risk.bracket),
                 "guess": risk.guess,
-                "usual_delta": risks.usual_delta,
-                "usual_epsilon": risk.usual_epsilon if isfinite(risk.usual_epsilon) else None,
-                "meaning": meaning,
+                "usual_delta": _USUAL_DELTA,
+                "usual_epsilon": risk.usual_epsilon if math.isfinite(risk.usual_epsilon) else None,
+                "meaning": _meaning(risk, risks, at_most(risk.delta)),
             }
-            for risk, (_, meaning) in zip(risks.risks, _meanings(risks), strict=True)
+            for risk in risks.risks
         ],
         "overlapping_delta": risks.overlapping,
         "beyond_worst": [risk.adversary.name for risk in risks.beyond_worst],

@@ -10,7 +10,7 @@ import numpy as np
 from noisycount.analysis.privacy.bounds import pure_dp_delta
 from noisycount.analysis.privacy.list_risk import ListRisk, list_risk
 from noisycount.config.config import Config
-from noisycount.display.numbers import approximately, at_most, percent
+from noisycount.display.numbers import approximately, at_most, number_of, percent
 from noisycount.display.output import print_facts, print_json, print_table
 from noisycount.display.texts import redacted_name
 from noisycount.engines.duckdb.public import PublicTable
@@ -25,7 +25,7 @@ from noisycount.model.concentrated import delta_of_rho
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.readers.assumption import check_columns, check_rows
 from noisycount.tasks.answer_json import loss_json
-from noisycount.tasks.ledger import asked_words, number_of
+from noisycount.tasks.ledger import asked_words
 from noisycount.tasks.opening import debits
 from noisycount.tasks.report.report import Priced
 from noisycount.tasks.risk import BackgroundKnowledge, check_known, float_above

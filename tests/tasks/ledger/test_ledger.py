@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import noisycount as nc
-from noisycount.display.numbers import signed
+from noisycount.display.numbers import number_of, signed
 from noisycount.ledger.entries import Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.verification import verification
-from noisycount.tasks.ledger import entry_table, number_of
+from noisycount.tasks.ledger import entry_table
 from tests.commands import Refused, Run, configure
 from tests.ledger.ledgers import change
 from tests.postgresql import Server

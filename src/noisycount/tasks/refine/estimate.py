@@ -107,11 +107,6 @@ def scale_of(noise: AdditiveNoise) -> Fraction:
     return as_written(noise.scale, "scale")
 
 
-def _epsilon_of(noise: AdditiveNoise) -> Fraction | None:
-    """The ε of an answer with that noise; None for noise that has none."""
-    return None if noise.epsilon is None else 1 / scale_of(noise)
-
-
 def refined(answer: int, size: int, rate: float, epsilon: Fraction) -> Refinement:
     """The estimate from an answer as `noisycount count` gives it, and one known rate."""
     assumed = Assumed.of_rate(size, Rate(rate))
@@ -246,7 +241,8 @@ def refinement_json(refinement: Refinement) -> dict[str, Any]:
 
 def _noise_members(noise: AdditiveNoise) -> dict[str, str | None]:
     """The noise of an answer; ε is null for noise that has none."""
-    told = optional_text(_epsilon_of(noise)), noise.name, exact_text(scale_of(noise))
+    scale = scale_of(noise)
+    told = optional_text(None if noise.epsilon is None else 1 / scale), noise.name, exact_text(scale)
     return dict(zip(_NOISE, told, strict=True))
 
 

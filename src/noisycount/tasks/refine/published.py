@@ -252,7 +252,8 @@ def nested(table: PublishedTable) -> Nested:
     Where columns are a hierarchy, such as county and town, each of them has a level of its own, whether its sums were
     published or not.
     """
-    _check_cells(table)
+    if table.cells.columns:  # else ranges, of which the keys do not tell cells apart
+        _check_once(table, table.cells, "cell")
     chain = _chain(table)
     left_out = tuple(level.name for level in table.levels if level not in chain)
     if table.is_hierarchy:
@@ -308,12 +309,6 @@ def _partition(table: PublishedTable, level: PublishedLevel) -> Rows:
         keys = ", ".join(_key(table, int(level.rows[min(empty)]), level))
         raise SourceError(f"{level.name} has an answer for {keys}, of which there is no cell")
     return part
-
-
-def _check_cells(table: PublishedTable) -> None:
-    """The refusal of a cell that stands twice; of ranges the keys do not tell cells apart."""
-    if table.cells.columns:
-        _check_once(table, table.cells, "cell")
 
 
 def _check_once(table: PublishedTable, level: PublishedLevel, what: str) -> None:

@@ -92,8 +92,7 @@ class OwnNoise:
 
 def _own_json(asked: RefineQuery, path: Path) -> PublishedTable:
     """The table of a file that `noisycount count --by --output FILE.json` wrote."""
-    if asked.noises:
-        raise NoisyCountError(f"{asked.place} says its noise itself: leave --epsilon, --noise and --scale out")
+    _check_own(asked, _ANSWER)
     told = _object(path)
     try:
         return _table(told, path)

@@ -123,13 +123,13 @@ def _told(answers: Reals, mechanism: Mechanism, level: float) -> dict[str, Reals
     if (answers != np.floor(answers)).any() or (answers <= -reach).any():
         raise SourceError("answers from a threshold on must be whole numbers above it: mend them")
     last = np.minimum(answers, reach).astype(np.int64) + reach
-    quantiles = {"median": 0.5, "low": (1 - level) / 2, "high": (1 + level) / 2}
+    quantiles = zip(("median", "low", "high"), (0.5, *_tails(level)), strict=True)
     whole = answers.astype(np.int64)
     return {
         "mean": answers - moment[last] / mass[last],
         **{
             name: whole - errors[np.searchsorted(mass, (1 - share) * mass[last], side="right")]
-            for name, share in quantiles.items()
+            for name, share in quantiles
         },
     }
 

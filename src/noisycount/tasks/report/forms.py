@@ -72,7 +72,8 @@ def _report_markdown(report: Report, configuration: Config) -> str:
     lines = [f"# {words.TITLE}", "", *_listed(words.report_facts(report, configuration))]
     for dataset in report.datasets:
         lines += ["", f"## {as_inline(dataset.account.name)}", "", *_listed(words.dataset_facts(dataset))]
-        lines += ["", *_releases([words.release_cells(each) for each in dataset.releases])]
+        rows = [words.release_cells(each) for each in dataset.releases]
+        lines += ["", *(_table(words.HEADER, rows) if rows else ["Nothing was asked yet."])]
     if report.analysts:
         lines += ["", "## Analysts", "", *_table(words.ANALYSTS, words.analyst_rows(report))]
     for title, header, rows in appendix(report):
@@ -95,10 +96,6 @@ def as_inline(text: str) -> str:
 
 def _listed(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
     return (f"- **{name}**: {as_inline(value)}" for name, value in facts)
-
-
-def _releases(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    return _table(words.HEADER, rows) if rows else iter(["Nothing was asked yet."])
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -193,20 +190,19 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", *"\uff1d\uff0b\uff0d
 
 def _report_sheet(report: Report) -> str:
     """The releases of a report, with prices rounded up."""
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow((*_OF_DATASET, *_HEADER))
-    for dataset in report.datasets:
-        writer.writerows((*_told_of(dataset, each), *_row(each)) for each in dataset.releases)
-    return text.getvalue()
+    told = ((*_told_of(dataset, each), *_row(each)) for dataset in report.datasets for each in dataset.releases)
+    return _sheet((*_OF_DATASET, *_HEADER), told)
 
 
 def releases_sheet(releases: Iterable[ReportedRelease]) -> str:
     """Releases of whatever data sets, with prices rounded up."""
+    told = ((as_text(redacted_name(each.entry.request.dataset)), *_row(each)) for each in releases)
+    return _sheet((_OF_DATASET[0], *_HEADER), told)
+
+
+def _sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow((_OF_DATASET[0], *_HEADER))
-    writer.writerows((as_text(redacted_name(each.entry.request.dataset)), *_row(each)) for each in releases)
+    csv.writer(text, lineterminator="\n").writerows((header, *rows))
     return text.getvalue()
 
 

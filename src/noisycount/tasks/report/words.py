@@ -1,7 +1,7 @@
 """The report in words: what every form of it shows, in few digits."""
 
 from noisycount.config.config import Config
-from noisycount.display.numbers import percent, plus_minus, rounded_up
+from noisycount.display.numbers import number_of, percent, plus_minus, rounded_up
 from noisycount.display.output import Facts
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import Loss, NeighbourRelation
@@ -9,7 +9,7 @@ from noisycount.ledger.entries import Head, TableAnswer
 from noisycount.ledger.verification import Verification
 from noisycount.release.dataset import left_words
 from noisycount.tasks.answer_display import NEIGHBOURS
-from noisycount.tasks.ledger import Account, answer_words, intact_words, number_of
+from noisycount.tasks.ledger import Account, answer_words, intact_words
 from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Report, ReportedRelease
 
 TITLE = "Report on private counts"
@@ -190,7 +190,7 @@ def _failure_facts(dataset: DatasetReport) -> Facts:
     number = len(dataset.failures)
     if not number:
         return []
-    paid = f"{number} spend{'' if number == 1 else 's'} without an answer, {loss_words(dataset.lost)}"
+    paid = f"{number_of('spend', number)} without an answer, {loss_words(dataset.lost)}"
     return [("failed", f"{paid}: charged for ever; to ask the same again costs nothing more")]
 
 
