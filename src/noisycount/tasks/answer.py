@@ -303,34 +303,28 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
 
 @frozen
 class SpendingLimits:
-    """What a data set and an analyst have paid; the budgets of both must pay for more."""
+    """The budgets that must all pay for one more answer, with what was spent of each."""
 
-    dataset: DatasetConfig  # under the name by which the ledger books its spending
-    analyst: Analyst  # who asks
-    of_dataset: Loss  # what its answers have cost together
-    of_analyst: Loss  # what the analyst's questions have
+    budgets: tuple[AvailableBudget, ...]  # that of the data set; and that of whoever asks, if there is one
 
     @classmethod
     def of(cls, dataset: DatasetConfig, analyst: Analyst, ledger: Ledger | None) -> Self:
-        """What was spent so far; nothing where there is no ledger."""
-        if ledger is None:
-            return cls(dataset, analyst, Loss(), Loss())
-        return cls(dataset, analyst, ledger.paid(dataset.account), ledger.paid_by(analyst.name))
+        """What was spent so far; nothing where there is no ledger. The data set has the name that the ledger books."""
+        budgets = [AvailableBudget(dataset.budget, Loss() if ledger is None else ledger.paid(dataset.account))]
+        if analyst.budget is not None:
+            spent = Loss() if ledger is None else ledger.paid_by(analyst.name)
+            budgets.append(AvailableBudget(analyst.budget, spent))
+        return cls(tuple(budgets))
 
     @property
     def remains(self) -> RemainingBudget:
         """What is left of both budgets."""
-        return RemainingBudget.of(self.dataset.budget, self.of_dataset, self.analyst, self.of_analyst)
-
-    def with_more(self, price: Loss) -> Self:
-        """What was spent after one more answer."""
-        return replace(self, of_dataset=self.of_dataset + price, of_analyst=self.of_analyst + price)
+        first, *own = self.budgets
+        return RemainingBudget(first.budget, first.left, *((own[0].budget, own[0].left) if own else ()))
 
     def admits(self, price: Loss) -> bool:
         """Whether the budgets pay for one more answer."""
-        own = self.analyst.budget
-        is_own = own is None or own.admits(self.of_analyst + price)
-        return is_own and self.dataset.budget.admits(self.of_dataset + price)
+        return all(each.admits(price) for each in self.budgets)
 
 
 def _check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
@@ -408,10 +402,8 @@ def _hints_after(spent: SpendingLimits, price: Loss) -> Iterator[str]:
     """What an answer with Gaussian noise would leave, before it is asked."""
     if price.epsilon is not None:
         return
-    left = next_words(spent.with_more(price).remains.remaining)
-    accounts = [(spent.dataset.budget, spent.of_dataset), (spent.analyst.budget, spent.of_analyst)]
-    payings = [AvailableBudget(budget, paid) for budget, paid in accounts if budget is not None]
-    if any(paying.left_in_rho is not None for paying in payings):
+    left = next_words(min(each.left_after(price) for each in spent.budgets))
+    if any(each.left_in_rho is not None for each in spent.budgets):
         now = approximately(spent.remains.remaining)
         yield (
             "this would be the first answer with Gaussian noise: after it the ρ of all answers"

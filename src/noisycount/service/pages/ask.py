@@ -27,6 +27,7 @@ from noisycount.model.tables.levels import Label
 from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query, parse_by_text
 from noisycount.readers.values import parse_share
+from noisycount.release.dataset import RemainingBudget
 from noisycount.service.auth import LimitedUser
 from noisycount.service.errors import InFlightError, problem_of
 from noisycount.service.keys import User
@@ -35,7 +36,6 @@ from noisycount.service.pages.layout import page, redirect
 from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
 from noisycount.service.questions import Question, Spend
 from noisycount.service.state import ServiceState, State
-from noisycount.tasks.answer import SpendingLimits
 from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.rehearsal import rehearsal_of
 from noisycount.tasks.show import View, budget_words
@@ -103,9 +103,9 @@ async def _reply_to_form(state: ServiceState, work: Callable[[], Reply]) -> Repl
 def _budgets(state: ServiceState, user: User, datasets: list[DatasetConfig]) -> list[tuple[str, str]]:
     """The names of data sets, each with what is left of its budget."""
     analyst, spent = state.analyst(user), state.ledger.select(Selection(frozenset()), 0, 0)  # one look for all
-    own = spent.analysts.get(analyst.name, Loss())
-    limits = (SpendingLimits(each, analyst, spent.datasets.get(each.account, Loss()), own) for each in datasets)
-    views = (View(each.dataset, None, True, {}, {}, each.remains) for each in limits)  # noqa: FBT003 - that it is said
+    own, of_datasets = spent.analysts.get(analyst.name, Loss()), spent.datasets
+    remains = [RemainingBudget.of(of.budget, of_datasets.get(of.account, Loss()), analyst, own) for of in datasets]
+    views = (View(of, None, True, {}, {}, left) for of, left in zip(datasets, remains, strict=True))  # noqa: FBT003
     return [(view.dataset.name, budget_words(view)) for view in views]
 
 
