@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from functools import reduce
 from math import inf, nextafter
-from operator import add, eq, ge, gt, le, lt, ne
+from operator import add
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,14 +24,6 @@ from noisycount.query.grouping import EachValue, GroupBy, Key, NumberRanges, Per
 from noisycount.query.query import PeriodLength
 from noisycount.query.schema import Kind
 
-_OPERATORS = {
-    tree.Operator.EQUAL: eq,
-    tree.Operator.NOT_EQUAL: ne,
-    tree.Operator.LESS: lt,
-    tree.Operator.AT_MOST: le,
-    tree.Operator.MORE: gt,
-    tree.Operator.AT_LEAST: ge,
-}
 TYPES: dict[Kind, type[TypeEngine[Any]]] = {
     Kind.INTEGER: sa.BigInteger,
     Kind.TEXT: sa.Text,
@@ -197,7 +189,7 @@ def _bisected(value: Expression, edges: Sequence[Expression], first: int) -> Exp
 def _compared(left: Expression, operator: tree.Operator, right: Expression) -> Expression:
     """Whether two values of one kind compare so; unknown where one is missing."""
     if not _is_unheld(right):
-        truth: Expression = _OPERATORS[operator](left, right)
+        truth: Expression = tree.TESTS[operator](left, right)
         return truth
     if operator in {tree.Operator.EQUAL, tree.Operator.NOT_EQUAL}:
         return left == left if operator is tree.Operator.NOT_EQUAL else _never(left)  # noqa: PLR0124 - missing where it is

@@ -5,11 +5,10 @@ unit: the rule looks at no other unit, and at no order. Each engine computes the
 group and one unit have.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import md5
 from math import isnan
-from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeVar
 
 from noisycount.query import predicate as tree
@@ -83,14 +82,6 @@ def _hash(text: str) -> bytes:
 
 
 Record = Mapping[str, object]
-_COMPARISONS: dict[tree.Operator, Callable[[Any, Any], bool]] = {
-    tree.Operator.EQUAL: eq,
-    tree.Operator.NOT_EQUAL: ne,
-    tree.Operator.LESS: lt,
-    tree.Operator.AT_MOST: le,
-    tree.Operator.MORE: gt,
-    tree.Operator.AT_LEAST: ge,
-}
 
 
 def truth(predicate: tree.Predicate, record: Record) -> bool | None:
@@ -147,7 +138,7 @@ def _compared(left: object, operator: tree.Operator, right: object) -> bool | No
         return None
     if isinstance(left, float) or isinstance(right, float):
         left, right = float(left), float(right)  # type: ignore[arg-type]  # numbers, by their kinds
-    return _COMPARISONS[operator](ordered(left), ordered(right))
+    return bool(tree.TESTS[operator](ordered(left), ordered(right)))
 
 
 def ordered(value: object) -> object:

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from math import ceil, floor
-from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -13,15 +12,6 @@ from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.normal_form import EXACT_INTEGERS
 from noisycount.query.schema import Kind, PublicValues, did_you_mean
-
-_TESTS = {
-    tree.Operator.EQUAL: eq,
-    tree.Operator.NOT_EQUAL: ne,
-    tree.Operator.LESS: lt,
-    tree.Operator.AT_MOST: le,
-    tree.Operator.MORE: gt,
-    tree.Operator.AT_LEAST: ge,
-}
 
 
 @frozen
@@ -46,7 +36,7 @@ def _may_hold(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of th
     match test:
         case tree.Comparison(column, operator, tree.Literal() as literal):
             other = _value(column, literal)
-            return other is None or bool(_TESTS[operator](value, other))
+            return other is None or bool(tree.TESTS[operator](value, other))
         case tree.Not(tree.Membership(column, choices)):
             return value not in [_value(column, choice) for choice in choices]
         case tree.Membership(column, choices):

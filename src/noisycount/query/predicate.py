@@ -1,12 +1,13 @@
 """The typed tree of a predicate, of which every one that can be built can be counted; its texts."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from enum import Enum
 from functools import lru_cache
+from operator import eq, ge, gt, le, lt, ne
 from reprlib import repr as shortened
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from noisycount.display.texts import printable
 from noisycount.errors import PredicateError
@@ -55,6 +56,10 @@ _NEGATED = {
     Operator.AT_MOST: Operator.MORE,
     Operator.MORE: Operator.AT_MOST,
 }
+
+
+# What each says of two values.
+TESTS: Mapping[Operator, Callable[[Any, Any], Any]] = dict(zip(Operator, (eq, ne, lt, le, gt, ge), strict=True))
 
 
 @frozen
@@ -318,23 +323,9 @@ def _require_flat(node: And | Or) -> None:
         )
 
 
-_NUMBER_PHRASES = {
-    Operator.EQUAL: "is",
-    Operator.NOT_EQUAL: "is not",
-    Operator.LESS: "is less than",
-    Operator.AT_MOST: "is at most",
-    Operator.MORE: "is more than",
-    Operator.AT_LEAST: "is at least",
-}
-
-_ORDER_PHRASES = {
-    Operator.EQUAL: "is",
-    Operator.NOT_EQUAL: "is not",
-    Operator.LESS: "is before",
-    Operator.AT_MOST: "is not after",
-    Operator.MORE: "is after",
-    Operator.AT_LEAST: "is not before",
-}
+_OF_NUMBERS = ("is", "is not", "is less than", "is at most", "is more than", "is at least")
+_OF_OTHERS = ("is", "is not", "is before", "is not after", "is after", "is not before")
+_NUMBER_PHRASES, _ORDER_PHRASES = (dict(zip(Operator, said, strict=True)) for said in (_OF_NUMBERS, _OF_OTHERS))
 
 
 def canonical_text(predicate: Predicate) -> str:
