@@ -208,8 +208,8 @@ def _guess(guess: float | None, key: str | None, configuration: Config) -> tuple
         raise _misused("give either --guess or --guess-from, not both")
     from noisycount.tasks.ledger import old_answer  # noqa: PLC0415  (loads SQLAlchemy)
 
-    old = old_answer(key, configuration)
-    return float(old.answer), old.words
+    answer, words = old_answer(key, configuration)
+    return float(answer), words
 
 
 def _plan(  # noqa: PLR0913, PLR0917  (one argument an option)

@@ -72,10 +72,15 @@ def _answer(folder: Path) -> Answer:
 
 
 def _save(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
-    from noisycount.tasks.refine.pictures import Caption, save_picture  # noqa: PLC0415  (loads Altair)
+    from noisycount.charts.curves import RefinementCurves  # noqa: PLC0415  (with what loads Altair)
+    from noisycount.charts.drawing import save  # noqa: PLC0415  (loads Altair)
+    from noisycount.charts.refinement import refinement_chart  # noqa: PLC0415  (the same)
 
-    caption = Caption(_HEADING, _SUBTITLE, "persons")
-    return tuple(save_picture(refinement, caption, folder, "poor-health"))
+    curves = RefinementCurves.of(refinement.told, refinement.level)
+    try:
+        return tuple(save(refinement_chart(curves, _HEADING, _SUBTITLE, "persons"), folder, "poor-health"))
+    except OSError as error:
+        raise NoisyCountError(f"folder {str(folder)!r} cannot be written ({error.strerror}): name another") from None
 
 
 QUESTION = "How many persons of a health survey ever rated their health “poor”?"

@@ -348,23 +348,15 @@ def _spent_json(spent: Loss) -> Object:
 SHORTEST_KEY = 6  # so many characters of a key tell it from others
 
 
-@frozen
-class OldAnswer:
-    """An answer that was published before, as a guess."""
-
-    answer: int  # in units, above 0
-    words: str  # what was asked, when, and of which data set
-
-
-def old_answer(key: str, configuration: Config) -> OldAnswer:
-    """The answer under a key of the ledger, or under the one key that begins so."""
+def old_answer(key: str, configuration: Config) -> tuple[int, str]:
+    """An answer of the ledger as a guess, in units above 0, and in words what was asked, when, and of which data."""
     entry = entry_under_key(key, configuration, "--guess-from")
     if isinstance(entry.answer, TableAnswer) or asks_for_table(entry):
         raise NoisyCountError(f"--guess-from {key!r}: that is a table, and a guess is one count: give --guess instead")
     if entry.answer is None or entry.answer <= 0:
         answer = "there is no answer yet" if entry.answer is None else f"{entry.answer} is no guess"
         raise NoisyCountError(f"--guess-from {key!r}: {answer}, as a guess is above 0: give --guess instead")
-    return OldAnswer(entry.answer, answered_words(entry))
+    return entry.answer, answered_words(entry)
 
 
 def entry_under_key(key: str, configuration: Config, option: str) -> Entry:

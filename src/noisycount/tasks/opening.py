@@ -107,8 +107,7 @@ def _rules_of_keys(query: Query, files: TableFiles) -> Rules:
     yield is_wrong, "with hidden keys only --margins total is a sum that everybody may ask for"
     is_wrong = query.cumulative and len(query.by or ()) > 1
     yield is_wrong, "--cumulative needs one column in order: leave the others out of --by"
-    is_wrong = query.cumulative and bool(query.margins)
-    yield is_wrong, "--cumulative measures all sums of ranges: leave out --margins"
+    yield query.cumulative and bool(query.margins), "--cumulative measures all sums of ranges: leave out --margins"
 
 
 def _rules_of_noise(query: Query, files: TableFiles) -> Rules:

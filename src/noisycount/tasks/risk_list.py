@@ -93,14 +93,6 @@ def _delta(loss: Loss, epsilon: Fraction) -> float:
 
 
 @frozen
-class ChargedTable:
-    """A table that was answered."""
-
-    words: str  # what was asked
-    price: Loss  # what it cost
-
-
-@frozen
 class AnswersSoFar:
     """What was asked of a data set so far."""
 
@@ -109,7 +101,7 @@ class AnswersSoFar:
     questions: tuple[str, ...]  # each different question for one count once, in words, oldest first
     places: tuple[int, ...]  # of each count the place of its question
     prices: tuple[Fraction, ...]  # the ε of each count
-    tables: tuple[ChargedTable, ...]  # each table, oldest first
+    tables: tuple[tuple[str, Loss], ...]  # each table, oldest first: what was asked, and what it cost
     paid: PaidSoFar  # what all of them cost together
 
     @property
@@ -120,8 +112,7 @@ class AnswersSoFar:
     @property
     def dearest(self) -> Fraction:
         """The largest ε of an answer; 1 where none has an ε."""
-        of_tables = [table.price.epsilon for table in self.tables]
-        known = [*self.prices, *(price for price in of_tables if price is not None)]
+        known = [*self.prices, *(price.epsilon for _, price in self.tables if price.epsilon is not None)]
         return max(known, default=Fraction(1))
 
 
@@ -142,7 +133,7 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
         questions,
         tuple(questions.index(asked_words(entry)) for entry in counts),
         tuple(entry.loss.epsilon for entry in counts if entry.loss.epsilon is not None),
-        tuple(ChargedTable(asked_words(entry), entry.loss) for entry in told if not _is_count(entry)),
+        tuple((asked_words(entry), entry.loss) for entry in told if not _is_count(entry)),
         PaidSoFar(
             entries[-1].spent,
             sum((Priced.of(entry).replaced for entry in entries), Loss()),
@@ -280,7 +271,7 @@ def _list_facts(risks: ListRisks) -> list[tuple[str, str]]:
         ("reveals", f"{told}: {numbers}"),
         ("list", f"{_list_words(asked)}, {asked.dataset}"),
         *[(str(place), words) for place, words in enumerate(asked.questions, start=1)],
-        *[("table", f"{table.words}, {table.price.text}") for table in asked.tables],
+        *[("table", f"{words}, {price.text}") for words, price in asked.tables],
         *([] if asked.paid.is_told_as_paid else [("paid", f"{asked.paid.loss.text} together")]),
         ("asked", told),
     ]
@@ -359,7 +350,7 @@ def _list_json(risks: ListRisks) -> dict[str, Any]:
             for place, price in zip(asked.places, asked.prices, strict=True)
         ],
         "tables": len(asked.tables),
-        "asked_tables": [{"question": table.words, "price": loss_json(table.price)} for table in asked.tables],
+        "asked_tables": [{"question": words, "price": loss_json(price)} for words, price in asked.tables],
         "paid": loss_json(asked.paid.loss),
         "replaced": loss_json(asked.paid.replaced),
         "promised": {"epsilon": float(epsilon), "delta": float(delta), "odds": asked.paid.odds},

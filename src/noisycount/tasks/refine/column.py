@@ -213,11 +213,5 @@ def column_text(column: RefinedColumn) -> str:
 
 def column_json(column: RefinedColumn) -> dict[str, Any]:
     """What became of a table of answers."""
-    return {
-        "rows": column.rows,
-        "missing": column.missing,
-        "contradictions": column.contradictions,
-        "level": column.level,
-        "seconds": column.seconds,
-        "out": str(column.out),
-    }
+    names = ("rows", "missing", "contradictions", "level", "seconds")
+    return {**{name: getattr(column, name) for name in names}, "out": str(column.out)}

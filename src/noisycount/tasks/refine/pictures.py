@@ -1,43 +1,18 @@
-"""The picture of a refinement: what was assumed, what the answer says, what both say.
-
-The picture of a refined table as a file.
-"""
+"""The pictures of a refined count, what was assumed, what the answer says and what both say, and of a refined table."""
 
 from pathlib import Path
 
 import numpy as np
 
 from noisycount.charts.curves import RefinementCurves
-from noisycount.charts.drawing import save, save_file
+from noisycount.charts.drawing import save_file
 from noisycount.charts.refined_table import RefinedDot, RefinedDots, RefinedSums, answer_error, refined_chart
 from noisycount.charts.refinement import refinement_chart
 from noisycount.display.output import draft, writing
 from noisycount.display.texts import ALL_KEYS
-from noisycount.errors import NoisyCountError
-from noisycount.frozen import frozen
 from noisycount.tasks.refine.estimate import Refinement
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
 from noisycount.tasks.refine.refined import RefinedTable
-
-
-@frozen
-class Caption:
-    """What stands above a picture."""
-
-    title: str  # the question
-    subtitle: str  # whose records
-    unit: str = "records"  # what is counted, in the plural
-
-
-def save_picture(refinement: Refinement, caption: Caption, folder: Path, stem: str) -> list[Path]:
-    """The picture of a refinement as SVG and PNG: the two files."""
-    chart = refinement_chart(
-        RefinementCurves.of(refinement.told, refinement.level), caption.title, caption.subtitle, caption.unit
-    )
-    try:
-        return save(chart, folder, stem)
-    except OSError as error:
-        raise NoisyCountError(f"folder {str(folder)!r} cannot be written ({error.strerror}): name another") from None
 
 
 def save_plot(refinement: Refinement, file: Path) -> None:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from noisycount.catalog.catalog import DatasetRecord
-from noisycount.config.config import Config, DatasetConfig
+from noisycount.catalog.catalog import ROW, DatasetRecord
+from noisycount.config.config import Config
 from noisycount.display.texts import redacted_names
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
@@ -97,7 +97,6 @@ def _sizes(table: dict[str, Any], entry: Entry) -> list[int]:
 
 CONFIDENCE = 0.95  # with which the ± of a report are stated
 _LONGEST = 300  # characters of a question that no noisycount wrote
-_UNREADABLE_RELEASED = (ValueError, TypeError, KeyError, ZeroDivisionError)
 
 
 @frozen
@@ -145,7 +144,7 @@ class ReportedRelease:
         """The release of an entry."""
         asked = asked_of(entry)
         noises: tuple[Noise, ...] = ()
-        with suppress(*_UNREADABLE_RELEASED):
+        with suppress(*_UNREADABLE):
             noises = _stated(entry, asked, _noises(asked, entry))
         version = versions.number(entry.request.dataset, asked_part(entry, "version"))
         return cls(entry, _question(entry), noises, version, Priced.of(entry))
@@ -346,43 +345,23 @@ def _datasets(
     asked: dict[str, list[Entry]] = {}
     for entry in entries:
         asked.setdefault(entry.request.dataset, []).append(entry)
-    found = [
-        _dataset(
-            account,
-            asked.get(account.name, []),
-            written.get(account.name),
-            configured.get(account.name),
+    found = []
+    for account in accounts_of_datasets(configuration, entries):
+        name, versions = account.name, Versions()
+        described, owned, own = written.get(name), configured.get(name), asked.get(name, [])
+        unit = owned.unit if owned else None
+        if described is not None or own:
+            unit = described.unit if described else asked_part(own[-1], "unit")
+        releases = tuple(ReportedRelease.of(entry, versions) for entry in own)
+        dataset = DatasetReport(
+            account=account,
+            unit=None if unit == ROW else unit,
+            size=None if owned is None else owned.size,
+            version=versions.number(name, None if described is None else described.version),
+            releases=releases,
             is_intact=is_intact,
+            why=None if owned is None else owned.why,
         )
-        for account in accounts_of_datasets(configuration, entries)
-    ]
+        found.append(dataset)
     told = redacted_names(each.account.name for each in found)
     return [replace(each, account=replace(each.account, name=told[each.account.name])) for each in found]
-
-
-def _dataset(
-    account: Account,
-    entries: Sequence[Entry],
-    described: DatasetRecord | None,
-    configured: DatasetConfig | None,
-    *,
-    is_intact: bool,
-) -> DatasetReport:
-    if described is not None:
-        unit = described.unit
-    elif entries:
-        unit = asked_part(entries[-1], "unit")
-    else:
-        unit = None if configured is None else configured.unit
-    versions = Versions()
-    releases = tuple(ReportedRelease.of(entry, versions) for entry in entries)
-    version = None if described is None else described.version
-    return DatasetReport(
-        account=account,
-        unit=None if unit == "row" else unit,
-        size=None if configured is None else configured.size,
-        version=versions.number(account.name, version),
-        releases=releases,
-        is_intact=is_intact,
-        why=None if configured is None else configured.why,
-    )
