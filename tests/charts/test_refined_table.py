@@ -49,7 +49,7 @@ def test_all_that_is_drawn_is_inside() -> None:
 def test_notes_tell_what_the_lines_are() -> None:
     """Where the table is from, the probability, and that only the largest cells are there."""
     many = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(MOST_DOTS + 1)]
-    shown = RefinedDots.of_largest(many, "Towns", ["t.csv"], 0.9, "persons")
+    shown = RefinedDots(many, "Towns", ["t.csv"], 0.9, "persons")
     assert refined_chart(shown).to_dict()["layer"][3]["encoding"]["x"]["title"] == "persons"
     title = refined_chart(shown).to_dict()["title"]
     assert title["text"] == "Towns"
@@ -59,14 +59,13 @@ def test_notes_tell_what_the_lines_are() -> None:
         "lines: where the count lies with 90 % probability",
     ]
     assert [dot.label for dot in shown.dots][::59] == ["60", "1"]
-    assert RefinedDots.of_largest(many[1:], "Towns").dots == many[1:]
+    assert RefinedDots(many[1:], "Towns").dots == many[1:]
 
 
-@pytest.mark.parametrize("dots", [[], [DOTS[0]] * (MOST_DOTS + 1)])
-def test_what_nobody_reads_is_refused(dots: list[RefinedDot]) -> None:
-    """No cell, or more than sixty."""
-    with pytest.raises(ValueError, match="dots must be 1 to 60, got"):
-        RefinedDots(dots, "Towns", [])
+def test_a_table_without_cells_is_refused() -> None:
+    """There is nothing to draw."""
+    with pytest.raises(ValueError, match="dots must be at least one, got"):
+        RefinedDots([], "Towns")
 
 
 def test_a_file_of_sixty_rows_is_drawn(tmp_path: Path) -> None:
@@ -112,13 +111,13 @@ def test_many_levels_of_sums_are_not_all_drawn() -> None:
 
     def sums(number: int) -> RefinedSums:
         dots = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(number)]
-        return RefinedSums.of_largest(f"{number} ranges", dots)
+        return RefinedSums(f"{number} ranges", dots)
 
     levels = [sums(2**power) for power in (7, 6, 5, 4, 3, 2, 1, 0)]
-    shown = RefinedDots.of_largest(DOTS, "Ages", ["a.csv"], sums=levels)
+    shown = RefinedDots(DOTS, "Ages", ["a.csv"], sums=levels)
     assert [one.name for one in shown.sums] == [f"{2**n} ranges" for n in (5, 4, 3, 2, 1, 0)]
     assert shown.notes == ["a.csv", "6 of 8 levels of sums: those with the fewest"]
-    assert RefinedDots.of_largest(DOTS, "Ages", sums=levels[:1]).sums[0].name == ("128 ranges: the 60 largest of 128")
+    assert RefinedDots(DOTS, "Ages", sums=levels[:1]).sums[0].name == ("128 ranges: the 60 largest of 128")
 
 
 def test_the_sums_of_a_posterior_are_drawn() -> None:

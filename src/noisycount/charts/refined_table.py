@@ -1,7 +1,6 @@
 """A refined table as an Altair chart: two dots a count, the noisy answer and the estimate."""
 
 from collections.abc import Iterator, Sequence
-from typing import Self
 
 import altair as alt
 import numpy as np
@@ -33,67 +32,48 @@ class RefinedDot:
 
 @frozen
 class RefinedSums:
-    """A level of sums, which has a scale of its own: sums are larger than cells."""
+    """A level of sums, which has a scale of its own: sums are larger than cells.
+
+    Example:
+        >>> RefinedSums("county", [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(100)]).name
+        'county: the 60 largest of 100'
+    """
 
     name: str  # which level it is
-    dots: Sequence[RefinedDot]  # its counts, in their order
+    dots: Sequence[RefinedDot]  # its counts, in their order; of more than anybody reads the largest, largest first
 
     def __post_init__(self) -> None:
-        """The refusal of what cannot be drawn."""
-        _check(self.dots)
-
-    @classmethod
-    def of_largest(cls, name: str, dots: Sequence[RefinedDot]) -> Self:
-        """All of a level or, where there are more than anybody reads, the largest, largest first.
-
-        Example:
-            >>> sums = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(100)]
-            >>> RefinedSums.of_largest("county", sums).name
-            'county: the 60 largest of 100'
-        """
-        shown, told = _largest(dots)
-        return cls(f"{name}: {told}" if told else name, shown)
+        """The refusal of no counts, and the choice among too many."""
+        shown, told = _largest(self.dots)
+        object.__setattr__(self, "name", f"{self.name}: {told}" if told else self.name)
+        object.__setattr__(self, "dots", shown)
 
 
 @frozen
 class RefinedDots:
-    """What a chart of a refined table shows."""
+    """What a chart of a refined table shows.
 
-    dots: Sequence[RefinedDot]  # the cells, in their order
+    Example:
+        >>> shown = RefinedDots([RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(100)], "Towns")
+        >>> len(shown.dots), shown.dots[0].label, shown.notes
+        (60, '99', ['the 60 largest of 100 cells'])
+    """
+
+    dots: Sequence[RefinedDot]  # the cells, in their order; of more than anybody reads the largest, largest first
     title: str  # the heading
-    notes: Sequence[str]  # lines below it
+    notes: Sequence[str] = ()  # lines below it
     level: float = 0.95  # the probability of every interval
     unit: str = "records"  # what is counted, in the plural
-    sums: Sequence[RefinedSums] = ()  # the levels of sums that stand below the cells
+    sums: Sequence[RefinedSums] = ()  # the levels of sums that stand below the cells; of too many those of few counts
 
     def __post_init__(self) -> None:
-        """The refusal of what cannot be drawn."""
-        _check(self.dots)
-
-    @classmethod
-    def of_largest(  # noqa: PLR0913, PLR0917 - what a chart shows
-        cls,
-        dots: Sequence[RefinedDot],
-        title: str,
-        notes: Sequence[str] = (),
-        level: float = 0.95,
-        unit: str = "records",
-        sums: Sequence[RefinedSums] = (),
-    ) -> Self:
-        """All cells or, where there are more than anybody reads, the largest, largest first.
-
-        Example:
-            >>> cells = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(100)]
-            >>> shown = RefinedDots.of_largest(cells, "Towns")
-            >>> len(shown.dots), shown.dots[0].label, shown.notes
-            (60, '99', ['the 60 largest of 100 cells'])
-        """
-        shown, told = _largest(dots)
-        notes = [*notes, f"{told} cells"] if told else list(notes)
-        drawn = _fewest(sums)
-        if len(drawn) < len(sums):
-            notes.append(f"{len(drawn)} of {len(sums)} levels of sums: those with the fewest")
-        return cls(shown, title, notes, level, unit, drawn)
+        """The refusal of no cells, and the choice among too many cells and levels."""
+        shown, told = _largest(self.dots)
+        drawn, notes = _fewest(self.sums), [*self.notes, *([f"{told} cells"] if told else [])]
+        if len(drawn) < len(self.sums):
+            notes.append(f"{len(drawn)} of {len(self.sums)} levels of sums: those with the fewest")
+        for name, value in (("dots", shown), ("notes", notes), ("sums", drawn)):
+            object.__setattr__(self, name, value)
 
 
 def _fewest(sums: Sequence[RefinedSums]) -> list[RefinedSums]:
@@ -106,14 +86,10 @@ def _fewest(sums: Sequence[RefinedSums]) -> list[RefinedSums]:
     return [one for one in sums if one in drawn]
 
 
-def _check(dots: Sequence[RefinedDot]) -> None:
-    """The refusal of no dots, and of more than anybody reads."""
-    if not 1 <= len(dots) <= MOST_DOTS:
-        raise ValueError(f"dots must be 1 to {MOST_DOTS}, got {len(dots):,}: draw the largest")
-
-
 def _largest(dots: Sequence[RefinedDot]) -> tuple[Sequence[RefinedDot], str]:
     """As many as anybody reads, and in words which, if they are not all."""
+    if not dots:
+        raise ValueError(f"dots must be at least one, got {dots!r}")
     if len(dots) <= MOST_DOTS:
         return dots, ""
     largest = sorted(dots, key=lambda dot: -dot.estimate)[:MOST_DOTS]
@@ -142,12 +118,11 @@ def posterior_dots(told: TablePosterior) -> RefinedDots:
     """The cells of a table, and each level of sums about which something was answered."""
     cells = told.tree.depth - 1
     sums = [
-        RefinedSums.of_largest(told.tree.names[level], _level_dots(told, level))
+        RefinedSums(told.tree.names[level], _level_dots(told, level))
         for level in reversed(range(cells))
         if told.solution.answers(level)
     ]
-    title, notes = "What are the true counts?", [told.prior.words]
-    return RefinedDots.of_largest(_level_dots(told, cells), title, notes, _LEVEL, sums=sums)
+    return RefinedDots(_level_dots(told, cells), "What are the true counts?", [told.prior.words], _LEVEL, sums=sums)
 
 
 def _level_dots(told: TablePosterior, level: int) -> list[RefinedDot]:

@@ -41,12 +41,11 @@ def _dots(refined: RefinedTable) -> RefinedDots:
     cells = table.levels if table.is_selected else (table.cells,)
     dots = [dot for level in cells for dot in _level(refined, level)]
     sums = [
-        RefinedSums.of_largest(level.name, found)
+        RefinedSums(level.name, found)
         for level in table.levels
         if level not in cells and (found := _level(refined, level))
     ]
-    title, notes = "What are the true counts?", [table.subject]
-    return RefinedDots.of_largest(dots, title, notes, refined.level, table.unit, sums)
+    return RefinedDots(dots, "What are the true counts?", [table.subject], refined.level, table.unit, sums)
 
 
 def _level(refined: RefinedTable, level: PublishedLevel) -> list[RefinedDot]:
