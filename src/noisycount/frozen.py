@@ -9,24 +9,12 @@ from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from functools import partial
 from types import MethodType
-from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
-
-Made = TypeVar("Made")
-
-
-@overload
-def frozen(cls: type[Made], /) -> type[Made]: ...
-
-
-@overload
-def frozen(
-    *, init: bool = True, repr: bool = True, eq: bool = True, slots: bool = True, kw_only: bool = False
-) -> Callable[[type[Made]], type[Made]]: ...
+from typing import Any, NoReturn, dataclass_transform
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(  # noqa: PLR0913  (those of `dataclass`)
-    cls: Any = None,
+    cls: Any = None,  # noqa: ANN401  (a class)
     /,
     *,
     init: bool = True,
@@ -34,7 +22,7 @@ def frozen(  # noqa: PLR0913  (those of `dataclass`)
     eq: bool = True,
     slots: bool = True,
     kw_only: bool = False,
-) -> Any:
+) -> Any:  # noqa: ANN401  (a class, or what makes one)
     """A class as `dataclass(frozen=True, slots=True)` makes it, with what it is told beside.
 
     Example:

@@ -142,7 +142,7 @@ def test_a_sheet_of_a_table_can_be_refined(state: ServiceState, tmp_path: Path) 
     assert "'=cmd()" in file.read_text(encoding="utf-8")
     with ExitStack() as opened:
         asking = RefineQuery(file=file)
-        published = opened_table(asking, Config(None, sqlite_url(tmp_path / "no.db"), {}), opened).published
+        published = opened_table(asking, Config(None, sqlite_url(tmp_path / "no.db"), {}), opened)[0]
         rows = told(state, place)["rows"]
         assert published.answers.tolist() == [row["answer"] for row in rows]
         assert [level.mechanism.scale for level in published.levels] == [

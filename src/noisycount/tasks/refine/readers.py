@@ -234,30 +234,24 @@ def _below(asked: RefineQuery, table: PublicTable, answers: Reals) -> Reals:
 _PARQUET = (".parquet", ".pq")
 
 
-@frozen
-class OpenedTable:
-    """A published table, and the file that it is a part of."""
-
-    published: PublishedTable  # the table
-    rows: PublicTable | None = None  # the file, where its other columns are kept; None: it has none
-
-
-def opened_table(asked: RefineQuery, configuration: Config, opened: ExitStack) -> OpenedTable:
-    """The table that was asked for."""
+def opened_table(
+    asked: RefineQuery, configuration: Config, opened: ExitStack
+) -> tuple[PublishedTable, PublicTable | None]:
+    """The table that was asked for, and its file, where that has other columns to be kept."""
     if asked.file is None:
         if asked.noises:
             raise NoisyCountError(
                 f"{asked.place}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
             )
-        return OpenedTable(stored_table(asked.key or "", asked.source, configuration))
+        return stored_table(asked.key or "", asked.source, configuration), None
     if not asked.file.is_file():
         raise SourceError(f"there is no file {str(asked.file)!r}: check the name")
     ending = asked.file.suffix.lower()
     if ending == ".json":
-        return OpenedTable(_own_json(asked, asked.file))
+        return _own_json(asked, asked.file), None
     if ending in _PARQUET and not asked.by and has_measurements(asked.file):
-        return OpenedTable(census_table(asked, asked.file))
+        return census_table(asked, asked.file), None
     if not asked.by and is_wikimedia(asked.file):
-        return OpenedTable(wikimedia_table(asked, asked.file))
+        return wikimedia_table(asked, asked.file), None
     rows = opened.enter_context(PublicTable.open(asked.file))
-    return OpenedTable(_rows_table(asked, rows), rows)
+    return _rows_table(asked, rows), rows

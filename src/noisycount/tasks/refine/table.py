@@ -14,11 +14,11 @@ from noisycount.display import output
 from noisycount.display.columns import Cells, free_name
 from noisycount.display.numbers import percent, signed, to_one_place
 from noisycount.display.values import plain
-from noisycount.engines.duckdb.public import Column, PublicColumns, table_format
+from noisycount.engines.duckdb.public import Column, PublicColumns, PublicTable, table_format
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.tasks.refine.published import PublishedTable, RefineQuery
-from noisycount.tasks.refine.readers import OpenedTable, opened_table
+from noisycount.tasks.refine.readers import opened_table
 from noisycount.tasks.refine.refined import Estimates, RefinedTable, refined_table
 
 _MOST_CELLS = 5000  # of a larger table it takes too long to solve it twice more
@@ -241,25 +241,25 @@ def _check_apart(file: Path, read: Path | None) -> None:
         raise NoisyCountError(f"{str(file)!r} is the file that is read: write to another one")
 
 
-def check_addition(asked: RefineQuery, opened: OpenedTable) -> None:
+def check_addition(asked: RefineQuery, rows: PublicTable | None) -> None:
     """The refusal of names that the file has already, before the work."""
-    if opened.rows is not None and asked.out is not None and asked.out.suffix.lower() != _JSON:
+    if rows is not None and asked.out is not None and asked.out.suffix.lower() != _JSON:
         names = _added_names(has_shares=asked.has_shares, has_ranks=asked.has_ranks)
-        opened.rows.check_addition(asked.out, names)
+        rows.check_addition(asked.out, names)
 
 
-def save_refined(asked: RefineQuery, opened: OpenedTable, refined: RefinedTable, out: Path) -> None:
+def save_refined(asked: RefineQuery, rows: PublicTable | None, refined: RefinedTable, out: Path) -> None:
     """The file of a refined table, of the kind that its ending names."""
     added = refined.estimates
     if out.suffix.lower() == _JSON:
         text = output.json_text(_refined_json(refined, asked.total), indent=2)
         with output.draft(out) as part:
             part.write_text(f"{text}\n", encoding="utf-8")
-    elif opened.rows is not None:
+    elif rows is not None:
         values: dict[str, Column] = {name: column.data for name, column in added.items()}
-        opened.rows.save(out, values, {name: np.ma.getmaskarray(column) for name, column in added.items()})
+        rows.save(out, values, {name: np.ma.getmaskarray(column) for name, column in added.items()})
     else:
-        columns: dict[str, Cells] = dict(opened.published.columns)
+        columns: dict[str, Cells] = dict(refined.published.columns)
         for name, column in added.items():
             columns[free_name(name, columns)] = column.tolist()
         PublicColumns(columns).save(out)
@@ -270,13 +270,13 @@ def ask_table(asked: RefineQuery, configuration: Config, *, as_json: bool) -> No
     check_files(asked)
     with ExitStack() as opened:
         with output.status("reading"):
-            found = opened_table(asked, configuration, opened)
-            check_addition(asked, found)
+            published, rows = opened_table(asked, configuration, opened)
+            check_addition(asked, rows)
         with output.progress("refining") as done:
-            refined = refined_table(asked, found.published, done)
+            refined = refined_table(asked, published, done)
         if asked.out is not None:
             with output.status("writing"):
-                save_refined(asked, found, refined, asked.out)
+                save_refined(asked, rows, refined, asked.out)
     if asked.plot is not None:
         from noisycount.tasks.refine.pictures import save_refined_table_plot as save_plot  # noqa: PLC0415  (loads Altair)
 
