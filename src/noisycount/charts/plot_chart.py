@@ -113,9 +113,7 @@ _LINE_HEIGHT, _FONT = 16.0, 13
 
 @unchecked
 def plot_chart(plot: Plot) -> alt.VConcatChart:
-    """A plot as a chart as wide as a phone, its panels below each other.
-
-    The name of each line stands at its end, moved up or down where two would overlap.
+    """A plot as a chart as wide as a phone, its panels below each other, the name of each line at its end.
 
     Example:
         >>> from noisycount.charts.plot import Axis

@@ -229,9 +229,7 @@ _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, 
 
 @unchecked
 def privacy_chart(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str, subtitle: str) -> alt.LayerChart:
-    """δ against ε, one line an adversary, with marks at the ε that is asked for.
-
-    The name of each line stands beside its mark, where no line can be.
+    """δ against ε, one line an adversary, with marks and names at the ε that is asked for.
 
     Example:
         >>> line = PrivacyLine("worst case", "δ = 0.07", [0, 1], [0.5, 0.01], mark=0.07)

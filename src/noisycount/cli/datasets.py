@@ -73,14 +73,11 @@ def check(  # noqa: PLR0913 - one argument an option
             output.print_table(display.VALUE_HEADER, values)
         for problem in display.problems(inspection):
             output.print_text(problem)
-        if lines := mending(inspection):
-            output.print_text(display.mending_words(inspection))
-            output.print_text()
-            output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
-        if lines := proposed_values(inspection):
-            output.print_text(display.PROPOSING)
-            output.print_text()
-            output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
+        mended = display.mending_words(inspection), mending(inspection)
+        for words, lines in (mended, (display.PROPOSING, proposed_values(inspection))):
+            if lines:
+                output.print_text(f"{words}\n")
+                output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
     if not inspection.fits:
         ctx.exit(STATUSES[SourceError])
 

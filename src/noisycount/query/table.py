@@ -364,10 +364,8 @@ def _ranks(values: Sequence[Key]) -> NDArray[np.int64]:
 
 def key_set_to_json(keys: KeySet) -> dict[str, object]:
     """What a ledger keeps of the cells, in one form."""
-    written = [[key_to_json(key) for key in values] for values in keys.values]
-    if keys.is_grid:
-        return {"grid": written}
-    return {"values": written, "cells": keys.codes.tolist()}
+    written = [list(map(key_to_json, values)) for values in keys.values]
+    return {"grid": written} if keys.is_grid else {"values": written, "cells": keys.codes.tolist()}
 
 
 def key_set_from_json(parts: Sequence[GroupBy], stored: Sequence[Sequence[object]]) -> KeySet:

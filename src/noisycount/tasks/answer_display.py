@@ -67,7 +67,7 @@ def _payment(answer: Answer) -> output.Facts:
     remaining = remaining_words(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     if answer.release is None:
         return [("price", _price(answer)), ("budget", f"charged nothing: this was a dry run; {remaining}")]
-    return [("budget", f"charged {paid_words(answer)}; {remaining}"), ("ledger", _ledger_words(answer))]
+    return [("budget", f"charged {paid_words(answer)}; {remaining}"), ("ledger", ledger_words(answer.ledger))]
 
 
 def paid_words(answer: Answer) -> str:
@@ -94,9 +94,9 @@ def _is_better(answer: Answer) -> bool:
     return asked.rho < loss.rho
 
 
-def _ledger_words(answer: Answer) -> str:
-    """Where an answer is kept."""
-    return redacted_name(answer.ledger) if answer.ledger else "on a server"
+def ledger_words(file: Path | None) -> str:
+    """Where a ledger is: its file, without its folder."""
+    return "on a server" if file is None else redacted_name(file)
 
 
 def _price(answer: Answer) -> str:
@@ -311,7 +311,7 @@ def _table_facts(answer: Answer, shown: int) -> output.Facts:
         *_sums(plan, has_other=release.has_other),
         ("privacy", f"{release.price.text} for the whole table: {answer.odds}"),
         ("budget", f"charged {paid_words(answer)}; {remaining}"),
-        ("ledger", _ledger_words(answer)),
+        ("ledger", ledger_words(answer.ledger)),
         *(("hint", hint) for hint in answer.hints),
     ]
 

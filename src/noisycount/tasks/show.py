@@ -71,11 +71,6 @@ class View:
         return cls(session.dataset, unit, True, columns, public, remains, usual=usual)  # noqa: FBT003
 
     @property
-    def remaining(self) -> Fraction:
-        """The largest ε at which one more question may be asked."""
-        return self.remains.remaining
-
-    @property
     def price(self) -> Fraction:
         """ε of the newest answer, or a usual one."""
         paid = (entry.loss.epsilon for entry in reversed(self.entries))
@@ -84,7 +79,7 @@ class View:
     @property
     def affordable(self) -> int | None:
         """How many more answers at that price are paid for; None where prices do not add up."""
-        return self.remaining // self.price if self.remains.is_a_sum else None
+        return self.remains.remaining // self.price if self.remains.is_a_sum else None
 
 
 def view_facts(view: View, configuration: Config) -> Facts:

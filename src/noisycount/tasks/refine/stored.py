@@ -21,7 +21,7 @@ from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.tables.levels import OTHER, Codes, Label, Level, TableLabels, all_levels
 from noisycount.query.grouping import EachValue, GroupBy, NumberRanges, Period
 from noisycount.query.predicate import Column
-from noisycount.query.query import ColumnGrouping, PeriodLength, parse_by_text
+from noisycount.query.query import PERIODS, ColumnGrouping, parse_by_text
 from noisycount.query.schema import Kind
 from noisycount.readers.values import noise_of
 from noisycount.release.query_plan import gaussian_noises, told_answer
@@ -51,9 +51,6 @@ def stored_count(key: str, source: str | None, configuration: Config) -> StoredC
     if found is None:
         raise NoisyCountError(f"--key {key!r}: there is no answer yet: ask the same question again")
     return found
-
-
-_SPANS = {span.name.lower(): span for span in PeriodLength}
 
 
 @frozen
@@ -88,8 +85,8 @@ def _part(item: ColumnGrouping) -> GroupBy:
     """What the table was grouped by, from its text; the kind of the column decides no label."""
     if not item.grouping:
         return EachValue(Column(item.column, Kind.TEXT))
-    if item.grouping in _SPANS:
-        return Period(Column(item.column, Kind.DATE), _SPANS[item.grouping])
+    if item.grouping in PERIODS:
+        return Period(Column(item.column, Kind.DATE), PERIODS[item.grouping])
     edges = tuple(float(edge) for edge in item.grouping.split(","))
     return NumberRanges(Column(item.column, Kind.REAL), edges)
 

@@ -3,12 +3,11 @@
 from noisycount.config.config import Config
 from noisycount.display.numbers import number_of, percent, plus_minus, rounded_up
 from noisycount.display.output import Facts
-from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.entries import Head, TableAnswer
 from noisycount.ledger.verification import Verification
 from noisycount.release.dataset import left_words
-from noisycount.tasks.answer_display import NEIGHBOURS
+from noisycount.tasks.answer_display import NEIGHBOURS, ledger_words
 from noisycount.tasks.ledger import Account, answer_words, intact_words
 from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Report, ReportedRelease
 
@@ -113,17 +112,11 @@ def notice_kind(found: Verification, known_head: Head | None) -> str:
 def report_facts(report: Report, configuration: Config) -> Facts:
     """What is told of the ledger."""
     return [
-        ("ledger", _ledger_words(configuration)),
+        ("ledger", ledger_words(configuration.ledger_file)),
         ("made", f"{report.made:%Y-%m-%d %H:%M} UTC"),
         (CHECKED, verified_words(report.found, report.known_head)),
         *([("head", str(report.found.head))] if report.is_verified else []),
     ]
-
-
-def _ledger_words(configuration: Config) -> str:
-    """The file of the ledger, without its folder."""
-    place = configuration.ledger_file
-    return "on a server" if place is None else redacted_name(place)
 
 
 def dataset_facts(dataset: DatasetReport) -> Facts:
