@@ -127,65 +127,6 @@ def _stated(columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> Iterator[tup
     yield from ((name, Kind.TEXT) for name in columns if name not in kinds)
 
 
-_TABLE_OPTIONS = (
-    options.repeated(
-        "--by",
-        question.parse_by,
-        "COLUMNS",
-        "A table: a count for each group, such as town,sex; of numbers by edges, age:0,18,65; of dates "
-        "visit:month, :quarter or :year.",
-        shell_complete=group_words,
-    ),
-    options.repeated(
-        "--keys",
-        question.parse_keys,
-        "COLUMN=A,B",
-        "Which groups: town=Bern,Biel,null, each of them a row, counted or not; visit=2026-01..2026-12. Never"
-        " look them up in the records. Left out: the public values of the column.",
-        shell_complete=key_words,
-    ),
-    options.typed(
-        "--keys-from",
-        options.FILE,
-        "FILE",
-        "Or: a public CSV or Parquet file with the columns of --by, one row a group; or with one of them, for"
-        " its keys.",
-    ),
-    options.flag("--other", "One more row for all other keys together."),
-    options.typed("--questions", options.FILE, "FILE", "Or, as --where several times: a row for each line of a file."),
-    options.typed(
-        "--delta",
-        values.parse_delta,
-        "D",
-        "Without keys: show those that enough persons have; a key of one person appears with at most this "
-        "probability. Or the δ of Gaussian noise.",
-    ),
-    options.typed("--noise", _parse_noise, "laplace|gaussian", "Of a table.  [default: laplace]"),
-    options.typed("--rho", values.parse_rho, "R", "The price with Gaussian noise."),
-    options.repeated(
-        "--margins",
-        question.parse_margins,
-        "NAMES",
-        "Sums that are measured too, each with a share of the price: total,town or all.",
-    ),
-    options.typed(
-        "--groups-per-unit",
-        values.parse_groups,
-        "G",
-        "A person counts in so many groups at most, and less noise is needed.",
-    ),
-    options.flag("--cumulative", "Measure ranges too, for sums from the first group on: of one column in order."),
-    options.plot_option("Draw the table as .svg or .png."),
-    options.typed(
-        "--output",
-        options.FILE,
-        "FILE",
-        "Write all rows to a new file: .csv, .parquet, .json or .arrow.",
-        callback=_require_ending,
-    ),
-)
-
-
 @click.command(
     name="count",
     epilog="\b\nExample:\n"
@@ -241,7 +182,60 @@ _TABLE_OPTIONS = (
     "--dry-run is_trial",
     "Tell whether the question is understood, what it would cost, and what is left; charge and count nothing.",
 )
-@options.with_options(_TABLE_OPTIONS)
+@options.repeated(
+    "--by",
+    question.parse_by,
+    "COLUMNS",
+    "A table: a count for each group, such as town,sex; of numbers by edges, age:0,18,65; of dates "
+    "visit:month, :quarter or :year.",
+    shell_complete=group_words,
+)
+@options.repeated(
+    "--keys",
+    question.parse_keys,
+    "COLUMN=A,B",
+    "Which groups: town=Bern,Biel,null, each of them a row, counted or not; visit=2026-01..2026-12. Never"
+    " look them up in the records. Left out: the public values of the column.",
+    shell_complete=key_words,
+)
+@options.typed(
+    "--keys-from",
+    options.FILE,
+    "FILE",
+    "Or: a public CSV or Parquet file with the columns of --by, one row a group; or with one of them, for its keys.",
+)
+@options.flag("--other", "One more row for all other keys together.")
+@options.typed("--questions", options.FILE, "FILE", "Or, as --where several times: a row for each line of a file.")
+@options.typed(
+    "--delta",
+    values.parse_delta,
+    "D",
+    "Without keys: show those that enough persons have; a key of one person appears with at most this "
+    "probability. Or the δ of Gaussian noise.",
+)
+@options.typed("--noise", _parse_noise, "laplace|gaussian", "Of a table.  [default: laplace]")
+@options.typed("--rho", values.parse_rho, "R", "The price with Gaussian noise.")
+@options.repeated(
+    "--margins",
+    question.parse_margins,
+    "NAMES",
+    "Sums that are measured too, each with a share of the price: total,town or all.",
+)
+@options.typed(
+    "--groups-per-unit",
+    values.parse_groups,
+    "G",
+    "A person counts in so many groups at most, and less noise is needed.",
+)
+@options.flag("--cumulative", "Measure ranges too, for sums from the first group on: of one column in order.")
+@options.plot_option("Draw the table as .svg or .png.")
+@options.typed(
+    "--output",
+    options.FILE,
+    "FILE",
+    "Write all rows to a new file: .csv, .parquet, .json or .arrow.",
+    callback=_require_ending,
+)
 @options.config_option
 @options.json_option
 def count(  # noqa: PLR0913, PLR0917  (one argument an option)

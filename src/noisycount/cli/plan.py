@@ -43,27 +43,6 @@ def _cells(texts: Sequence[str]) -> dict[str, int]:
     return cells
 
 
-_TABLE_OPTIONS = (
-    options.repeated(
-        "--cells", _cells, "TOWN=16,SEX=2", "Or: a table, by columns with so many keys each, at --epsilon or --rho."
-    ),
-    options.repeated(
-        "--margins", parse_margins, "NAMES", "Sums that are measured beside its cells: total,town or all."
-    ),
-    options.typed(
-        "--delta",
-        values.parse_delta,
-        "D",
-        "Gaussian noise at the same ε and δ beside Laplace noise; and of hidden keys.",
-    ),
-    options.typed("--rho", values.parse_rho, "R", "The price of Gaussian noise."),
-    options.typed("--groups-per-unit", values.parse_groups, "G", "In how many cells a person can be.  [default: 1]"),
-    options.flag("--size-public is_size_public", "Everybody knows how many persons there are: one replaces another."),
-    options.flag("--hidden is_hidden", "Only the records know the keys: add --delta."),
-    options.flag("--cumulative is_cumulative", "Ranges of cells are measured too."),
-)
-
-
 def _design(epsilon: Fraction | None, groups: int | None, **said: Any) -> "Design | None":  # noqa: ANN401 - options
     """The shape of a table and its price; None where no table is planned."""
     if said["cells"]:
@@ -112,7 +91,21 @@ def _design(epsilon: Fraction | None, groups: int | None, **said: Any) -> "Desig
     "--dataset", str, "SOURCE", "Or: what is left of the budget of this data set?", shell_complete=options.source_names
 )
 @options.plot_option("Draw fifty possible answers, and what other goals cost, as .svg or .png.")
-@options.with_options(_TABLE_OPTIONS)
+@options.repeated(
+    "--cells", _cells, "TOWN=16,SEX=2", "Or: a table, by columns with so many keys each, at --epsilon or --rho."
+)
+@options.repeated("--margins", parse_margins, "NAMES", "Sums that are measured beside its cells: total,town or all.")
+@options.typed(
+    "--delta",
+    values.parse_delta,
+    "D",
+    "Gaussian noise at the same ε and δ beside Laplace noise; and of hidden keys.",
+)
+@options.typed("--rho", values.parse_rho, "R", "The price of Gaussian noise.")
+@options.typed("--groups-per-unit", values.parse_groups, "G", "In how many cells a person can be.  [default: 1]")
+@options.flag("--size-public is_size_public", "Everybody knows how many persons there are: one replaces another.")
+@options.flag("--hidden is_hidden", "Only the records know the keys: add --delta.")
+@options.flag("--cumulative is_cumulative", "Ranges of cells are measured too.")
 @options.config_option
 @options.json_option
 def plan(  # noqa: PLR0913, PLR0917  (one argument an option)

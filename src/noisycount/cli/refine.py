@@ -105,77 +105,6 @@ def _noises(epsilons: Sequence[Fraction], noise: str | None, scales: Sequence[Fr
     raise click.UsageError(_NOISE_MISSING)
 
 
-_PUBLISHED = (
-    options.typed(
-        "--table file",
-        options.FILE,
-        "FILE",
-        "A published table, all of it refined together: of `count --by --output`, or any CSV, TSV or Parquet "
-        "file; noisy measurements of the census; page views of Wikimedia.",
-    ),
-    options.typed(
-        "--key",
-        str,
-        "KEY",
-        "Or: a table or a count of the ledger, by its key or 6 or more characters that it begins with; it "
-        "costs nothing.",
-        is_eager=True,
-    ),
-    options.repeated(
-        "--by", _column_names, "COLUMNS", "Its key columns from coarse to fine, county,town; an empty cell is a sum."
-    ),
-    options.typed("--total", values.parse_count, "N", "How many records there are, if public."),
-    options.typed("--below", _parse_threshold, "T", "An empty answer was left out because it was below this,"),
-    options.typed("--below-column", str, "NAME", "or below what this column says."),
-    options.typed(
-        "--prior",
-        _parse_prior,
-        "A|learned",
-        "How counts divide: a concentration for each cell, 1 if all tables are as likely.  [default: learned "
-        "from the answers]",
-    ),
-    options.flag("--shares has_shares", "Tell each cell's share of the total,"),
-    options.flag("--ranks has_ranks", "and its rank, 1 for the largest."),
-    options.typed("--geocode", str, "CODE", "Of the census: which place,"),
-    options.typed("--query", str, "NAME", 'and which query, such as "votingage * hispanic".'),
-    options.typed("--day", _parse_day, "DAY", "Of Wikimedia: the day, where the name of the file does not say it,"),
-    options.typed(
-        "--tier tiers", _parse_tier, "TIER=CODES", "and countries of more than lower risk: medium=TR,UA.", multiple=True
-    ),
-)
-
-
-_NOISE = (
-    options.typed(
-        "--epsilon",
-        values.parse_epsilon,
-        "E",
-        "The ε of each answer, as `noisycount count` tells it: once, or once an answer; of a table with sums "
-        "once a level.",
-        multiple=True,
-    ),
-    options.typed(
-        "--noise",
-        click.Choice(list(values.NOISE_KINDS)),
-        "KIND",
-        f"Or: the kind of its noise, {' or '.join(values.NOISE_KINDS)},",
-    ),
-    options.typed("--scale", values.parse_scale, "S", "and the noise's scale in records: 10 or 20/3.", multiple=True),
-)
-
-
-_COLUMNS = (
-    options.typed(
-        "--answers table",
-        options.FILE,
-        "FILE",
-        "A table of answers, each about a count of its own, refined one by one.",
-    ),
-    options.typed("--size-column", str, "NAME", "Instead of --size: its column of how many records,"),
-    options.typed("--rate-column", str, "NAME", "and instead of --rate: its column of rates."),
-)
-
-
 @click.command(
     name="refine",
     context_settings={"ignore_unknown_options": True},
@@ -191,14 +120,68 @@ _COLUMNS = (
 )
 @click.argument("answers", nargs=-1, metavar="[ANSWER]...", callback=_as_answers)
 @options.population_options
-@options.with_options(_NOISE)
+@options.typed(
+    "--epsilon",
+    values.parse_epsilon,
+    "E",
+    "The ε of each answer, as `noisycount count` tells it: once, or once an answer; of a table with sums once a level.",
+    multiple=True,
+)
+@options.typed(
+    "--noise",
+    click.Choice(list(values.NOISE_KINDS)),
+    "KIND",
+    f"Or: the kind of its noise, {' or '.join(values.NOISE_KINDS)},",
+)
+@options.typed("--scale", values.parse_scale, "S", "and the noise's scale in records: 10 or 20/3.", multiple=True)
 @options.typed("--level", parse_confidence, "95%", "The probability of the interval.", default="95%")
 @options.plot_option(
     "Draw it as .svg or .png: what was assumed, what is answered, and both; of a table the answers "
     "and estimates of its cells, and below them those of their sums, level by level."
 )
-@options.with_options(_COLUMNS)
-@options.with_options(_PUBLISHED)
+@options.typed(
+    "--answers table",
+    options.FILE,
+    "FILE",
+    "A table of answers, each about a count of its own, refined one by one.",
+)
+@options.typed("--size-column", str, "NAME", "Instead of --size: its column of how many records,")
+@options.typed("--rate-column", str, "NAME", "and instead of --rate: its column of rates.")
+@options.typed(
+    "--table file",
+    options.FILE,
+    "FILE",
+    "A published table, all of it refined together: of `count --by --output`, or any CSV, TSV or Parquet "
+    "file; noisy measurements of the census; page views of Wikimedia.",
+)
+@options.typed(
+    "--key",
+    str,
+    "KEY",
+    "Or: a table or a count of the ledger, by its key or 6 or more characters that it begins with; it costs nothing.",
+    is_eager=True,
+)
+@options.repeated(
+    "--by", _column_names, "COLUMNS", "Its key columns from coarse to fine, county,town; an empty cell is a sum."
+)
+@options.typed("--total", values.parse_count, "N", "How many records there are, if public.")
+@options.typed("--below", _parse_threshold, "T", "An empty answer was left out because it was below this,")
+@options.typed("--below-column", str, "NAME", "or below what this column says.")
+@options.typed(
+    "--prior",
+    _parse_prior,
+    "A|learned",
+    "How counts divide: a concentration for each cell, 1 if all tables are as likely.  [default: learned "
+    "from the answers]",
+)
+@options.flag("--shares has_shares", "Tell each cell's share of the total,")
+@options.flag("--ranks has_ranks", "and its rank, 1 for the largest.")
+@options.typed("--geocode", str, "CODE", "Of the census: which place,")
+@options.typed("--query", str, "NAME", 'and which query, such as "votingage * hispanic".')
+@options.typed("--day", _parse_day, "DAY", "Of Wikimedia: the day, where the name of the file does not say it,")
+@options.typed(
+    "--tier tiers", _parse_tier, "TIER=CODES", "and countries of more than lower risk: medium=TR,UA.", multiple=True
+)
 @options.typed("--column", str, "NAME", "The column of answers of a table.")
 @options.typed("--out", options.FILE, "FILE", "Write a new table, with mean, median, low, high and so on added.")
 @options.flag("--overwrite", "Replace the file of --out if it is there.")

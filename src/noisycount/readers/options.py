@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -59,16 +58,6 @@ def repeated(
     **settings: Any,  # noqa: ANN401 - more that an option of Click has
 ) -> Callable[[Command], Command]:
     """An option that may be given several times, whose texts a reader reads together."""
-    return click.option(*names.split(), multiple=True, callback=all_read(read), metavar=metavar, help=words, **settings)
-
-
-def flag(names: str, words: str) -> Callable[[Command], Command]:
-    """An option without a value."""
-    return click.option(*names.split(), is_flag=True, help=words)
-
-
-def all_read(read: Callable[[Sequence[str]], Any]) -> Callable[[click.Context, click.Parameter, Sequence[str]], Any]:
-    """A callback of an option that may be repeated, whose texts are read together."""
 
     def value(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> Any:  # noqa: ANN401 - as it reads them
         try:
@@ -76,12 +65,12 @@ def all_read(read: Callable[[Sequence[str]], Any]) -> Callable[[click.Context, c
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
 
-    return value
+    return click.option(*names.split(), multiple=True, callback=value, metavar=metavar, help=words, **settings)
 
 
-def with_options(options: Sequence[Callable[[Any], Any]]) -> Callable[[Command], Command]:
-    """A command with more options, the first of them first in its help."""
-    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+def flag(names: str, words: str) -> Callable[[Command], Command]:
+    """An option without a value."""
+    return click.option(*names.split(), is_flag=True, help=words)
 
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -134,22 +123,10 @@ def population_options(command: Command) -> Command:
     """The command with `--size`, `--rate` and `--strata`, of which `assumed_of_options` is made."""
     from noisycount.readers.values import parse_rate, parse_size  # noqa: PLC0415  (loads NumPy)
 
-    options = (
-        typed("--size", parse_size, "N", "How many records there are,"),
-        typed(
-            "--rate",
-            parse_rate,
-            "P",
-            "and the chance that each counts: 30%, or 30%±2% if it has that standard deviation.",
-        ),
-        click.option(
-            "--strata",
-            type=FILE,
-            metavar="FILE",
-            help="Or: groups of records, in a table with the columns size and rate.",
-        ),
-    )
-    return with_options(options)(command)
+    strata = typed("--strata", FILE, "FILE", "Or: groups of records, in a table with the columns size and rate.")
+    words = "and the chance that each counts: 30%, or 30%±2% if it has that standard deviation."
+    rate = typed("--rate", parse_rate, "P", words)
+    return typed("--size", parse_size, "N", "How many records there are,")(rate(strata(command)))
 
 
 def assumed_of_options(
