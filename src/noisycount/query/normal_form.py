@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 from noisycount.errors import PredicateError
@@ -79,22 +79,12 @@ def _formed(predicate: tree.Predicate, *, negated: bool) -> tree.Predicate:
         case tree.And(operands) | tree.Or(operands):
             kind = _OTHER[type(predicate)] if negated else type(predicate)
             return _joined([_formed(part, negated=negated) for part in operands], kind)
-        case tree.Range(column, low, high):
-            kind = tree.Or if negated else tree.And
-            return _joined(_comparisons(column, zip(_ENDS[kind], (low, high), strict=True)), kind)
-        case tree.Membership(column, choices):
-            kind = tree.And if negated else tree.Or
-            return _joined(_comparisons(column, ((_LISTED[kind], each) for each in choices)), kind)
-        case _:
-            return _leaf(predicate, negated=negated)
-
-
-def _leaf(predicate: tree.Predicate, *, negated: bool) -> tree.Predicate:
-    """The one tree of a test, or of its negation; the test joins and negates nothing itself."""
-    if isinstance(predicate, tree.Comparison):
-        operator = predicate.operator.negated if negated else predicate.operator
-        return _comparison(predicate.left, operator, predicate.right)
-    return tree.Not(predicate) if negated else predicate
+        case tree.Comparison(left, operator, right):
+            return _comparison(left, operator.negated if negated else operator, right)
+    test = tree.Not(predicate) if negated else predicate
+    if isinstance(predicate, tree.Range | tree.Membership):  # a range joins its ends by and, a list its values by or
+        return _joined([test], tree.And if isinstance(predicate, tree.Range) is not negated else tree.Or)
+    return test
 
 
 def _joined(operands: Iterable[tree.Predicate], kind: _Connective) -> tree.Predicate:
@@ -119,17 +109,11 @@ def _parts(operands: Iterable[tree.Predicate], kind: _Connective) -> Iterator[tr
             case tree.And(parts) | tree.Or(parts) if type(inner) is kind:
                 yield from _parts(parts, kind)
             case tree.Range(column, low, high) if is_plain is (kind is tree.And):
-                yield from _comparisons(column, zip(_ENDS[kind], (low, high), strict=True))
+                yield from map(partial(_comparison, column), _ENDS[kind], (low, high))
             case tree.Membership(column, choices) if is_plain is (kind is tree.Or):
-                yield from _comparisons(column, ((_LISTED[kind], each) for each in choices))
+                yield from map(partial(_comparison, column, _LISTED[kind]), choices)
             case _:
                 yield operand
-
-
-def _comparisons(column: tree.Column, tests: Iterable[tuple[tree.Operator, tree.Literal]]) -> Iterator[tree.Predicate]:
-    """A column compared with several literals."""
-    for operator, literal in tests:
-        yield _comparison(column, operator, literal)
 
 
 def _with_ranges(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Predicate]:
