@@ -291,10 +291,11 @@ def copies(source: str | None, configuration: Config, *, removes: bool, as_json:
     its owner alone, and later questions count that. SOURCE is a file or a data set of
     noisycount.toml; left out: the copies of all. The next question makes again what it needs.
     """
+    from noisycount.catalog.folder import discard
     from noisycount.tasks.backup import CopyFolder
 
     shelf = CopyFolder.of(source, configuration)
-    removed = shelf.clear() if removes else None
+    removed = discard(shelf.copies) if removes else None
     if as_json:
         output.print_json(shelf.to_dict(removed))
         return

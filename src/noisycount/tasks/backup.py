@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from noisycount.catalog.folder import Copies, Copy, discard
+from noisycount.catalog.folder import Copies, Copy
 from noisycount.config.config import Config
 from noisycount.config.places import resolve_ledger_url, sqlite_url
 from noisycount.display.numbers import in_bytes, number_of, signed
@@ -223,10 +223,6 @@ class CopyFolder:
         names = dict.fromkeys([*written, *(chosen,) * (chosen is not None)])
         copies = Copies(folder).all(filter(None, names))
         return cls(folder, tuple(c for c in copies if chosen is None or c.dataset == chosen))
-
-    def clear(self) -> int:
-        """Remove the copies; give how many there were."""
-        return discard(self.copies)
 
     @property
     def table(self) -> Table:

@@ -104,21 +104,19 @@ _DELTA = 1e-6  # the δ of noise that has no ε without one
 _EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 # Up to which standard deviation of the count refined errors take a tenth of a second at most.
 _MOST_SPREAD = {"discrete-laplace": 100.0, "laplace": 10.0, "discrete-gaussian": 6.0}
+_TOO_LONG = (
+    "With this noise and so many records the error of the refined answer takes longer than a "
+    "page may: noisycount.mean_absolute_error of the library computes it."
+)
 _NOTHING = DiscreteLaplace(2**40)  # an answer that says nothing at all
 _REMEMBERED = 4096
 
 
 def _error(sliders: Sliders) -> ChartView:
     """How far is the answer from the count, at which price: mean absolute errors about the records that are drawn."""
-    counted, price, at_delta = sliders.counted, "ε", ""
-    if sliders.epsilon is None:
-        own, price, at_delta = (
-            _epsilon_at_delta(sliders.made_noise),
-            "ε at δ = 10⁻⁶",
-            f" (with δ = {Decimal(str(_DELTA)):e})",
-        )
-    else:
-        own = float(sliders.epsilon)
+    counted, is_pure = sliders.counted, sliders.epsilon is not None
+    own = float(sliders.epsilon) if sliders.epsilon is not None else _epsilon_at_delta(sliders.made_noise)
+    price, at_delta = ("ε", "") if is_pure else ("ε at δ = 10⁻⁶", f" (with δ = {Decimal(str(_DELTA)):e})")
     noises = {epsilon: _noise(sliders.noise, epsilon) for epsilon in _EPSILONS} | {own: sliders.made_noise}
     epsilons = tuple(sorted(noises))
     answer = tuple(_mean_error(counted, noises[one], "answer") for one in epsilons)
@@ -129,13 +127,7 @@ def _error(sliders: Sliders) -> ChartView:
         measured.append(("refined by the public rate (mean)", STYLES["mean"], refined))
         better, note = f", together with the public rate by {records(refined[place])}", ""
     else:
-        better, note = (
-            "",
-            (
-                "With this noise and so many records the error of the refined answer takes longer than a "
-                "page may: noisycount.mean_absolute_error of the library computes it."
-            ),
-        )
+        better, note = "", _TOO_LONG
     measured.append(("no answer, the rate alone", GUIDE, (guess,) * len(epsilons)))
     return ChartView(
         _plot(
