@@ -19,13 +19,7 @@ from noisycount.tasks import ledger
 from noisycount.tasks.answer import SpendingLimits
 from noisycount.tasks.answer_display import remaining_words
 from noisycount.tasks.check_display import value_words
-from noisycount.tasks.opening import (
-    DatasetSession,
-    as_configured,
-    catalog_of,
-    existing_ledger,
-    records_of,
-)
+from noisycount.tasks.opening import DatasetSession, as_configured, catalog_of, existing_ledger, records_of
 from noisycount.tasks.refine.stored import rows_member
 from noisycount.tasks.report.report import releases_of
 from noisycount.tasks.report.words import answer_cell

@@ -21,17 +21,8 @@ from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.query.schema import close_names
 from noisycount.readers.values import noise_of
+from noisycount.tasks.refine import published as tables
 from noisycount.tasks.refine.estimate import continuous_words
-from noisycount.tasks.refine.published import (
-    GroupedRows,
-    PublishedLevel,
-    PublishedTable,
-    RefineQuery,
-    Rows,
-    grouped_by_empty,
-    grouped_by_name,
-    written_columns,
-)
 from noisycount.tasks.refine.publishers import census_table, is_wikimedia, wikimedia_table
 from noisycount.tasks.refine.stored import stored_table
 
@@ -69,11 +60,11 @@ class OwnNoise:
             )
         return True
 
-    def noises(self, grouped: GroupedRows) -> list[AdditiveNoise]:
+    def noises(self, grouped: tables.GroupedRows) -> list[AdditiveNoise]:
         """The noise of each level."""
         return [self._noise(name, rows) for name, rows, _ in grouped.levels]
 
-    def _noise(self, level: str, rows: Rows) -> AdditiveNoise:
+    def _noise(self, level: str, rows: tables.Rows) -> AdditiveNoise:
         """The one noise of the rows of a level."""
         found = {self.texts[row]: row for row in reversed(rows.tolist())}
         if len(found) > 1:
@@ -90,7 +81,7 @@ class OwnNoise:
             ) from None
 
 
-def _own_json(asked: RefineQuery, path: Path) -> PublishedTable:
+def _own_json(asked: tables.RefineQuery, path: Path) -> tables.PublishedTable:
     """The table of a file that `noisycount count --by --output FILE.json` wrote."""
     _check_own(asked, _ANSWER)
     told = _object(path)
@@ -113,26 +104,26 @@ def _object(path: Path) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _table(told: dict[str, Any], path: Path) -> PublishedTable:
+def _table(told: dict[str, Any], path: Path) -> tables.PublishedTable:
     """The rows and levels of an object."""
     names, rows = tuple(told["by"]), told["rows"]
     keys = [tuple(row["keys"][name] for name in names) for row in rows]
     levels = [row["level"] for row in rows]
     is_hidden = told["threshold"] is not None
-    grouped = grouped_by_name(keys, levels, names, is_hidden=is_hidden)
+    grouped = tables.grouped_by_name(keys, levels, names, is_hidden=is_hidden)
     scales = {level["level"]: level["scale"] for level in told["levels"]}
     noises = [_told_noise(told["mechanism"], scales[name]) for name, _, _ in grouped.levels]
     is_sum = not is_hidden and told["groups_per_unit"] == 1
     answers = [int(row["answer"]) for row in rows]
     is_combined = told["mechanism"] == CombinedGaussian.name
-    table = PublishedTable(
+    table = tables.PublishedTable(
         subject=f"{told['where'] or 'all records'} in {told['dataset']}: {redacted_name(path)}",
         names=names,
         keys=grouped.keys,
         answers=np.array([row[_MEAN] for row in rows] if is_combined else answers, dtype=np.float64),
         levels=grouped.with_noises(noises, str(path)),
         below=np.full(len(rows), np.nan),
-        columns=written_columns(names, keys, levels, answers),
+        columns=tables.written_columns(names, keys, levels, answers),
         is_selected=is_hidden,
         unit="records" if told.get("unit") is None else "persons",
     )
@@ -148,7 +139,7 @@ _ANSWER, _MEAN = "answer", "mean"
 _OWN = ("level", "answer", "error", "error_of_all")
 
 
-def _rows_table(asked: RefineQuery, table: PublicTable) -> PublishedTable:
+def _rows_table(asked: tables.RefineQuery, table: PublicTable) -> tables.PublishedTable:
     """The rows of a file as a table."""
     names, column = _columns_rows_file(asked, table.columns)
     keys = table.texts(names)
@@ -162,7 +153,7 @@ def _rows_table(asked: RefineQuery, table: PublicTable) -> PublishedTable:
     levels = grouped.with_noises(noises, asked.place)
     for level, noise in zip(levels, noises, strict=True):
         _check_whole(table, column, answers, level, noise)
-    published = PublishedTable(
+    published = tables.PublishedTable(
         subject=redacted_name(table.path),
         names=tuple(names),
         keys=grouped.keys,
@@ -176,7 +167,7 @@ def _rows_table(asked: RefineQuery, table: PublicTable) -> PublishedTable:
     return published if own is None or own.is_sum else published.without_sums()
 
 
-def _check_own(asked: RefineQuery, column: str) -> None:
+def _check_own(asked: tables.RefineQuery, column: str) -> None:
     """The refusal of another noise, or another column, than the file tells of."""
     if asked.noises:
         raise NoisyCountError(f"{asked.place} says its noise itself: leave --epsilon, --noise and --scale out")
@@ -186,7 +177,9 @@ def _check_own(asked: RefineQuery, column: str) -> None:
         )
 
 
-def _check_whole(table: PublicTable, column: str, answers: Reals, level: PublishedLevel, noise: AdditiveNoise) -> None:
+def _check_whole(
+    table: PublicTable, column: str, answers: Reals, level: tables.PublishedLevel, noise: AdditiveNoise
+) -> None:
     """The refusal of a fraction under noise of whole numbers, with its row."""
     broken = level.rows[answers[level.rows] % 1 > 0]
     if noise.is_discrete and broken.size:
@@ -195,7 +188,7 @@ def _check_whole(table: PublicTable, column: str, answers: Reals, level: Publish
         )
 
 
-def _columns_rows_file(asked: RefineQuery, columns: Sequence[str]) -> tuple[list[str], str]:
+def _columns_rows_file(asked: tables.RefineQuery, columns: Sequence[str]) -> tuple[list[str], str]:
     """The key columns, and the column of answers."""
     if asked.by:
         for name in asked.by:
@@ -212,17 +205,17 @@ def _columns_rows_file(asked: RefineQuery, columns: Sequence[str]) -> tuple[list
 
 def _grouped(
     table: PublicTable, keys: Sequence[tuple[str | None, ...]], names: Sequence[str], *, is_own: bool, is_hidden: bool
-) -> GroupedRows:
+) -> tables.GroupedRows:
     """The rows by their levels."""
     if not keys:
         raise SourceError(f"{str(table.path)!r} has no row: there is nothing to refine")
     if is_own:
         levels = [level or "" for (level,) in table.texts(["level"])]
-        return grouped_by_name(keys, levels, names, is_hidden=is_hidden)
-    return grouped_by_empty(keys, names, is_hidden=is_hidden)
+        return tables.grouped_by_name(keys, levels, names, is_hidden=is_hidden)
+    return tables.grouped_by_empty(keys, names, is_hidden=is_hidden)
 
 
-def _below(asked: RefineQuery, table: PublicTable, answers: Reals) -> Reals:
+def _below(asked: tables.RefineQuery, table: PublicTable, answers: Reals) -> Reals:
     """What the answers that are missing are below; nan where nothing is known."""
     if asked.below_column is not None:
         given = table.numbers(asked.below_column)
@@ -235,8 +228,8 @@ _PARQUET = (".parquet", ".pq")
 
 
 def opened_table(
-    asked: RefineQuery, configuration: Config, opened: ExitStack
-) -> tuple[PublishedTable, PublicTable | None]:
+    asked: tables.RefineQuery, configuration: Config, opened: ExitStack
+) -> tuple[tables.PublishedTable, PublicTable | None]:
     """The table that was asked for, and its file, where that has other columns to be kept."""
     if asked.file is None:
         if asked.noises:

@@ -14,16 +14,9 @@ from noisycount.config.config import Config
 from noisycount.display.numbers import plus_minus, rounded_up, signed
 from noisycount.display.texts import redacted_name
 from noisycount.model.tables.levels import OTHER
+from noisycount.tasks import ledger
 from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.answer_json import loss_json
-from noisycount.tasks.ledger import (
-    accounts_json,
-    answer_words,
-    entry_answer_json,
-    price_json,
-    repeats_json,
-    verification_json,
-)
 from noisycount.tasks.refine.stored import StoredRows, rows_member
 from noisycount.tasks.report import words
 from noisycount.tasks.report.registry import registry_json
@@ -231,7 +224,7 @@ def _row(released: ReportedRelease) -> list[object]:
     price, charged = entry.request, entry.request.currency
     return [
         *map(as_text, texts),
-        entry.answer if is_count else as_text(answer_words(entry)),
+        entry.answer if is_count else as_text(ledger.answer_words(entry)),
         noises[0].error if noises else "",
         noises[0].name if noises else "",
         rounded_up(noises[0].scale) if noises else "",
@@ -251,12 +244,12 @@ def _report_json(report: Report, configuration: Config) -> Object:
     return {
         "made": report.made.isoformat(timespec="seconds"),
         "noisycount": version("noisycount"),
-        **verification_json(configuration, report.found, report.known_head),
+        **ledger.verification_json(configuration, report.found, report.known_head),
         "ledger": None if place is None else redacted_name(place),
         "rows": report.found.head.number,
         "confidence": CONFIDENCE,
         "datasets": [_dataset_json(each) for each in report.datasets],
-        "analysts": accounts_json("analyst", report.analysts),
+        "analysts": ledger.accounts_json("analyst", report.analysts),
     }
 
 
@@ -288,12 +281,12 @@ def release_json(released: ReportedRelease) -> Object:
         "analyst": entry.analyst,
         "question": released.question,
         "purpose": entry.purpose,
-        "repeats": repeats_json(entry),
+        "repeats": ledger.repeats_json(entry),
         "version": released.version,
-        **price_json(entry),
+        **ledger.price_json(entry),
         "neighbours": priced_for(released.priced),
         "failed": released.failed,
-        **entry_answer_json(entry),
+        **ledger.entry_answer_json(entry),
         **rows_member(entry),
         "noise": [
             {"mechanism": noise.name, "scale": exact_text(noise.scale), "error": noise.error}
