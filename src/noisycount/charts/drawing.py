@@ -88,9 +88,10 @@ def zero_line() -> alt.Chart:
     return line.encode(x=alt.XDatum(0))
 
 
-def count_scale(low: float, high: float) -> alt.Scale:
-    """From the least count, or 0, to the largest, with a little room."""
-    low, high = min(0, low), max(high, 1, low + 1)
+def count_scale(rows: Sequence[Mapping[str, Any]]) -> alt.Scale:
+    """From the least `low` of the rows, or 0, to their largest `high`, with a little room."""
+    least = min(row["low"] for row in rows)
+    low, high = min(0, least), max(1, least + 1, *(row["high"] for row in rows))
     room = _ROOM * (high - low)
     return alt.Scale(domain=[low - room if low else 0, high + room], nice=False)
 

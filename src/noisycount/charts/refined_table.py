@@ -184,10 +184,13 @@ def refined_chart(table: RefinedDots) -> alt.LayerChart | alt.VConcatChart:
 def _level_chart(rows: Sequence[RefinedDot], unit: str, *, has_legend: bool = False) -> alt.LayerChart:
     """The rows of one level."""
     middles, height = _middles(rows)
-    marks = drawing.data_chart(list(_marks(rows, middles)))
+    values = list(_marks(rows, middles))
+    marks = drawing.data_chart(values)
     y = drawing.rows_axis(height)
-    x = alt.X("count:Q", title=unit, axis=drawing.count_axis(), scale=_scale(rows))
-    kinds, legend = [_RAW, _REFINED], _legend() if has_legend else None
+    x = alt.X("count:Q", title=unit, axis=drawing.count_axis(), scale=drawing.count_scale(values))
+    kinds = [_RAW, _REFINED]
+    named = alt.Legend(orient="top", title=None, labelFontSize=13, symbolType="circle", symbolStrokeWidth=0)
+    legend = named if has_legend else None
     colour = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[VERMILION, BLUE]), legend=legend)
     dash = alt.StrokeDash("kind:N", scale=alt.Scale(domain=kinds, range=[list(DENSE), list(SOLID)]), legend=None)
     spans = marks.mark_rule(strokeWidth=2, opacity=0.75).encode(
@@ -195,13 +198,10 @@ def _level_chart(rows: Sequence[RefinedDot], unit: str, *, has_legend: bool = Fa
     )
     dots = marks.mark_circle(opacity=1, size=46).encode(x=x, y=y, color=colour)
     labels = drawing.row_labels(zip((row.label for row in rows), middles, strict=True), y)
-    layers = [_lines(middles, y), drawing.zero_line(), spans, dots, labels]
+    places = drawing.data_chart([{"place": middle} for middle in middles])
+    lines = places.mark_rule(color=GRID, strokeDash=[1, 3]).encode(y=y)  # by which the eye finds a label
+    layers = [lines, drawing.zero_line(), spans, dots, labels]
     return alt.LayerChart(layer=layers, width=_WIDTH, height=height)
-
-
-def _legend() -> alt.Legend:
-    """The names of the two dots, above the cells."""
-    return alt.Legend(orient="top", title=None, labelFontSize=13, symbolType="circle", symbolStrokeWidth=0)
 
 
 def _title(table: RefinedDots) -> alt.TitleParams:
@@ -235,18 +235,3 @@ def _marks(dots: Sequence[RefinedDot], middles: Sequence[float]) -> Iterator[dic
 
 def _mark(kind: str, place: float, count: float, low: float, high: float) -> dict[str, object]:
     return {"kind": kind, "place": place, "count": count, "low": low, "high": high}
-
-
-def _lines(middles: Sequence[float], y: alt.Y) -> alt.Chart:
-    """A thin line through the middle of each row, by which the eye finds its label."""
-    lines: alt.Chart = drawing.data_chart([{"place": middle} for middle in middles]).mark_rule(
-        color=GRID, strokeDash=[1, 3]
-    )
-    return lines.encode(y=y)
-
-
-def _scale(dots: Sequence[RefinedDot]) -> alt.Scale:
-    answered = [(dot.answer, dot.error) for dot in dots if dot.answer is not None]
-    low = min([*(dot.low for dot in dots), *(answer - error for answer, error in answered)])
-    high = max([*(dot.high for dot in dots), *(answer + error for answer, error in answered)])
-    return drawing.count_scale(low, high)

@@ -128,7 +128,7 @@ def table_chart(table: TableBars) -> alt.LayerChart:
     places, labels, height = _layout(table)
     values = [_value(bar, place, table) for bar, place in zip(table.bars, places, strict=True)]
     rows, y = drawing.data_chart(values), drawing.rows_axis(height)
-    x = alt.X("answer:Q", title=table.axis, axis=drawing.count_axis(), scale=_scale(table.bars))
+    x = alt.X("answer:Q", title=table.axis, axis=drawing.count_axis(), scale=drawing.count_scale(values))
     thick = _BESIDE if table.kinds else _ALONE
     bars = rows.mark_bar(height=thick, opacity=0.55).encode(x=x, x2=alt.X2Datum(0), y=y, color=_colour(table))
     spans = rows.mark_rule(color=INK, strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q", y=y)
@@ -136,12 +136,6 @@ def table_chart(table: TableBars) -> alt.LayerChart:
     layers = [bars, drawing.zero_line(), spans, dots, drawing.row_labels(labels, y)]
     title = drawing.table_heading(table.title, table.notes)
     return alt.LayerChart(layer=layers, title=title, width=_WIDTH, height=height, config=CONFIG)
-
-
-def _scale(bars: Sequence[TableBar]) -> alt.Scale:
-    low = min(bar.answer - bar.error for bar in bars)
-    high = max(bar.answer + bar.error for bar in bars)
-    return drawing.count_scale(low, high)
 
 
 def _colour(table: TableBars) -> alt.Color | alt.ColorValue:

@@ -1,7 +1,7 @@
 """`noisycount count`: one private count, or a table of them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
@@ -111,7 +111,8 @@ def _schema(ctx: click.Context) -> Schema:
         if dataset.account in written:
             found = written[dataset.account].schema(dataset.columns)
         else:
-            kinds = dict(_stated(dataset.columns or (), {n: form.kind for n, form in (dataset.kinds or {}).items()}))
+            stated = {name: form.kind for name, form in (dataset.kinds or {}).items()}
+            kinds = stated | {name: Kind.TEXT for name in dataset.columns or () if name not in stated}
             found = Schema(kinds).for_questions(dataset.unit if dataset.unit in kinds else None, dataset.columns)
         public: dict[str, PublicValues] = {}
         for name, said in dataset.values.items():
@@ -119,12 +120,6 @@ def _schema(ctx: click.Context) -> Schema:
                 public |= public_values({name: said}, found)
         found = Schema(found.kinds, public=public)
     return found
-
-
-def _stated(columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> Iterator[tuple[str, Kind]]:
-    """Each column that a configuration names, and its kind; a text where it says none."""
-    yield from kinds.items()
-    yield from ((name, Kind.TEXT) for name in columns if name not in kinds)
 
 
 @click.command(

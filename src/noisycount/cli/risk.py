@@ -116,7 +116,9 @@ def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
     if as_json:
         print_json({**task.risks_json(risks), "key": key})
     else:
-        _print(risks, source, plot)
+        print_facts(task.risk_facts(risks, source))
+        print_table(task.RISK_HEADER, task.risk_rows(risks))
+        print_facts([*task.shared_meanings(risks), *task.cautions(risks), *file_facts(plot)])
 
 
 def _tell_list(
@@ -161,9 +163,3 @@ def _law(noise: str | None, scale: Fraction | None, price: Fraction | None) -> A
         "give one of --price 0.15, --key KEY, --noise none, or a kind of --noise with its --scale, "
         "such as --noise laplace --scale 3"
     )
-
-
-def _print(risks: task.Risks, source: str | None, plot: Path | None) -> None:
-    print_facts(task.risk_facts(risks, source))
-    print_table(task.RISK_HEADER, task.risk_rows(risks))
-    print_facts([*task.shared_meanings(risks), *task.cautions(risks), *file_facts(plot)])

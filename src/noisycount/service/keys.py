@@ -130,7 +130,7 @@ class IssuedKey:
         return {
             **{name: getattr(self, name) for name in ("id", "name", "role", "datasets")},
             "digest": self.digest.hex(),
-            **{name: _written_time(getattr(self, name)) for name in ("made", "expires", "revoked")},
+            **{name: (at := getattr(self, name)) and at.isoformat() for name in ("made", "expires", "revoked")},
         }
 
     @property
@@ -145,10 +145,6 @@ class IssuedKey:
             return KeyState.REVOKED
         is_over = self.expires is not None and self.expires <= now
         return KeyState.EXPIRED if is_over else KeyState.VALID
-
-
-def _written_time(time: datetime | None) -> str | None:
-    return None if time is None else time.isoformat()
 
 
 def _read_time(text: str | None) -> datetime | None:

@@ -172,7 +172,9 @@ def print_answer(answer: Answer, files: Sequence[Path] = ()) -> None:
     if not answer.query.is_table:
         output.print_facts(count_facts(answer))
     elif answer.release is None:
-        _print_preview(answer)
+        output.print_facts(table_head(answer))
+        output.print_table(*level_rows(answer.noise, answer.confidence))
+        output.print_facts(preview_facts(answer))
     else:
         _print_table(answer, files)
 
@@ -189,15 +191,8 @@ def _print_table(answer: Answer, files: Sequence[Path]) -> None:
     output.print_facts([*_table_facts(answer, len(places)), *output.file_facts(*files)])
 
 
-def _print_preview(answer: Answer) -> None:
-    """What a table would cost and give."""
-    output.print_facts(table_head(answer))
-    output.print_table(*level_rows(answer.noise, answer.confidence))
-    output.print_facts(preview_facts(answer))
-
-
 def preview_facts(answer: Answer) -> output.Facts:
-    """What is to be known of all rows that there would be."""
+    """What is to be known of all rows that there would be, and what they would cost."""
     plan = answer.noise
     more, most = ("", "") if answer.plan.goal is None else (" or more", "at most ")
     price = f"{most}{answer.cost.text} would be charged"

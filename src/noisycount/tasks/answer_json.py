@@ -105,11 +105,6 @@ def _kept(answer: Answer, key: str) -> dict[str, Any]:
     return kept if answer.query.is_table else {**kept, "better": None}
 
 
-def _scales(noise: object) -> dict[str, list[str]]:
-    """The scales of the draws that are combined, the newest first."""
-    return {"scales": list(map(exact_text, noise.parts))} if isinstance(noise, CombinedGaussian) else {}
-
-
 def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
     """Every count, with the draws that it combines and their mean; and the best estimate from all levels, if any."""
     estimates = release.combined
@@ -164,7 +159,11 @@ def levels_json(plan: TablePlan, confidence: float, counts: int | None = None) -
             "share": exact_text(level.share),
             "sensitivity": level.sensitivity,
             "scale": exact_text(level.mechanism.exact_scale),
-            **_scales(level.mechanism),
+            **(
+                {"scales": list(map(exact_text, of.parts))}
+                if isinstance(of := level.mechanism, CombinedGaussian)
+                else {}
+            ),
         }
         for level, error_of_all in zip(plan.levels, errors_of_all(plan, confidence, counts), strict=True)
     ]

@@ -185,7 +185,7 @@ class Draft:
         """What it says of the data set, which can stand below others."""
         parts = [
             self._file(),
-            self._unit(),
+            _UNIT_DRAFT if self.unit is None else f"unit = {toml_value(self.unit)}\n",
             _SIZE,
             self._columns(),
             _BUDGET,
@@ -211,9 +211,6 @@ class Draft:
         if inspection.dataset.is_served:
             return "\n".join([*lines, _SERVED])
         return "\n".join([*lines, ""])
-
-    def _unit(self) -> str:
-        return _UNIT_DRAFT if self.unit is None else f"unit = {toml_value(self.unit)}\n"
 
     def _columns(self) -> str:
         """The columns that questions may use, to choose from."""

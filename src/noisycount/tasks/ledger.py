@@ -361,7 +361,10 @@ def old_answer(key: str, configuration: Config) -> tuple[int, str]:
 
 def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
     """The debit under a key of the ledger, or under the one key that begins so."""
-    found = _entries_of(key, debits(configuration))
+    entries = debits(configuration)
+    found = [entry for entry in entries if entry.key == key]
+    if not found and len(key) >= SHORTEST_KEY:
+        found = [entry for entry in entries if entry.key.startswith(key)]
     if len(found) == 1:
         return found[0]
     if len(key) < SHORTEST_KEY:
@@ -387,11 +390,3 @@ def spent_of(name: str, configuration: Config) -> Loss:
     dataset = configuration.dataset(name)
     spent = [entry.spent for entry in debits(configuration) if entry.request.dataset == dataset.account]
     return spent[-1] if spent else Loss()
-
-
-def _entries_of(key: str, entries: list[Entry]) -> list[Entry]:
-    """The entry of that key, or all whose keys begin so if that is long enough to tell."""
-    exact = [entry for entry in entries if entry.key == key]
-    if exact or len(key) < SHORTEST_KEY:
-        return exact
-    return [entry for entry in entries if entry.key.startswith(key)]

@@ -233,7 +233,8 @@ class Dots:
     @classmethod
     def of(cls, errors: Sequence[int], centre: int, most_columns: int) -> "Dots":
         """The dots of values centre + error, in as many columns as there is room for."""
-        step = _column_step(2 * max(errors) / max(1, most_columns - 2))
+        least = 2 * max(errors) / max(1, most_columns - 2)
+        step = next((step for step in _STEPS if step >= least), 0) or _round_step(least)
         columns = Counter(_column(error, step) for error in errors)
         reach = max(columns)
         return cls(centre, step, tuple(columns[place] for place in range(-reach, reach + 1)))
@@ -311,11 +312,6 @@ def _column(error: int, step: int) -> int:
     """The column of an error, halves away from the middle one."""
     column = (2 * abs(error) + step) // (2 * step)
     return column if error > 0 else -column
-
-
-def _column_step(least: float) -> int:
-    """A round number, or a small odd one, that is not less."""
-    return next((step for step in _STEPS if step >= least), 0) or _round_step(least)
 
 
 def _round_step(least: float) -> int:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from noisycount.analysis.evaluation.evaluation import Estimated, mean_absolute_error
+from noisycount.analysis.evaluation.evaluation import mean_absolute_error
 from noisycount.analysis.posterior.posterior import posterior_of
-from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
+from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.analysis.privacy.smallest_scale import smallest_scale
 from noisycount.analysis.utility import utility_loss
 from noisycount.charts.curves import RefinementCurves
@@ -24,7 +24,6 @@ from noisycount.errors import NoisyCountError
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import Subsample
 from noisycount.readers.values import NOISE_KINDS
@@ -156,9 +155,7 @@ def _noise(kind: str, epsilon: float) -> AdditiveNoise:
     return made(smallest_scale(made, epsilon, _DELTA))
 
 
-@lru_cache(_REMEMBERED)
-def _mean_error(counted: Binomial, noise: Mechanism, by: Estimated) -> float:
-    return mean_absolute_error(counted, noise, by)
+_mean_error = lru_cache(_REMEMBERED)(mean_absolute_error)
 
 
 FLOOR = 1e-9  # the smallest δ that is drawn
@@ -316,9 +313,7 @@ def _deltas(mechanism: Mechanism, population: Population | None, epsilons: tuple
     return tuple(found)
 
 
-@lru_cache(_CURVES_KEPT)
-def _privacy_curve(mechanism: Mechanism, population: Population | None) -> PrivacyCurve:
-    return privacy_curve(mechanism, population)
+_privacy_curve = lru_cache(_CURVES_KEPT)(privacy_curve)
 
 
 def _name(adversary: Adversary) -> str:

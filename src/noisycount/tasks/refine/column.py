@@ -116,7 +116,10 @@ def refined_column(asked: AnswersFile, laws: RowLaws, noise: AdditiveNoise, leve
         }
         finished = 0
         for population, rows in _row_groups(laws, table, asked, given):
-            _check_answers(table, asked.column, np.where(rows, answers, np.nan), population, noise)
+            impossible = _impossible(np.where(rows, answers, np.nan), population, noise)
+            if impossible is not None:
+                meant = "a finite number, whole where the noise is discrete"
+                raise table.refusal(asked.column, impossible, meant, f"mend it{continuous_words(noise)}")
             number = int(rows.sum())
             told = _share_of(done, finished, number, given.sum())
             for name, values in _estimates(answers[rows], population, noise, level, told).items():
@@ -138,16 +141,6 @@ def refined_column(asked: AnswersFile, laws: RowLaws, noise: AdditiveNoise, leve
 def _share_of(done: Done, before: int, number: int, whole: int) -> Done:
     """The progress of a part of the answers, told as that of all."""
     return lambda share: done((before + share * number) / whole)
-
-
-def _check_answers(
-    table: PublicTable, column: str, answers: Reals, population: Population, noise: AdditiveNoise
-) -> None:
-    """The refusal of the first answer that the noise cannot give."""
-    impossible = _impossible(answers, population, noise)
-    if impossible is not None:
-        meant = "a finite number, whole where the noise is discrete"
-        raise table.refusal(column, impossible, meant, f"mend it{continuous_words(noise)}")
 
 
 def _estimates(

@@ -156,14 +156,6 @@ def _facts(refined: RefinedTable, shown: int, out: Path | None) -> output.Facts:
     return facts
 
 
-def _added_names(*, has_shares: bool, has_ranks: bool) -> list[str]:
-    """The names of the columns that are added."""
-    names = ["mean", "median", "low", "high"]
-    for name, is_there in (("share", has_shares), ("rank", has_ranks)):
-        names += [name, f"{name}_low", f"{name}_high"] * is_there
-    return names
-
-
 def _refined_json(refined: RefinedTable, total: int | None) -> dict[str, Any]:
     """A refined table; a number that is not known is null."""
     table = refined.published
@@ -244,7 +236,9 @@ def _check_apart(file: Path, read: Path | None) -> None:
 def check_addition(asked: RefineQuery, rows: PublicTable | None) -> None:
     """The refusal of names that the file has already, before the work."""
     if rows is not None and asked.out is not None and asked.out.suffix.lower() != _JSON:
-        names = _added_names(has_shares=asked.has_shares, has_ranks=asked.has_ranks)
+        names = ["mean", "median", "low", "high"]
+        for name, is_there in (("share", asked.has_shares), ("rank", asked.has_ranks)):
+            names += [name, f"{name}_low", f"{name}_high"] * is_there
         rows.check_addition(asked.out, names)
 
 

@@ -183,7 +183,10 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", *"\uff1d\uff0b\uff0d
 
 def _report_sheet(report: Report) -> str:
     """The releases of a report, with prices rounded up."""
-    told = ((*_told_of(dataset, each), *_row(each)) for dataset in report.datasets for each in dataset.releases)
+    told = []
+    for dataset in report.datasets:
+        of_it = dataset.account.name, dataset.unit or "row"
+        told += [(*map(as_text, (*of_it, priced_for(each.priced))), *_row(each)) for each in dataset.releases]
     return _sheet((*_OF_DATASET, *_HEADER), told)
 
 
@@ -207,11 +210,6 @@ def as_text(cell: str) -> str:
         ("'=cmd|' /C calc'!A0", 'age >= 65')
     """
     return f"'{cell}" if cell.lstrip().startswith(_FORMULA) else cell
-
-
-def _told_of(dataset: DatasetReport, released: ReportedRelease) -> Iterator[str]:
-    told = (dataset.account.name, dataset.unit or "row", priced_for(released.priced))
-    return map(as_text, told)
 
 
 def _row(released: ReportedRelease) -> list[object]:
