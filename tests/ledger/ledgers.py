@@ -55,7 +55,7 @@ def refusal(action: Callable[[], object]) -> str:
 
 def narrow(url: str, lacking: Sequence[str] = LATER_COLUMNS) -> None:
     """Make a ledger of an older form, by default that before prices in ρ: without some columns."""
-    with Ledger.open(url) as ledger, ledger.writing.begin() as shell:
+    with Ledger.open(url) as ledger, ledger.transactions.writing.begin() as shell:
         for name in lacking:
             shell.exec_driver_sql(f"ALTER TABLE ledger DROP COLUMN {name}")
 
@@ -63,7 +63,7 @@ def narrow(url: str, lacking: Sequence[str] = LATER_COLUMNS) -> None:
 def change(ledger: Ledger, *statements: str) -> None:
     """Change a ledger as somebody does who may change everything in its database."""
     guard = "ledger_refuses_update", "ledger_refuses_delete"
-    with ledger.reading.execution_options(writing=True).begin() as shell:
+    with ledger.transactions.reading.execution_options(writing=True).begin() as shell:
         server = shell.dialect.name == "postgresql"
         for name in guard:
             shell.exec_driver_sql(f"DROP TRIGGER {name}{' ON ledger' if server else ''}")

@@ -129,7 +129,7 @@ def test_no_statement_of_a_ledger_asks_an_index(tmp_path: Path) -> None:
             plans.extend(row[-1] for row in cursor.fetchall())
 
     with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
-        event.listen(ledger.reading, "before_cursor_execute", explain)
+        event.listen(ledger.transactions.reading, "before_cursor_execute", explain)
         for _ in range(2):
             entry, _ = ledger.reserve("1", asked(1), RICH)
             ledger.store(entry, 5)

@@ -226,7 +226,7 @@ def test_a_row_is_never_changed(ledger: Ledger, change: str) -> None:
     """Not even by the owner's SQL shell, short of removing the triggers."""
     ledger.store(ledger.reserve("mine", asked(1), Fraction(1))[0], 5)
     rows = ledger.rows()
-    with pytest.raises(DBAPIError, match="the ledger is append-only"), ledger.writing.begin() as shell:
+    with pytest.raises(DBAPIError, match="the ledger is append-only"), ledger.transactions.writing.begin() as shell:
         shell.exec_driver_sql(change)
     assert ledger.rows() == rows
 

@@ -23,7 +23,7 @@ HIDDEN = Request("survey", "by shop", TENTH, delta=MICRO / 4)
 
 def columns(ledger: Ledger) -> set[str]:
     """Give the names of the columns of a ledger's table."""
-    with ledger.reading.begin() as shell:
+    with ledger.transactions.reading.begin() as shell:
         return set(shell.exec_driver_sql("SELECT * FROM ledger LIMIT 0").keys())
 
 

@@ -294,7 +294,7 @@ def test_a_full_disk_refuses_the_debit_that_does_not_fit(path: Path) -> None:
             connection.execute(f"PRAGMA max_page_count = {pages}")
 
         ledger.close()
-        event.listen(ledger.reading, "connect", limit)
+        event.listen(ledger.transactions.reading, "connect", limit)
         granted, message = spend_until_refused(ledger)
     assert message.endswith("has no room to grow; make room on the disk and ask again")
     check_granted(path, granted)
@@ -414,7 +414,7 @@ def test_a_ledger_and_its_journal_are_their_owners(
     seen = set[str]()
     try:
         with Ledger.open(f"sqlite:///{path}") as ledger:
-            event.listen(ledger.writing, "commit", note)
+            event.listen(ledger.transactions.writing, "commit", note)
             ledger.reserve("mine", REQUEST, BUDGET)
     finally:
         os.umask(before)
@@ -576,7 +576,7 @@ def test_whatever_the_engine_raises_is_refused_in_our_words(path: Path, failure:
         def fail(*_: object, **__: object) -> None:
             raise failure
 
-        dialect = ledger.reading.dialect
+        dialect = ledger.transactions.reading.dialect
         broken = {"do_connect": "connect", "do_execute": "do_execute", "do_commit": "do_commit"}
         for action in every_action(ledger, entry):
             ledger.close()

@@ -59,7 +59,7 @@ def older(path: Path) -> Path:
         for number, (name, answer) in enumerate([("ana:1", 103), ("ana:table", TABLE)]):
             entry, _ = ledger.reserve(name, asked(number), Fraction(1), Analyst("ana"))
             ledger.store(entry, answer)
-        with ledger.writing.begin() as connection:
+        with ledger.transactions.writing.begin() as connection:
             connection.exec_driver_sql(
                 "CREATE TABLE replies (name TEXT NOT NULL, dataset TEXT NOT NULL,"
                 " request TEXT NOT NULL, reply BLOB NOT NULL, PRIMARY KEY (name))"
@@ -207,7 +207,7 @@ def test_a_reply_is_kept_with_its_answer_in_one_commit(replying: Ledger) -> None
     """It is there afterwards, and the write says so."""
     entry, replies, commits = debit(replying, 1), replying.replies, list[object]()
     attached = replies.attached(FIRST)
-    event.listen(replying.writing, "commit", commits.append)
+    event.listen(replying.transactions.writing, "commit", commits.append)
     assert not attached.is_written
     assert replying.store(entry, 103, attached).answer == 103
     assert attached.is_written
@@ -244,10 +244,10 @@ def test_where_the_commit_is_refused_neither_is_there(replying: Ledger) -> None:
     def fail(*_: object) -> None:
         raise exc.OperationalError("a statement", {}, OSError("no room"))
 
-    event.listen(replying.writing, "commit", fail)
+    event.listen(replying.transactions.writing, "commit", fail)
     with pytest.raises(LedgerError):
         replying.store(entry, 103, attached)
-    event.remove(replying.writing, "commit", fail)
+    event.remove(replying.transactions.writing, "commit", fail)
     assert not attached.is_written
     assert replies.of("ana:1") is None
     assert replying.entries()[-1].answer is None

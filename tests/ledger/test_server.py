@@ -42,7 +42,7 @@ def ledger(postgresql: Server, database: str) -> Iterator[Ledger]:
 
 def settings(ledger: Ledger, *names: str) -> dict[str, str]:
     """Give what the server is set to while the ledger is written."""
-    with ledger.writing.begin() as connection:
+    with ledger.transactions.writing.begin() as connection:
         return {name: connection.exec_driver_sql(f"SHOW {name}").scalar_one() for name in names}
 
 
@@ -116,8 +116,8 @@ def test_without_the_lock_the_chain_still_grants_no_debit_too_many(
         monkeypatch.setattr(ledger_turns, "lock_out_writers", lambda *_: None)
         two_have_read, first_two = Barrier(2), iter((True, True))
 
-        @event.listens_for(ledger.writing, "before_cursor_execute")
-        @event.listens_for(another.writing, "before_cursor_execute")
+        @event.listens_for(ledger.transactions.writing, "before_cursor_execute")
+        @event.listens_for(another.transactions.writing, "before_cursor_execute")
         def meet(_connection: object, _cursor: object, statement: str, *_: object) -> None:
             if statement.startswith("INSERT") and next(first_two, False):
                 two_have_read.wait(20)

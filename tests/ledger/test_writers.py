@@ -40,7 +40,7 @@ def sharing(ledger: Ledger, works: Sequence[Asked]) -> list[Future[Any]]:
             is_writing.set()
             assert may_commit.wait(PATIENCE)
 
-    event.listen(ledger.writing, "commit", hold)
+    event.listen(ledger.transactions.writing, "commit", hold)
     with ThreadPoolExecutor(len(works) + 1) as pool:
         held = pool.submit(ledger.describe, "another", '{"unit": null}')
         assert is_writing.wait(PATIENCE)
@@ -64,7 +64,7 @@ def spending(ledger: Ledger, key: str, number: int) -> Asked:
 def test_who_waits_shares_a_transaction_and_has_a_result_or_a_refusal_of_its_own(ledger: Ledger) -> None:
     """Eleven tenths of nine that are left: the first nine are debited, in their order."""
     commits: list[object] = []
-    event.listen(ledger.writing, "commit", commits.append)
+    event.listen(ledger.transactions.writing, "commit", commits.append)
     spends = [spending(ledger, f"{number}", number) for number in range(1, 12)]
     waited = sharing(ledger, spends)
     refusals = [type(each.exception()) for each in waited]
@@ -102,7 +102,7 @@ def test_many_that_share_a_transaction_need_few_statements(ledger: Ledger) -> No
         key = f"{number % 44}"
         return lambda: ledger.reserve(key, request, CONCENTRATED, purpose=purpose)
 
-    event.listen(ledger.writing, "before_cursor_execute", note)
+    event.listen(ledger.transactions.writing, "before_cursor_execute", note)
     found = [each.result() for each in sharing(ledger, [spend(n) for n in range(44)] + [spend(0)])]
     assert len(written) == 3, "one before, and two for all others"
     assert found[44] == (found[0][0], Loss())
@@ -138,7 +138,7 @@ def test_where_the_database_refuses_a_shared_transaction_each_goes_on_alone(
 
     with Ledger.open(ledger_url) as ledger:
         spends = [lambda n=n: ledger.reserve(f"{n}", asked(n), BUDGET, purpose=f"for {n}") for n in range(1, 7)]
-        event.listen(ledger.writing, when, fail_once)
+        event.listen(ledger.transactions.writing, when, fail_once)
         waited = sharing(ledger, spends)
         assert not failures, "nothing was refused: nothing was tested"
         assert [each.result()[1] for each in waited] == [Loss.of(TENTH)] * len(spends)
@@ -161,7 +161,7 @@ class Commits:
     def __init__(self, ledger: Ledger, failing: Sequence[int] = ()) -> None:
         self.begun, self.failing = [Event(), Event()], failing
         self.allowed, self.number = [Event(), Event()], 0
-        event.listen(ledger.writing, "commit", self.wait)
+        event.listen(ledger.transactions.writing, "commit", self.wait)
 
     def wait(self, _: Connection) -> None:
         """Wait, and then commit or fail."""
@@ -220,7 +220,7 @@ def test_an_interrupted_writer_holds_up_nobody(ledger: Ledger) -> None:
             raise Interruption
 
     spends = [spending(ledger, f"{number}", number) for number in (1, 2, 3)]
-    event.listen(ledger.writing, "before_cursor_execute", interrupt_first)
+    event.listen(ledger.transactions.writing, "before_cursor_execute", interrupt_first)
     first, *others = sharing(ledger, spends)
     assert isinstance(first.exception(), Interruption)
     assert [each.result()[1] for each in others] == [Loss.of(TENTH)] * 2

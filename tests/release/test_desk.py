@@ -482,7 +482,7 @@ def test_a_failure_to_store_does_not_tell_the_noisy_answer(
         return real(*words)
 
     monkeypatch.setattr(DiscreteLaplace, "release", release)
-    dialect = desk.ledger.reading.dialect
+    dialect = desk.ledger.transactions.reading.dialect
     real, told = getattr(dialect, when), []
     desk.source.during = lambda: monkeypatch.setattr(dialect, when, fail)
     for _ in range(3):

@@ -47,7 +47,7 @@ def test_a_spend_is_two_commits(body: dict[str, Any], state: ServiceState) -> No
     """Its debit; then its answer with its reply. What is asked again is read alone."""
     caller, commits = calling(state), list[object]()
     assert caller.ask(OTHER, "first").status_code == 201
-    event.listen(state.ledger.writing, "commit", commits.append)
+    event.listen(state.ledger.transactions.writing, "commit", commits.append)
     told = caller.ask(body, "one")
     assert told.status_code == 201, told.text
     assert len(commits) == 2
@@ -103,7 +103,7 @@ def test_a_reply_that_was_changed_is_given_to_nobody(state: ServiceState) -> Non
     ana, bo = calling(state), calling(state, BO)
     first, told = (ana.ask(COUNT, key) for key in ("one", "two"))
     assert (first.status_code, told.status_code) == (201, 201)
-    with state.ledger.writing.begin() as connection:
+    with state.ledger.transactions.writing.begin() as connection:
         connection.exec_driver_sql("UPDATE replies SET name = 'bo:one' WHERE name = 'ana:one'")
     for caller in (ana, bo):
         assert problem(caller.ask(COUNT, "one")) == (503, "ledger")
@@ -135,7 +135,7 @@ def test_replies_of_an_older_service_are_given_as_they_were(body: dict[str, Any]
 
 def forget_replies(path: Path) -> None:
     """Write the rows of a ledger anew without those of replies, as an older service left it."""
-    with Ledger.open(f"sqlite:///{path}") as ledger, ledger.writing.begin() as connection:
+    with Ledger.open(f"sqlite:///{path}") as ledger, ledger.transactions.writing.begin() as connection:
         rows, head = [dict(row) for row in ledger.rows()], Head()
         connection.exec_driver_sql("DROP TRIGGER ledger_refuses_delete")
         connection.exec_driver_sql("DELETE FROM ledger")

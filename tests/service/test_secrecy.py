@@ -78,11 +78,11 @@ def test_a_spend_that_cannot_be_stored_is_refused_without_its_answer(
         if statement.startswith("INSERT INTO replies"):
             raise exc.OperationalError(statement, {}, OSError("no room"))
 
-    event.listen(state.ledger.writing, "before_cursor_execute", fail)
+    event.listen(state.ledger.transactions.writing, "before_cursor_execute", fail)
     spend = Spend(ANA, "stay", "one", Question.model_validate(TOWN))
     with pytest.raises(LedgerError, match="the debit stays") as raised:
         spend.reply(state)
-    event.remove(state.ledger.writing, "before_cursor_execute", fail)
+    event.remove(state.ledger.transactions.writing, "before_cursor_execute", fail)
     frames = [frame.f_locals for frame, _ in walk_tb(raised.value.__traceback__)][1:]
     assert "service/questions.py" in str(raised.traceback), "it came through the spend"
     assert str(drawn) not in f"{frames} {raised.value}"

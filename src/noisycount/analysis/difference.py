@@ -25,13 +25,6 @@ def law_of(operand: Estimates, name: str) -> CountDistribution:
     raise ValueError(f"{name} must be a posterior or another result with the law of a count, got {short(operand)}")
 
 
-def window(law: CountDistribution, depth: float) -> tuple[int, int]:
-    """The counts within which a law lies, but for what is e^depth below its top."""
-    low, high = law.reach(depth)
-    smallest, largest = law.support
-    return max(math.floor(low), smallest), min(math.ceil(high), largest)
-
-
 _BLOCK = 512  # numbers: a matrix of 4 MB for each block of the second row
 _SHORT = 1 << 27  # products that take less than many products of small matrices
 
@@ -225,7 +218,7 @@ def difference(a: Estimates, b: Estimates) -> Difference:
         (-7, 12)
     """
     one, other = law_of(a, "a"), law_of(b, "b")
-    ends, others = window(one, _DEPTH), window(other, _DEPTH)
+    ends, others = one.counts_within(_DEPTH), other.counts_within(_DEPTH)
     if ends[0] == ends[1]:  # a count that is certain
         return Difference(other.mirrored.moved(ends[0]))
     if others[0] == others[1]:
@@ -314,7 +307,7 @@ def law_is_greater(a: CountDistribution, b: CountDistribution) -> float:
     inner, outer = (a, b) if a.deviation <= b.deviation else (b.mirrored, a.mirrored)
     found, depth = 0.0, _DEPTH_GREATER
     for _ in range(_ROUNDS):
-        first, last = window(inner, depth)
+        first, last = inner.counts_within(depth)
         found = sum_below(inner, outer, first, last)
         log_found = math.log(found) if found > 0 else -_DEEPEST
         if _log_left_out(inner, first, last) <= log_found - _LEFT_OUT:

@@ -5,7 +5,7 @@ from dataclasses import field
 
 import numpy as np
 
-from noisycount.analysis.difference import law_of, window
+from noisycount.analysis.difference import law_of
 from noisycount.analysis.posterior.posterior import LEVEL, Estimates, tail_levels
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
@@ -141,7 +141,7 @@ def _table(law: CountDistribution, name: str) -> tuple[int, Reals]:
     """The first count of a law and its probabilities from there on, with a sum of 1."""
     if law.support[0] < 0:
         raise ValueError(f"{name} must not be negative, got a law from {law.support[0]} on")
-    first, last = window(law, _DEPTH)
+    first, last = law.counts_within(_DEPTH)
     if last - first >= _WIDEST:
         raise ValueError(
             f"{name} must have at most 2**21 counts that matter, got {last - first + 1}: "

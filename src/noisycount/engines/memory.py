@@ -1,10 +1,10 @@
 """Records held in plain Python: the reference for every other engine."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import islice
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,18 +28,25 @@ class Unit:
     name: Hashable  # what tells units apart
     text: str  # what of it is hashed
 
+    @classmethod
+    def of(cls, number: int, record: Record, column: str | None) -> Self:
+        """The one that a column names; by its number each record, where none does."""
+        if column is None:
+            return cls(number, "")
+        value = record[column]
+        return cls(ordered(value), unit_text(value))
+
 
 Keys: TypeAlias = tuple[Key, ...]
-UnitOf: TypeAlias = Callable[[int, Record], Unit]
 
 
-def cell_counts(records: Sequence[Record], unit_of: UnitOf, question: CellQuestion) -> list[NDArray[np.int64]]:
-    """The true counts of a table; see ``Source.count_cells``."""
+def cell_counts(records: Sequence[Record], column: str | None, question: CellQuestion) -> list[NDArray[np.int64]]:
+    """The true counts of a table; see ``Source.count_cells``. `column`: which names the unit."""
     cells: dict[Keys | None, int] = {question.keys.key(cell): cell for cell in range(len(question.keys))}
     if question.has_other:
         cells[None] = len(cells)
     found: dict[Unit, set[Keys | None]] = defaultdict(set)
-    for unit, keys in _groups(records, unit_of, question.keys.parts, question.where):
+    for unit, keys in _groups(records, column, question.keys.parts, question.where):
         group = keys if keys in cells else None
         if group in cells:
             found[unit].add(group)
@@ -52,10 +59,10 @@ def cell_counts(records: Sequence[Record], unit_of: UnitOf, question: CellQuesti
     return [np.array([len(node) for node in nodes], np.int64) for nodes in units]
 
 
-def key_counts(records: Sequence[Record], unit_of: UnitOf, question: KeyQuestion) -> Iterator[KeyCounts]:
+def key_counts(records: Sequence[Record], column: str | None, question: KeyQuestion) -> Iterator[KeyCounts]:
     """The groups that have units; see ``Source.count_keys``."""
     found: dict[Unit, set[Keys]] = defaultdict(set)
-    for unit, keys in _groups(records, unit_of, question.parts, question.where):
+    for unit, keys in _groups(records, column, question.parts, question.where):
         if not any(map(_is_outside, question.parts, keys)):
             found[unit].add(keys)
     units: Mapping[Keys, set[Hashable]] = defaultdict(set)
@@ -74,12 +81,12 @@ def _is_outside(part: GroupBy, key: Key) -> bool:
 
 
 def _groups(
-    records: Sequence[Record], unit_of: UnitOf, parts: Sequence[GroupBy], where: Predicate | None
+    records: Sequence[Record], column: str | None, parts: Sequence[GroupBy], where: Predicate | None
 ) -> Iterator[tuple[Unit, Keys]]:
     """The unit of each record that matches, and the keys of its group."""
     for number, record in enumerate(records):
         if where is None or truth(where, record):
-            yield (unit_of(number, record), tuple(part.key(record[part.column.name]) for part in parts))
+            yield (Unit.of(number, record, column), tuple(part.key(record[part.column.name]) for part in parts))
 
 
 class MemorySource(TypedSource):
@@ -143,7 +150,7 @@ class MemorySource(TypedSource):
         require_known_columns(predicates, self.schema)
         units: list[set[object]] = [set() for _ in predicates]
         for number, record in enumerate(records):
-            unit = self._unit(number, record).name
+            unit = Unit.of(number, record, self.unit).name
             for matching, predicate in zip(units, predicates, strict=True):
                 if truth(predicate, record):
                     matching.add(unit)
@@ -153,20 +160,13 @@ class MemorySource(TypedSource):
         """The true counts of a table; see ``Source.count_cells``."""
         records = self._open_records()
         require_known_parts(question.keys.parts, question.where, self.schema)
-        return cell_counts(records, self._unit, question)
+        return cell_counts(records, self.unit, question)
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """The groups that have units, and how many; see ``Source.count_keys``."""
         records = self._open_records()
         require_known_parts(question.parts, question.where, self.schema)
-        return key_counts(records, self._unit, question)
-
-    def _unit(self, number: int, record: Record) -> Unit:
-        """Whose record one is, by its number."""
-        if self.unit is None:
-            return Unit(number, "")
-        value = record[self.unit]
-        return Unit(ordered(value), unit_text(value))
+        return key_counts(records, self.unit, question)
 
     def close(self) -> None:
         """The end of their use; they are forgotten."""

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from noisycount.errors import LedgerError
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Head, Repeat, Request, TableAnswer, asked_in, check_text
-from noisycount.ledger.series import Standing, standing_of, stopped_at
+from noisycount.ledger.series import Standing, difference, standing_of, stopped_at
 from noisycount.ledger.storage import COLUMNS, LATER_COLUMNS, RESTORE, Row, later_columns, row_at, rows_from
 from noisycount.validation import exact_text, optional_text, optional_value
 
@@ -388,7 +388,7 @@ class LedgerState:
     def _fault_of_top_up(self, price: Loss, standing: Standing, replaced: str) -> str | None:
         if replaced in self.finer or replaced not in self.series.get(standing.subject, ()):
             return "tops up what asks something else, or what was topped up before"
-        if price != standing.charged_after(self.prices[replaced]):
+        if price != difference(self.prices[replaced], standing.price, is_gaussian=standing.is_gaussian):
             return "charges something else than the difference to what it tops up"
         if replaced not in self.answers and standing.is_gaussian:
             return "rests on an answer that is not known, and would be combined with it"

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Any, Self, cast
 
-from sqlalchemy import ColumnElement, Connection, Engine, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from noisycount.display.texts import redacted_name
 from noisycount.display.values import Shown
@@ -113,16 +113,6 @@ class Ledger(Shown):
         """What messages call the ledger."""
         return self.transactions.place
 
-    @property
-    def reading(self) -> Engine:
-        """The engine whose transactions only read."""
-        return self.transactions.reading
-
-    @property
-    def writing(self) -> Engine:
-        """The same engine, whose transactions lock out every other writer."""
-        return self.transactions.writing
-
     def _facts(self) -> dict[str, object]:
         """Where it is."""
         return {"place": self.place}
@@ -144,7 +134,7 @@ class Ledger(Shown):
         try:
             ledger._prepare(create=create and address.file is None)
             if known_head is not None:
-                with ledger.transactions.transaction(ledger.reading) as connection:
+                with ledger.transactions.transaction() as connection:
                     require_row(connection, known_head, ledger.place)
         except Exception:
             ledger.close()
@@ -159,7 +149,7 @@ class Ledger(Shown):
 
     def close(self) -> None:
         """Close every connection; what was written stays."""
-        self.reading.dispose()
+        self.transactions.reading.dispose()
 
     def reserve(  # noqa: PLR0913 - all that a debit keeps
         self,
@@ -293,7 +283,7 @@ class Ledger(Shown):
         """Every debit, oldest first; of one data set if it is named."""
         if dataset is not None:
             check_text("dataset", dataset)
-        with self.transactions.transaction(self.reading) as connection:
+        with self.transactions.transaction() as connection:
             with all_rows(connection) as rows:
                 entries = entries_of(rows)
             check_structure(connection, self.place)
@@ -318,7 +308,7 @@ class Ledger(Shown):
         conditions = selection.conditions
         query = select(LEDGER.c.key).where(*conditions).order_by(LEDGER.c.number.desc())
         counted = select(func.count()).select_from(LEDGER).where(*conditions)
-        with self.transactions.transaction(self.reading) as connection:
+        with self.transactions.transaction() as connection:
             state = self.transactions.state(connection)
             total = connection.execute(counted).scalar_one()
             keys = connection.execute(query.offset(first).limit(most)).scalars().all()
@@ -333,7 +323,7 @@ class Ledger(Shown):
 
     def rows(self) -> list[dict[str, Any]]:
         """Every row as it is stored, oldest first, whether the chain is intact or not."""
-        with self.transactions.transaction(self.reading) as connection, all_rows(connection) as rows:
+        with self.transactions.transaction() as connection, all_rows(connection) as rows:
             return list(map(dict, rows))
 
     def verify(self, known_head: Head | None = None) -> Verification:
@@ -343,7 +333,7 @@ class Ledger(Shown):
         rows must repeat an answer of the ledger; nothing covers its other words.
         """
         check_type("known_head", known_head, Head | None)
-        with self.transactions.transaction(self.reading) as connection:
+        with self.transactions.transaction() as connection:
             replies = digests_of(connection)
             with all_rows(connection) as rows:
                 found = verification(rows, known_head, replies)
@@ -355,7 +345,7 @@ class Ledger(Shown):
 
     def is_made(self) -> bool:
         """Whether there is a ledger at the address."""
-        with self.transactions.transaction(self.reading) as connection:
+        with self.transactions.transaction() as connection:
             return is_made(connection)
 
     @staticmethod
@@ -368,13 +358,13 @@ class Ledger(Shown):
 
     def _prepare(self, *, create: bool) -> None:
         """Make or upgrade the tables, if there is need."""
-        with self.transactions.transaction(self.reading) as connection:
+        with self.transactions.transaction() as connection:
             check_server(connection, self.place)
             if is_made(connection):
                 return
         if self.transactions.is_on_server and not create:
             return
-        with self.transactions.transaction(self.writing) as connection:
+        with self.transactions.transaction(writes=True) as connection:
             lock_out_writers(connection)
             make_table(connection, self.place)
 

@@ -38,10 +38,6 @@ class Standing:
     is_reserve: bool = False  # whether the price is the most that it may cost, until it is known where it stopped
     is_gaussian: bool = False  # whether what tops up another is a draw of its own, and is combined with it
 
-    def charged_after(self, paid: Fraction) -> Loss:
-        """What its debit is charged where a coarser answer was paid for."""
-        return Loss.concentrated(self.price - paid) if self.is_gaussian else difference(paid, self.price)
-
 
 def standing_of(request: Request) -> Standing:
     """Where a request stands: those of one data set, question, δ and design of its noise have one subject."""
@@ -112,16 +108,16 @@ def _priced(asked: dict[str, Any], paid: Loss, epsilon: Fraction) -> str:
     return json.dumps({**asked, **priced, "price": price}, sort_keys=True)
 
 
-def difference(paid: Fraction, epsilon: Fraction) -> Loss:
-    """What a finer answer is charged where a coarser one was paid for: in ε the difference.
+def difference(paid: Fraction, price: Fraction, *, is_gaussian: bool = False) -> Loss:
+    """What a finer answer is charged where a coarser one was paid for: the difference, in ε, or in ρ if Gaussian.
 
-    In ρ it is charged as an answer of its own. Given the coarser one its loss can still be any between -ε and ε, less a
-    constant: such a bounded range of 2ε has a ρ of ε²/2, and no less is proved (docs/accuracy-first.md).
+    In ρ an answer in ε is charged as one of its own. Given the coarser one its loss can still be any between -ε and ε,
+    less a constant: such a bounded range of 2ε has a ρ of ε²/2, and no less is proved (docs/accuracy-first.md).
 
     Source: M. Cesar and R. Rogers, Bounding, Concentrating, and Truncating: Unifying Privacy Loss Composition for
         Data Analytics (2021), for mechanisms of a bounded range.
     """
-    return Loss(epsilon - paid, epsilon**2 / 2)
+    return Loss.concentrated(price - paid) if is_gaussian else Loss(price - paid, price**2 / 2)
 
 
 def covers(entry: Entry, request: Request) -> bool:

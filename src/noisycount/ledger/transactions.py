@@ -170,8 +170,9 @@ class Transactions:
         return self.reading.dialect.name != "sqlite"
 
     @contextmanager
-    def transaction(self, engine: Engine) -> Iterator[Connection]:
+    def transaction(self, *, writes: bool = False) -> Iterator[Connection]:
         """One transaction, and our own text for whatever the database refuses."""
+        engine = self.writing if writes else self.reading
         with refusals(self.place), engine.begin() as connection:
             yield connection
 
@@ -205,7 +206,7 @@ class Transactions:
         if self.writers.led and not self.is_on_server:
             result: Result = self.writers.result((look, False), self._write)
             return result
-        with self.transaction(self.reading) as connection:
+        with self.transaction() as connection:
             return look(connection, self.state(connection))
 
     def noted(self, look: Callable[[LedgerState], Result]) -> Result:
@@ -226,10 +227,10 @@ class Transactions:
         of all of a server's ledger takes long: others may write meanwhile.
         """
         if self.is_on_server and not self.known.head.number:
-            with self.transaction(self.reading) as connection:
+            with self.transaction() as connection:
                 self.state(connection)
         try:
-            with self.transaction(self.writing) as connection:
+            with self.transaction(writes=True) as connection:
                 lock_out_writers(connection)
                 state = self.state(connection)
                 self.is_newest = True

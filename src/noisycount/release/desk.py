@@ -111,7 +111,7 @@ class Desk(Shown, Closeable):
         Raises:
             LedgerError: The ledger cannot be read.
         """
-        return self._remains_now.remaining
+        return self._remains().remaining
 
     def release(  # noqa: PLR0913 - each stands for a whole goal
         self,
@@ -341,7 +341,8 @@ class Desk(Shown, Closeable):
             source.prepare()
         name = secrets.token_hex(16) if key is None else key
         entry, charged = self.ledger.reserve(name, request, dataset.budget, self.analyst, formers, purpose=purpose)
-        remains = self._remains_now if not charged else self._remains_of(entry)
+        debited = dataset.budget, entry.spent, self.analyst, entry.analyst_spent
+        remains = RemainingBudget.of(*debited) if charged else self._remains()  # a new debit says it by its totals
         told = partial(plan.published, charged=charged, remains=remains, source=source, confidence=query.confidence)
         if entry.answer is not None:
             return told(entry)
@@ -366,21 +367,11 @@ class Desk(Shown, Closeable):
             "columns": list(self.source.schema),
         }
 
-    @property
-    def _remains_now(self) -> RemainingBudget:
-        """What is left of the two budgets now."""
-        return self._remains_without(Fraction(0))
-
-    def _remains_without(self, rest: Fraction) -> RemainingBudget:
-        """The same once a rest of a reserve, in ε, is given back."""
+    def _remains(self, rest: Fraction = Fraction(0)) -> RemainingBudget:
+        """What is left of the two budgets, once a rest of a reserve, in ε, is given back."""
         analyst, spent = self.analyst, self.ledger.paid(self.dataset.name)
         own = Loss() if analyst.budget is None else self.ledger.paid_by(analyst.name)
         return RemainingBudget.of(self.dataset.budget, spent.less(rest), analyst, own.less(rest))
-
-    def _remains_of(self, entry: Entry) -> RemainingBudget:
-        """The same after a debit that was just made, whose totals say so."""
-        budget, own = self.dataset.budget, entry.analyst_spent
-        return RemainingBudget.of(budget, entry.spent, self.analyst, own)
 
     def _requests(self, plan: QueryPlan) -> Forms:
         """What asks for an answer; where one is known that is as near as is wanted, what asks for that one."""
@@ -457,7 +448,7 @@ class Desk(Shown, Closeable):
         if not rest:
             return told(stored)
         charged = told.keywords["charged"]
-        remains = self._remains_without(Fraction(0) if is_stored else rest)
+        remains = self._remains(Fraction(0) if is_stored else rest)
         return told(stored, charged=charged and charged.less(rest), remains=remains)
 
     def _drawn(self, plan: QueryPlan, base: Entry | None) -> tuple[TableAnswer, Fraction | None]:

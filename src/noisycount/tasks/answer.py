@@ -159,7 +159,7 @@ class Answer:
         if paid is None:
             return price
         if price.epsilon is None or paid.epsilon is None:
-            return Loss.concentrated(price.rho - paid.rho)
+            return difference(paid.rho, price.rho, is_gaussian=True)
         return difference(paid.epsilon, price.epsilon)
 
     @property

@@ -148,8 +148,7 @@ def _far_quantile(law: CountDistribution, log_level: float) -> float:
 
 def _table(law: CountDistribution) -> tuple[int, Reals]:
     """The first count of a table, and P[K <= k] of it and those after it."""
-    low, high = (int(end) for end in law.reach(_DEPTH))
-    first, last = max(low, law.support[0]), min(high, law.support[1])
+    first, last = law.counts_within(_DEPTH)
     masses = law.pmf(np.arange(first, last + 1, dtype=np.float64))
     masses[0] = law.probability(-math.inf, first)
     return first, np.cumsum(masses)

@@ -63,19 +63,12 @@ class Others:
     def of(cls, move: CellMove) -> "Others":
         """The counts for a move between two cells that do not hold all records."""
         others = move.size - 1
-        firsts = counts_within(Binomial(others, move.first.rate), _DEPTH_OF_COUNTS)
-        seconds = counts_within(Binomial(others, move.second.rate), _DEPTH_OF_COUNTS)
+        laws = (Binomial(others, cell.rate).deep_law() for cell in (move.first, move.second))
+        firsts, seconds = (law.counts_within(_DEPTH_OF_COUNTS) for law in laws)
         table = _trinomial(move, firsts, seconds)
         with_first = np.pad(table, ((1, 0), (0, 1)))
         with_second = np.pad(table, ((0, 1), (1, 0)))
         return cls((firsts[0], firsts[1] + 1), (seconds[0], seconds[1] + 1), with_first, with_second)
-
-
-def counts_within(population: Binomial, depth: float) -> tuple[int, int]:
-    """The first and the last count of so many nepers below the largest probability."""
-    law = population.deep_law()
-    (low, high), (near, far) = law.support, law.reach(depth)
-    return max(low, math.floor(near)), min(high, math.ceil(far))
 
 
 def _trinomial(move: CellMove, firsts: tuple[int, int], seconds: tuple[int, int]) -> Reals:
@@ -126,7 +119,7 @@ def runs_of_totals(size: int, rate: float, number: int) -> Iterator[tuple[int, i
         yield low + 1, low + 1, 1.0
         return
     law = others.deep_law()
-    (first, last), (start, end) = (counts_within(others, depth) for depth in (_DEEPEST, _LIKELY))
+    (first, last), (start, end) = (others.deep_law().counts_within(depth) for depth in (_DEEPEST, _LIKELY))
     edges = np.unique(
         np.concatenate(
             [_edges(first, start, _OF_TAILS), _edges(start, end + 1, number), _edges(end + 1, last + 1, _OF_TAILS)]
@@ -260,7 +253,7 @@ def _sticks(count: OneCount, answer: Answer, epsilons: tuple[float, ...]) -> lis
 def _of_two(count: OneCount, answers: Sequence[Answer], epsilon: float) -> tuple[float, float]:
     """Below and above δ₊ of two answers in bins; (0, 1) where these would be too many."""
     others = Binomial(count.population.size - 1, count.population.rate)
-    low, high = counts_within(others, DEPTH)
+    low, high = others.deep_law().counts_within(DEPTH)
     first, second = (answer_table(one, low, high + 1) for one in answers)
     if first is None or second is None:
         return 0.0, 1.0

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 
 from noisycount.analysis.privacy.bounds import Between, Bounded, MonotoneBounds
-from noisycount.analysis.privacy.disjoint_cells import DEPTH, answer_table, counts_within
+from noisycount.analysis.privacy.disjoint_cells import DEPTH, answer_table
 from noisycount.analysis.privacy.hockey_stick import OneAnswer
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
 from noisycount.analysis.privacy.workload import asked_questions
@@ -52,7 +52,7 @@ class SampledPart:
     def surprises(self) -> PosteriorShifts:
         """The law of E[K | answer] − E[K], which grows with the answer."""
         counted = Binomial(self.size, self.rate)
-        low, high = counts_within(counted, DEPTH)
+        low, high = counted.deep_law().counts_within(DEPTH)
         table = answer_table(self.mechanism, low, high)
         if table is None:
             raise ValueError(

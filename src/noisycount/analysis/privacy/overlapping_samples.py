@@ -13,7 +13,6 @@ from noisycount.analysis.privacy.disjoint_cells import (
     DEPTH,
     AnswerTable,
     answer_table,
-    counts_within,
     two_answers_bounds,
 )
 from noisycount.analysis.privacy.hockey_stick import OneAnswer, hockey_sticks
@@ -192,7 +191,7 @@ class SamplesOfOneProperty:
 def _of_two(samples: Sequence[Subsample], population: Binomial, epsilons: list[float]) -> list[float]:
     """A lower bound of δ₊ from the largest two samples whose laws are small enough for tables."""
     others = Binomial(population.size - 1, population.rate)
-    low, high = counts_within(others, DEPTH)
+    low, high = others.deep_law().counts_within(DEPTH)
     short = [one for one in samples if one.sample_size <= _LARGEST]
     if high - low > _WIDEST or not short:
         return [0.0] * len(epsilons)

@@ -17,7 +17,7 @@ from noisycount.engines.conformance.records import CELLS, FEATURES, Exercise, Fe
 from noisycount.engines.conformance.tables import exercises
 from noisycount.engines.interface import Source
 from noisycount.engines.memory import Unit, cell_counts, key_counts
-from noisycount.engines.truth import Record, ordered, truth, unit_text
+from noisycount.engines.truth import Record, truth
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts
@@ -61,19 +61,15 @@ _AGAIN = "told again"  # of keys that an engine tells twice
 @cache
 def true_counts(exercise: Exercise) -> Sequence[int]:
     """The true count of each predicate of an exercise."""
-    units = [_unit(number, record, exercise) for number, record in enumerate(exercise.records)]
+    units = [Unit.of(number, record, exercise.unit) for number, record in enumerate(exercise.records)]
     return [_count(predicate, exercise.records, units) for predicate in exercise.predicates]
 
 
 def true_table(exercise: Exercise, question: TableQuestion) -> TableCounts:
     """The true counts of a table."""
-
-    def unit_of(number: int, record: Record) -> Unit:
-        return _unit(number, record, exercise)
-
     if isinstance(question, CellQuestion):
-        return _by_node(cell_counts(exercise.records, unit_of, question))
-    return _by_keys(key_counts(exercise.records, unit_of, question))
+        return _by_node(cell_counts(exercise.records, exercise.unit, question))
+    return _by_keys(key_counts(exercise.records, exercise.unit, question))
 
 
 def asked_table(source: Source, question: TableQuestion) -> TableCounts:
@@ -86,14 +82,6 @@ def asked_table(source: Source, question: TableQuestion) -> TableCounts:
 def _count(predicate: Predicate, records: Sequence[Record], units: Sequence[Unit]) -> int:
     matching = zip(records, units, strict=True)
     return len({unit.name for record, unit in matching if truth(predicate, record)})
-
-
-def _unit(number: int, record: Record, exercise: Exercise) -> Unit:
-    """Whose record one is."""
-    if exercise.unit is None:
-        return Unit(number, "")
-    value = record[exercise.unit]
-    return Unit(ordered(value), unit_text(value))
 
 
 def _by_node(levels: Iterable[NDArray[np.int64]]) -> TableCounts:
@@ -171,8 +159,7 @@ class Examiner:
                 answers += 1
                 if answer.found == answer.expected:
                     continue
-                told = (answer.records, answer.question(), answer.expected, answer.found)
-                differences.append(Mismatch(*told))
+                differences.append(Mismatch(answer.records, answer.question(), answer.expected, answer.found))
                 if len(differences) == self.most:
                     break
         return Examination(

@@ -50,7 +50,7 @@ def sure_cases(text: str, cast: str | None, form: ColumnFormat) -> str:
     """
     match form.kind:
         case Kind.BOOLEAN:
-            true, false = (_is_one_of(text, words) for words in truth_words(form))
+            true, false = (_is_one_of(words, text) for words in truth_words(form))
             return f"WHEN {true} THEN true WHEN {false} THEN false"
         case _ if cast is None:
             return ""
@@ -66,9 +66,9 @@ def sure_cases(text: str, cast: str | None, form: ColumnFormat) -> str:
     return f"WHEN {test} THEN {cast}"
 
 
-def _is_one_of(text: str, words: Sequence[str]) -> str:
-    """The SQL of whether a text is one of some words; DuckDB makes a slow join of a longer IN."""
-    return f"({' OR '.join(f'{text} = {quoted_text(word)}' for word in words)})"
+def _is_one_of(words: Sequence[str], text: str, function: str = "") -> str:
+    """The SQL of whether a text is one of some words, or a function of both is; a longer IN would be a slow join."""
+    return f"({' OR '.join(f'{function}({text}) = {function}({quoted_text(word)})' for word in words)})"
 
 
 def _is_plain_real(text: str, cast: str, decimal: str) -> str:
@@ -151,13 +151,8 @@ def _number(text: str, form: ColumnFormat) -> str:
 
 
 def _truth(text: str, form: ColumnFormat) -> str:
-    true, false = (_lowered(text, words) for words in truth_words(form))
+    true, false = (_is_one_of(words, text, "lower") for words in truth_words(form))
     return f"CASE WHEN {true} THEN true WHEN {false} THEN false END"
-
-
-def _lowered(text: str, words: Sequence[str]) -> str:
-    """The SQL of whether a text is one of some words in whatever case."""
-    return f"({' OR '.join(f'lower({text}) = lower({quoted_text(word)})' for word in words)})"
 
 
 def _written(text: str, form: ColumnFormat) -> str:

@@ -48,30 +48,14 @@ class SparkSource(TypedSource):
     uses_indexes: bool = False
 
     @classmethod
-    def open(
-        cls,
-        place: ServerPlace,
-        *,
-        unit: str | None = None,
-        columns: Sequence[str] | None = None,
-        seconds: float | None = None,
-        uses_indexes: bool = False,
-    ) -> Self:
-        """The records at a place.
-
-        `unit`: the column that names the person, or None where every record is one unit. `seconds`: after which a count
-        is given up; None: never. `uses_indexes`: whether a count may leave out records by what the cluster knows of its
-        files, which can be faster, and tells by its time how many match.
-        """
+    def open(cls, place: ServerPlace, **said: Any) -> Self:  # noqa: ANN401 - as `of_session` takes it
+        """The records at a place; it takes what `of_session` takes."""
         session = Session.open(place.url, place.shown)
         try:
-            source = cls.of_session(
-                session, place, unit=unit, columns=columns, seconds=seconds, uses_indexes=uses_indexes
-            )
+            return cls.of_session(session, place, **said)
         except BaseException:
             session.close()
             raise
-        return source
 
     @classmethod
     def of_session(  # noqa: PLR0913 - one argument a property of the records
@@ -87,7 +71,10 @@ class SparkSource(TypedSource):
     ) -> Self:
         """The records that a session of our own reads, which ends with them.
 
-        `is_made_here`: whether the session made them itself, as a view.
+        `unit`: the column that names the person, or None where every record is one unit. `seconds`: after which a count
+        is given up; None: never. `uses_indexes`: whether a count may leave out records by what the cluster knows of its
+        files, which can be faster, and tells by its time how many match. `is_made_here`: whether the session made them
+        itself, as a view.
         """
         relation = SparkRelation(session, place.table, is_made_here)
         types = relation.look(seconds or _SECONDS_TO_ANSWER).types

@@ -138,23 +138,12 @@ class SqlSource(TypedSource):
     unit: str | None  # the column that names the person, or None where every record is one unit
 
     @classmethod
-    def open(
-        cls,
-        place: ServerPlace,
-        *,
-        unit: str | None,
-        columns: Sequence[str] | None,
-        seconds: float | None = None,
-        uses_indexes: bool = False,
-    ) -> "SqlSource":
-        """The records of a table.
+    def open(cls, place: ServerPlace, *, seconds: float | None = None, **said: Any) -> "SqlSource":  # noqa: ANN401 - as `of` takes it
+        """The records of a table; it takes what `of` takes.
 
-        `unit`: the column that names the person, or None where every record is one unit. `seconds`: after which a
-        statement is given up; None: when the server does. `uses_indexes`: whether only records that match are read,
-        which is faster, and whose time tells how many they are.
+        `seconds`: after which a statement is given up; None: when the server does.
         """
-        server = Server.at(place, seconds)
-        return cls.of(server, place, unit=unit, columns=columns, uses_indexes=uses_indexes)
+        return cls.of(Server.at(place, seconds), place, **said)
 
     @classmethod
     def of(
@@ -166,7 +155,11 @@ class SqlSource(TypedSource):
         columns: Sequence[str] | None,
         uses_indexes: bool = False,
     ) -> "SqlSource":
-        """The records of a table of a server that is open; it takes what `open` takes."""
+        """The records of a table of a server that is open.
+
+        `unit`: the column that names the person, or None where every record is one unit. `uses_indexes`: whether only
+        records that match are read, which is faster, and whose time tells how many they are.
+        """
         dialect = transactions.dialect
 
         def found() -> SqlSource:

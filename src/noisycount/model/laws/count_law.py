@@ -131,6 +131,11 @@ class CountDistribution(ABC):
     def reach(self, depth: float) -> tuple[float, float]:
         """The counts on both sides of the mode at which the law has fallen by e^depth."""
 
+    def counts_within(self, depth: float) -> tuple[int, int]:
+        """The first and the last count between these."""
+        (low, high), (near, far) = self.support, self.reach(depth)
+        return max(low, math.floor(near)), min(high, math.ceil(far))
+
     @abstractmethod
     def log_tail_bound(self, count: float) -> float:
         """A bound of the logarithm of the mass from a count on, which lies right of the mean."""
