@@ -75,8 +75,7 @@ class StoppedChain:
         rates = self.rates[places]
         depths = np.where(self._is_before[places], self.rates * (self.thresholds - starts[:, None]), 0.0)
         sums = self._parts[side][places] * np.exp(-depths) * np.expm1(-self._falls[side][places] * lengths[:, None])
-        whole: Reals = np.expm1(-rates * lengths) / np.expm1(-rates) - sums.sum(axis=1)
-        return whole
+        return np.expm1(-rates * lengths) / np.expm1(-rates) - sums.sum(axis=1)
 
     def beyond(self, counts: Reals, edges: Reals) -> Reals:
         """P[stops with an answer >= edge] by price, for edges of at least the counts: shape (prices, counts)."""

@@ -152,8 +152,7 @@ class StoppingRule:
         above = self._above(first)
         rates, ends = chain.rates[:, None], chain.thresholds[:, None]
         if (first == last).all():
-            chances: Reals = np.sum(chain.beyond(low, above) + chain.short(low, self._below(first)), axis=0)
-            return chances
+            return np.sum(chain.beyond(low, above) + chain.short(low, self._below(first)), axis=0)
         with np.errstate(over="ignore", invalid="ignore"):
             growth = np.exp(rates * (high - low))
             beyond = chain.beyond(low, above) * np.where(ends <= above, 1.0, growth)
@@ -185,14 +184,12 @@ class StoppingRule:
     def _above(self, counts: Wholes) -> Reals:
         """These answers and larger ones are too large for the counts."""
         share = self.within
-        above: Reals = (counts * share.denominator // (share.denominator - share.numerator) + 1).astype(float)
-        return above
+        return (counts * share.denominator // (share.denominator - share.numerator) + 1).astype(float)
 
     def _below(self, counts: Wholes) -> Reals:
         """The answers below these are too small for the counts."""
         share = self.within
-        below: Reals = (-(-counts * share.denominator // (share.denominator + share.numerator))).astype(float)
-        return below
+        return (-(-counts * share.denominator // (share.denominator + share.numerator))).astype(float)
 
     def _wrong_if_capped(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
         """P[does not stop and is wrong], at most."""
@@ -206,8 +203,7 @@ class StoppingRule:
 def _exceedance(rates: Reals, errors: Reals) -> Reals:
     """P[D >= error] of discrete Laplace noise."""
     tails = np.exp(-rates * np.where(errors > 0, errors, 1 - errors)) / (1 + np.exp(-rates))
-    chances: Reals = np.where(errors > 0, tails, 1 - tails)
-    return chances
+    return np.where(errors > 0, tails, 1 - tails)
 
 
 class _SlackSearch:

@@ -192,8 +192,7 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         gains = self.noisy.expansion(self.centre)(drawn - self.centre)
         gains[(drawn < low) | (drawn > high)] = -math.inf
         sums: Reals = np.logaddexp.reduce(terms + gains, axis=1)
-        values: list[float] = (sums - np.logaddexp.reduce(terms, axis=1)).tolist()
-        return values
+        return (sums - np.logaddexp.reduce(terms, axis=1)).tolist()
 
     def _log_value(self, count: float) -> float:
         """Both sums by smooth laws, of a large sample.

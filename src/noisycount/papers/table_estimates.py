@@ -143,8 +143,7 @@ def nearest_counts(answers: Reals, total: float) -> Reals:
     shifts = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
     kept = np.flatnonzero(falling > shifts)
     shift = shifts[kept[-1]] if kept.size else shifts[0]
-    nearest: Reals = np.maximum(answers - shift, 0.0)
-    return nearest
+    return np.maximum(answers - shift, 0.0)
 
 
 def nearest_tree(levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float], total: float) -> Reals:

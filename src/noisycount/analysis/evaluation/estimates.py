@@ -259,8 +259,7 @@ class WholeEstimate:
         errors = too_low * exceedance(counts - self.starts + self.case.gap)
         errors += too_high * exceedance(self.starts - counts)
         beyond = np.maximum(counts - self.values[-1], 0) + np.maximum(self.values[0] - counts, 0)
-        found: Reals = errors.sum(axis=1) + beyond[:, 0]
-        return found
+        return errors.sum(axis=1) + beyond[:, 0]
 
     def _improvements(self, counts: Reals) -> Reals:
         """P[|K − estimate| < |K − Y|] given each count.
@@ -272,8 +271,7 @@ class WholeEstimate:
         nearer = self.values + 2 * np.minimum(counts - self.values, 0)
         chances = self.case.chances_between(counts, np.maximum(starts, farther), stops)
         chances += self.case.chances_between(counts, starts, np.minimum(stops, nearer))
-        found: Reals = chances.sum(axis=1)
-        return found
+        return chances.sum(axis=1)
 
     def _ties(self, counts: Reals) -> Reals:
         """P[|K − estimate| = |K − Y|] given each count: the answer is the estimate, or its mirror.
@@ -288,8 +286,7 @@ class WholeEstimate:
             for answers, differ in ((self.values + 0 * counts, True), (mirrored, mirrored != counts)):
                 within = (starts <= answers) & (answers < stops) & differ
                 chances += np.where(within, errors.between(answers - counts, np.ones(1)), 0.0)
-        found: Reals = chances.sum(axis=1)
-        return found
+        return chances.sum(axis=1)
 
 
 def median_estimate(case: Case) -> WholeEstimate:

@@ -143,30 +143,25 @@ def _estimates(by: str, scaled: Reals, counts: Reals, told: Reals, size: int) ->
     if by == "answer":
         return scaled
     if by == "rounded":
-        rounded: Reals = np.clip(np.floor(scaled + 0.5), 0, size)
-        return rounded
+        return np.clip(np.floor(scaled + 0.5), 0, size)
     peaks = told.max(axis=1, keepdims=True)
     if not np.isfinite(peaks).all():
         raise ValueError(
             "assumed must make every answer possible that the population makes possible: check its size and rate"
         )
     if by == "mode":
-        modes: Reals = counts[(told >= peaks - LOG_TIE).argmax(axis=1)]
-        return modes
+        return counts[(told >= peaks - LOG_TIE).argmax(axis=1)]
     shares = np.exp(told - peaks)
     if by == "mean":
-        means: Reals = counts[0] + shares @ (counts - counts[0]) / shares.sum(axis=1)
-        return means
+        return counts[0] + shares @ (counts - counts[0]) / shares.sum(axis=1)
     below = np.cumsum(shares, axis=1)
-    medians: Reals = counts[(below >= below[:, -1:] * (0.5 * (1 - TIE))).argmax(axis=1)]
-    return medians
+    return counts[(below >= below[:, -1:] * (0.5 * (1 - TIE))).argmax(axis=1)]
 
 
 def _deviations(counts: Reals, told: Reals, means: Reals) -> Reals:
     """The mean absolute deviation of the count from its mean, for each answer."""
     shares = np.exp(told - told.max(axis=1, keepdims=True))
-    away: Reals = (shares * np.abs(counts - means[:, None])).sum(axis=1) / shares.sum(axis=1)
-    return away
+    return (shares * np.abs(counts - means[:, None])).sum(axis=1) / shares.sum(axis=1)
 
 
 def _check_entries(entries: int) -> None:

@@ -266,8 +266,7 @@ def likelihood_curve(told: Posterior, counts: Reals) -> Reals:
     logs = Product(tuple(likelihoods)).logs_around_largest(counts, np.zeros_like(counts))
     heights = np.exp(logs - logs.max())
     widths = np.gradient(counts) if counts.size > 1 else np.ones(1)
-    normalised: Reals = heights / (heights @ widths)
-    return normalised
+    return heights / (heights @ widths)
 
 
 def _reach(told: Posterior) -> tuple[float, float]:

@@ -110,8 +110,7 @@ def checked_epsilons(epsilon: ArrayLike) -> list[float]:
         raise ValueError(f"epsilon must be numbers, got {epsilon!r}") from None
     if not ((numbers >= 0) & (numbers < np.inf)).all():
         raise ValueError(f"epsilon must be at least 0 and finite, got {epsilon!r}")
-    flat: list[float] = numbers.ravel().tolist()
-    return flat
+    return numbers.ravel().tolist()
 
 
 def shaped(values: Sequence[float], like: ArrayLike) -> float | Reals:

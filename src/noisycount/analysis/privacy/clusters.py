@@ -139,8 +139,7 @@ def _moved(shape: tuple[int, ...], columns: int) -> NDArray[np.intp]:
     moves = columns * (np.arange(cases) - cases // 2)
     targets = np.clip(np.arange(values) + moves[:, None], 0, values - 1)
     targets[:, 0] = 0
-    cells: NDArray[np.intp] = (_rows(shape) + targets[:, None, None]).ravel()
-    return cells
+    return (_rows(shape) + targets[:, None, None]).ravel()
 
 
 def _between(values: Reals, edges: Reals, step: float) -> tuple[NDArray[np.intp], Reals]:
@@ -154,8 +153,7 @@ def _between(values: Reals, edges: Reals, step: float) -> tuple[NDArray[np.intp]
 
 def _from(masses: Reals) -> Reals:
     """The mass at each value and all larger ones."""
-    sums: Reals = np.cumsum(masses[:, ::-1], axis=1)[:, ::-1]
-    return sums
+    return np.cumsum(masses[:, ::-1], axis=1)[:, ::-1]
 
 
 @frozen(eq=False, slots=False)

@@ -93,8 +93,7 @@ class GaussianAnswers:
     def _closeness(self, distances: Reals) -> Reals:
         """−d²/8·Σ 1/scale², as a sum over a lattice is largest where it is not moved."""
         precision = sum(float(scale) ** -2 for scale in self.scales)
-        logs: Reals = -(distances**2) * precision / 8
-        return logs
+        return -(distances**2) * precision / 8
 
     @cached_property
     def _weights(self) -> tuple[int, ...]:

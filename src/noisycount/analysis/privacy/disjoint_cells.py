@@ -101,8 +101,7 @@ def _log_part(counts: Reals, centre: int, rate: float) -> Reals:
     steps = np.where(possible, counts - centre, 0.0)
     start = centre + 1.0
     bends = log_gamma_bends([start], steps[None])
-    logs: Reals = np.where(possible, steps * math.log(rate / start) - bends, -np.inf)
-    return logs
+    return np.where(possible, steps * math.log(rate / start) - bends, -np.inf)
 
 
 _DEEPEST = 700.0  # nepers below its mode at which the law ends: e^−700 is next to the least double

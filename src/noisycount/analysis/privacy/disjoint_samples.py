@@ -78,8 +78,7 @@ class SampledPart:
         if isinstance(self.mechanism, SymmetricNoise):
             logs = logs + self.mechanism.errors.log_density(answers[:, None] - counts)
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-        found: Reals = weights @ (counts - self.size * self.rate) / weights.sum(axis=1)
-        return found
+        return weights @ (counts - self.size * self.rate) / weights.sum(axis=1)
 
     def slope(self, epsilon: float, first: int, second: int) -> float:
         """What P₊/Q − e^ε·P₋/Q gains with each record of excess."""

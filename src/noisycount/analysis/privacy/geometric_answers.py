@@ -114,8 +114,7 @@ class Chain:
         """The logarithm of Σ √(L(k)·L(k + d)) for distances d in records."""
         places = distances * self.steps
         growth = math.tanh(self.slope / 2) if self.is_centred else math.sinh(self.slope / 2)
-        logs: Reals = self.answers * (np.log1p(places * growth) - places * self.slope / 2)
-        return logs
+        return self.answers * (np.log1p(places * growth) - places * self.slope / 2)
 
     def _typical(self, sides: Reals) -> Reals:
         """The logarithm of X from each record on, with as many answers beyond it as on average."""
@@ -143,8 +142,7 @@ class Chain:
     @property
     def _chances(self) -> Reals:
         """Those of C_0 under the threshold."""
-        chances: Reals = _binomials(self._beyond, self.answers)[-1]
-        return chances
+        return _binomials(self._beyond, self.answers)[-1]
 
 
 def _sides(windows: Sequence[Weighed]) -> Reals:
@@ -295,8 +293,7 @@ class GeometricAnswers:
         """The logarithm of Σ √(L(k)·L(k + d)), or of the integral, for distances d in records."""
         half = 1 / (2 * self.scale)
         growth = math.tanh(half) if self.is_discrete else half
-        logs: Reals = self.answers * (np.log1p(distances * growth) - distances * half)
-        return logs
+        return self.answers * (np.log1p(distances * growth) - distances * half)
 
 
 def _between(one: Weighed, least: float, most: float, seen: Chain) -> Bounded:

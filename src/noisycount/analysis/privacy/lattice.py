@@ -85,8 +85,7 @@ def _masses(noise: SymmetricNoise, errors: Reals) -> Reals:
     """The probabilities of integers."""
     law = noise.errors
     logs = law.log_density(errors)
-    masses: Reals = law.peak * np.exp(logs - logs[errors.size // 2])
-    return masses
+    return law.peak * np.exp(logs - logs[errors.size // 2])
 
 
 def _told(noise: SymmetricNoise, grid: Reals, steps: int) -> tuple[Reals, float, float]:

@@ -236,8 +236,7 @@ def _laws(steps: Reals, centres: NDArray[np.int64]) -> Reals:
     logs[:, :-1] += np.cumsum(behind, axis=1)[:, ::-1]
     logs = np.nan_to_num(logs, nan=-np.inf, posinf=-np.inf, neginf=-np.inf)
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    laws: Reals = weights / weights.sum(axis=1, keepdims=True)
-    return laws
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 _ROUNDING_OF_HALF = 2.0**-51  # the exponential of its logarithm

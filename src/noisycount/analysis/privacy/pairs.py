@@ -263,8 +263,7 @@ class TablePair:
         right = np.nan_to_num(ratios[likeliest:], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
         left = np.nan_to_num(ratios[:likeliest], nan=np.inf, posinf=np.inf, neginf=-np.inf)
         left = np.minimum(left, right[0])
-        grown: Reals = np.concatenate([np.minimum.accumulate(left[::-1])[::-1], np.maximum.accumulate(right)])
-        return grown
+        return np.concatenate([np.minimum.accumulate(left[::-1])[::-1], np.maximum.accumulate(right)])
 
     @cached_property
     def mirrored(self) -> "TablePair":
@@ -307,8 +306,7 @@ class TablePair:
     @cached_property
     def _halves(self) -> Reals:
         """2/(1 + e^−|r|) for r = ln(P₊/P₋)."""
-        halves: Reals = 2 / (1 + np.exp(-np.abs(self._ratios)))
-        return halves
+        return 2 / (1 + np.exp(-np.abs(self._ratios)))
 
     @cached_property
     def _even(self) -> int:
@@ -359,8 +357,7 @@ class TablePair:
     def _ratio(self, logs: Reals, offsets: Reals) -> Reals:
         """One of the laws over Q at offsets."""
         base = _values_at(offsets, self.base.log_probabilities, self.first)
-        ratios: Reals = np.exp(_values_at(offsets, logs, self.first) - base)
-        return ratios
+        return np.exp(_values_at(offsets, logs, self.first) - base)
 
 
 @frozen(eq=False)
@@ -410,8 +407,7 @@ def _values_at(offsets: Reals, table: Reals, first: float) -> Reals:
 
 def _half_way(log_plus: Reals, log_minus: Reals) -> Reals:
     """The logarithm of (P₊ + P₋)/2."""
-    logs: Reals = np.logaddexp(log_plus, log_minus) - math.log(2)
-    return logs
+    return np.logaddexp(log_plus, log_minus) - math.log(2)
 
 
 # Laws P₊ and P₋ of a count with a common base Q, such that P₊/P₋ grows with the count.

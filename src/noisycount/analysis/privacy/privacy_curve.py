@@ -378,8 +378,7 @@ def _goals(delta: ArrayLike) -> list[float]:
     goals = np.asarray(delta, dtype=np.float64)
     if not ((goals >= 0) & (goals <= 1)).all():
         raise ValueError(f"delta must be from 0 to 1, got {delta!r}")
-    flat: list[float] = goals.ravel().tolist()
-    return flat
+    return goals.ravel().tolist()
 
 
 def _log_ratio(above: float, below: float) -> float:

@@ -191,8 +191,7 @@ class _ThresholdSide:
         """E min(X, Z) if one answer lies on this side, and one on the side of Z."""
         ends = other.either.searchsorted(self.either)
         masses, moments = other.beyond
-        found: float = self.chances @ (moments[0] - moments[ends] + self.either * masses[ends])
-        return found
+        return self.chances @ (moments[0] - moments[ends] + self.either * masses[ends])
 
     @cached_property
     def beyond(self) -> tuple[Reals, Reals]:
@@ -237,8 +236,7 @@ def _up_to(terms: Reals, reached: NDArray[np.intp]) -> Reals:
 
 def _exponential(logs: Reals) -> Reals:
     """Their exponentials, none of which overflows."""
-    exponentials: Reals = np.exp(np.minimum(logs, _LARGEST))
-    return exponentials
+    return np.exp(np.minimum(logs, _LARGEST))
 
 
 _UNIT = 2.0**-53

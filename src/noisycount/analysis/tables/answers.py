@@ -96,8 +96,7 @@ def _finest(tables: Sequence[Any]) -> ReleasedTable:
         raise ValueError(
             f"answers must be one table, or one with those that it replaces, got {len(kept)}: ask one by one"
         )
-    found: ReleasedTable = next(iter(kept.values()))
-    return found
+    return next(iter(kept.values()))
 
 
 def _released(table: ReleasedTable) -> Asked:

@@ -61,8 +61,7 @@ class Crossing:
         found = np.zeros((len(weighed[0]), *self.law.shape), dtype=np.complex128)
         np.divide(self._numerators(weighed), self.law, out=found, where=self.law > _LEAST)
         found /= np.maximum(np.abs(found), 1.0)
-        averaged: Complexes = np.einsum("asn,sn->an", found, self.shares)
-        return averaged
+        return np.einsum("asn,sn->an", found, self.shares)
 
     def _numerators(self, weighed: Sequence[Complexes]) -> Complexes:
         """The convolutions of the parts at the counts, shape (angles, sets, counts)."""
@@ -276,5 +275,4 @@ def _inverted(characteristic: Characteristic, low: int, high: int) -> Reals:
             break
     law = np.fft.irfft(np.conj(values), length)[np.arange(low, high + 1) % length]
     law = np.where(law > _VANISHED * law.max(), law, 0.0)
-    found: Reals = law / law.sum()
-    return found
+    return law / law.sum()

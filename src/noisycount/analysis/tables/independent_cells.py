@@ -231,8 +231,7 @@ class IndependentCells:
         counts = np.where(silent, self.cell_law.end(DEPTH), high - low)
         rough = [~one.is_smooth for one in self.told]
         is_rough = (told & np.array(rough)[:, None]).any(axis=0)
-        is_wide: NDArray[np.bool_] = (counts > _MOST) & ~is_rough
-        return is_wide
+        return (counts > _MOST) & ~is_rough
 
     def _wide_law(self, places: Counts) -> tuple[SmoothLaw, float]:
         """The law of a kind that is wide, and the logarithm of its largest weight."""

@@ -116,8 +116,7 @@ def _evidence(model: Model, told: LeastSquares, prior: LearnedLevel, node: tuple
 def _weighed(shares: Reals) -> Reals:
     """The chances of concentrations from those at each node, with a little doubt."""
     even = _DOUBT / shares.shape[1]
-    chances: Reals = (shares.sum(axis=0) + even) / (shares.shape[0] + _DOUBT)
-    return chances
+    return (shares.sum(axis=0) + even) / (shares.shape[0] + _DOUBT)
 
 
 def _pruned(level: LearnedLevel, chances: Reals, shares: Reals) -> LearnedLevel:

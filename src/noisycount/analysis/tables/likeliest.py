@@ -159,8 +159,7 @@ def _fallen(model: Model) -> float:
 def _logs_beside(one: LevelAnswers, numbers: Reals) -> Reals:
     """The larger logarithm of the likelihoods of the counts below and above each number."""
     beside = np.floor(numbers).astype(np.int64)[:, None] + np.arange(2)
-    largest: Reals = one.log_likelihood(np.arange(one.nodes.size), beside).max(axis=1)
-    return largest
+    return one.log_likelihood(np.arange(one.nodes.size), beside).max(axis=1)
 
 
 def _start(model: Model) -> list[Counts]:

@@ -303,8 +303,7 @@ class _Side:
         piece = np.maximum(np.searchsorted(self.starts, distances, "right") - 1, 0)
         base, step, bend = self.terms[:, piece]
         beyond = distances - self.starts[piece]
-        logs: Reals = base + beyond * (step + (beyond - 1) * bend)
-        return logs
+        return base + beyond * (step + (beyond - 1) * bend)
 
 
 @frozen(eq=False)

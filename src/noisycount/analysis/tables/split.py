@@ -113,8 +113,7 @@ class Split:
     @property
     def low(self) -> Counts:
         """The lowest counts of the messages, shape (nodes,)."""
-        low: Counts = self.lows.sum(axis=-1) + self._sum.first
-        return low
+        return self.lows.sum(axis=-1) + self._sum.first
 
     @property
     def constants(self) -> Reals:
@@ -146,8 +145,7 @@ class Split:
         with np.errstate(divide="ignore"):
             logs = self._weighed[0] + np.log(self._sum.law)
         nodes, _, counts = logs.shape
-        own: Reals = logs.reshape(nodes, -1, self._zones, counts).max(axis=2)
-        return own
+        return logs.reshape(nodes, -1, self._zones, counts).max(axis=2)
 
     @cached_property
     def messages(self) -> Reals:
@@ -237,8 +235,7 @@ class Split:
 
 def _shared(laws: Reals, logs: Reals) -> Reals:
     """The parts of laws with these logarithms, none above 1, added up for each node."""
-    shares: Reals = (laws[:, None] * np.exp(np.minimum(logs, 0.0))).sum(axis=(1, 2))
-    return shares
+    return (laws[:, None] * np.exp(np.minimum(logs, 0.0))).sum(axis=(1, 2))
 
 
 def _finite(logs: Reals) -> Reals:

@@ -403,8 +403,7 @@ class _Groups:
         """The sums of the squares of what has these transforms, by Parseval's theorem."""
         parts = spectra.view(np.float64)
         energy = np.einsum("...i,...i->...", parts, parts)
-        squares: Reals = (2 * energy - np.abs(spectra[..., 0]) ** 2) / self.length
-        return squares
+        return (2 * energy - np.abs(spectra[..., 0]) ** 2) / self.length
 
 
 def _without_each(spectra: NDArray[np.complex128]) -> NDArray[np.complex128]:

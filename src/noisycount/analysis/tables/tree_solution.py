@@ -154,8 +154,7 @@ class TreeSolution:
 
         def characteristic(angles: Reals) -> Complexes:
             values = top.given_counts(angles, root.low, root.law.size) @ root.law
-            turned: Complexes = values * np.exp(1j * angles * (top.middle - centre))
-            return turned
+            return values * np.exp(1j * angles * (top.middle - centre))
 
         reach = -centre, root.low + root.law.size - 1 - centre
         spread = max(deviation, self._spread_of_whole(shares))

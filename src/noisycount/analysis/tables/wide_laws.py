@@ -107,8 +107,7 @@ def lattice_law(first: int, chances: Reals, stride: int) -> SmoothLaw:
     ends = int(places[0]) + bool(first), int(places[-1]) - 1
 
     def log_weight(counts: Reals) -> Reals:
-        logs: Reals = np.log(np.interp(counts, places, values))
-        return logs
+        return np.log(np.interp(counts, places, values))
 
     return _law(log_weight, ends, int(places[np.argmax(values)]), (), _block(stride))
 

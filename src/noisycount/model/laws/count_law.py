@@ -153,8 +153,7 @@ class TableLaw(CountDistribution):
     @cached_property
     def _weights(self) -> Reals:
         """The weights, relative to the largest."""
-        weights: Reals = np.exp(self.log_weights - self.log_weights.max())
-        return weights
+        return np.exp(self.log_weights - self.log_weights.max())
 
     @cached_property
     def log_probabilities(self) -> Reals:

@@ -126,8 +126,7 @@ class Product(Factor):
 
     def log_steps(self, counts: Sequence[int]) -> Reals:
         """The sums of the steps, shape (counts,)."""
-        steps: Reals = np.sum([factor.log_steps(counts) for factor in self.factors], axis=0)
-        return steps
+        return np.sum([factor.log_steps(counts) for factor in self.factors], axis=0)
 
     def exact_log_step(self, count: int) -> LogStep:
         """The sum of the exact steps."""

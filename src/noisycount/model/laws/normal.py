@@ -26,8 +26,7 @@ def erfcx(values: Reals) -> Reals:
     near = np.minimum(x, _POLE)
     residue = 2 * np.exp(near * near) / (1 + np.exp(2 * _POLE * near))
     total = (1 / (_NODES * _NODES + (x * x)[..., None])) @ _WEIGHTS
-    found: Reals = x * total + np.where(x < _POLE, residue, 0.0)
-    return found
+    return x * total + np.where(x < _POLE, residue, 0.0)
 
 
 def normal_tail(values: Reals) -> Reals:

@@ -162,8 +162,7 @@ def _rounded_up(noise: DiscreteGaussian, step: Fraction, half: int) -> Reals:
     # P[⌈Z/step⌉ > place] = P[Z >= ⌊place·step⌋ + 1]; less by a little, as more is above then
     firsts = np.floor(places * float(step) - 1e-9 - 1e-15 * half * float(step)) + 1
     above = np.concatenate([[1.0], noise.errors.exceedance(firsts), [0.0]])
-    masses: Reals = np.maximum(above[:-1] - above[1:], 0.0)
-    return masses
+    return np.maximum(above[:-1] - above[1:], 0.0)
 
 
 def _sum_of(one: Reals, other: Reals, half: int) -> Reals:

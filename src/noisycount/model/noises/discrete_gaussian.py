@@ -178,8 +178,7 @@ class DiscreteGaussianErrors(GaussianShape):
         steps = np.arange(math.ceil(self.scale / 4))
         points = (first[:, None] + steps) / self.scale
         densities = np.exp(-points * points / 2 - log_sum_of_all(self.scale))
-        masses: Reals = (densities * (steps < (last - first)[:, None])).sum(axis=1)
-        return masses
+        return (densities * (steps < (last - first)[:, None])).sum(axis=1)
 
     def _smooth_mass(self, first: Reals, last: Reals) -> Reals:
         """Near errors: the normal mass half a record lower, corrected for the steps of a sum.

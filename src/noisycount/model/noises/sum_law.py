@@ -230,8 +230,7 @@ class SumLaw(CertifiedErrorLaw):
         values = self.log_density(error + shares * radius)
         rising = cheb2poly(chebfit(shares, values - values.mean(), _NODES.size - 1))
         units = -steps / radius
-        changes: Reals = units * polyval(units, [*rising[1:], 0.0])
-        return changes
+        return units * polyval(units, [*rising[1:], 0.0])
 
     def within(self, reach: float) -> float:
         """From one integral of its own."""
@@ -268,8 +267,7 @@ class SumLaw(CertifiedErrorLaw):
         """Where a mass has an integral of its own."""
         if not self.is_discrete:
             return np.full(starts.shape, fill_value=True)
-        whole: NDArray[np.bool_] = (starts % 1.0 == 0) & (lengths % 1.0 == 0)
-        return whole
+        return (starts % 1.0 == 0) & (lengths % 1.0 == 0)
 
     def _windows(self, starts: Reals, lengths: Reals) -> Reals:
         """The masses from starts >= 0 on, one integral for each length."""

@@ -31,8 +31,7 @@ class LatticeTable:
 
     def holds(self, distances: Reals) -> NDArray[np.bool_]:
         """Which distances from 0 the table tells."""
-        held: NDArray[np.bool_] = (distances < self.log_masses.size) & (distances % 1.0 == 0)
-        return held
+        return (distances < self.log_masses.size) & (distances % 1.0 == 0)
 
 
 def lattice_table(laplace: Sequence[float], gaussian: Sequence[float], end: int) -> LatticeTable:

@@ -207,8 +207,7 @@ class Comb:
             """Ln (Σ c_j·e^(j·turn·σ))^copies over −order <= j <= order."""
             turned = turn * path.step
             logs = np.log(_polynomial(chances, np.exp(turned))) - order * turned
-            powers: Complexes = self.copies * logs
-            return powers
+            return self.copies * logs
 
         return TiltedTransform(
             self.copies * (logarithm + np.log(total / at_zero.real.sum())),
@@ -234,8 +233,7 @@ class Comb:
         """The terms of Poisson's sum at θ; shape (points, images)."""
         means = self.variance * point
         turns = 2j * np.pi * (means - np.round(means))[:, None] * self._orders
-        terms: Complexes = np.exp(turns - 2 * np.pi**2 * self.variance * self._orders**2)
-        return terms
+        return np.exp(turns - 2 * np.pi**2 * self.variance * self._orders**2)
 
     def _neighbours(self, point: Reals) -> tuple[Reals, Reals]:
         """The terms e^(θ·k − k²/(2v)) around the largest, relative to it, and its k."""

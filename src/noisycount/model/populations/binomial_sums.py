@@ -84,8 +84,7 @@ def _of_single_records(laws: Reals) -> Reals:
         laws = np.zeros((left.shape[0], 2 * width - 1))
         for place in range(width):
             laws[:, place : place + width] += left * right[:, place : place + 1]
-    law: Reals = laws[0]
-    return law
+    return laws[0]
 
 
 def _of_one_kind(size: int, rate: float, complement: float) -> tuple[int, Reals]:

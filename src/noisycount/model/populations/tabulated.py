@@ -95,8 +95,7 @@ class Tabulated(Exchangeable):
         """Counts drawn for a simulation, shape (runs,)."""
         below = np.cumsum(np.exp(self.log_probabilities))
         levels = generator.random(runs) * below[-1]
-        counts: Reals = np.searchsorted(below, levels, side="right").astype(np.float64)
-        return counts
+        return np.searchsorted(below, levels, side="right").astype(np.float64)
 
     def given(self, known: int, positives: int) -> Informed:
         """What somebody knows who holds some records.

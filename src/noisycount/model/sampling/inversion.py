@@ -233,8 +233,7 @@ def laplace_by_inversion(scale: Fraction, size: int, entropy: Entropy) -> Intege
         scale, unit = scale / _DIGIT, unit * _DIGIT
         magnitudes += unit * Inversion.of(_digit(scale)).draws(size, entropy)[0]
     np.negative(magnitudes, out=magnitudes, where=negative)
-    draws: Integers = magnitudes[~negative | (magnitudes != 0)]
-    return draws
+    return magnitudes[~negative | (magnitudes != 0)]
 
 
 def gaussian_by_inversion(scale: Fraction, size: int, entropy: Entropy) -> Integers:

@@ -136,8 +136,7 @@ def _laplace(scale: Fraction, size: int, entropy: Entropy) -> Draws:
     random_bits = np.frombuffer(entropy((size + 7) // 8), dtype=np.uint8)
     negative = np.unpackbits(random_bits, count=size).astype(np.bool_)
     np.negative(magnitudes, out=magnitudes, where=negative)
-    draws: Draws = magnitudes[~negative | (magnitudes != 0)]
-    return draws
+    return magnitudes[~negative | (magnitudes != 0)]
 
 
 def _gaussian(scale: Fraction, size: int, entropy: Entropy, laplace: Law = _laplace) -> Draws:

@@ -284,8 +284,7 @@ class _Paths:
         law = self.sums.law
         generating = _components(law, gaps).sum(axis=-1)
         powers = self.counts[:, None] * _log_beyond(_beyond(law) - gaps)
-        logs: Complexes = self.sums.cells * np.log(law.zero + generating) - powers
-        return logs
+        return self.sums.cells * np.log(law.zero + generating) - powers
 
 
 def _log_beyond(places: Complexes | Reals) -> Complexes:
@@ -304,8 +303,7 @@ def _beyond(law: CellLaw) -> float:
 def _bases(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
     """What has power −shape in the generating functions of components, on a last axis."""
     means = law.means[law.weights > 0]
-    bases: Complexes | Reals = 1 - means / means.max() + gaps[..., None] * (means / SHAPE)
-    return bases
+    return 1 - means / means.max() + gaps[..., None] * (means / SHAPE)
 
 
 def _components(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:

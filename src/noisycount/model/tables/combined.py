@@ -279,8 +279,7 @@ def prefix_errors(cells: int, variances: Sequence[float]) -> Reals:
     for parts in reversed(own):
         before, joint, spread = _descended(_pairs(parts), before, joint, spread)
         before, joint, spread = (each[: parts.size] for each in (before, joint, spread))
-    errors: Reals = np.sqrt(np.append(before[1:], before[-1] + 2 * joint[-1] + spread[-1]))
-    return errors
+    return np.sqrt(np.append(before[1:], before[-1] + 2 * joint[-1] + spread[-1]))
 
 
 def _pairs(values: Reals) -> Reals:

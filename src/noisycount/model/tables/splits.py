@@ -37,8 +37,7 @@ def log_rising_steps(counts: NDArray[np.int64] | Reals, concentration: Reals) ->
     """The change of `log_rising` from each count k to k + 1: ln((k + a)/(k + 1))."""
     k, a = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), concentration)
     later = np.log1p(np.where(k > 0, a - 1, 0.0) / (k + 1))
-    steps: Reals = np.where(k > 0, later, np.log(a))
-    return steps
+    return np.where(k > 0, later, np.log(a))
 
 
 def log_factorial(counts: Reals) -> Reals:
