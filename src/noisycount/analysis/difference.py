@@ -192,7 +192,6 @@ class Difference(Shown, Estimates):
     law: CountDistribution  # the distribution of the difference
 
     def _facts(self) -> dict[str, object]:
-        """The estimates."""
         return self._estimates()
 
 

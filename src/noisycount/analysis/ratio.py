@@ -106,7 +106,6 @@ class Ratio(Shown):
         return min(1.0, float((self._chances * self._below[places.astype(np.int64)]).sum()))
 
     def _facts(self) -> dict[str, object]:
-        """The estimates."""
         return {"median": self.median, "interval": self.interval(), "level": LEVEL, "infinite": self.infinite}
 
 

@@ -34,7 +34,6 @@ class ColumnCheck(Shown):
     values: tuple[tuple[str, int], ...] = ()  # each of its texts, where they are few, with how many rows have it
 
     def _facts(self) -> dict[str, object]:
-        """All of it, and the line that mends it."""
         said = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**said, "mending": self.mending}
 
@@ -70,7 +69,6 @@ class Check(Shown):
     letters: tuple[str, ...] = ()  # some texts with letters beyond ASCII, to see whether the encoding is right
 
     def _key_facts(self) -> dict[str, object]:
-        """How much there is, and which columns have cells that do not fit."""
         unreadable = [column.name for column in self.columns if column.unreadable]
         return {"rows": self.rows, "columns": len(self.columns), "unreadable": unreadable}
 

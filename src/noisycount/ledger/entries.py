@@ -84,11 +84,9 @@ class TableAnswer(Shown):
         return _checked(parts)
 
     def _facts(self) -> dict[str, object]:
-        """All counts and keys."""
         return {"levels": [level.tolist() for level in self.levels], "keys": self.keys}
 
     def _key_facts(self) -> dict[str, object]:
-        """How many there are."""
         sizes = [len(level) for level in self.levels]
         return {"levels": sizes, "keys": None if self.keys is None else len(self.keys)}
 
@@ -353,7 +351,6 @@ class Entry(Shown):
         return self.purpose, *(repeat.purpose for repeat in self.repeats)
 
     def _key_facts(self) -> dict[str, object]:
-        """What was asked of whom, its price and its answer."""
         asked = {"dataset": self.request.dataset, **self.request.currency}
         told = {} if self.purpose is None else {"purpose": self.purpose}
         return {"key": self.key, **asked, "answer": self.answer, "analyst": self.analyst, **told}

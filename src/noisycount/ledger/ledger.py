@@ -114,7 +114,6 @@ class Ledger(Shown):
         return self.transactions.place
 
     def _facts(self) -> dict[str, object]:
-        """Where it is."""
         return {"place": self.place}
 
     @classmethod

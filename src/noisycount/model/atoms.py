@@ -177,7 +177,6 @@ class Atoms(Shown):
         return frozenset(_atom(number, last) for number in atoms)
 
     def _facts(self) -> dict[str, object]:
-        """Questions as rising numbers."""
         asked = [sorted(question) for question in self.questions]
         return {"size": self.size, "rates": self.rates, **({"questions": asked} if asked else {})}
 

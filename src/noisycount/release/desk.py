@@ -354,7 +354,6 @@ class Desk(Shown, Closeable):
         return self._stored(entry, drawn_as, told)
 
     def _facts(self) -> dict[str, object]:
-        """What may be asked, and what is left."""
         return {**self._key_facts(), "remaining": self.remaining, "analyst": self.analyst.name}
 
     def _key_facts(self) -> dict[str, object]:

@@ -99,7 +99,6 @@ class TablePlan(Shown):
         return tuple(level.error(confidence, max(1, answers)) for level in self.levels)
 
     def _facts(self) -> dict[str, object]:
-        """The price, the levels, and what is hidden."""
         return {
             "noise": self.levels[0].mechanism.name,
             "price": self.loss,

@@ -161,7 +161,6 @@ class Records(Shown, Closeable):
         return self._source.check()
 
     def _facts(self) -> dict[str, object]:
-        """What questions may use, and what is counted."""
         return {"unit": self._source.unit, "columns": list(self._source.schema)}
 
     def close(self) -> None:

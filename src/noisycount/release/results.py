@@ -141,7 +141,6 @@ class Release(_PublishedAnswer):
         )
 
     def _facts(self) -> dict[str, object]:
-        """All of it, and what follows for a reader."""
         names = (
             *("answer", "error", "confidence", "epsilon", "odds", "charged", "remaining"),
             *("repeated", "dataset", "unit", "where", "mechanism", "key", "unreadable_as_missing", "replaces"),
@@ -150,7 +149,6 @@ class Release(_PublishedAnswer):
         return {name: getattr(self, name) for name in names}
 
     def _key_facts(self) -> dict[str, object]:
-        """The answer, its price, and what was asked."""
         names = ("answer", "error", "epsilon", "remaining", "where")
         return {name: getattr(self, name) for name in names}
 
@@ -413,7 +411,6 @@ class TableRelease(Columns, _PublishedAnswer):
         yield f"{self.price.text} for the whole table: {self.odds}"
 
     def _facts(self) -> dict[str, object]:
-        """All of it, row by row."""
         return {
             **self._key_facts(),
             "rows": [
@@ -448,7 +445,6 @@ class TableRelease(Columns, _PublishedAnswer):
         return {"within": self.within, **near_of, "is_near": self.is_near}
 
     def _key_facts(self) -> dict[str, object]:
-        """What was asked, how much of it there is, and its price."""
         return {
             "by": list(self.labels.names),
             "counts": len(self),

@@ -176,7 +176,6 @@ class Posterior(Charted, Estimates):
         return None if odd is None else f"{odd}: check the population and the noise"
 
     def _facts(self) -> dict[str, object]:
-        """The estimates, what they rest on, and whether that fits."""
         return {
             **self._odd,
             **self._estimates(),
@@ -187,7 +186,6 @@ class Posterior(Charted, Estimates):
         }
 
     def _key_facts(self) -> dict[str, object]:
-        """The estimates and the answers."""
         estimates = {"mean": self.mean, "median": self.median, "std": self.std}
         answers = [answer for answer, _ in self.observed]
         odd = {"warning": f"surprise {self.surprise:.0e}"} if self._odd else {}

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.analysis.tables.sums import transform_length
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
@@ -163,7 +164,7 @@ class Lattice:
         """The number of whole numbers of each axis, such as are fast to transform."""
         sizes = []
         for (low, high), kernel in zip(self._spans, self.kernels, strict=True):
-            sizes.append(_fast_length(high - low + 1 + 2 * (kernel.reach + _BEYOND)))
+            sizes.append(transform_length(high - low + 1 + 2 * (kernel.reach + _BEYOND)))
         return tuple(sizes)
 
     @property
@@ -290,16 +291,3 @@ def span(records: int, rate: float) -> tuple[int, int]:
     depth = -math.log(LOST)
     reach = depth / 3 + math.sqrt(depth**2 / 9 + 2 * variance * depth)
     return max(0, math.floor(mean - reach)), min(records, math.ceil(mean + reach))
-
-
-def _fast_length(least: int) -> int:
-    """The first length from there on that has no prime factor above 5."""
-    return next(size for size in range(least, 2 * least + 1) if _is_smooth(size))
-
-
-def _is_smooth(number: int) -> bool:
-    """Whether a number has no prime factor above 5."""
-    for factor in (2, 3, 5):
-        while number % factor == 0:
-            number //= factor
-    return number == 1

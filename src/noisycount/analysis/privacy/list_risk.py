@@ -236,12 +236,10 @@ class ListRisk(Shown):
         return Groups.of(self.population, self.questions, self.least)
 
     def _facts(self) -> dict[str, object]:
-        """What it is about, and δ at one ε."""
         told = {"epsilon": _SHOWN, "delta": self.delta(_SHOWN), "worst": self.worst(_SHOWN)}
         return {**self._key_facts(), "given": self.given, "deltas": [told]}
 
     def _key_facts(self) -> dict[str, object]:
-        """What it is about."""
         questions = [sorted(question) for question in self.questions]
         return {
             "mechanisms": self.mechanisms,

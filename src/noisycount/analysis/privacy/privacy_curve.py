@@ -331,7 +331,6 @@ class PrivacyCurve(Charted):
         return _both_shaped([(max(low, 0.0), high) for low, high in pairs], delta)
 
     def _facts(self) -> dict[str, object]:
-        """What it is about, and δ at some ε."""
         deltas = self.delta(_SHOWN).tolist()
         told = [{"epsilon": one, "delta": two} for one, two in zip(_SHOWN, deltas, strict=True)]
         return {**self._key_facts(), "deltas": told}

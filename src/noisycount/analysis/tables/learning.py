@@ -5,6 +5,7 @@ Of a tree a mixture of concentrations for each level; of independent cells the l
 
 import math
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -178,7 +179,7 @@ def learned_cell_law(answers: Sequence[LevelAnswers]) -> CellLaw:
 def _rows(answers: Sequence[LevelAnswers]) -> Iterator[_Rows]:
     """The most precise answer of each cell, equal ones together."""
     met = np.zeros(max(int(one.nodes.max(initial=0)) for one in answers) + 1, dtype=np.bool_)
-    for one in sorted(answers, key=_width):
+    for one in sorted(answers, key=attrgetter("variance")):
         for kept in (~one.suppressed, one.suppressed):
             places = np.flatnonzero(kept & ~met[one.nodes])
             met[one.nodes[places]] = True
@@ -188,7 +189,7 @@ def _rows(answers: Sequence[LevelAnswers]) -> Iterator[_Rows]:
 
 def _thinned(level: LevelAnswers, places: NDArray[np.int64]) -> _Rows:
     """Answers with neighbours within a small share of the noise as one, and an even selection."""
-    answers, grain = level.answers[places], _width(level) * _GRAIN
+    answers, grain = level.answers[places], math.sqrt(level.variance) * _GRAIN
     near = np.round(answers / grain) if grain > 1 or not is_whole(level.mechanism) else answers
     _, first, cells = np.unique(near, return_index=True, return_counts=True)
     excess = max(1.0, first.size / _MOST)
@@ -197,15 +198,9 @@ def _thinned(level: LevelAnswers, places: NDArray[np.int64]) -> _Rows:
     return _Rows(level, places[first[middles]], np.bincount(groups, cells).astype(np.float64))
 
 
-def _width(answers: LevelAnswers) -> float:
-    """The standard deviation of an answer, in records."""
-    noise = answers.mechanism
-    return math.sqrt(noise.variance) if isinstance(noise, SymmetricNoise) else 0.0
-
-
 def _means(rows: Sequence[_Rows]) -> Reals:
     """The grid, up to beyond the largest answer."""
-    tops = [float(one.level.answers.max()) + _BEYOND * _width(one.level) for one in rows]
+    tops = [float(one.level.answers.max()) + _BEYOND * math.sqrt(one.level.variance) for one in rows]
     top = max(1.0, *tops)
     steps = max(1, math.ceil(math.log(top / _SMALLEST) / math.log(_RATIO)))
     return _SMALLEST * _RATIO ** np.arange(steps + 1.0)
@@ -349,7 +344,7 @@ def _of_shares(one: LevelAnswers, split: StatedLevel, above: Summary, tree: Tree
     missed = one.answers - size * rate
     missed[(rate >= 1) | (one.suppressed & (missed > 0))] = 0.0
     spread = size * rate * (1 - rate) * (1 if is_multinomial else (whole + size) / (whole + 1))
-    far = missed / np.maximum(np.sqrt(spread + _variance(one)), _LEAST)
+    far = missed / np.maximum(np.sqrt(spread + one.variance), _LEAST)
     for place in {int(np.argmin(far)), int(np.argmax(far))}:
         if not far[place]:
             continue
@@ -370,7 +365,7 @@ def _of_total(one: LevelAnswers, total: Population | None, bounds: Bounds) -> It
     P[|S| >= x] <= e^(1 − x/s) of a sum S of log-concave noise with standard deviation s: Lovász and Vempala (2007), The
     geometry of logconcave functions, Lemma 5.7. Laplace noise of scale s has that tail but for the factor e.
     """
-    answer, deviation = float(one.answers.sum()), math.sqrt(_variance(one) * one.nodes.size)
+    answer, deviation = float(one.answers.sum()), math.sqrt(one.variance * one.nodes.size)
     if isinstance(total, Population):
         is_one = one.nodes.size == 1 or not deviation
         law, factor = (one.mechanism, 1.0) if is_one else (Laplace(deviation), math.e)
@@ -382,11 +377,6 @@ def _of_total(one: LevelAnswers, total: Population | None, bounds: Bounds) -> It
     if gap > deviation > 0:
         chance = math.exp(1 - gap / deviation)
         yield _Odd(chance, min(max(answer, low), high), "under the stated total", "the total")
-
-
-def _variance(one: LevelAnswers) -> float:
-    """That of the noise of each answer, in records²; 0 where there is none."""
-    return one.mechanism.variance if isinstance(one.mechanism, SymmetricNoise) else 0.0
 
 
 def _named(one: LevelAnswers, place: int, tree: Tree) -> str:

@@ -71,6 +71,11 @@ class LevelAnswers:
         """Whether the answers are the counts themselves."""
         return isinstance(self.mechanism, Exact)
 
+    @property
+    def variance(self) -> float:
+        """That of the noise of each answer, in records²; 0 where there is none."""
+        return self.mechanism.variance if isinstance(self.mechanism, SymmetricNoise) else 0.0
+
     def log_likelihood(self, which: slice | NDArray[np.integer], counts: Counts) -> Reals:
         """The logarithm of f(y | k), or of P[Y < t | k] of a suppressed answer.
 

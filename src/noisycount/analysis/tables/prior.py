@@ -270,6 +270,5 @@ class TablePrior(Shown):
         return f"{'learned from the answers' if self.is_learned else 'stated'}: {told}"
 
     def _facts(self) -> dict[str, object]:
-        """The parameters of each level by its name."""
         pairs = zip(self.names, self.levels, strict=True)
         return {"learned": self.is_learned, **{name: level.parameters for name, level in pairs}}

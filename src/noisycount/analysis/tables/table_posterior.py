@@ -156,7 +156,6 @@ class NodePosterior(Shown, Estimates):
     name: str
 
     def _facts(self) -> dict[str, object]:
-        """The estimates."""
         return {"name": self.name, **self._estimates()}
 
 
@@ -381,7 +380,6 @@ class TablePosterior(Columns, Charted):
         return row_table("Counts given all answers", header, rows, notes, left_out)
 
     def _facts(self) -> dict[str, object]:
-        """The estimates of the cells."""
         told = self.level(-1)
         columns = {name: getattr(told, name) for name in ("mean", "std", "median", "low", "high")}
         return {
@@ -393,7 +391,6 @@ class TablePosterior(Columns, Charted):
         }
 
     def _key_facts(self) -> dict[str, object]:
-        """How large the table is, and what was learned."""
         facts = {"cells": self.tree.cells, "levels": self.tree.depth, "prior": self.prior.words}
         odd = {} if self.warning is None else {"warning": f"surprise {self.surprise:.0e}"}
         return {**odd, **facts}

@@ -84,7 +84,6 @@ class Tabulated(Exchangeable):
         return Moments.of_table(np.exp(self.log_probabilities))
 
     def _facts(self) -> dict[str, object]:
-        """The table as probabilities."""
         return {"size": self.size, "probabilities": np.exp(self.log_probabilities)}
 
     def law(self, *likelihoods: Factor) -> CountDistribution:

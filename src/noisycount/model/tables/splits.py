@@ -142,7 +142,6 @@ class Splits(Shown):
         return np.broadcast_to(values, (size,)).copy()
 
     def _facts(self) -> dict[str, object]:
-        """The weights under their name."""
         values = np.asarray(self.concentrations)
         name = "rates" if self.is_multinomial else "concentrations"
         return {name: values if values.ndim else float(values)}

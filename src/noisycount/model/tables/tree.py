@@ -258,7 +258,6 @@ class Tree(Shown):
         raise ValueError(f"node must be below {sum(self.sizes)}, the nodes there are")
 
     def _facts(self) -> dict[str, object]:
-        """How large it is, level by level."""
         return {"cells": self.cells, "sizes": self.sizes, "names": self.names}
 
 
