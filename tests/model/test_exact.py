@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.model.exact import ExactLikelihood
 from noisycount.model.laws.factors import LogStep, Moved, Product
 
 
@@ -28,7 +27,7 @@ def test_the_support_is_the_answer_alone(answer: float) -> None:
 
 def test_the_factor_is_flat_on_its_support() -> None:
     """It changes the logarithm of no other factor."""
-    factor = ExactLikelihood(3)
+    factor = nc.Exact().likelihood(3, 10)
     assert factor.expansion(3)(np.zeros(2)).tolist() == [0.0, 0.0]
     assert factor.log_step(3) == 0
     assert factor.exact_log_step(3) == LogStep()
@@ -36,9 +35,9 @@ def test_the_factor_is_flat_on_its_support() -> None:
 
 def test_two_different_exact_answers_contradict_each_other() -> None:
     """The support of their product is empty; moved by the difference they agree."""
-    low, high = Product((ExactLikelihood(3), ExactLikelihood(4))).support
+    low, high = Product((nc.Exact().likelihood(3, 10), nc.Exact().likelihood(4, 10))).support
     assert low > high
-    assert Product((ExactLikelihood(3), Moved(ExactLikelihood(4), 1))).support == (3, 3)
+    assert Product((nc.Exact().likelihood(3, 10), Moved(nc.Exact().likelihood(4, 10), 1))).support == (3, 3)
 
 
 def test_the_count_itself_has_a_likelihood_of_one() -> None:

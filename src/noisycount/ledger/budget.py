@@ -7,19 +7,10 @@ from fractions import Fraction
 from math import isqrt
 from typing import Self
 
+from noisycount import validation
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.concentrated import rho_within
-from noisycount.validation import (
-    RationalLike,
-    exact_delta,
-    exact_epsilon,
-    exact_rational,
-    exact_text,
-    exact_value,
-    largest_epsilon,
-    optional_value,
-)
 
 
 class NeighbourRelation(Enum):
@@ -75,32 +66,34 @@ class Loss(Shown):
 
     def __post_init__(self) -> None:
         if self.epsilon is not None:
-            object.__setattr__(self, "epsilon", exact_rational(self.epsilon, "epsilon"))
-        object.__setattr__(self, "rho", exact_rational(self.rho, "rho"))
-        object.__setattr__(self, "delta", exact_rational(self.delta, "delta"))
+            object.__setattr__(self, "epsilon", validation.exact_rational(self.epsilon, "epsilon"))
+        object.__setattr__(self, "rho", validation.exact_rational(self.rho, "rho"))
+        object.__setattr__(self, "delta", validation.exact_rational(self.delta, "delta"))
 
     @classmethod
     def of(cls, epsilon: Fraction, delta: Fraction = _NONE) -> Self:
         """The loss of one answer that is (ε, δ)-differentially private."""
-        exact = exact_rational(epsilon, "epsilon")
-        return cls._of_exact(exact, exact * exact / 2, exact_rational(delta, "delta"))
+        exact = validation.exact_rational(epsilon, "epsilon")
+        return cls._of_exact(exact, exact * exact / 2, validation.exact_rational(delta, "delta"))
 
     @classmethod
     def concentrated(cls, rho: Fraction, delta: Fraction = _NONE) -> Self:
         """The loss of one answer that is δ-approximately ρ-zCDP, and has no ε."""
-        return cls._of_exact(None, exact_rational(rho, "rho"), exact_rational(delta, "delta"))
+        return cls._of_exact(None, validation.exact_rational(rho, "rho"), validation.exact_rational(delta, "delta"))
 
     @classmethod
     def read(cls, epsilon: str | None, rho: str, delta: str | None = None) -> Self:
         """The loss whose sums `exact_text` wrote."""
-        return cls._of_exact(optional_value(epsilon), exact_value(rho), optional_value(delta) or _NONE)
+        return cls._of_exact(
+            validation.optional_value(epsilon), validation.exact_value(rho), validation.optional_value(delta) or _NONE
+        )
 
     @property
     def text(self) -> str:
         """The loss in a few words, in ε where it has one."""
-        sums = f"ρ = {exact_text(self.rho)}"
+        sums = f"ρ = {validation.exact_text(self.rho)}"
         if self.epsilon is not None:
-            sums = f"ε = {exact_text(self.epsilon)}"
+            sums = f"ε = {validation.exact_text(self.epsilon)}"
         return f"{sums} at δ = {float(self.delta):.6g}" if self.delta else sums
 
     def __bool__(self) -> bool:
@@ -197,17 +190,17 @@ class PureBudget(Budget):
     epsilon: Fraction  # from 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon, "budget"))
+        object.__setattr__(self, "epsilon", validation.exact_epsilon(self.epsilon, "budget"))
 
     @property
     def text(self) -> str:
         """The budget in a few words."""
-        return exact_text(self.epsilon)
+        return validation.exact_text(self.epsilon)
 
     @property
     def written(self) -> str:
         """The exact text of ε."""
-        return exact_text(self.epsilon)
+        return validation.exact_text(self.epsilon)
 
     @property
     def whole(self) -> Loss:
@@ -236,7 +229,7 @@ class PureBudget(Budget):
         """The largest ε at which one more answer may be asked; 0 where none may."""
         if spent.epsilon is None or spent.delta:
             return Fraction(0)
-        return largest_epsilon(self.epsilon - spent.epsilon)
+        return validation.largest_epsilon(self.epsilon - spent.epsilon)
 
 
 @frozen
@@ -257,17 +250,17 @@ class ConcentratedBudget(Budget):
     rho: Fraction  # from 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", exact_epsilon(self.rho, "rho"))
+        object.__setattr__(self, "rho", validation.exact_epsilon(self.rho, "rho"))
 
     @property
     def text(self) -> str:
         """The budget in a few words."""
-        return f"ρ = {exact_text(self.rho)}"
+        return f"ρ = {validation.exact_text(self.rho)}"
 
     @property
     def written(self) -> dict[str, str]:
         """The exact text of ρ."""
-        return {"rho": exact_text(self.rho)}
+        return {"rho": validation.exact_text(self.rho)}
 
     @property
     def whole(self) -> Loss:
@@ -287,14 +280,14 @@ class ConcentratedBudget(Budget):
         return Fraction(0) if spent.delta else price_within(self.rho - spent.rho)
 
 
-def budget_of(value: RationalLike | Budget) -> Budget:
+def budget_of(value: validation.RationalLike | Budget) -> Budget:
     """A budget; an exact number or its text is one in ε.
 
     Example:
         >>> budget_of(Fraction(2))
         PureBudget(epsilon=Fraction(2, 1))
     """
-    return value if isinstance(value, Budget) else PureBudget(exact_epsilon(value, "budget"))
+    return value if isinstance(value, Budget) else PureBudget(validation.exact_epsilon(value, "budget"))
 
 
 def no_hidden_keys(currency: str, whose: str) -> str:
@@ -345,19 +338,19 @@ class ApproximateBudget(Budget):
     for_keys: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon, "budget"))
-        object.__setattr__(self, "delta", exact_delta(self.delta))
-        object.__setattr__(self, "for_keys", exact_delta(self.for_keys, "for_keys", smallest=0))
+        object.__setattr__(self, "epsilon", validation.exact_epsilon(self.epsilon, "budget"))
+        object.__setattr__(self, "delta", validation.exact_delta(self.delta))
+        object.__setattr__(self, "for_keys", validation.exact_delta(self.for_keys, "for_keys", smallest=0))
         if self.for_keys > self.delta:
             raise ValueError(
-                f"for_keys must be at most delta, {exact_text(self.delta)}, of which it is a part,"
-                f" got {exact_text(self.for_keys)}"
+                f"for_keys must be at most delta, {validation.exact_text(self.delta)}, of which it is a part,"
+                f" got {validation.exact_text(self.for_keys)}"
             )
 
     @property
     def text(self) -> str:
         """The budget in a few words."""
-        told = f"ε = {exact_text(self.epsilon)} at δ = {float(self.delta):.6g}"
+        told = f"ε = {validation.exact_text(self.epsilon)} at δ = {float(self.delta):.6g}"
         return f"{told}, {float(self.for_keys):.6g} of it for keys" if self.for_keys else told
 
     @property
@@ -366,7 +359,7 @@ class ApproximateBudget(Budget):
         parts = {"epsilon": self.epsilon, "delta": self.delta}
         if self.for_keys:
             parts["for_keys"] = self.for_keys
-        return {name: exact_text(value) for name, value in parts.items()}
+        return {name: validation.exact_text(value) for name, value in parts.items()}
 
     @property
     def whole(self) -> Loss:
@@ -408,11 +401,11 @@ class ApproximateBudget(Budget):
         concentrated = price_within(self.rho - spent.rho)
         if spent.epsilon is None:
             return concentrated
-        return max(largest_epsilon(self.epsilon - spent.epsilon), concentrated)
+        return max(validation.largest_epsilon(self.epsilon - spent.epsilon), concentrated)
 
 
 PARTS = ("epsilon", "delta", "for_keys", "rho")
-Written = RationalLike | Budget | Mapping[str, RationalLike]
+Written = validation.RationalLike | Budget | Mapping[str, validation.RationalLike]
 _FORM = '"2", or { epsilon = "2", delta = "1e-6" }, or { rho = "0.1" }'
 
 
@@ -426,9 +419,9 @@ def budget_from(value: Written) -> Budget:
     if not isinstance(value, Mapping):
         return budget_of(value)
     if set(value) == {"rho"}:
-        return ConcentratedBudget(exact_epsilon(value["rho"], "rho"))
+        return ConcentratedBudget(validation.exact_epsilon(value["rho"], "rho"))
     if set(value) - {"for_keys"} != {"epsilon", "delta"}:
         raise ValueError(f"budget must be {_FORM}, got parts {', '.join(map(repr, value))}")
-    epsilon, delta = exact_epsilon(value["epsilon"]), exact_delta(value["delta"])
+    epsilon, delta = validation.exact_epsilon(value["epsilon"]), validation.exact_delta(value["delta"])
     for_keys = value.get("for_keys", delta / 2)
-    return ApproximateBudget(epsilon, delta, exact_delta(for_keys, "for_keys", smallest=0))
+    return ApproximateBudget(epsilon, delta, validation.exact_delta(for_keys, "for_keys", smallest=0))

@@ -12,17 +12,10 @@ from operator import index
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeGuard
 
+from noisycount import validation
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, budget_of
-from noisycount.validation import (
-    exact_answer_delta,
-    exact_epsilon,
-    exact_rational,
-    exact_text,
-    exact_value,
-    optional_text,
-)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -220,12 +213,12 @@ class Request(Shown):
         if self.epsilon is None and self.rho is None:
             raise ValueError("a price must be in epsilon or in rho: give one")
         is_difference = (self.epsilon is not None and self.rho is not None) or '"replaces": ' in self.question
-        exact = _difference if is_difference else exact_epsilon
+        exact = _difference if is_difference else validation.exact_epsilon
         for name in ("epsilon", "rho"):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, exact(value, name))
         if self.delta != 0:
-            object.__setattr__(self, "delta", exact_answer_delta(self.delta, "delta"))
+            object.__setattr__(self, "delta", validation.exact_answer_delta(self.delta, "delta"))
 
     def forms(self, formers: "Sequence[Request]") -> "Sequence[Request]":
         """All forms in which a ledger may hold it; of several that were made the first counts."""
@@ -245,9 +238,9 @@ class Request(Shown):
     def digest(self) -> str:
         """The SHA-256 of an encoding that no other request shares, in hexadecimal digits."""
         if not self._digest:
-            parts = [self.dataset, self.question, optional_text(self.epsilon)]
+            parts = [self.dataset, self.question, validation.optional_text(self.epsilon)]
             if self.rho is not None or self.delta:
-                parts += [optional_text(self.rho), exact_text(self.delta)]
+                parts += [validation.optional_text(self.rho), validation.exact_text(self.delta)]
             digest = hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
             object.__setattr__(self, "_digest", digest)
         return self._digest
@@ -263,9 +256,9 @@ def _price(epsilon: Fraction | None, rho: Fraction | None, delta: Fraction) -> L
 
 def _difference(value: Fraction, name: str) -> Fraction:
     """A price of a top-up: the difference of two, which need have no short form."""
-    number = exact_rational(value, name)
+    number = validation.exact_rational(value, name)
     if number < 0:
-        raise ValueError(f"{name} must be at least 0 where an answer is topped up, got {exact_text(number)}")
+        raise ValueError(f"{name} must be at least 0 where an answer is topped up, got {validation.exact_text(number)}")
     return number
 
 
@@ -375,10 +368,10 @@ def stated_loss(asked: dict[str, Any]) -> Loss | None:
     price = asked.get("price")
     if not isinstance(price, dict):
         return None
-    delta = exact_value(price.get("delta", "0"))
+    delta = validation.exact_value(price.get("delta", "0"))
     if "rho" in price:
-        return Loss.concentrated(exact_value(price["rho"]), delta)
-    return Loss.of(exact_value(price["epsilon"]), delta)
+        return Loss.concentrated(validation.exact_value(price["rho"]), delta)
+    return Loss.of(validation.exact_value(price["epsilon"]), delta)
 
 
 def asked_part(entry: Entry, part: str) -> str | None:

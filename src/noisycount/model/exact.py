@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
-from noisycount.model.laws.factors import Factor, LogFactor, ValuedFactor
-from noisycount.model.laws.gamma import FLAT, Expansion, Reals
+from noisycount.model.laws.factors import LogFactor, ValuedFactor
+from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.validation import real_number, whole_number
@@ -29,7 +29,7 @@ class Exact(Mechanism):
         42
     """
 
-    def likelihood(self, answer: float, size: int) -> "ExactLikelihood":
+    def likelihood(self, answer: float, size: int) -> LogFactor:
         """The likelihood of a count k: 1 if it is the answer, else 0.
 
         Args:
@@ -41,7 +41,7 @@ class Exact(Mechanism):
         """
         is_number = isinstance(answer, Real) and not isinstance(answer, bool)
         if is_number and 0 <= answer <= size and answer == math.floor(answer):
-            return ExactLikelihood(int(answer))
+            return LogFactor(np.zeros_like, support=(int(answer), int(answer)))
         raise ValueError(f"answer must be a whole number from 0 to {size} without noise, got {answer!r}")
 
     def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:  # noqa: ARG002  (the count is told as it is)
@@ -67,26 +67,6 @@ class Exact(Mechanism):
             count: The true count, a whole number.
         """
         return whole_number(count, "count")
-
-
-@frozen
-class ExactLikelihood(Factor):
-    """The factor that is positive at one count alone."""
-
-    answer: int  # that count, in records
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """The answer, twice."""
-        return self.answer, self.answer
-
-    def expansion(self, centre: int) -> Expansion:  # noqa: ARG002  (as every factor; it is flat)
-        """No change at offset 0, the only one in the support."""
-        return FLAT
-
-    def log_step(self, count: int) -> float:  # noqa: ARG002  (as every factor; it is flat)
-        """No change: no two counts lie in the support."""
-        return 0.0
 
 
 @frozen

@@ -112,11 +112,6 @@ UNSURE = f"mean ±{percent(DEVIATION)}"
 Believed = Callable[[int, float], Binomial | BetaBinomial]
 
 
-def fixed(size: int, rate: float) -> Binomial:
-    """The belief of somebody who takes a rate for certain."""
-    return Binomial(size, rate)
-
-
 def uncertain(size: int, rate: float) -> BetaBinomial:
     """The belief of somebody who takes a rate for uncertain."""
     return BetaBinomial.from_rate(size, rate, DEVIATION)
@@ -148,8 +143,8 @@ def wrong_rate() -> Figure:
 def _panel(size: int) -> Panel:
     lines = (
         Line("answer", STYLES["answer"], ENDS, (1 / EPSILON,) * 2),
-        _line("mean", STYLES["mean"], FINE, lambda rate: error(size, "mean", fixed, rate)),
-        _line("median", STYLES["median"], FINE, lambda rate: error(size, "median", fixed, rate)),
+        _line("mean", STYLES["mean"], FINE, lambda rate: error(size, "mean", Binomial, rate)),
+        _line("median", STYLES["median"], FINE, lambda rate: error(size, "median", Binomial, rate)),
         _line(UNSURE, STYLES["mean"].dashed(DOTS), COARSE, lambda rate: error(size, "mean", uncertain, rate)),
         Line("", GUIDE, (RATE, RATE), (0.0, MOST)),
     )
@@ -168,7 +163,7 @@ def _claims_wrong_rate() -> tuple[Claim, ...]:
         f"taken for uncertain by ±{percent(DEVIATION)}"
         for size in SIZES
     )
-    better = [error(size, "mean", fixed, rate) < 1 / EPSILON for size in SIZES for rate in COARSE]
+    better = [error(size, "mean", Binomial, rate) < 1 / EPSILON for size in SIZES for rate in COARSE]
     return (
         Claim(
             "section 5",

@@ -7,17 +7,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias, cast
 
+from noisycount import errors
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check
 from noisycount.engines.interface import Closeable, Source
-from noisycount.errors import (
-    LedgerError,
-    NoisyCountError,
-    PurposeError,
-    SourceError,
-    is_interruption,
-    without_traceback,
-)
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.chain import rest_of
@@ -392,7 +385,7 @@ class Desk(Shown, Closeable):
         Whether somebody else has it makes no difference: nobody could else find out for nothing.
         """
         if not any(entry.answer is not None and covers(entry, forms[0]) for entry in self._asked(forms)):
-            raise PurposeError(
+            raise errors.PurposeError(
                 "purpose is missing: say what the answer is for, such as 'quarterly report', as the"
                 f" owner of data set {self.dataset.told!r} wants to know; nothing was charged"
             )
@@ -409,16 +402,16 @@ class Desk(Shown, Closeable):
                     return self._enclosed(entry, *self._drawn(plan, entry.base), told)
                 except StaleBaseError:  # another thread answered what this one tops up: draw anew, given that
                     entry = cast("Entry", self.ledger.entry(entry.key))
-        except SourceError as error:
-            refusal: NoisyCountError = without_traceback(error)
-        except LedgerError as error:
-            refusal = LedgerError(f"{error}; {_PAID}")
+        except errors.SourceError as error:
+            refusal: errors.NoisyCountError = errors.without_traceback(error)
+        except errors.LedgerError as error:
+            refusal = errors.LedgerError(f"{error}; {_PAID}")
         except Exception:  # noqa: BLE001 - its text, whatever it is, could hold the answer
-            refusal = LedgerError(
+            refusal = errors.LedgerError(
                 f"the answer could not be stored, and why is withheld, as it may hold the answer; {_PAID}"
             )
         except BaseException as interruption:
-            without_traceback(interruption)
+            errors.without_traceback(interruption)
             raise
         raise refusal
 
@@ -455,7 +448,7 @@ class Desk(Shown, Closeable):
         drawn = partial(_unless_it_fails, partial(plan.outcome, self.source, base))
         answer = drawn() if self.slot is None else self.slot.held(drawn)
         if answer is None:
-            raise SourceError(
+            raise errors.SourceError(
                 f"data set {self.dataset.told!r} could not be counted, and why is withheld, as it"
                 " may quote a record; the debit stays: check that the records can be read, and in"
                 " time, then ask again, which costs nothing more unless they have changed"
@@ -470,9 +463,9 @@ def _unless_it_fails(
     try:
         return draw()
     except Exception as error:  # noqa: BLE001 - its text could hold a count
-        is_stopped = is_interruption(error)
+        is_stopped = errors.is_interruption(error)
     except BaseException as interruption:
-        without_traceback(interruption)
+        errors.without_traceback(interruption)
         raise
     if is_stopped:
         raise KeyboardInterrupt

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.engines.memory import MemorySource, cell_counts, key_counts
+from noisycount.engines.memory import MemorySource, Unit, cell_counts, key_counts
 from noisycount.engines.truth import Record, truth
 from noisycount.query.grouping import (
     CellQuestion,
@@ -137,7 +137,7 @@ class Engine(MemorySource):
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The persons with a record that matches."""
         records = self.kept()
-        units = [self._unit(number, record).name for number, record in enumerate(records)]
+        units = [Unit.of(number, record, self.unit).name for number, record in enumerate(records)]
         return [
             self.size(u for u, each in zip(units, records, strict=True) if self.truth(asked, each))
             for asked in predicates
@@ -147,13 +147,13 @@ class Engine(MemorySource):
         """The counts of a table of listed keys."""
         keys = replace(question.keys, parts=tuple(map(self.part, question.keys.parts)))
         asked = replace(question, keys=keys, max_groups=self.most(question.max_groups))
-        return cell_counts(self.kept(), self._unit, asked)
+        return cell_counts(self.kept(), self.unit, asked)
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """The groups of a table."""
         parts = [self.part(part) for part in question.parts]
         asked = replace(question, parts=parts, max_groups=self.most(question.max_groups))
-        return key_counts(self.kept(), self._unit, asked)
+        return key_counts(self.kept(), self.unit, asked)
 
 
 def regular(pattern: str) -> str:

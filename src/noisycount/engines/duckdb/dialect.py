@@ -186,12 +186,8 @@ def condition_text(predicate: Predicate) -> tuple[str, dict[str, Any]]:
     return text_of(records_of(None, None).condition(predicate), DUCKDB)
 
 
-def _value_of(of: Column) -> Expression:
-    """The values of a column of the view, each of the one type of its kind."""
-    return _named(of.name, of.kind)
-
-
 def _named(name: str, kind: Kind | None) -> Expression:
+    """The values of a column of the view, each of the one type of its kind."""
     return sa.column(sa.quoted_name(name, quote=True), type_of(kind))
 
 
@@ -201,7 +197,7 @@ def records_of(unit: str | None, kind: Kind | None, cursor: Connection | None = 
     `kind`: of the values of the unit; None: they are of none. `cursor`: where keys are listed.
     """
     person = None if unit is None else Person(_named(unit, kind), kind, is_required=True)
-    return StatementRecords(sa.table("records"), _value_of, person, DuckDBDialect(cursor))
+    return StatementRecords(sa.table("records"), lambda of: _named(of.name, of.kind), person, DuckDBDialect(cursor))
 
 
 Text: TypeAlias = tuple[str, dict[str, Any]]

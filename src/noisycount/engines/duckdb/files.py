@@ -14,15 +14,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from noisycount.engines.check import Check
+from noisycount.engines.duckdb import foreign
 from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_name, quoted_text
-from noisycount.engines.duckdb.foreign import (
-    STATISTICS,
-    ForeignTable,
-    chosen_table,
-    is_sqlite,
-    sqlite_table,
-    statistics_table,
-)
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import Lines, TextFile
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
@@ -116,14 +109,14 @@ def _sheet(connection: Connection, place: Path, told: Description) -> Relation:
 
 
 def _sqlite(connection: Connection, place: Path, told: Description) -> Relation:
-    return _foreign(connection, sqlite_table(connection, place, told.table), told)
+    return _foreign(connection, foreign.sqlite_table(connection, place, told.table), told)
 
 
 def _statistics(connection: Connection, place: Path, told: Description) -> Relation:
-    return _foreign(connection, statistics_table(connection, place, told.form.encoding), told)
+    return _foreign(connection, foreign.statistics_table(connection, place, told.form.encoding), told)
 
 
-def _foreign(connection: Connection, file: ForeignTable, told: Description) -> Relation:
+def _foreign(connection: Connection, file: foreign.ForeignTable, told: Description) -> Relation:
     table = TextTable(connection, file.names, file.types)
     return _typed(table, told, FileFormat(encoding=told.form.encoding), lambda _: {})
 
@@ -285,7 +278,7 @@ def _database(connection: Connection, place: Path, told: Description) -> Relatio
     found = {
         name if schema == "main" else f"{schema}.{name}": (schema, name, is_view) for schema, name, is_view in rows
     }
-    table = chosen_table(place, [*found], told.table)
+    table = foreign.chosen_table(place, [*found], told.table)
     schema, name, is_view = found[table]
     relation = f"file.{quoted_name(schema)}.{quoted_name(name)}"
     if _reads_others(connection, relation):
@@ -367,7 +360,7 @@ FORMATS = {
     ".xlsx": _WORKBOOK,
     **dict.fromkeys([".parquet", ".pq"], PARQUET),
     **dict.fromkeys([".duckdb", ".db", ".ddb", ".sqlite", ".sqlite3"], _DATABASE),
-    **dict.fromkeys(STATISTICS, _STATISTICS),
+    **dict.fromkeys(foreign.STATISTICS, _STATISTICS),
 }
 _DUCKDB = slice(8, 12), b"DUCK"  # where its files say so
 _OTHERS = {
@@ -385,7 +378,7 @@ def _database_of(path: Path) -> Format:
             head = file.read(24)
     except (OSError, ValueError):
         return _DATABASE  # whose refusal tells what is wrong
-    if is_sqlite(head):
+    if head.startswith(foreign.SQLITE):
         return _SQLITE
     place, mark = _DUCKDB
     if head[place] == mark:

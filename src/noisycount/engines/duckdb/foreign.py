@@ -90,12 +90,7 @@ def cell_text(cell: object) -> str:
             return str(cell)
 
 
-_SQLITE = b"SQLite format 3\0"
-
-
-def is_sqlite(head: bytes) -> bool:
-    """Whether a file that begins so is one of SQLite, whatever its name is."""
-    return head.startswith(_SQLITE)
+SQLITE = b"SQLite format 3\0"  # what a file of it begins with, whatever its name is
 
 
 def chosen_table(place: Path, names: Sequence[str], table: str | None) -> str:
