@@ -18,13 +18,7 @@ from numpy.typing import NDArray
 from noisycount.catalog.catalog import ROW, DatasetRecord, DatasetSettings
 from noisycount.catalog.folder import Certificates, Copies, make_private, write_private
 from noisycount.engines.check import Check
-from noisycount.engines.interface import (
-    CheckedSource,
-    Closeable,
-    require_known_columns,
-    require_known_parts,
-    require_readable,
-)
+from noisycount.engines.interface import CheckedSource, CountedSource, require_readable
 from noisycount.engines.opening import files, served
 from noisycount.engines.places import Keys, ServedTable, files_of, hive_keys, state_of
 from noisycount.errors import BY_THE_SERVICE, ConfigError, SourceError
@@ -133,7 +127,7 @@ _FEW = 8  # predicates; who asks for more has a scan of their own
 
 
 @dataclass(slots=True)
-class LazySource(Closeable):
+class LazySource(CountedSource):
     """Records of which all is known that a question needs; they are opened to be counted."""
 
     shown: str  # what messages call the records
@@ -202,9 +196,7 @@ class LazySource(Closeable):
         """The opening of the records, and the refusal of what does not fit; see ``Source``."""
         self._checked().prepare()
 
-    def count(self, predicates: Sequence[Predicate]) -> list[int]:
-        """The true count for each predicate; see ``Source.count``."""
-        require_known_columns(predicates, self.schema)
+    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         if len(predicates) > _FEW:
             counts = self._checked().count(predicates)
         else:
@@ -219,19 +211,15 @@ class LazySource(Closeable):
         for task in tasks:
             task.settle(lambda predicates: list(islice(counts, len(predicates))))
 
-    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """The true counts of a table; see ``Source.count_cells``."""
-        require_known_parts(question.keys.parts, question.where, self.schema)
+    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         counts = self._checked().count_cells(question)
         self.require_unchanged()
         return counts
 
-    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """The groups that have units, and how many; see ``Source.count_keys``."""
-        require_known_parts(question.parts, question.where, self.schema)
-        return self._keys(self._checked(), question)
+    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        return self._told(self._checked(), question)
 
-    def _keys(self, source: CheckedSource, question: KeyQuestion) -> Iterator[KeyCounts]:
+    def _told(self, source: CheckedSource, question: KeyQuestion) -> Iterator[KeyCounts]:
         yield from source.count_keys(question)
         self.require_unchanged()
 

@@ -145,18 +145,6 @@ class CheckedSource(Source, Protocol):
         """What is in the columns of texts that questions may use, and in the unit."""
 
 
-def require_known_columns(predicates: Iterable[Predicate], schema: Mapping[str, Kind]) -> None:
-    """The refusal of predicates that read anything but the columns of a schema."""
-    for predicate in predicates:
-        _require_known(columns(predicate), schema, "predicates read")
-
-
-def require_known_parts(parts: Iterable[GroupBy], where: Predicate | None, schema: Mapping[str, Kind]) -> None:
-    """The refusal of tables that are of anything but the columns of a schema."""
-    _require_known((part.column for part in parts), schema, "tables are by")
-    require_known_columns([] if where is None else [where], schema)
-
-
 def _require_known(named: Iterable[Column], schema: Mapping[str, Kind], use: str) -> None:
     for column in named:
         if schema.get(column.name) is not column.kind:
@@ -165,12 +153,55 @@ def _require_known(named: Iterable[Column], schema: Mapping[str, Kind], use: str
             )
 
 
-class TypedSource(Closeable):
-    """Records that hold values, and no texts that stand for values; see ``CheckedSource``."""
+class CountedSource(Closeable):
+    """Records that are asked about the columns of their schema, and about nothing else; see ``Source``."""
 
     __slots__ = ()
 
     schema: Schema
+
+    @abstractmethod
+    def require_unchanged(self) -> None:
+        """The refusal of records that are closed or have changed; see ``Source.require_unchanged``."""
+
+    def count(self, predicates: Sequence[Predicate]) -> list[int]:
+        """The true count for each predicate; see ``Source.count``."""
+        for predicate in predicates:
+            _require_known(columns(predicate), self.schema, "predicates read")
+        if not predicates:
+            self.require_unchanged()
+            return []
+        return self._counts(predicates)
+
+    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        """The true counts of a table; see ``Source.count_cells``."""
+        self._require_known(question.keys.parts, question.where)
+        return self._cells(question)
+
+    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        """The groups that have units, and how many; see ``Source.count_keys``."""
+        self._require_known(question.parts, question.where)
+        return self._keys(question)
+
+    @abstractmethod
+    def _counts(self, predicates: Sequence[Predicate]) -> list[int]: ...
+
+    @abstractmethod
+    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]: ...
+
+    @abstractmethod
+    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]: ...
+
+    def _require_known(self, parts: Iterable[GroupBy], where: Predicate | None) -> None:
+        """The refusal of tables that are of anything but the columns of the schema."""
+        _require_known((part.column for part in parts), self.schema, "tables are by")
+        _require_known([] if where is None else columns(where), self.schema, "predicates read")
+
+
+class TypedSource(CountedSource):
+    """Records that hold values, and no texts that stand for values; see ``CheckedSource``."""
+
+    __slots__ = ()
 
     @property
     def former_versions(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, ColumnCheck
-from noisycount.engines.interface import TypedSource, missing_units, require_known_columns, require_known_parts
+from noisycount.engines.interface import TypedSource, missing_units
 from noisycount.engines.truth import Record, kept_groups, ordered, truth, unit_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -144,10 +144,8 @@ class MemorySource(TypedSource):
         """The refusal of records that are closed; they cannot change."""
         self._open_records()
 
-    def count(self, predicates: Sequence[Predicate]) -> list[int]:
-        """The true count for each predicate; see ``Source.count``."""
+    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         records = self._open_records()
-        require_known_columns(predicates, self.schema)
         units: list[set[object]] = [set() for _ in predicates]
         for number, record in enumerate(records):
             unit = Unit.of(number, record, self.unit).name
@@ -156,17 +154,11 @@ class MemorySource(TypedSource):
                     matching.add(unit)
         return [len(matching) for matching in units]
 
-    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """The true counts of a table; see ``Source.count_cells``."""
-        records = self._open_records()
-        require_known_parts(question.keys.parts, question.where, self.schema)
-        return cell_counts(records, self.unit, question)
+    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        return cell_counts(self._open_records(), self.unit, question)
 
-    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """The groups that have units, and how many; see ``Source.count_keys``."""
-        records = self._open_records()
-        require_known_parts(question.parts, question.where, self.schema)
-        return key_counts(records, self.unit, question)
+    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        return key_counts(self._open_records(), self.unit, question)
 
     def close(self) -> None:
         """The end of their use; they are forgotten."""

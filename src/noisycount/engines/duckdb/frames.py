@@ -30,7 +30,7 @@ from noisycount.engines.duckdb.table import (
     require_units,
     whole_schema,
 )
-from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
+from noisycount.engines.interface import TypedSource
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion
@@ -243,11 +243,7 @@ class FrameSource(TypedSource):
         """The refusal of records that are closed; they cannot change."""
         self.cursors.require_open()
 
-    def count(self, predicates: Sequence[Predicate]) -> list[int]:
-        """The true count for each predicate; see ``Source.count``."""
-        require_known_columns(predicates, self.schema)
-        if not predicates:
-            return []
+    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         used = {column.name for predicate in predicates for column in columns(predicate)}
         # Categories are compared by their numbers, much faster than as texts; but two columns of
         # the same ones would be compared in the order of these.
@@ -255,9 +251,9 @@ class FrameSource(TypedSource):
         texts = {name: known for name, known in self.snapshot.texts.items() if name in used}
         if set().union(*map(compared_columns, predicates)) & {*kept, *texts}:
             kept, texts = set(), {}
-        return self._counts(predicates, used, kept, texts)
+        return self._decided_counts(predicates, used, kept, texts)
 
-    def _counts(
+    def _decided_counts(
         self,
         predicates: Sequence[Predicate],
         used: Collection[str],
@@ -275,17 +271,14 @@ class FrameSource(TypedSource):
         asked, tests = without_engine_errors(decided, _FAILURE)
         return self._counting(used, {*kept, *texts}, texts, tests).counts(asked)
 
-    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """The true counts of a table; see ``Source.count_cells``."""
+    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         return self._of_table(question.keys.parts, question.where).cells(question)
 
-    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """The groups that have units, and how many; see ``Source.count_keys``."""
+    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         return self._of_table(question.parts, question.where).keys(question)
 
     def _of_table(self, parts: Sequence[GroupBy], where: Predicate | None) -> Counting:
         """How tables by some parts are counted."""
-        require_known_parts(parts, where, self.schema)
         asked = [] if where is None else columns(where)
         return self._counting({column.name for column in (*(p.column for p in parts), *asked)})
 

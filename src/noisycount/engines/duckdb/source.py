@@ -26,7 +26,7 @@ from noisycount.engines.duckdb.dialect import Counting
 from noisycount.engines.duckdb.table import made_view, read_all, type_reason
 from noisycount.engines.duckdb.typed_texts import with_values
 from noisycount.engines.formats import ColumnFormat, FileFormat
-from noisycount.engines.interface import Closeable, require_known_columns, require_known_parts, require_readable
+from noisycount.engines.interface import CountedSource, require_readable
 from noisycount.engines.places import LakePlace, files_of
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
@@ -61,7 +61,7 @@ def require_state(place: "Path | Lake", state: str, while_it: str) -> None:
 
 
 @frozen
-class DuckDBSource(Closeable):
+class DuckDBSource(CountedSource):
     r"""The records of one file; made by ``DuckDBSource.open``.
 
     A CSV file is read once, at opening: its first line names the columns, every line has as many cells, an empty cell
@@ -292,23 +292,15 @@ class DuckDBSource(Closeable):
         self.cursors.require_open()
         require_state(self.path, self.state, "was open")
 
-    def count(self, predicates: Sequence[Predicate]) -> list[int]:
-        """The true count for each predicate; see ``Source.count``."""
-        require_known_columns(predicates, self.schema)
+    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         self.prepare()
-        if not predicates:
-            return []
         return self._counting.counts(predicates)
 
-    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """The true counts of a table; see ``Source.count_cells``."""
-        require_known_parts(question.keys.parts, question.where, self.schema)
+    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         self.prepare()
         return self._counting.cells(question)
 
-    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """The groups that have units, and how many; see ``Source.count_keys``."""
-        require_known_parts(question.parts, question.where, self.schema)
+    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         self.prepare()
         return self._counting.keys(question)
 

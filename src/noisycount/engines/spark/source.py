@@ -14,7 +14,7 @@ from noisycount.engines import counts as statements
 from noisycount.engines.check import Check, typed_check
 from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.expressions import StatementRecords, require_somebody
-from noisycount.engines.interface import TypedSource, missing_units, require_known_columns, require_known_parts
+from noisycount.engines.interface import TypedSource, missing_units
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.connection import Session
 from noisycount.engines.spark.dialect import result_of
@@ -139,12 +139,8 @@ class SparkSource(TypedSource):
 
         return self._done(looked)
 
-    def count(self, predicates: Sequence[Predicate]) -> list[int]:
-        """The true count for each predicate; see ``Source.count``."""
-        require_known_columns(predicates, self.schema)
+    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         self.session.require_open()
-        if not predicates:
-            return []
 
         def counted(records: StatementRecords) -> list[int]:
             row = self._row(statements.count_statement(predicates, records))
@@ -153,20 +149,12 @@ class SparkSource(TypedSource):
 
         return self._done(counted)
 
-    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """The true counts of a table; see ``Source.count_cells``."""
-        require_known_parts(question.keys.parts, question.where, self.schema)
-
+    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         def counted(records: StatementRecords) -> list[NDArray[np.int64]]:
             found = result_of(statements.cells_statement(question, records), self.session.api).toArrow()
             return statements.cell_counts(question, records, [found[n].to_numpy() for n in range(3)])
 
         return self._done(counted)
-
-    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """The groups that have units, and how many; see ``Source.count_keys``."""
-        require_known_parts(question.parts, question.where, self.schema)
-        return self._keys(question)
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         look, stack = self._look(), ExitStack()

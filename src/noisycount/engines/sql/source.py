@@ -15,7 +15,7 @@ from noisycount.engines.check import Check, typed_check
 from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.dialect import Expression
 from noisycount.engines.expressions import Person, StatementRecords, require_somebody, type_of
-from noisycount.engines.interface import TypedSource, missing_units, require_known_columns, require_known_parts
+from noisycount.engines.interface import TypedSource, missing_units
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql import table as tables
 from noisycount.engines.sql.connection import Server, ServerTransactions, without_server_errors
@@ -194,12 +194,7 @@ class SqlSource(TypedSource):
         """The refusal of a table that cannot be counted now; see ``Source.prepare``."""
         self._done(lambda _: None)
 
-    def count(self, predicates: Sequence[Predicate]) -> list[int]:
-        """The true count for each predicate; see ``Source.count``."""
-        require_known_columns(predicates, self.schema)
-        if not predicates:
-            return []
-
+    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         def counted(connection: sa.Connection) -> list[int]:
             statement = statements.count_statement(predicates, self.table.records)
             row = connection.execute(statement).one()
@@ -208,9 +203,7 @@ class SqlSource(TypedSource):
 
         return self._done(counted)
 
-    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """The true counts of a table; see ``Source.count_cells``."""
-        require_known_parts(question.keys.parts, question.where, self.schema)
+    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         records = self.table.records
 
         def counted(connection: sa.Connection) -> list[NDArray[np.int64]]:
@@ -219,11 +212,6 @@ class SqlSource(TypedSource):
             return statements.cell_counts(question, records, rows.T)
 
         return self._done(counted)
-
-    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """The groups that have units, and how many; see ``Source.count_keys``."""
-        require_known_parts(question.parts, question.where, self.schema)
-        return self._keys(question)
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         stack = ExitStack()
