@@ -183,22 +183,14 @@ class TableRelease(Columns, _PublishedAnswer):
         plan: The noise of each level.
         levels: What each level counts.
         labels: The keys of the cells, for a reader.
-        charged: What this call charged; nothing for a table that was paid for before.
-        remaining: The largest ε at which this analyst may ask one more question of the data set.
-        dataset: Whose records were counted; a file without a name is told by that of its file.
-        key: Under which key the ledger keeps the table.
+        charged, remaining, dataset, key, unit: As of a `Release`.
         where: The canonical text of what was counted; None: all records, or several questions.
-        unit: The column whose distinct values were counted; None: records.
         has_other: Whether the last cell is that of all other keys.
         is_additive: Whether a unit is in one cell only and no cell is hidden, so that margins are
             sums of cells.
         is_cumulative: Whether ranges of cells were measured for the sake of sums up to a cell.
         confidence: The probability with which errors are stated.
-        unreadable_as_missing: The columns whose cells, where they could not be read, count as
-            missing, as the owner accepted.
-        remains: What is left of the data set's budget and the analyst's own; None: unknown.
-        replaces: The keys of the coarser answers to the same question on which this one rests: beside it they say
-            nothing more.
+        unreadable_as_missing, remains, replaces: As of a `Release`.
         within: The share of their counts within which answers were asked for; None: they were asked at a price.
         near_of: Which counts of a table were to be so near: "largest", "total", "90%-of-cells", or "all" of a list.
         is_near: Whether they are; else the price was capped.

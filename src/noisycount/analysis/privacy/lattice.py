@@ -61,7 +61,7 @@ def kernel(mechanism: Exact | SymmetricNoise, steps: int) -> Kernel:
         return Kernel(0, 1, np.ones(1), np.ones(1), 0.0, _HALF_WAY)
     reach = _reach(mechanism)
     if mechanism.is_discrete:
-        law = _masses(mechanism, np.arange(-reach, reach + 1.0))
+        law = np.exp(mechanism.errors.log_heights(np.arange(-reach, reach + 1.0)))
         return Kernel(reach, 1, law, law, 0.0, _HALF_WAY)
     grid = np.arange(-reach * steps, reach * steps + 1.0) / steps
     seen = mechanism.errors.between(grid - 0.5 / steps, np.full(grid.size, 1 / steps))
@@ -80,13 +80,6 @@ def _parts(noise: SymmetricNoise) -> Sequence[SymmetricNoise]:
 def _reach(noise: SymmetricNoise) -> int:
     """How far noise reaches, but for what is left out, in records."""
     return max(1, math.ceil(noise.error_with_tail(math.log(LOST))))
-
-
-def _masses(noise: SymmetricNoise, errors: Reals) -> Reals:
-    """The probabilities of integers."""
-    law = noise.errors
-    logs = law.log_density(errors)
-    return law.peak * np.exp(logs - logs[errors.size // 2])
 
 
 def _told(noise: SymmetricNoise, grid: Reals, steps: int) -> tuple[Reals, float, float]:

@@ -87,12 +87,12 @@ class LevelAnswers:
             return np.where(possible, 0.0, -math.inf)
         law = self._errors
         if not suppressed.any():
-            return _log_densities(law, answers - counts.astype(np.float64))
+            return law.log_heights(answers - counts.astype(np.float64))
         rows = np.broadcast_to(counts, (answers.size, counts.shape[1])).astype(np.float64)
         logs = np.empty(rows.shape)
         told = ~suppressed
         if told.any():
-            logs[told] = _log_densities(law, answers[told] - rows[told])
+            logs[told] = law.log_heights(answers[told] - rows[told])
         logs[suppressed] = _log_below(law, rows[suppressed] - answers[suppressed])
         return logs
 
@@ -114,7 +114,7 @@ class LevelAnswers:
         if not isinstance(law := self._errors, LaplaceErrors | GaussianShape):
             raise TypeError(f"noise must be smooth between counts, got {self.mechanism!r}")
         if not self.suppressed[place]:
-            return _log_densities(law, answer - counts)
+            return law.log_heights(answer - counts)
         threshold = math.ceil(answer) if law.is_discrete else answer
         return law.log_exceedance(law.first + counts - threshold)
 
@@ -176,13 +176,6 @@ class LevelAnswers:
         first = np.maximum(np.ceil(nearest - self._depth), 0.0)
         last = np.floor(nearest + self._depth)
         return np.where(self.suppressed, 0.0, first).astype(np.int64), last.astype(np.int64)
-
-
-def _log_densities(law: ErrorLaw, errors: Reals) -> Reals:
-    """The logarithm of the density at errors."""
-    at_zero = float(law.log_density(np.zeros(1))[0])
-    logs: Reals = law.log_density(errors)
-    return logs + (math.log(law.peak) - at_zero)
 
 
 def _exact_scale(mechanism: Mechanism, law: LaplaceErrors | GaussianShape) -> Fraction:

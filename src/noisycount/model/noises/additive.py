@@ -78,6 +78,11 @@ class ErrorLaw(ABC):
     def log_density(self, errors: Reals) -> Reals:
         """The logarithm of the density, or of the probability, up to a constant."""
 
+    def log_heights(self, errors: Reals) -> Reals:
+        """The same with its constant."""
+        at_zero = float(self.log_density(np.zeros(1))[0])
+        return self.log_density(errors) + (math.log(self.peak) - at_zero)
+
     @abstractmethod
     def log_change(self, error: float, steps: Reals) -> Reals:
         """How the logarithm of the density changes from an error to error − step."""
@@ -270,11 +275,7 @@ class SymmetricNoise(Mechanism):
         Numerical error: 1e-11, absolute or relative, whichever is larger.
         """
         self.check_answer(answer)
-        errors = self.errors
-        missed = float(answer) - np.asarray(counts, dtype=np.float64)
-        at_zero = float(errors.log_density(np.zeros(1))[0])
-        logs: Reals = errors.log_density(missed) - at_zero + math.log(errors.peak)
-        return logs[()]
+        return self.errors.log_heights(float(answer) - np.asarray(counts, dtype=np.float64))[()]
 
     def log_tail(self, alpha: float) -> float:
         """The logarithm of P[|Y − K| >= alpha], alpha in records."""
