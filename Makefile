@@ -11,7 +11,7 @@ LOWEST := .venv-lowest
 MEETING := tests/service tests/tasks/servers tests/tasks/table tests/cli/test_cli.py tests/charts \
   tests/ledger tests/query tests/engines/duckdb tests/engines/sql
 
-.PHONY: demo test thorough audit lint format docs bench release lowest clean
+.PHONY: demo test thorough audit lint format docs screenshots bench release lowest clean
 
 demo: $(VENV)/installed
 	$(BIN)/noisycount demo
@@ -48,6 +48,10 @@ docs: $(VENV)/documented
 	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet docs docs/_build/html
 	$(BIN)/python -m tests.website.links docs/_build/html
 	$(BIN)/python -m tests.website.tour docs/_build/html
+
+# The pictures of the pages in docs/pictures, which need Chromium; a test says when they have become old.
+screenshots: $(VENV)/developed
+	NOISYCOUNT_SCREENSHOTS=1 NOISYCOUNT_REQUIRES_CHROMIUM=1 $(BIN)/python -m pytest tests/test_walks.py
 
 bench: $(VENV)/benched
 	$(BIN)/python -m pytest benchmarks --override-ini testpaths=benchmarks

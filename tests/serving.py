@@ -1,6 +1,9 @@
-"""A service in a thread of the tests: real requests, on this host alone."""
+"""A service in a thread of the tests, or as its owner starts it: real requests, on this host alone."""
 
+import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -8,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import uvicorn
 
@@ -58,6 +62,34 @@ def served(configuration: Config, *users: User) -> Iterator[Service]:
             server.should_exit = True
             thread.join(_SECONDS_TO_START)
             state.close()
+
+
+_MAIN = "import sys; from noisycount.cli.main import main; sys.argv[0] = 'noisycount'; main()"
+
+
+def typed(folder: Path, *words: str, status: int = 0) -> str:
+    """Give what the command line tells an owner in a folder, who has no other; it ends as is said."""
+    command = [sys.executable, "-c", _MAIN, *words]
+    told = subprocess.run(command, cwd=folder, env=_of_owner(folder), capture_output=True, text=True, check=False)  # noqa: S603
+    assert told.returncode == status, told.stderr
+    return told.stdout
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[str]:
+    """Give the address of an owner's service, while it runs."""
+    command = [sys.executable, "-u", "-c", _MAIN, "serve", "--port", "0"]
+    told: Any = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, env=_of_owner(folder), stdout=told, stderr=told, text=True) as process:  # noqa: S603
+        try:
+            line = process.stdout.readline() if process.stdout else ""
+            yield line.split()[1]
+        finally:
+            process.terminate()
+
+
+def _of_owner(folder: Path) -> dict[str, str]:
+    return {**os.environ, "HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "COLUMNS": "1000"}
 
 
 OWNER = User("olga", Role.OWNER, None)

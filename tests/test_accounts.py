@@ -5,12 +5,9 @@ import re
 import shutil
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 
@@ -18,8 +15,8 @@ from noisycount.data import survey_path
 from tests import accounts
 from tests.accounts import COLLEAGUE, as_colleague
 from tests.commands import Run
+from tests.serving import started, typed
 
-_MAIN = "import sys; from noisycount.cli.main import main; sys.argv[0] = 'noisycount'; main()"
 ASK = ("--where", "age >= 60", "--epsilon", "0.1")
 
 
@@ -36,32 +33,6 @@ def study() -> Iterator[Path]:
         shutil.copyfile(survey_path(), folder / "study" / "survey.parquet")
         (folder / "study" / "survey.parquet").chmod(0o644)
         yield folder / "study"
-
-
-def environment(study: Path) -> dict[str, str]:
-    """That of the owner."""
-    return {**os.environ, "HOME": str(study), "XDG_CONFIG_HOME": str(study), "COLUMNS": "1000"}
-
-
-def owner(study: Path, *words: str) -> str:
-    """What a command tells the owner."""
-    command = [sys.executable, "-c", _MAIN, *words]
-    told = subprocess.run(command, cwd=study, env=environment(study), capture_output=True, text=True, check=False)  # noqa: S603
-    assert told.returncode == 0, told.stderr
-    return told.stdout
-
-
-@contextmanager
-def service(study: Path) -> Iterator[str]:
-    """The address of the owner's service, while it runs."""
-    command = [sys.executable, "-u", "-c", _MAIN, "serve", "--port", "0"]
-    told: Any = subprocess.PIPE
-    with subprocess.Popen(command, cwd=study, env=environment(study), stdout=told, stderr=told, text=True) as process:  # noqa: S603
-        try:
-            line = process.stdout.readline() if process.stdout else ""
-            yield line.split()[1]
-        finally:
-            process.terminate()
 
 
 def test_an_owner_is_told_who_else_can_read_the_records(run: Run, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,11 +64,11 @@ def test_a_group_that_can_read_the_records_is_named(run: Run, study: Path, monke
 def test_a_colleague_asks_and_does_not_read(study: Path) -> None:
     """Every command is one refusal that says how to ask; with a key the service answers, and without it does not."""
     (study / "survey.parquet").chmod(0o600)
-    owner(study, "init", "survey.parquet", "--unit", "person")
+    typed(study, "init", "survey.parquet", "--unit", "person")
     with (study / "noisycount.toml").open("a") as configuration:
         configuration.write("[server]\nslot = 0.25\n")
-    owner(study, "count", "survey", *ASK)
-    (key,) = re.findall(r"nc_\w+", owner(study, "analysts", "add", "bo", "--data-set", "survey"))
+    typed(study, "count", "survey", *ASK)
+    (key,) = re.findall(r"nc_\w+", typed(study, "analysts", "add", "bo", "--data-set", "survey"))
     before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in study.rglob("*")}
     alone = "ledger.db' is for its owner's account alone: ask its owner for a key to their `noisycount serve`"
     unread = "cannot be read: check its path and permissions, or ask its owner for a key to their `noisycount serve`"
@@ -114,7 +85,7 @@ def test_a_colleague_asks_and_does_not_read(study: Path) -> None:
         ("init", "--add", "survey.parquet", "--name", "mine", "--unit", "row", "--yes"): alone,
     }
     outside = ["count", str(study / "survey.parquet"), "--unit", "person", *ASK, "--config", "/dev/null"]
-    with service(study) as url:
+    with started(study) as url:
         headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": "old", "Content-Type": "application/json"}
         release = {"url": f"{url}/v1/datasets/survey/releases", "body": {"where": "age >= 60", "epsilon": "0.1"}}
         requests = [

@@ -227,7 +227,7 @@ def apart(numbers: Iterable[tuple[float, str]], width: float) -> Iterator[tuple[
         half = _LETTER * len(number) / 2
         if middle - half >= end and middle + half <= width:
             yield middle, number
-            end = middle + half + _LETTER
+            end = middle + half + 2 * _LETTER
 
 
 def _drawn(frame: _Frame) -> Iterator[str]:

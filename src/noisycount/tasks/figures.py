@@ -185,6 +185,7 @@ def _picture(figure: Figure) -> str:
 
     svg = plot_svg(figure, is_headed=False)
     svg = re.sub(r'(<svg[^>]*?) width="\d+" height="\d+"', r"\1", svg, count=1)
+    svg = re.sub(r' (?:role|aria-roledescription)="[^"]*"', "", svg)  # of its parts, which have no names
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(figure.description)}" ', 1)
 
 
