@@ -244,7 +244,7 @@ class CopyFolder:
             size = in_bytes(sum(copy.size for copy in self.copies))
             return f"removed {_number(removed)}, {size}; the next question makes what it needs again"
         if not self.copies or self.folder is None:
-            return "no copies; the first question about a file of texts makes one"
+            return "no copies; a question about a file of texts makes one, once there is a ledger"
         return (
             f"{_number(len(self.copies))} in {seen_from_here(self.folder)}, for the owner's eyes "
             "alone; --remove removes them"

@@ -377,6 +377,7 @@ class DatasetSession:
             yield self
             return
         self.records.prepare()
+        self.configuration.make_ledger_folder()
         with Ledger.open(self.configuration.ledger_url) as ledger:
             yield replace(self, ledger=ledger)
 
@@ -384,8 +385,6 @@ class DatasetSession:
 @contextmanager
 def session_of(dataset: DatasetConfig, configuration: Config, *, makes: bool = False) -> Iterator[DatasetSession]:
     """The session of a data set; its records and its ledger are closed with it."""
-    if makes:
-        configuration.make_ledger_folder()  # a copy of texts that are read now has its place there
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=makes))
         catalog = catalog_of(ledger, configuration, makes=makes)

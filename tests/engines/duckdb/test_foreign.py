@@ -1,5 +1,6 @@
 """Files of SQLite, SPSS, Stata and SAS: values as those programs mean them."""
 
+import ctypes
 import sqlite3
 import sys
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pyreadstat
 import pytest
+from pyreadstat import _readstat_writer
 
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.formats import ColumnFormat, FileFormat
@@ -170,6 +172,68 @@ def test_a_sas_transport_file_is_read(tmp_path: Path) -> None:
     pyreadstat.write_xport(FRAME, str(path))
     questions = {**ANSWERS, "sex = 2": 3, "age = -9": 1}
     assert asked(path, questions) == questions
+
+
+def sas7bdat(path: Path, columns: dict[str, tuple[int, str]], rows: list[list[float | str | None]]) -> None:
+    """Write a file as SAS has them, by the writer of ReadStat, which pyreadstat has and does not offer.
+
+    A column has the width of its texts, 0 for numbers, and a format of SAS.
+    """
+    library = ctypes.CDLL(_readstat_writer.__file__)
+    pointer, content = ctypes.c_void_p, bytearray()
+    library.readstat_writer_init.restype = library.readstat_add_variable.restype = pointer
+
+    @ctypes.CFUNCTYPE(ctypes.c_ssize_t, pointer, ctypes.c_size_t, pointer)
+    def write(data: int, size: int, _: object) -> int:
+        content.extend(ctypes.string_at(data, size))
+        return size
+
+    writer = pointer(library.readstat_writer_init())
+    library.readstat_set_data_writer(writer, write)
+    variables = []
+    for name, (width, form) in columns.items():
+        kind, size = 0 if width else 5, ctypes.c_size_t(width)
+        variables.append(pointer(library.readstat_add_variable(writer, name.encode(), kind, size)))
+        library.readstat_variable_set_format(variables[-1], form.encode())
+    assert library.readstat_begin_writing_sas7bdat(writer, None, ctypes.c_long(len(rows))) == 0
+    for row in rows:
+        library.readstat_begin_row(writer)
+        for variable, cell in zip(variables, row, strict=True):
+            if cell is None:
+                library.readstat_insert_missing_value(writer, variable)
+            elif isinstance(cell, str):
+                library.readstat_insert_string_value(writer, variable, cell.encode())
+            else:
+                library.readstat_insert_double_value(writer, variable, ctypes.c_double(cell))
+        assert library.readstat_end_row(writer) == 0
+    assert library.readstat_end_writing(writer) == 0
+    path.write_bytes(content)
+
+
+def test_a_sas_file_is_read(tmp_path: Path) -> None:
+    """Its dates and times are days and seconds since 1960, by their formats; cut off anywhere it is refused."""
+    path = tmp_path / "x.sas7bdat"
+    forms = {"sex": (0, "BEST12"), "cost": (0, ""), "town": (20, ""), "day": (0, "DATE9"), "seen": (0, "DATETIME20")}
+    frame = FRAME[[*forms]].astype(object)
+    frame["day"] = [day and (day - date(1960, 1, 1)).days for day in FRAME["day"]]
+    frame["seen"] = (FRAME["seen"] - datetime(1960, 1, 1)).dt.total_seconds()  # noqa: DTZ001 - as in files
+    sas7bdat(path, forms, frame.astype(object).where(frame.notna(), None).to_numpy().tolist())
+    questions = {**ANSWERS, "sex = 2": 3, "sex is null": 1, "seen = '2024-01-31 12:30:00'": 1}
+    assert asked(path, questions) == questions
+    whole = path.read_bytes()
+    for share in (0.2, 0.5, 0.9, 0.999):
+        path.write_bytes(whole[: int(len(whole) * share)])
+        with pytest.raises(SourceError, match="cannot be read as SAS: check that the file is whole"):
+            DuckDBSource.open(path)
+
+
+def test_a_sas_transport_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    """Whose reader gives what rows there are, as the file does not say how many it has."""
+    path = tmp_path / "x.xpt"
+    pyreadstat.write_xport(pd.concat([FRAME] * 100), str(path))
+    path.write_bytes(path.read_bytes()[:-1000])
+    with pytest.raises(SourceError, match="cannot be read as SAS: check that the file is whole"):
+        DuckDBSource.open(path)
 
 
 def test_labels_of_texts_are_values(tmp_path: Path) -> None:

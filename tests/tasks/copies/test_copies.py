@@ -36,11 +36,14 @@ def test_copies_are_shown(run: Run, here: Path) -> None:
     assert "│ visits │" in shown
 
 
-def test_the_first_question_in_an_empty_home_makes_one(run: Run, here: Path) -> None:
-    """The folder of the ledger comes to be with it."""
+def test_in_an_empty_home_the_next_question_makes_one(run: Run, refused: Refused, here: Path) -> None:
+    """The first may be refused, which must leave nothing behind: where it is answered, the ledger is made after it."""
     (here / "visits.csv").write_text("visits,age\n1,20\n2,30\n")
-    assert run("count", "visits.csv", "--unit", "visits", *WORDS).status == 0
-    assert len(run("copies", "--json").object["copies"]) == 1
+    words = ("count", "visits.csv", "--unit", "visits", "--epsilon", "0.1")
+    assert "names 'old'" in refused(*words, "--where", "old > 25")
+    for asked, number in (("age > 25", 0), ("age > 25", 0), ("age > 26", 1)):
+        assert run(*words, "--where", asked).status == 0
+        assert len(run("copies", "--json").object["copies"]) == number
 
 
 @pytest.mark.usefixtures("visits")
@@ -51,7 +54,7 @@ def test_copies_are_removed_and_made_again(run: Run, here: Path) -> None:
     assert told.output.startswith("removed 1 copy, ")
     (left,) = run("copies", "--json").object["copies"]
     assert left["dataset"] == "towns"
-    assert run("copies", "visits").output.startswith("no copies; the first question about a")
+    assert run("copies", "visits").output.startswith("no copies; a question about a file of texts makes one")
     again = run("count", "visits", *WORDS, "--json").object
     assert (again["answer"], again["charged"]) == (paid["answer"], "0")
     assert run("count", "visits", "--where", "age > 3", "--epsilon", "1").status == 0

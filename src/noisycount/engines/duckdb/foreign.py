@@ -141,6 +141,7 @@ STATISTICS = {
     ".sas7bdat": ("SAS", "read_sas7bdat"),
     ".xpt": ("SAS", "read_xport"),
 }
+_XPORT_RECORD = 80  # bytes, of which a whole file has a multiple; how many rows it has it does not say
 
 
 def statistics_table(connection: Connection, place: Path, encoding: str | None) -> ForeignTable:
@@ -162,7 +163,8 @@ def statistics_table(connection: Connection, place: Path, encoding: str | None) 
         raise
     except Exception:  # noqa: BLE001 - its text could quote a cell
         cells = None
-    if cells is None:
+    is_cut = reader == "read_xport" and place.stat().st_size % _XPORT_RECORD
+    if cells is None or is_cut:
         raise SourceError(
             f"{str(place)!r} cannot be read as {program}: check that the file is whole, or state its encoding"
         )
