@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page
 
 from noisycount.tasks.report.forms import written_report
 from noisycount.tasks.report.report import report_of
-from tests.browser import chromium
+from tests.browser import HEIGHT, NARROW, chromium
 from tests.tasks.report.ledgers import HOSTILE, configured, filled
 
 __all__ = ["chromium"]
@@ -51,6 +51,15 @@ def test_nothing_is_cut_off_in_print(printed: Page) -> None:
     cells = "[...document.querySelectorAll('td')].filter(e => e.scrollWidth > e.clientWidth + 1)"
     assert printed.evaluate(f"{cells}.length") == 0
     assert HOSTILE in printed.inner_text("main")
+
+
+def test_the_report_is_read_on_a_phone(printed: Page) -> None:
+    """Each release below the one before, with the names of its cells beside them, and no column of single letters."""
+    printed.set_viewport_size({"width": NARROW, "height": HEIGHT})
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert printed.evaluate(wide) == 0
+    widths = "[...document.querySelectorAll('.stack td')].map(e => e.clientWidth)"
+    assert min(printed.evaluate(widths)) > NARROW * 0.8
 
 
 def test_the_report_is_light_wherever_it_is_read(printed: Page) -> None:
