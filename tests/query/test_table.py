@@ -176,6 +176,12 @@ def test_keys_are_asked_for_by_an_example_that_can_be_typed(by: str) -> None:
     assert len(key_set(parts, dict([parse_column_keys(example)]))) > 1
 
 
+def test_months_that_are_called_like_a_function_are_named_as_they_are_written() -> None:
+    """As in SQL, where it is month(visit)."""
+    with pytest.raises(PredicateError, match=r"^by calls month: write visit:month$"):
+        resolve_group_by(["month(visit)"], {"visit": Kind.DATE}, None)
+
+
 SCHEMA = {
     "town": Kind.TEXT,
     "age": Kind.INTEGER,

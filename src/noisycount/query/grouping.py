@@ -281,6 +281,8 @@ def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
         name = item
     if name == unit:
         raise PredicateError(f"by names {name!r}, the unit: a table would name persons; leave it out")
+    if call := re.fullmatch(r"(month|quarter|year)\((.+)\)", item):
+        raise PredicateError(f"by calls {call[1]}: write {call[2]}:{call[1]}")
     if name not in schema:
         type_ = schema.others.get(name) if isinstance(schema, Schema) else None
         why = "which is no column" if type_ is None else f"whose type {type_} no question can use"

@@ -267,7 +267,8 @@ def _values_key_sets(part: GroupBy, listed: Iterable[object] | None) -> tuple[Ke
     if listed is None or isinstance(listed, str | bytes):
         raise PredicateError(
             f"keys of {part.text} are missing: list them, "
-            f"--keys {part.column.name}={part.keys_example} (in Python keys={{{part.column.name!r}: [...]}})"
+            f"--keys {part.column.name}={part.keys_example} (in Python keys={{{part.column.name!r}: [...]}}); "
+            "where its owner says what values are public, none are needed"
         )
     spelled: list[object] = []
     for key in listed:

@@ -147,6 +147,8 @@ def assumed_of_options(
         raise click.UsageError(
             "give either --size, and --rate if it is known, such as --size 5912 --rate 1.7%, or --strata FILE"
         )
+    if size is not None and rate is None:
+        raise click.UsageError("give --rate too, the chance that each record counts, such as --rate 1.7%")
     raise click.UsageError("give either --size and --rate, such as --size 5912 --rate 1.7%, or --strata FILE")
 
 
