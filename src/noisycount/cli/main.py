@@ -172,12 +172,8 @@ class QuotedBashComplete(BashComplete):
     def format_completion(self, item: CompletionItem) -> str:
         """The type and what takes the place of the last piece, with what its quotes need."""
         value = item.value.removeprefix(self.kept)
-        if self.quote == "'":
-            value = value.replace("'", "'\\''")
-        elif self.quote:
-            value = re.sub(r'(["\\$`])', r"\\\1", value)
-        else:
-            value = re.sub(r"""([\s"'\\$`()<>|&;*?!#])""", r"\\\1", value)
+        special = {"'": "'", '"': r'["\\$`]'}.get(self.quote, r"""[\s"'\\$`()<>|&;*?!#]""")
+        value = re.sub(special, lambda found: "'\\''" if self.quote == "'" else f"\\{found[0]}", value)
         return f"{item.type},{value}"
 
 

@@ -366,7 +366,7 @@ def _hints_of_table(plan: TablePlan, unit: str | None) -> Iterator[str]:
     moves = 2 if plan.is_replacement else 1
     if plan.groups is None and cells.sensitivity > moves and unit is not None:
         yield (
-            f"one person may be in all {cells.size:,} groups, which the noise must hide; at one group per unit each "
+            f"one person may be in all {cells.size:,} groups, which the noise must hide; with groups_per_unit 1 each "
             f"person counts in one of their groups only{one_group_words(plan)}"
         )
     if plan.is_replacement and plan.groups is not None and cells.sensitivity == 2 * plan.groups:

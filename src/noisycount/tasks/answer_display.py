@@ -42,13 +42,8 @@ def count_facts(answer: Answer) -> output.Facts:
         ("noise", f"{plan.mechanism.name}, scale {scale}{more}"),
         ("privacy", f"{most}ε = {exact_text(plan.epsilon)}: {answer.odds}"),
         *_payment(answer),
-        *_hints(answer),
+        *(("hint", hint) for hint in answer.hints),
     ]
-
-
-def _hints(answer: Answer) -> output.Facts:
-    """What to do better next time, with the option that does it."""
-    return [("hint", hint.replace("at one group per unit", "with --groups-per-unit 1")) for hint in answer.hints]
 
 
 def _promised(answer: Answer, near: str) -> str:
@@ -218,7 +213,7 @@ def preview_facts(answer: Answer) -> output.Facts:
         ("privacy", f"{most}{plan.loss.text}: {answer.odds}"),
         ("price", price),
         ("budget", f"charged nothing: this was a dry run; {remaining}"),
-        *_hints(answer),
+        *(("hint", hint) for hint in answer.hints),
     ]
 
 
@@ -312,7 +307,7 @@ def _table_facts(answer: Answer, shown: int) -> output.Facts:
         ("privacy", f"{release.price.text} for the whole table: {answer.odds}"),
         ("budget", f"charged {paid_words(answer)}; {remaining}"),
         ("ledger", ledger_words(answer.ledger)),
-        *_hints(answer),
+        *(("hint", hint) for hint in answer.hints),
     ]
 
 
