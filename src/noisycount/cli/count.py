@@ -231,8 +231,7 @@ def _schema(ctx: click.Context) -> Schema:
     "Write all rows to a new file: .csv, .parquet, .json or .arrow.",
     callback=_require_ending,
 )
-@options.config_option
-@options.json_option
+@options.common_options
 def count(  # noqa: PLR0913, PLR0917  (one argument an option)
     source: str,
     where: tuple[str, ...],

@@ -21,7 +21,7 @@ from noisycount.display import output
 from noisycount.display.texts import pasteable
 from noisycount.engines.places import ServedTable, files_of, is_server, is_several
 from noisycount.errors import ConfigError, SourceError
-from noisycount.readers.options import config_option, flag, json_option, source_names, table_option, typed, unit_option
+from noisycount.readers.options import common_options, flag, source_names, table_option, typed, unit_option
 
 if TYPE_CHECKING:
     from noisycount.tasks.check import Inspection
@@ -34,8 +34,7 @@ WRONG = 1  # the exit status of an engine that counts wrongly
 @unit_option
 @table_option
 @flag("--renew renews", "Forget what the ledger keeps of the columns, and write down what they are now.")
-@config_option
-@json_option
+@common_options
 @click.pass_context
 def check(  # noqa: PLR0913 - one argument an option
     ctx: click.Context,
@@ -255,8 +254,7 @@ def _existing(path: Path) -> ConfigError:
 @click.command(name="show", epilog="Example: noisycount show survey")
 @click.argument("source", shell_complete=source_names)
 @table_option
-@config_option
-@json_option
+@common_options
 def show(source: str, table: str | None, configuration: Config, *, as_json: bool) -> None:
     """Show what may be asked of a data set, and what was.
 
@@ -282,8 +280,7 @@ def show(source: str, table: str | None, configuration: Config, *, as_json: bool
 @click.command(name="copies", epilog="Example: noisycount copies survey --remove")
 @click.argument("source", required=False, shell_complete=source_names)
 @flag("--remove removes", "Remove them.")
-@config_option
-@json_option
+@common_options
 def copies(source: str | None, configuration: Config, *, removes: bool, as_json: bool) -> None:
     """Show or remove the copies of texts that were read once.
 
@@ -316,8 +313,7 @@ def copies(source: str | None, configuration: Config, *, removes: bool, as_json:
 )
 @typed("--size", click.IntRange(1), "N", "With --tick, so many persons; left out: the public size of SOURCE.")
 @flag("--yes is_accepted", "With --tick, accept the change without being asked.")
-@config_option
-@json_option
+@common_options
 @click.pass_context
 def doctor(  # noqa: PLR0913 - one argument an option
     ctx: click.Context,

@@ -14,7 +14,7 @@ from noisycount.errors import LedgerError
 from noisycount.ledger.entries import Head
 from noisycount.ledger.storage import RESTORE, Row
 from noisycount.ledger.verification import verification as checked
-from noisycount.readers.options import config_option, flag, json_option, typed
+from noisycount.readers.options import common_options, flag, typed
 from noisycount.tasks import ledger as task
 from noisycount.tasks.backup import at_copy, backed_up, backup_json, backup_words, restoring
 from noisycount.tasks.opening import debits, existing_ledger, verification
@@ -39,8 +39,7 @@ def ledger() -> None:
 @ledger.command(
     name="show", short_help="Show what was asked, and what is left.", epilog="Example: noisycount ledger show --json"
 )
-@config_option
-@json_option
+@common_options
 def show(configuration: Config, *, as_json: bool) -> None:
     """Show what was asked, and what is left of each budget."""
     entries = debits(configuration)
@@ -72,8 +71,7 @@ def show(configuration: Config, *, as_json: bool) -> None:
     "URL|FILE",
     "Another ledger, such as a copy, which is only read; left out: that of noisycount.toml.",
 )
-@config_option
-@json_option
+@common_options
 @click.pass_context
 def verify(
     context: click.Context, known_head: Head | None, place: str | None, configuration: Config, *, as_json: bool
@@ -109,8 +107,7 @@ def verify(
     epilog="Example: noisycount ledger export --out ledger.jsonl",
 )
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="A new file; left out: standard output.")
-@config_option
-@json_option
+@common_options
 def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
     """Write every row with its hash: one JSON object a line, or one for all (--json).
 
@@ -158,8 +155,7 @@ def _write_rows(rows: Sequence[Row], out: Path | None, *, as_json: bool) -> None
 )
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="A new file; left out: standard output.")
 @_head_option
-@config_option
-@json_option
+@common_options
 @click.pass_context
 def report(  # noqa: PLR0913 - one argument for each option
     context: click.Context,
@@ -194,8 +190,7 @@ def report(  # noqa: PLR0913 - one argument for each option
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @flag("--copies with_copies", "Take the copies of files of texts along, which are records; they can be made again.")
-@config_option
-@json_option
+@common_options
 def backup(folder: Path, configuration: Config, *, with_copies: bool, as_json: bool) -> None:
     """Copy the ledger into a new folder, and verify the copy.
 

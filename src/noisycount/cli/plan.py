@@ -106,8 +106,7 @@ def _design(epsilon: Fraction | None, groups: int | None, **said: Any) -> "Desig
 @options.flag("--size-public is_size_public", "Everybody knows how many persons there are: one replaces another.")
 @options.flag("--hidden is_hidden", "Only the records know the keys: add --delta.")
 @options.flag("--cumulative is_cumulative", "Ranges of cells are measured too.")
-@options.config_option
-@options.json_option
+@options.common_options
 def plan(  # noqa: PLR0913, PLR0917  (one argument an option)
     within: float | None,
     at_most: Fraction | None,

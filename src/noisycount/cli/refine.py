@@ -185,8 +185,7 @@ def _noises(epsilons: Sequence[Fraction], noise: str | None, scales: Sequence[Fr
 @options.typed("--column", str, "NAME", "The column of answers of a table.")
 @options.typed("--out", options.FILE, "FILE", "Write a new table, with mean, median, low, high and so on added.")
 @options.flag("--overwrite", "Replace the file of --out if it is there.")
-@options.config_option
-@options.json_option
+@options.common_options
 def refine(  # noqa: PLR0913, PLR0917  (one argument an option)
     answers: tuple[float, ...],
     size: int | None,

@@ -61,8 +61,7 @@ _KINDS = [*NOISE_KINDS, _NONE]
     "Groups that are expected to hold fewer records are given to the outsider; left out: 10.",
 )
 @options.plot_option("Draw δ against ε, one line an adversary, as .svg or .png.")
-@options.config_option
-@options.json_option
+@options.common_options
 def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
     size: int | None,
     rate: Rate | None,

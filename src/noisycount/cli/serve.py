@@ -148,8 +148,7 @@ def analysts() -> None:
     "After hours, days or weeks, such as 12h, 90d or 6w; or never.",
     default="90d",
 )
-@options.config_option
-@options.json_option
+@options.common_options
 def add(  # noqa: PLR0913  (its options)
     name: str, role: str, datasets: tuple[str, ...], lifetime: timedelta | None, configuration: Config, *, as_json: bool
 ) -> None:
@@ -187,8 +186,7 @@ def add(  # noqa: PLR0913  (its options)
     name="revoke", short_help="End a key, or all of somebody's.", epilog="Example: noisycount analysts revoke ana"
 )
 @click.argument("who", metavar="ID|NAME", shell_complete=key_names)
-@options.config_option
-@options.json_option
+@options.common_options
 def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
     """End the key of an ID, or all keys that NAME holds, at once.
 
@@ -216,8 +214,7 @@ def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
 @analysts.command(
     name="list", short_help="Show who holds which key.", epilog="Example: noisycount analysts list --json"
 )
-@options.config_option
-@options.json_option
+@options.common_options
 def list_(configuration: Config, *, as_json: bool) -> None:
     """Show all keys that were issued, expired and revoked ones too; never a secret."""
     keyring = Keyring.of(configuration)

@@ -103,6 +103,11 @@ config_option = click.option(
 )
 
 
+def common_options(command: Command) -> Command:
+    """The command with `--config` and `--json`."""
+    return config_option(json_option(command))
+
+
 def plot_option(words: str) -> Callable[[Command], Command]:
     """`--plot`, the file of a picture, with words on what it draws for the help."""
     told = f"{words} An older picture of that name is replaced."
