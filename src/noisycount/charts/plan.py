@@ -46,13 +46,6 @@ def plan_chart(
 
     Source: the dots after Kay, Kola, Hullman and Munson (2016), *When (ish) is My Bus?*; the curves are Naldi and
     D'Acquisto (2015), Fig. 1, with error against confidence.
-
-    Example:
-        >>> from noisycount.charts.theme import LEVELS
-        >>> dots = PossibleAnswers([(9, 1), (11, 1)], 2, 8, 12, 10, "Two answers", [], "answer")
-        >>> line = Line("ε = 0.1", LEVELS[0], (0.5, 0.9), (7, 23))
-        >>> len(plan_chart(dots, [line], (0.9, 23), "A plan", "±20 %").vconcat)
-        2
     """
     return alt.VConcatChart(
         vconcat=[_answers(answers), _goals(lines, goal)],

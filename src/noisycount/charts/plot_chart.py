@@ -113,17 +113,7 @@ _LINE_HEIGHT, _FONT = 16.0, 13
 
 @unchecked
 def plot_chart(plot: Plot) -> alt.VConcatChart:
-    """A plot as a chart as wide as a phone, its panels below each other, the name of each line at its end.
-
-    Example:
-        >>> from noisycount.charts.plot import Axis
-        >>> from noisycount.charts.theme import STYLES
-        >>> line = Line("answer", STYLES["answer"], (1.0, 2.0), (1.0, 4.0))
-        >>> axes = Axis("noise", "records"), Axis("error", "records")
-        >>> plot = Plot("a.1", "A", "Fig. 1", "Error", "", *axes, (Panel("", (line,)),))
-        >>> len(plot_chart(plot).vconcat)
-        1
-    """
+    """A plot as a chart as wide as a phone, its panels below each other, the name of each line at its end."""
     heading = alt.TitleParams(plot.title, subtitle=f"{plot.source}, {plot.number}", fontSize=16, offset=14)
     return alt.VConcatChart(
         vconcat=[_panel(plot, panel) for panel in plot.panels], title=heading, spacing=26, config=CONFIG

@@ -229,14 +229,7 @@ _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, 
 
 @unchecked
 def privacy_chart(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str, subtitle: str) -> alt.LayerChart:
-    """δ against ε, one line an adversary, with marks and names at the ε that is asked for.
-
-    Example:
-        >>> line = PrivacyLine("worst case", "δ = 0.07", [0, 1], [0.5, 0.01], mark=0.07)
-        >>> axes = PrivacyAxes(epsilon=1, floor=0.01, top=1, asked=0.5, words="ε = 0.5")
-        >>> privacy_chart([line], axes, "What can one record change?", "").height
-        340
-    """
+    """δ against ε, one line an adversary, with marks and names at the ε that is asked for."""
     layers = _asked(axes)
     names = [line.name for line in lines]
     drawn = dict(zip(names, styles(names), strict=True))

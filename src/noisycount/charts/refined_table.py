@@ -157,13 +157,7 @@ _BETWEEN = 28  # pixels from level to level
 
 @drawing.unchecked
 def refined_chart(table: RefinedDots) -> alt.LayerChart | alt.VConcatChart:
-    """Two dots a row with their intervals: the answer above, the estimate from all answers below; sums below cells.
-
-    Example:
-        >>> dots = [RefinedDot("Bern", 12, 5, 11.2, 8, 14), RefinedDot("Biel", -1, 5, 1.7, 0, 4)]
-        >>> refined_chart(RefinedDots(dots, "Persons by town", [])).title.text
-        'Persons by town'
-    """
+    """Two dots a row with their intervals: the answer above, the estimate from all answers below; sums below cells."""
     cells = _level_chart(table.dots, table.unit, has_legend=True)
     if not table.sums:
         alone: alt.LayerChart = cells.properties(title=_title(table), config=CONFIG)

@@ -20,11 +20,6 @@ def refinement_chart(curves: RefinementCurves, title: str, subtitle: str, unit: 
 
     Each curve has a panel, whose heading names the curve and its marks: no label can lie on another, however close
     answer and estimate are.
-
-    Example:
-        >>> curves = RefinementCurves([0, 1], [0.5, 0.5], [0.2, 0.8], [0.2, 0.8], 1.0, 1.0, 0, 1)
-        >>> len(refinement_chart(curves, "Poor health", "A survey", unit="persons").vconcat)
-        3
     """
     inner = alt.X("count:Q", axis=alt.Axis(title=None, labels=False))
     lowest = alt.X("count:Q", title=f"true count, {unit}")

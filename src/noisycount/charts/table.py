@@ -118,13 +118,7 @@ _ALONE, _BESIDE = 14, 12  # thickness of a bar, and of one beside others
 
 @drawing.unchecked
 def table_chart(table: TableBars) -> alt.LayerChart:
-    """Bars from 0 to each answer, and a line from the least to the largest count it may be.
-
-    Example:
-        >>> bars = [TableBar("Bern", 12, 5), TableBar("Biel", -1, 5)]
-        >>> table_chart(TableBars(bars, "Persons by town", [], "persons")).title.text
-        'Persons by town'
-    """
+    """Bars from 0 to each answer, and a line from the least to the largest count it may be."""
     places, labels, height = _layout(table)
     values = [_value(bar, place, table) for bar, place in zip(table.bars, places, strict=True)]
     rows, y = drawing.data_chart(values), drawing.rows_axis(height)

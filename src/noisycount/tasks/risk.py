@@ -38,11 +38,7 @@ class BackgroundKnowledge:
 
 
 def check_known(known: int, size: int) -> None:
-    """The refusal of so many known records that nobody is left to protect.
-
-    Example:
-        >>> check_known(99, 100)
-    """
+    """The refusal of so many known records that nobody is left to protect."""
     if known >= size:
         raise NoisyCountError(f"--known {known} leaves nobody to protect among {size} records: give at most {size - 1}")
 
