@@ -1,6 +1,5 @@
 """`noisycount ledger`: what was asked, what is left, and whether the ledger is whole."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import click
 
 from noisycount.cli.main import STATUSES, CommandGroup
 from noisycount.config.config import Config
-from noisycount.display.output import json_text, new_file, print_json, print_table, print_text
+from noisycount.display.output import json_text, new_file, output_encoding, print_json, print_table, print_text
 from noisycount.display.texts import writable
 from noisycount.errors import LedgerError
 from noisycount.ledger.entries import Head
@@ -175,7 +174,7 @@ def report(  # noqa: PLR0913 - one argument for each option
     found = report_of(configuration, known_head)
     text = written_report(found, configuration, "json" if as_json else form)
     if out is None:
-        click.echo(writable(text, getattr(sys.stdout, "encoding", None) or "utf-8"), nl=False)
+        click.echo(writable(text, output_encoding()), nl=False)
     else:
         with new_file(out, "--out") as file:
             file.write(text)

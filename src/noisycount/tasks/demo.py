@@ -15,12 +15,13 @@ from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import PureBudget
 from noisycount.query.query import Query
+from noisycount.readers.assumption import Assumed, Rate
 from noisycount.release.results import Release
 from noisycount.tasks.answer import Answer, answer_to
 from noisycount.tasks.answer_json import answer_json
 from noisycount.tasks.open_plan import OpenPlan
 from noisycount.tasks.plan import AvailableBudget
-from noisycount.tasks.refine.estimate import Refinement, refined, refinement_json
+from noisycount.tasks.refine.estimate import Refinement, refinement_json
 from noisycount.validation import exact_text
 
 
@@ -54,7 +55,7 @@ class Demonstration:
         plan = OpenPlan(WITHIN, CONFIDENCE, AT_MOST, AvailableBudget(_BUDGET))
         answer = _answer(folder)
         release = answer.count
-        refinement = refined(release.answer, SIZE, RATE, release.epsilon)
+        refinement = Refinement.of([release.answer], Assumed.of_rate(SIZE, Rate(RATE)), release.mechanism)
         with status("drawing"):
             pictures = _save(refinement, folder)
         return cls(plan, answer, refinement, pictures)

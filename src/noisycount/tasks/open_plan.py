@@ -40,11 +40,6 @@ class OpenPlan:
         ]
 
     @property
-    def error(self) -> int:
-        """How far off at most where the share would cost more, in records."""
-        return self.rule.reach
-
-    @property
     def facts(self) -> list[tuple[str, str]]:
         """The plan in words."""
         share, sure, most = percent(float(self.within)), percent(float(self.confidence)), exact_text(self.at_most)
@@ -57,7 +52,7 @@ class OpenPlan:
             ("goal", f"within ±{share} of the count with {sure} confidence, for ε = {most} at most"),
             ("ε", f"on average {averages[0].replace('for', 'for a count of', 1)}"),
             *(("", words) for words in averages[1:]),
-            ("error", f"{plus_minus(self.error)} where ±{share} would cost more"),
+            ("error", f"{plus_minus(self.rule.reach)} where ±{share} would cost more"),
             ("privacy", f"at the most {odds_sentence(self.at_most)}"),
             ("budget", f"{left} pays for at least {number:,} such answer{'' if number == 1 else 's'}"),
         ]
@@ -69,7 +64,7 @@ class OpenPlan:
             "within": float(self.within),
             "confidence": float(self.confidence),
             "at_most": exact_text(self.at_most),
-            "error": self.error,
+            "error": self.rule.reach,
             "prices": [{"count": count, "mean": mean, "known": known} for count, mean, known in self.prices],
             "odds": odds_sentence(self.at_most),
             "budget": exact_text(self.paying.left),

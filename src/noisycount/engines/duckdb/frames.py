@@ -24,12 +24,7 @@ from noisycount.engines.duckdb.connection import (
 )
 from noisycount.engines.duckdb.dialect import Counting, condition_text
 from noisycount.engines.duckdb.snapshot import FRAME, ColumnContent, Snapshot, content_hash, read_cells, snapshot_of
-from noisycount.engines.duckdb.table import (
-    column_types,
-    converted,
-    require_units,
-    whole_schema,
-)
+from noisycount.engines.duckdb.table import column_types, converted, require_units, whole_schema
 from noisycount.engines.interface import TypedSource
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen

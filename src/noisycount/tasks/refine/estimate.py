@@ -107,12 +107,6 @@ def scale_of(noise: AdditiveNoise) -> Fraction:
     return as_written(noise.scale, "scale")
 
 
-def refined(answer: int, size: int, rate: float, epsilon: Fraction) -> Refinement:
-    """The estimate from an answer as `noisycount count` gives it, and one known rate."""
-    assumed = Assumed.of_rate(size, Rate(rate))
-    return Refinement.of([answer], assumed, DiscreteLaplace.for_epsilon(epsilon))
-
-
 _UNSURPRISING = 0.05
 
 

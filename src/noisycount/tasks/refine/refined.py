@@ -49,12 +49,7 @@ _BLOCK = 1_000_000  # counts that are looked at together
 
 
 def _number_of_draws(cells: int) -> int:
-    """How many tables are drawn of so many cells.
-
-    Example:
-        >>> _number_of_draws(10), _number_of_draws(1_000_000)
-        (10000, 100)
-    """
+    """How many tables are drawn of so many cells: fewer of large ones."""
     return min(_MOST, max(_FEWEST, _NUMBERS // cells))
 
 
