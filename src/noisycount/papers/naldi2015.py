@@ -5,13 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from noisycount.analysis.relative_error import (
-    count_for_relative_error,
-    epsilon_for_relative_error,
-    iso_epsilon_curves,
-    relative_confidence,
-    relative_error,
-)
+from noisycount.analysis import relative_error
 from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.theme import LEVELS
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict, number
@@ -27,7 +21,7 @@ RATIOS = (0.99, 1.01)  # the interval of eq. (3), at ε = 0.01
 
 def iso_epsilons() -> Figure:
     """Fig. 1: the width that each ε gives at each confidence."""
-    curves = iso_epsilon_curves(COUNT, list(EPSILONS), list(CONFIDENCES))
+    curves = relative_error.iso_epsilon_curves(COUNT, list(EPSILONS), list(CONFIDENCES))
     lines = [
         Line(f"λ = {epsilon:g}", style, CONFIDENCES, tuple(map(float, curve)))
         for epsilon, curve, style in zip(EPSILONS, curves, LEVELS, strict=True)
@@ -47,7 +41,7 @@ def iso_epsilons() -> Figure:
 
 
 def _example() -> Claim:
-    exact = epsilon_for_relative_error(COUNT, 0.2, 0.8)
+    exact = relative_error.epsilon_for_relative_error(COUNT, 0.2, 0.8)
     printed = math.log(1 - 0.8) / (0.2 * COUNT)
     return Claim(
         "section 3",
@@ -58,7 +52,7 @@ def _example() -> Claim:
 
 
 def _wider() -> Claim:
-    widths = [relative_error(COUNT, 0.8, epsilon) for epsilon in EPSILONS]
+    widths = [relative_error.relative_error(COUNT, 0.8, epsilon) for epsilon in EPSILONS]
     shown = ", ".join(
         f"{number(100 * width)} % (λ = {epsilon:g})" for epsilon, width in zip(EPSILONS, widths, strict=True)
     )
@@ -77,7 +71,7 @@ def against_count() -> Figure:
             f"±{100 * within:g} %, {100 * confidence:g} %",
             style,
             COUNTS,
-            tuple(epsilon_for_relative_error(count, within, confidence) for count in COUNTS),
+            tuple(relative_error.epsilon_for_relative_error(count, within, confidence) for count in COUNTS),
         )
         for (within, confidence), style in zip(GOALS, LEVELS, strict=False)
     ]
@@ -106,9 +100,9 @@ def _falls(lines: list[Line]) -> Claim:
 
 
 def _reveals() -> Claim:
-    near = [epsilon_for_relative_error(COUNT + step, 0.2, 0.8) for step in (-1, 0, 1)]
-    told = [count_for_relative_error(0.2, 0.8, epsilon) for epsilon in near]
-    kept = [relative_confidence(c, 0.2, epsilon) for c, epsilon in zip(told, near, strict=True)]
+    near = [relative_error.epsilon_for_relative_error(COUNT + step, 0.2, 0.8) for step in (-1, 0, 1)]
+    told = [relative_error.count_for_relative_error(0.2, 0.8, epsilon) for epsilon in near]
+    kept = [relative_error.relative_confidence(c, 0.2, epsilon) for c, epsilon in zip(told, near, strict=True)]
     return Claim(
         "section 3",
         "The formula determines the privacy level once the level of uncertainty is set.",

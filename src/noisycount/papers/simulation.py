@@ -16,15 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.frozen import frozen
-from noisycount.papers.table_estimates import (
-    Counts,
-    Estimate,
-    Range,
-    SimulatedRelease,
-    TrueTable,
-    estimates,
-    true_tables,
-)
+from noisycount.papers import table_estimates
 
 Reals = NDArray[np.float64]
 EPSILONS = (0.03, 0.1, 0.3, 1.0)  # prices of a whole table
@@ -107,25 +99,27 @@ def _read(row: list[str]) -> Measured:
 
 def simulated(
     runs: int,
-    tables: Sequence[TrueTable] | None = None,
+    tables: Sequence[table_estimates.TrueTable] | None = None,
     epsilons: Sequence[float] = EPSILONS,
     done: Callable[[str], object] = lambda _: None,
 ) -> Iterator[Measured]:
     """The errors of all estimates of all tables, of the cells alone and of several levels."""
-    for table in true_tables() if tables is None else tables:
+    for table in table_estimates.true_tables() if tables is None else tables:
         for answered, places in (("cells", table.answered[-1:]), ("levels", table.answered)):
             for epsilon in epsilons:
                 yield from measured(table, answered, places, epsilon, runs)
                 done(f"{table.name}, {answered}, ε = {epsilon:g}")
 
 
-def measured(table: TrueTable, answered: str, places: Sequence[int], epsilon: float, runs: int) -> list[Measured]:
+def measured(
+    table: table_estimates.TrueTable, answered: str, places: Sequence[int], epsilon: float, runs: int
+) -> list[Measured]:
     """The errors of all estimates, over releases that the table, ε and their number determine."""
     found = defaultdict(list)
     for run in range(runs):
         seed = [run, len(places), round(1000 * epsilon), *table.name.encode()]
-        release = SimulatedRelease.drawn(table, epsilon, places, np.random.default_rng(seed))
-        for name, estimate in estimates(release):
+        release = table_estimates.SimulatedRelease.drawn(table, epsilon, places, np.random.default_rng(seed))
+        for name, estimate in table_estimates.estimates(release):
             found[name].append(_scores(table, estimate))
     return [
         Measured(table.name, answered, epsilon, name, *map(_errors, np.mean(scores, axis=0)))
@@ -137,7 +131,7 @@ def _errors(scores: Reals) -> SimulatedErrors:
     return SimulatedErrors(float(scores[0]), float(np.sqrt(scores[1])), float(scores[2]))
 
 
-def _scores(table: TrueTable, estimate: Estimate) -> Reals:
+def _scores(table: table_estimates.TrueTable, estimate: table_estimates.Estimate) -> Reals:
     """Mean absolute and squared errors and coverage, of the cells, the margins and the sums."""
     margins = [table.sums(level) for level in table.inner]
     counts = table.counts, np.concatenate(margins), np.cumsum(table.counts)
@@ -153,7 +147,7 @@ def _scores(table: TrueTable, estimate: Estimate) -> Reals:
     )
 
 
-def _covered(ranges: Sequence[Range], counts: Sequence[Counts]) -> float:
+def _covered(ranges: Sequence[table_estimates.Range], counts: Sequence[table_estimates.Counts]) -> float:
     """The share of the intervals that hold the count; nan without intervals."""
     if not ranges:
         return math.nan

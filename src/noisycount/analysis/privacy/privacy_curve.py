@@ -8,14 +8,7 @@ from typing import NoReturn, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.analysis.privacy.bounds import (
-    Bounded,
-    Divergences,
-    MonotoneBounds,
-    checked_epsilons,
-    composed_epsilon,
-    shaped,
-)
+from noisycount.analysis.privacy import bounds
 from noisycount.analysis.privacy.composition import composed_answers, is_precise
 from noisycount.analysis.privacy.hockey_stick import OneAnswer
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
@@ -58,20 +51,20 @@ def _checked(
 
 def _several_answers(
     mechanisms: tuple[Answering, ...], population: Population | Atoms | None, questions: tuple[Question, ...] | None
-) -> Divergences:
+) -> bounds.Divergences:
     """The divergences of several answers."""
-    whole = composed_epsilon(mechanisms)
+    whole = bounds.composed_epsilon(mechanisms)
     if isinstance(population, Atoms):
         workload = reduced_workload(population, questions or (), mechanisms)
-        return MonotoneBounds(workload_answers(workload), whole)
+        return bounds.MonotoneBounds(workload_answers(workload), whole)
     pairs = tuple(neighbour_pairs(Exact(), population))
     price = whole if all(pair.is_shift for pair in pairs) else None
     one = None if is_precise(mechanisms) else _as_one_question(population)
     if one is None:
         found = composed_answers(pairs, mechanisms)
-        return found.monotone if isinstance(found, OneAnswer) else MonotoneBounds(found, price)
+        return found.monotone if isinstance(found, OneAnswer) else bounds.MonotoneBounds(found, price)
     same = [Question([0])] * len(mechanisms)
-    return MonotoneBounds(workload_answers(reduced_workload(one, same, mechanisms)), price)
+    return bounds.MonotoneBounds(workload_answers(reduced_workload(one, same, mechanisms)), price)
 
 
 def _as_one_question(population: Population | None) -> Atoms | None:
@@ -194,8 +187,8 @@ class PrivacyCurve(Charted):
     mechanism: Mechanism | tuple[Mechanism, ...]
     population: Population | Atoms | None
     questions: tuple[Question, ...] | None
-    _divergences: Divergences = field(repr=False)
-    _last: dict[tuple[float, ...], tuple[list[Bounded], list[Bounded]]] = field(
+    _divergences: bounds.Divergences = field(repr=False)
+    _last: dict[tuple[float, ...], tuple[list[bounds.Bounded], list[bounds.Bounded]]] = field(
         default_factory=dict, init=False, repr=False
     )
 
@@ -224,8 +217,8 @@ class PrivacyCurve(Charted):
             >>> nc.privacy_curve(nc.Laplace(3)).delta([0.1, 0.5]).round(6).tolist()
             [0.110118, 0.0]
         """
-        plus, minus = self._directions(checked_epsilons(epsilon))
-        return shaped([max(a.value, b.value) for a, b in zip(plus, minus, strict=True)], epsilon)
+        plus, minus = self._directions(bounds.checked_epsilons(epsilon))
+        return bounds.shaped([max(a.value, b.value) for a, b in zip(plus, minus, strict=True)], epsilon)
 
     @overload
     def directions(self, epsilon: float) -> tuple[float, float]: ...
@@ -248,7 +241,7 @@ class PrivacyCurve(Charted):
             >>> round(plus, 7), round(minus, 7)
             (0.0373013, 0.0375267)
         """
-        plus, minus = self._directions(checked_epsilons(epsilon))
+        plus, minus = self._directions(bounds.checked_epsilons(epsilon))
         values = [(a.value, b.value) for a, b in zip(plus, minus, strict=True)]
         return _both_shaped(values, epsilon)
 
@@ -270,7 +263,7 @@ class PrivacyCurve(Charted):
             >>> 0 < upper - lower < 1e-9 * upper
             True
         """
-        return _both_shaped(self._bounds(checked_epsilons(epsilon)), epsilon)
+        return _both_shaped(self._bounds(bounds.checked_epsilons(epsilon)), epsilon)
 
     @overload
     def epsilon(self, delta: float) -> float: ...
@@ -298,7 +291,7 @@ class PrivacyCurve(Charted):
             >>> nc.privacy_curve(nc.Laplace(4)).epsilon(0)
             0.25
         """
-        return shaped([self._epsilon(goal, 1).high for goal in _goals(delta)], delta)
+        return bounds.shaped([self._epsilon(goal, 1).high for goal in _goals(delta)], delta)
 
     @overload
     def epsilon_bracket(self, delta: float) -> tuple[float, float]: ...
@@ -359,7 +352,7 @@ class PrivacyCurve(Charted):
         plus, minus = self._directions(epsilons)
         return [(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in zip(plus, minus, strict=True)]
 
-    def _directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
+    def _directions(self, epsilons: list[float]) -> tuple[list[bounds.Bounded], list[bounds.Bounded]]:
         """δ₊ and δ₋ for each ε; the last are kept, as δ and its bracket are asked one by one."""
         rising = tuple(sorted(set(epsilons)))
         places = {epsilon: place for place, epsilon in enumerate(rising)}
@@ -392,4 +385,4 @@ def _log_ratio(above: float, below: float) -> float:
 def _both_shaped(values: Sequence[tuple[float, float]], like: ArrayLike) -> tuple[float | Reals, float | Reals]:
     """The first values and the second ones, each in the shape of an argument."""
     firsts, seconds = zip(*values, strict=True) if values else ((), ())
-    return shaped(firsts, like), shaped(seconds, like)
+    return bounds.shaped(firsts, like), bounds.shaped(seconds, like)

@@ -13,18 +13,7 @@ from sqlalchemy.sql.elements import BooleanClauseList
 from sqlalchemy.types import UserDefinedType
 
 from noisycount.engines import counts as statements
-from noisycount.engines.dialect import (
-    NOTHING,
-    ONE,
-    OUTSIDE,
-    Dialect,
-    Expression,
-    Lists,
-    TextCompiler,
-    TextDialect,
-    text_of,
-    whole,
-)
+from noisycount.engines import dialect as shared
 from noisycount.engines.duckdb.connection import Connection, limited, without_engine_errors
 from noisycount.engines.expressions import Person, StatementRecords, blank_name, edges_of, is_wide, shape_of, type_of
 from noisycount.frozen import frozen
@@ -33,7 +22,7 @@ from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
 
 
-class _DuckDBCompiler(TextCompiler):
+class _DuckDBCompiler(shared.TextCompiler):
     def visit_floordiv_binary(self, binary: Any, operator: Any, **kw: Any) -> str:  # noqa: ANN401, ARG002 - of SQLAlchemy
         """A division of whole numbers; `/` is one of reals."""
         return f"{self.process(binary.left, **kw)} // {self.process(binary.right, **kw)}"
@@ -43,7 +32,7 @@ class _DuckDBCompiler(TextCompiler):
         return f"TRY_{self.visit_cast(cast, **kw)}"  # type: ignore[no-untyped-call]  # of SQLAlchemy
 
 
-class _DuckDBText(TextDialect):
+class _DuckDBText(shared.TextDialect):
     mark = "$"
     supports_native_uuid = True
     statement_compiler = _DuckDBCompiler
@@ -66,7 +55,7 @@ class _Numbers(UserDefinedType[Any]):
 
 
 @frozen(slots=False)
-class DuckDBDialect(Dialect):
+class DuckDBDialect(shared.Dialect):
     """DuckDB, whose flags are truth values, which may be unknown.
 
     It looks at all records at each step; its time does not tell how many match.
@@ -78,25 +67,25 @@ class DuckDBDialect(Dialect):
     joins_missing = True
     counts_distinct = False
 
-    def text(self, value: Expression) -> Expression:
+    def text(self, value: shared.Expression) -> shared.Expression:
         """A value as a text; columns of texts are compared by their bytes as they are."""
         return value if isinstance(value.type, sa.Text) else sa.cast(value, sa.Text())
 
-    def is_like(self, text: Expression, pattern: str) -> Expression:
+    def is_like(self, text: shared.Expression, pattern: str) -> shared.Expression:
         """Whether a text is like a pattern, in which nothing escapes."""
         return text.like(self.text_literal(pattern))
 
-    def integer(self, value: Expression) -> Expression:
+    def integer(self, value: shared.Expression) -> shared.Expression:
         """A whole number as it is: one of 64 bits without a sign is compared too."""
         return value
 
-    def unit_text(self, unit: Expression, kind: Kind | None) -> Expression:
+    def unit_text(self, unit: shared.Expression, kind: Kind | None) -> shared.Expression:
         """The text of a unit; of other kinds than those of questions a text of their own."""
         if kind is Kind.REAL:
-            real: Expression = sa.try_cast(unit, sa.Double())
-            text: Expression = sa.case(
+            real: shared.Expression = sa.try_cast(unit, sa.Double())
+            text: shared.Expression = sa.case(
                 (sa.func.isnan(real), self.text_literal("nan")),
-                else_=sa.func.printf(self.text_literal("%.17g"), real + whole(0)),
+                else_=sa.func.printf(self.text_literal("%.17g"), real + shared.whole(0)),
             )
         elif kind is Kind.TIMESTAMP:
             text = sa.try_cast(sa.func.epoch_us(sa.try_cast(unit, sa.DateTime())), sa.Text())
@@ -104,23 +93,23 @@ class DuckDBDialect(Dialect):
             text = sa.try_cast(unit, sa.Text())
         return sa.func.coalesce(text, self.text_literal(""))
 
-    def hashed(self, text: Expression) -> Expression:
+    def hashed(self, text: shared.Expression) -> shared.Expression:
         """The hash of a text as a number."""
         return sa.func.md5_number(text)
 
-    def in_order(self, hashed: Expression) -> Expression:
+    def in_order(self, hashed: shared.Expression) -> shared.Expression:
         """The number itself."""
         return hashed
 
-    def length(self, text: Expression) -> Expression:
+    def length(self, text: shared.Expression) -> shared.Expression:
         """How many characters a text has."""
         return sa.func.length(text)
 
-    def number_where(self, truth: Expression) -> Expression:
+    def number_where(self, truth: shared.Expression) -> shared.Expression:
         """How often a condition is true; unknown is not added up."""
         return self.number_of(self.flag(truth))
 
-    def flag(self, truth: Expression) -> Expression:
+    def flag(self, truth: shared.Expression) -> shared.Expression:
         """The condition itself, or, of several, the bits of numbers.
 
         DuckDB is three times as fast at those as at AND, and as blind: it looks at all operands of every record, so
@@ -131,15 +120,15 @@ class DuckDBDialect(Dialect):
             return reduce(lambda one, other: one.bitwise_and(other), bits)
         return truth
 
-    def is_any(self, flag: Expression) -> Expression:
+    def is_any(self, flag: shared.Expression) -> shared.Expression:
         """Whether one of a group is so."""
         return sa.func.bool_or(flag if isinstance(flag.type, sa.Boolean) else sa.cast(flag, sa.Boolean()))
 
-    def is_set(self, flag: Expression) -> Expression:
+    def is_set(self, flag: shared.Expression) -> shared.Expression:
         """The flag itself."""
         return flag
 
-    def range_code(self, value: Expression, edges: Sequence[int | float]) -> Expression | None:
+    def range_code(self, value: shared.Expression, edges: Sequence[int | float]) -> shared.Expression | None:
         """The number itself, of which `with_ranges` finds the range."""
         del edges
         return value
@@ -148,7 +137,7 @@ class DuckDBDialect(Dialect):
         """Rows whose keys were looked up in lists of edges."""
         return reduce(lambda found, each: _with_range(found, *each), wide.items(), rows)
 
-    def listed(self, name: str, columns: Lists) -> sa.FromClause:
+    def listed(self, name: str, columns: shared.Lists) -> sa.FromClause:
         """Rows that the cursor holds."""
         if self.cursor is None:
             raise AssertionError("keys are listed at a cursor")
@@ -170,23 +159,25 @@ def _with_range(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa.Selec
     shown = rows.selected_columns.keys()
     numbers = _Numbers(part.column.kind)
     listed = sa.select(sa.bindparam(f"{name}_edges", edges_of(part), numbers).label("edges")).subquery()
-    rows = rows.add_columns(NOTHING.label("found"), listed.c.edges)
+    rows = rows.add_columns(shared.NOTHING.label("found"), listed.c.edges)
     for exponent in reversed(range(len(part.edges).bit_length())):
         more = f"found + {2**exponent}"
         step = f"CASE WHEN {name} >= list_extract(edges, {more}) THEN {more} ELSE found END"
         rows = sa.select(sa.literal_column(f"* REPLACE ({step} AS found)")).select_from(rows.subquery())
     number = sa.column("found", sa.Integer())
-    code = sa.case((number > NOTHING, number - ONE), (sa.column(name).is_not(None), OUTSIDE)).label(name)
+    code = sa.case(
+        (number > shared.NOTHING, number - shared.ONE), (sa.column(name).is_not(None), shared.OUTSIDE)
+    ).label(name)
     found = [code if each == name else sa.column(each) for each in shown]
     return sa.select(*found).select_from(rows.subquery())
 
 
 def condition_text(predicate: Predicate) -> tuple[str, dict[str, Any]]:
     """The SQL of a predicate, true, false or null as that is, and its values by their names."""
-    return text_of(records_of(None, None).condition(predicate), DUCKDB)
+    return shared.text_of(records_of(None, None).condition(predicate), DUCKDB)
 
 
-def _named(name: str, kind: Kind | None) -> Expression:
+def _named(name: str, kind: Kind | None) -> shared.Expression:
     """The values of a column of the view, each of the one type of its kind."""
     return sa.column(sa.quoted_name(name, quote=True), type_of(kind))
 
@@ -208,13 +199,13 @@ _MOST_PARTS = 100  # blanks and predicates of a statement whose text is kept: ot
 @lru_cache(maxsize=128)
 def count_text(shapes: Sequence[Predicate], unit: str | None, kind: Kind | None) -> Text:
     """The text that counts predicates of some shapes, and what it is always filled with."""
-    return text_of(statements.count_statement(shapes, records_of(unit, kind)), DUCKDB)
+    return shared.text_of(statements.count_statement(shapes, records_of(unit, kind)), DUCKDB)
 
 
 @lru_cache(maxsize=128)
 def keys_text(question: KeyQuestion, unit: str | None, kind: Kind | None) -> Text:
     """The same of a question for hidden keys, with the shape of its predicate."""
-    return text_of(statements.keys_statement(question, records_of(unit, kind)), DUCKDB)
+    return shared.text_of(statements.keys_statement(question, records_of(unit, kind)), DUCKDB)
 
 
 def _filled(text: Text, values: Sequence[Any]) -> Text:
@@ -246,7 +237,7 @@ class Counting:
         """How many records there are, how many values of each column, and how many persons by a column, or 0."""
         columns = [Column(name, self.schema[name]) for name in names]
         kind = None if unit is None else self.schema.entire.kinds.get(unit)
-        return self._row(text_of(statements.values_statement(columns, None, records_of(unit, kind)), DUCKDB))
+        return self._row(shared.text_of(statements.values_statement(columns, None, records_of(unit, kind)), DUCKDB))
 
     @property
     def _kind(self) -> Kind | None:
@@ -269,7 +260,7 @@ class Counting:
         def counted() -> list[NDArray[np.int64]]:
             with self.opened() as cursor, limited(cursor, self.seconds):
                 records = records_of(self.unit, self._kind, cursor)
-                cursor.execute(*text_of(statements.cells_statement(question, records), DUCKDB))
+                cursor.execute(*shared.text_of(statements.cells_statement(question, records), DUCKDB))
                 found = cursor.fetchnumpy()
                 columns = [found[name] for name in ("place", "number", "nobody")]
                 return statements.cell_counts(question, records, columns)

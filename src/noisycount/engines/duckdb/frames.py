@@ -14,14 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, typed_check
-from noisycount.engines.duckdb.connection import (
-    Connection,
-    Cursors,
-    lock,
-    private_connection,
-    quoted_name,
-    without_engine_errors,
-)
+from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb.dialect import Counting, condition_text
 from noisycount.engines.duckdb.snapshot import FRAME, ColumnContent, Snapshot, content_hash, read_cells, snapshot_of
 from noisycount.engines.duckdb.table import column_types, converted, require_units, whole_schema
@@ -55,7 +48,7 @@ class Decisions:
     """
 
     texts: Mapping[str, Sequence[str]]  # what the numbers of each column stand for
-    connection: Connection  # decides which texts satisfy a test, as it would for records
+    connection: duck.Connection  # decides which texts satisfy a test, as it would for records
     stem: str  # the beginning of names that no column has
     tests: dict[str, str] = field(default_factory=dict)  # the SQL of each test of the numbers of a column, by name
 
@@ -71,15 +64,15 @@ class Decisions:
             return predicate
         name = f"{self.stem}{len(self.tests)}"
         self.tests[name] = (
-            f"(({self._bits(predicate, column.name)}::BIGINT >> {quoted_name(column.name)}::BIGINT)"
-            f" & 1) = 1 AS {quoted_name(name)}"
+            f"(({self._bits(predicate, column.name)}::BIGINT >> {duck.quoted_name(column.name)}::BIGINT)"
+            f" & 1) = 1 AS {duck.quoted_name(name)}"
         )
         return Flag(Column(name, Kind.BOOLEAN))
 
     def _bits(self, test: Predicate, name: str) -> int:
         """A number with a bit for each category that satisfies a test."""
         condition, values = condition_text(test)
-        texts = f'unnest($texts::VARCHAR[]) COLLATE "binary" AS {quoted_name(name)}'
+        texts = f'unnest($texts::VARCHAR[]) COLLATE "binary" AS {duck.quoted_name(name)}'
         numbers = "unnest(range($size)) AS number"
         rows = self.connection.execute(
             f"SELECT number FROM (SELECT {numbers}, {texts}) WHERE {condition}",
@@ -92,7 +85,7 @@ _ZONED = ("timestamp with time zone", "timestamptz_ns")  # DuckDB may fail to re
 _UNREADABLE = "type that is not read"
 
 
-def frame_types(snapshot: Snapshot, connection: Connection) -> dict[str, str]:
+def frame_types(snapshot: Snapshot, connection: duck.Connection) -> dict[str, str]:
     """The type of each column as DuckDB names it, also of those that it does not read."""
     found: dict[str, str] = {}
     for names in snapshot.parts:
@@ -100,7 +93,7 @@ def frame_types(snapshot: Snapshot, connection: Connection) -> dict[str, str]:
     return {name: found[name] for name in snapshot.names}
 
 
-def _types_of(names: Sequence[str], snapshot: Snapshot, connection: Connection) -> dict[str, str]:
+def _types_of(names: Sequence[str], snapshot: Snapshot, connection: duck.Connection) -> dict[str, str]:
     """The types of some columns; if one cannot be read, halves of them are tried."""
     try:
         snapshot.attach(connection, names)
@@ -112,13 +105,15 @@ def _types_of(names: Sequence[str], snapshot: Snapshot, connection: Connection) 
     return _types_of(names[:middle], snapshot, connection) | _types_of(names[middle:], snapshot, connection)
 
 
-def require_readable_cells(snapshot: Snapshot, connection: Connection, types: dict[str, str], unit: str | None) -> None:
+def require_readable_cells(
+    snapshot: Snapshot, connection: duck.Connection, types: dict[str, str], unit: str | None
+) -> None:
     """The refusal of cells that cannot be read, and of records without a unit."""
     zoned = [name for name, type_ in types.items() if type_ in _ZONED]
     try:
         if zoned:
             snapshot.attach(connection, zoned)
-            latest = ", ".join(f"max({quoted_name(name)})" for name in zoned)
+            latest = ", ".join(f"max({duck.quoted_name(name)})" for name in zoned)
             connection.execute(f"SELECT {latest} FROM {FRAME}")
         if unit is not None:
             snapshot.attach(connection, [unit])
@@ -154,7 +149,7 @@ class FrameSource(TypedSource):
         [1]
     """
 
-    cursors: Cursors
+    cursors: duck.Cursors
     snapshot: Snapshot
     types: dict[str, str]
     schema: Schema  # what questions may use
@@ -176,9 +171,9 @@ class FrameSource(TypedSource):
         `unit`: the column that names the person, or None where every record is one unit. A named index of pandas is a
         column. `seconds`: after which a count is given up; None: never.
         """
-        connection = private_connection()
+        connection = duck.private_connection()
         try:
-            lock(connection)
+            duck.lock(connection)
             snapshot = snapshot_of(frame, connection)
             types = frame_types(snapshot, connection)
             schema = whole_schema(types).for_questions(unit, columns)
@@ -186,7 +181,7 @@ class FrameSource(TypedSource):
         except BaseException:
             connection.close()
             raise
-        return cls(Cursors(connection), snapshot, types, schema, unit, seconds)
+        return cls(duck.Cursors(connection), snapshot, types, schema, unit, seconds)
 
     @property
     def version(self) -> str:
@@ -196,7 +191,7 @@ class FrameSource(TypedSource):
         they were written to a file and read again.
         """
         if not self._version:
-            self._version = without_engine_errors(self._hash, _FAILURE)
+            self._version = duck.without_engine_errors(self._hash, _FAILURE)
         return self._version
 
     def prepare(self) -> None:
@@ -214,7 +209,7 @@ class FrameSource(TypedSource):
     def _content(self, name: str) -> list[object]:
         """What one column is, and holds."""
         kind = self.schema.entire.get(name)
-        (shown,) = converted(self.types, [name]) if kind else [f"{quoted_name(name)}::VARCHAR"]
+        (shown,) = converted(self.types, [name]) if kind else [f"{duck.quoted_name(name)}::VARCHAR"]
         with self.cursors.one() as cursor:
             self.snapshot.attach(cursor, [name])
             stream = cursor.sql(f"SELECT {shown} FROM {FRAME}")
@@ -222,7 +217,7 @@ class FrameSource(TypedSource):
         return [kind.value if kind else self.types[name], content.format, *content.facts]
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> duck.Connection:
         """The connection whose cursors count."""
         return self.cursors.connection
 
@@ -263,7 +258,7 @@ class FrameSource(TypedSource):
                 asked = [decisions.of(predicate) for predicate in predicates]
                 return asked, decisions.tests.values()
 
-        asked, tests = without_engine_errors(decided, _FAILURE)
+        asked, tests = duck.without_engine_errors(decided, _FAILURE)
         return self._counting(used, {*kept, *texts}, texts, tests).counts(asked)
 
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
@@ -296,11 +291,11 @@ class FrameSource(TypedSource):
         kept: Collection[str] = (),
         numbered: Collection[str] = (),
         more: Iterable[str] = (),
-    ) -> Iterator[Connection]:
+    ) -> Iterator[duck.Connection]:
         """A cursor that has the view `records`."""
-        selected = [quoted_name(name) if name in kept else converted(self.types, [name])[0] for name in names]
+        selected = [duck.quoted_name(name) if name in kept else converted(self.types, [name])[0] for name in names]
         unit = [] if self.unit is None else [self.unit]
-        shown = ", ".join([*selected, *map(quoted_name, unit), *more]) or "1"
+        shown = ", ".join([*selected, *map(duck.quoted_name, unit), *more]) or "1"
         with self.cursors.one() as cursor:
             self.snapshot.attach(cursor, [*names, *unit], numbered)
             cursor.execute(f"CREATE TEMP VIEW records AS SELECT {shown} FROM {FRAME}")

@@ -11,14 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.display.columns import Cells, Columns, query_of
-from noisycount.engines.duckdb.connection import (
-    Connection,
-    path_pattern,
-    quoted_name,
-    quoted_text,
-    readable_file,
-    without_engine_errors,
-)
+from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb.files import PARQUET, TEXTS
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import TextFile
@@ -35,12 +28,12 @@ _OPTIONS = {
 }
 
 
-def write_rows(connection: Connection, query: str, out: Path, form: str) -> None:
+def write_rows(connection: duck.Connection, query: str, out: Path, form: str) -> None:
     """The writing of the rows of a query; an older file is replaced when all is written."""
     part = out.with_name(f".{out.name}.{os.getpid()}")
-    copy = f"COPY ({query}) TO {quoted_text(str(part))} ({_OPTIONS[form]})"
+    copy = f"COPY ({query}) TO {duck.quoted_text(str(part))} ({_OPTIONS[form]})"
     try:
-        without_engine_errors(
+        duck.without_engine_errors(
             lambda: connection.execute(copy), f"{str(out)!r} cannot be written: check its folder and the free space"
         )
         part.replace(out)
@@ -71,28 +64,28 @@ class PublicTable(Closeable):
         [31.5, nan]
     """
 
-    connection: Connection  # holds the table as ``loaded``; the cells of a CSV file are text
+    connection: duck.Connection  # holds the table as ``loaded``; the cells of a CSV file are text
     path: Path
     columns: tuple[str, ...]
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """The table in a file, read as a whole."""
-        form, place = table_format(path), readable_file(path)
+        form, place = table_format(path), duck.readable_file(path)
         connection = duckdb.connect(":memory:")
 
         def loaded() -> tuple[str, ...]:
             if form != _PARQUET:
                 TextFile.read(place, FileFormat()).load(connection, keeps_empty=True)
             else:
-                pattern = quoted_text(path_pattern(place))
+                pattern = duck.quoted_text(duck.path_pattern(place))
                 connection.execute(
                     f"CREATE TABLE loaded AS SELECT * FROM read_parquet({pattern}, hive_partitioning=false)"
                 )
             return tuple(connection.table("loaded").columns)
 
         try:
-            columns = without_engine_errors(
+            columns = duck.without_engine_errors(
                 loaded, f"{str(path)!r} cannot be read as {form}: check that {_CHECKS[form]}"
             )
         except BaseException:
@@ -109,7 +102,7 @@ class PublicTable(Closeable):
             raise NoisyCountError(
                 f"{str(self.path)!r} has no column {column!r}: use {close_names(column, self.columns)}"
             )
-        text = f"CAST({quoted_name(column)} AS VARCHAR)"
+        text = f"CAST({duck.quoted_name(column)} AS VARCHAR)"
         number, meant = f"TRY_CAST({text} AS DOUBLE)", "a number, or empty where missing"
         if has_shares:
             part = f"trim(regexp_replace({text}, '%\\s*$', ''))"
@@ -117,7 +110,7 @@ class PublicTable(Closeable):
             number = f"CASE WHEN {text} LIKE '%\\%%' ESCAPE '\\' THEN {percent} ELSE {number} END"
             meant = "a share such as 0.02 or 2%, or be empty where it is missing"
         query = f"SELECT {number} AS value, {text} IS NOT NULL AS given FROM loaded"
-        found = without_engine_errors(
+        found = duck.without_engine_errors(
             lambda: self.connection.execute(query).fetchnumpy(),
             f"column {column!r} of {str(self.path)!r} cannot be read: free some memory",
         )
@@ -136,9 +129,9 @@ class PublicTable(Closeable):
     def texts(self, names: Sequence[str] | None = None) -> list[tuple[str | None, ...]]:
         """The cells of each row as text, None where one is empty."""
         columns = self.columns if names is None else names
-        cells = (f"CAST({quoted_name(name)} AS VARCHAR)" for name in columns)
+        cells = (f"CAST({duck.quoted_name(name)} AS VARCHAR)" for name in columns)
         query = f"SELECT {', '.join(cells)} FROM loaded"
-        return without_engine_errors(
+        return duck.without_engine_errors(
             lambda: self.connection.execute(query).fetchall(), f"{str(self.path)!r} cannot be read: free some memory"
         )
 
@@ -169,7 +162,7 @@ class PublicTable(Closeable):
         for place, (name, values) in enumerate(added.items()):
             own = missing[name] if isinstance(missing, Mapping) else missing
             given |= {f"v{place}": values, f"m{place}": own}
-            new.append(f"CASE WHEN NOT added.m{place} THEN added.v{place} END AS {quoted_name(name)}")
+            new.append(f"CASE WHEN NOT added.m{place} THEN added.v{place} END AS {duck.quoted_name(name)}")
         query = f"SELECT {', '.join([self._kept(form), *new])} FROM loaded POSITIONAL JOIN added"
         self.connection.register("added", given)
         write_rows(self.connection, query, out, form)
@@ -190,7 +183,7 @@ class PublicTable(Closeable):
             return "loaded.*"
         kinds = certain_kinds(self.connection, "loaded", self.columns)
         return ", ".join(
-            f"CAST(loaded.{quoted_name(name)} AS {SQL_TYPES[kind]}) AS {quoted_name(name)}"
+            f"CAST(loaded.{duck.quoted_name(name)} AS {SQL_TYPES[kind]}) AS {duck.quoted_name(name)}"
             for name, kind in kinds.items()
         )
 
@@ -258,7 +251,7 @@ def measurements(path: Path, geocode: str) -> list[NoisyMeasurement]:
     rows = _asked(
         path,
         "SELECT query_name, CAST(value AS BIGINT[]), CAST(variance AS DOUBLE) FROM {} "
-        f"WHERE CAST(geocode AS VARCHAR) = {quoted_text(geocode)}",
+        f"WHERE CAST(geocode AS VARCHAR) = {duck.quoted_text(geocode)}",
     )
     return [
         NoisyMeasurement(str(query), np.array(values or [], dtype=np.int64), float(variance))
@@ -268,14 +261,14 @@ def measurements(path: Path, geocode: str) -> list[NoisyMeasurement]:
 
 def _asked(path: Path, query: str) -> list[tuple[Any, ...]]:
     """The rows of a query about a file."""
-    place = quoted_text(path_pattern(readable_file(path)))
+    place = duck.quoted_text(duck.path_pattern(duck.readable_file(path)))
     relation = f"read_parquet({place}, hive_partitioning=false)"
 
     def fetched() -> list[tuple[Any, ...]]:
         with duckdb.connect(":memory:") as connection:
             return connection.execute(query.format(relation)).fetchall()
 
-    return without_engine_errors(
+    return duck.without_engine_errors(
         fetched,
         f"{str(path)!r} cannot be read as noisy measurements: check that it is a Parquet file "
         "with geocode, query_name, value (a list of whole numbers) and variance",
@@ -291,7 +284,7 @@ _CERTAIN = {
 }
 
 
-def certain_kinds(connection: Connection, table: str, names: Sequence[str]) -> dict[str, Kind]:
+def certain_kinds(connection: duck.Connection, table: str, names: Sequence[str]) -> dict[str, Kind]:
     """The kind of each column of a public table of texts: the first for which all its cells stand.
 
     One cell can change it, and what all others stand for: it is nothing for private records.
@@ -304,7 +297,7 @@ def certain_kinds(connection: Connection, table: str, names: Sequence[str]) -> d
 
 def _all_stand_for(name: str, kind: Kind) -> str:
     """The SQL of whether all cells of a column stand for a kind; null where there are none."""
-    text = quoted_name(name)
+    text = duck.quoted_name(name)
     value = f"TRY_CAST({text} AS {SQL_TYPES[kind]})"
     return (
         f"bool_and(regexp_full_match({text}, '{_CERTAIN[kind]}') AND {value} IS NOT NULL) "

@@ -13,15 +13,8 @@ from numpy.typing import NDArray
 from noisycount.display.texts import redacted_name
 from noisycount.engines import places
 from noisycount.engines.check import Check, ColumnCheck, typed_check
+from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb import files
-from noisycount.engines.duckdb.connection import (
-    Connection,
-    Cursors,
-    lock,
-    private_connection,
-    readable_place,
-    without_engine_errors,
-)
 from noisycount.engines.duckdb.dialect import Counting
 from noisycount.engines.duckdb.table import made_view, read_all, type_reason
 from noisycount.engines.duckdb.typed_texts import with_values
@@ -81,7 +74,7 @@ class DuckDBSource(CountedSource):
         [1]
     """
 
-    cursors: Cursors
+    cursors: duck.Cursors
     path: "Path | Lake"
     schema: Schema
     told: files.Description
@@ -184,9 +177,9 @@ class DuckDBSource(CountedSource):
         copy: Path | None = None,
     ) -> Self:
         """The records of a file, which may have cells that do not fit."""
-        place = readable_place(path) if isinstance(path, Path) else path
+        place = duck.readable_place(path) if isinstance(path, Path) else path
         state = state_of(place)
-        connection = private_connection()
+        connection = duck.private_connection()
 
         def readable() -> tuple[Schema, files.Relation]:
             relation = kind.relation(connection, place, told)
@@ -198,7 +191,7 @@ class DuckDBSource(CountedSource):
             return schema, relation
 
         try:
-            schema, relation = without_engine_errors(
+            schema, relation = duck.without_engine_errors(
                 readable,
                 f"{str(path)!r} cannot be read as {kind.name}: check that {kind.check}",
                 f"{str(path)!r} needs more memory than there is: {kind.relief}",
@@ -210,11 +203,11 @@ class DuckDBSource(CountedSource):
                 and not any(column.is_refused for column in relation.check.columns)
                 and files.is_written(connection, copy)
             )
-            lock(connection)
+            duck.lock(connection)
         except BaseException:
             connection.close()
             raise
-        return cls(Cursors(connection), place, schema, told, state, relation, seconds, copied)
+        return cls(duck.Cursors(connection), place, schema, told, state, relation, seconds, copied)
 
     def prepare(self) -> None:
         """The refusal of cells that do not fit; see ``Source.prepare``."""
@@ -283,7 +276,7 @@ class DuckDBSource(CountedSource):
         return self.told.unit
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> duck.Connection:
         """The connection that holds the view ``records``."""
         return self.cursors.connection
 

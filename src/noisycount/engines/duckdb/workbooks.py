@@ -10,13 +10,7 @@ from typing import Any, Self
 
 import duckdb
 
-from noisycount.engines.duckdb.connection import (
-    Connection,
-    path_pattern,
-    quoted_name,
-    quoted_text,
-    require_single_names,
-)
+from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb.foreign import EXACT, ForeignTable, cell_text
 from noisycount.engines.duckdb.texts import opened_bytes, title_lines
 from noisycount.errors import SourceError, install_hint
@@ -40,22 +34,22 @@ class JsonLines:
     types: Mapping[str, Counter[Kind]]  # how many values of a kind each of them has
 
     @classmethod
-    def load(cls, place: Path, connection: Connection) -> Self:
+    def load(cls, place: Path, connection: duck.Connection) -> Self:
         """The making of the table."""
         if not _are_objects(place, connection):
             raise SourceError(f"{str(place)!r} cannot be read as JSON: {_fault(place)}")
         names = _keys(connection)
-        require_single_names(names, f"{str(place)!r} has")
-        shape = quoted_text(json.dumps(dict.fromkeys(names, "JSON"), ensure_ascii=False))
+        duck.require_single_names(names, f"{str(place)!r} has")
+        shape = duck.quoted_text(json.dumps(dict.fromkeys(names, "JSON"), ensure_ascii=False))
         connection.execute(f"CREATE TABLE cells AS SELECT unnest(json_transform(object, {shape})) FROM objects")
         connection.execute("DROP TABLE objects")
         types = {name: _types(connection, name) for name in names}
-        texts = ", ".join(f"{_text(quoted_name(name))} AS {quoted_name(name)}" for name in names)
+        texts = ", ".join(f"{_text(duck.quoted_name(name))} AS {duck.quoted_name(name)}" for name in names)
         connection.execute(f"CREATE TABLE loaded AS SELECT {texts} FROM cells")
         connection.execute("DROP TABLE cells")
         return cls(place, names, types)
 
-    def lines(self, connection: Connection, rows: Collection[int]) -> dict[int, int]:
+    def lines(self, connection: duck.Connection, rows: Collection[int]) -> dict[int, int]:
         """The lines of some objects; none where a line has not one object."""
         if not rows:
             return {}
@@ -68,11 +62,12 @@ class JsonLines:
         return {row: numbers[row] for row in rows} if len(numbers) == total else {}
 
 
-def _are_objects(place: Path, connection: Connection) -> bool:
+def _are_objects(place: Path, connection: duck.Connection) -> bool:
     """Whether a table `objects` could be made of the lines, with no key twice in one."""
     try:
         connection.execute(
-            f"CREATE TABLE objects AS SELECT json AS object FROM read_json_objects({quoted_text(path_pattern(place))}, "
+            "CREATE TABLE objects AS SELECT json AS object "
+            f"FROM read_json_objects({duck.quoted_text(duck.path_pattern(place))}, "
             f"format='newline_delimited', maximum_object_size={_LONGEST}, hive_partitioning=false)"
         )
     except duckdb.OutOfMemoryException:
@@ -85,7 +80,7 @@ def _are_objects(place: Path, connection: Connection) -> bool:
     return bool(objects) and not wrong
 
 
-def _keys(connection: Connection) -> tuple[str, ...]:
+def _keys(connection: duck.Connection) -> tuple[str, ...]:
     """The keys of all objects, in the order in which they come first."""
     rows = connection.execute(
         "SELECT key FROM (SELECT rowid AS line, unnest(json_keys(object)) AS key, "
@@ -94,15 +89,15 @@ def _keys(connection: Connection) -> tuple[str, ...]:
     return tuple(key for (key,) in rows)
 
 
-def _types(connection: Connection, name: str) -> Counter[Kind]:
+def _types(connection: duck.Connection, name: str) -> Counter[Kind]:
     """How many values of a kind a column of JSON has; arrays and objects count as texts."""
-    text = f"CAST({quoted_name(name)} AS VARCHAR)"
+    text = f"CAST({duck.quoted_name(name)} AS VARCHAR)"
     kind = (
         f"CASE WHEN {text} IN ('true', 'false') THEN 'boolean' WHEN ascii({text}) BETWEEN 45 AND 57 THEN CASE WHEN "
         f"TRY_CAST({text} AS BIGINT) IS NOT NULL AND NOT contains({text}, '.') AND NOT contains({text}, 'e') AND NOT "
         f"contains({text}, 'E') THEN 'integer' ELSE 'real' END ELSE 'text' END"
     )
-    query = f"SELECT {kind}, count(*) FROM cells WHERE {quoted_name(name)} IS NOT NULL GROUP BY 1"
+    query = f"SELECT {kind}, count(*) FROM cells WHERE {duck.quoted_name(name)} IS NOT NULL GROUP BY 1"
     return Counter({KINDS[kind]: number for kind, number in connection.execute(query).fetchall()})
 
 
@@ -155,7 +150,7 @@ class Workbook:
     places: Sequence[int]  # which row of the sheet each record is, from 1
 
     @classmethod
-    def load(cls, place: Path, connection: Connection, table: str | None, skip: int | None) -> Self:
+    def load(cls, place: Path, connection: duck.Connection, table: str | None, skip: int | None) -> Self:
         """The making of the table."""
         rows = _rows(place, table)
         texts = [["" if cell is None else cell_text(cell) for cell in row] for row in rows[:_HEAD]]
