@@ -165,6 +165,7 @@ def picture_file(drawn: str, form: str, name: str) -> Response:
     return download(svg_as_png(drawn), "image/png", f"{name}.png")
 
 
+@cache
 def has_png() -> bool:
     """Whether what draws a PNG is installed."""
     return find_spec("altair") is not None and find_spec("vl_convert") is not None

@@ -32,7 +32,7 @@ class CountEstimate:
     """The estimate of one count."""
 
     told: Estimated  # the median, which errs least, and the interval of the probability of `level`
-    curve: Sequence[tuple[float, float]]  # counts, and the probability of each
+    refined: Refinement  # the law of the count, given the answer
     assumed: str  # what is public, in words
 
     @classmethod
@@ -43,9 +43,14 @@ class CountEstimate:
         noise = noise_of(told["mechanism"], Fraction(told["scale"]))
         level = float(told.get("confidence", 0.95))
         refined = Refinement.of([told["answer"]], Assumed.of_size(size), noise, level)
-        shown = RefinementCurves.of(refined.told, level)
-        curve = list(zip(shown.counts, shown.posterior, strict=True))
-        return cls(Estimated(int(refined.told.median), shown.low, shown.high), curve, refined.assumed.words)
+        shown = Estimated(int(refined.told.median), *refined.told.interval(level))
+        return cls(shown, refined, refined.assumed.words)
+
+    @property
+    def curve(self) -> Sequence[tuple[float, float]]:
+        """The counts that hold nearly all the probability, and that of each."""
+        shown = RefinementCurves.of(self.refined.told)
+        return list(zip(shown.counts, shown.posterior, strict=True))
 
 
 @frozen
