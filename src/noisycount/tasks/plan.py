@@ -234,7 +234,7 @@ class Dots:
     def of(cls, errors: Sequence[int], centre: int, most_columns: int) -> "Dots":
         """The dots of values centre + error, in as many columns as there is room for."""
         least = 2 * max(errors) / max(1, most_columns - 2)
-        step = next((step for step in _STEPS if step >= least), 0) or _round_step(least)
+        step = next((step for step in _STEPS if step >= least), 0) or round_step(least)
         columns = Counter(_column(error, step) for error in errors)
         reach = max(columns)
         return cls(centre, step, tuple(columns[place] for place in range(-reach, reach + 1)))
@@ -299,7 +299,7 @@ class Dots:
         """How many columns lie between two labels."""
         ends = (self._label(end, is_offset=is_offset) for end in (-self.reach, self.reach))
         least = (max(map(len, ends)) + 2) / cell
-        every = _round_step(least)
+        every = round_step(least)
         return every if every <= self.reach else math.ceil(least)
 
     def _label(self, column: int, *, is_offset: bool) -> str:
@@ -314,7 +314,7 @@ def _column(error: int, step: int) -> int:
     return column if error > 0 else -column
 
 
-def _round_step(least: float) -> int:
+def round_step(least: float) -> int:
     """The smallest of 1, 2, 5, 10, 20, 50, ... that is not less."""
     power = int(10.0 ** math.floor(math.log10(max(1.0, least))))
     return next(leading * size for size in (power, 10 * power) for leading in _LEADING if leading * size >= least)

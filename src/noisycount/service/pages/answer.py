@@ -24,7 +24,6 @@ from noisycount.ledger.entries import Entry, asked_of
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.tables.levels import OTHER, Label
 from noisycount.query.query import Query
-from noisycount.query.schema import Kind
 from noisycount.query.table import query_of_stored
 from noisycount.readers.values import parse_number
 from noisycount.release.dataset import next_words
@@ -32,7 +31,7 @@ from noisycount.service.auth import LimitedUser
 from noisycount.service.keys import User
 from noisycount.service.pages.ask import address_and_name, calls_of, confirming, previewed, said_purpose
 from noisycount.service.pages.form import FormError, Price
-from noisycount.service.pages.layout import download, has_png, page, picture_file, sheet, standalone_svg
+from noisycount.service.pages.layout import download, has_png, on_one_line, page, picture_file, sheet, standalone_svg
 from noisycount.service.pages.stored_answer import CountEstimate, RefinedRows, told_by_ledger
 from noisycount.service.questions import stored_reply
 from noisycount.service.state import ServiceState, State
@@ -147,14 +146,14 @@ class Released:
     @property
     def sure(self) -> str:
         """The confidence of the errors."""
-        return percent(self.told.get("confidence", 0.95)).replace(" ", "\N{NO-BREAK SPACE}")
+        return on_one_line(percent(self.told.get("confidence", 0.95)))
 
     @property
     def nearness(self) -> str:
         """Whether a count is as near as it was wanted, where that is a share of it."""
         if "within" not in self.told:
             return ""
-        share = percent(float(Fraction(self.told["within"]))).replace(" ", "\N{NO-BREAK SPACE}")
+        share = on_one_line(percent(float(Fraction(self.told["within"]))))
         if self.is_table:
             rows = self.told["rows"]
             number = sum(row["is_near"] for row in rows)
@@ -204,7 +203,7 @@ class Released:
         """What it cost, what it may tell about one person, and what it is for: in a few words, and in a sentence."""
         told, found = self.told, []
         if "charged" in told:
-            charged = "Free: it was asked before" if told["repeated"] else f"{_charge(told['charged'])} charged"
+            charged = "Free: it was asked before" if told["repeated"] else f"{_price(told['charged'])} charged"
             found.append((charged, self._left))
         elif "price" in told:
             found.append((f"{_price(told['price'])} charged", ""))
@@ -382,7 +381,11 @@ def _query(state: ServiceState, user: User, told: Mapping[str, Any], entry: Entr
         session = state.session(user, told["dataset"])
         needs_purpose = session.dataset.needs_purpose
         if entry is not None:
-            query = query_of(entry, session.records.schema, told.get("confidence"))
+            price, sure = entry.loss, told.get("confidence", 0.95)
+            asked, epsilon = asked_of(entry), price.epsilon or Fraction(1)
+            query = query_of_stored(asked, session.records.schema, epsilon, price.delta, sure)
+            if query is not None and price.epsilon is None:
+                query = replace(query, noise=DiscreteGaussian, epsilon=None, rho=price.rho)
     return query, needs_purpose
 
 
@@ -394,28 +397,14 @@ def _ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     return min(0, low), max(1, high)
 
 
-def _price(told: Mapping[str, Any]) -> str:
-    if told.get("epsilon") is not None:
-        return f"ε = {told['epsilon']}"
-    return f"ρ = {told.get('rho')}"
-
-
-def _charge(charged: str | Mapping[str, Any]) -> str:
-    return f"ε = {charged}" if isinstance(charged, str) else _price(charged)
+def _price(told: str | Mapping[str, Any]) -> str:
+    epsilon = told if isinstance(told, str) else told.get("epsilon")
+    return f"ρ = {told.get('rho')}" if isinstance(told, Mapping) and epsilon is None else f"ε = {epsilon}"
 
 
 def _level_words(level: Mapping[str, Any]) -> str:
     scale = approximately(Fraction(level["scale"]))
     return f"scale {scale} for {level['level']}, each within {plus_minus(level['error'])}"
-
-
-def query_of(entry: Entry, columns: Mapping[str, Kind], confidence: float | None) -> Query | None:
-    """The question of an answer that the ledger has; None for what no form asks."""
-    asked, price, sure = asked_of(entry), entry.loss, 0.95 if confidence is None else confidence
-    found = query_of_stored(asked, columns, price.epsilon or Fraction(1), price.delta, sure)
-    if price.epsilon is not None or found is None:
-        return found
-    return replace(found, noise=DiscreteGaussian, epsilon=None, rho=price.rho)
 
 
 router = APIRouter(include_in_schema=False)

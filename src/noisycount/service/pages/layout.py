@@ -138,6 +138,11 @@ def _environment() -> Environment:
     return made
 
 
+def on_one_line(words: str) -> str:
+    """Words that stay on one line."""
+    return words.replace(" ", "\N{NO-BREAK SPACE}")
+
+
 def redirect(path: str) -> Response:
     """The way to a path of this server, which is loaded by GET."""
     return RedirectResponse(path, 303, headers=PAGE_HEADERS)
@@ -199,7 +204,7 @@ def _size(picture: str) -> tuple[float, float]:
 def _chart_style() -> str:
     """What the style of the pages says of charts, each colour in place of its name."""
     style = _content("noisycount.css").decode()
-    named = dict(re.findall(r"(--[\w-]+): (.+);", style.partition("}")[0]))
+    named = dict(re.findall(r"(--[\w-]+): ([^;]+);", style.partition("}")[0]))
     rules = re.findall(r"^svg\.chart.+$", style, re.MULTILINE)
     return re.sub(r"var\((--[\w-]+)\)", lambda name: named[name[1]], "".join(rules)).replace('"', "'")
 

@@ -1,7 +1,7 @@
 """The page of the ledger with its entries as files, and the report for owners."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
@@ -116,26 +116,25 @@ class LedgerPage:
     verified: str = ""  # what a check of every row has found; empty where none was wanted
     kind: str = "note"  # of the box that says so
 
+    def cells(self, columns: Sequence[str]) -> list[list[str]]:
+        """Some cells of each entry."""
+        return [[row.cells[name] for name in columns] for row in self.rows]
+
     @classmethod
     def of(cls, state: ServiceState, user: User, filters: Filters, *, checks: bool) -> Self:
         """What a user may see; an analyst sees their own entries alone."""
         found = state.ledger.select(_selection(state, user, filters), filters.first, AT_ONCE)
-        rows = [LedgerRow.of(each) for each in _newest_first(found, user)]
-        if not user.is_owner:
-            names = tuple(sorted(_visible(state, user)))
-            accounts = [*_dataset_accounts(state, found, names), _own_account(state, user)]
-            return cls(rows, found.total, _shown_names(names), (), [account_cells(a) for a in accounts])
-        names = tuple(dict.fromkeys([*_configured(state), *found.datasets]))
-        accounts = [*_dataset_accounts(state, found, names), *_analyst_accounts(state, found)]
+        names = [*_configured(state), *found.datasets] if user.is_owner else sorted(_visible(state, user))
         known_head = state.configuration.known_head
         checked = state.ledger.verify(known_head) if checks else None
+        own = _analyst_accounts(state, found) if user.is_owner else [_own_account(state, user)]
         return cls(
-            rows=rows,
+            rows=[LedgerRow.of(each) for each in _newest_first(found, user)],
             total=found.total,
-            datasets=_shown_names(names),
-            analysts=tuple(found.analysts),
-            accounts=[account_cells(each) for each in accounts],
-            head=str(found.head),
+            datasets=tuple(dict.fromkeys(map(redacted_name, names))),
+            analysts=tuple(found.analysts) if user.is_owner else (),
+            accounts=[account_cells(each) for each in (*_dataset_accounts(state, found, dict.fromkeys(names)), *own)],
+            head=str(found.head) if user.is_owner else "",
             verified="" if checked is None else verified_words(checked, known_head),
             kind="note" if checked is None else notice_kind(checked, known_head),
         )
@@ -164,15 +163,11 @@ def _configured(state: ServiceState) -> Iterator[str]:
     return (dataset.account for dataset in state.configuration.datasets.values())
 
 
-def _dataset_accounts(state: ServiceState, found: Selected, names: tuple[str, ...]) -> Iterator[Account]:
+def _dataset_accounts(state: ServiceState, found: Selected, names: Iterable[str]) -> Iterator[Account]:
     budgets = {each.account: each.budget for each in state.configuration.datasets.values()}
     for name in names:
         spent = found.datasets.get(name, Loss())
         yield Account(redacted_name(name), budgets.get(name), spent)
-
-
-def _shown_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(redacted_name, names)))
 
 
 def _analyst_accounts(state: ServiceState, found: Selected) -> Iterator[Account]:
@@ -190,7 +185,7 @@ def _own_account(state: ServiceState, user: User) -> Account:
 
 router = APIRouter(include_in_schema=False)
 Result = TypeVar("Result")
-_COLUMNS = ("answer", "noise", "price", "what for", "who asked", "data set", "when (UTC)")
+_COLUMNS = ("question", "answer", "noise", "price", "what for", "who asked", "data set", "when (UTC)")
 _NO_ENTRIES = LedgerPage([], 0, (), (), [])
 
 

@@ -18,10 +18,9 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind, PublicValues
-from noisycount.release.query_plan import CountPlan
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
-from noisycount.service.pages.layout import render
+from noisycount.service.pages.layout import on_one_line, render
 from noisycount.tasks.answer import Answer, preview_at
 from noisycount.tasks.answer_display import (
     count_facts,
@@ -32,7 +31,7 @@ from noisycount.tasks.answer_display import (
     table_promise,
 )
 from noisycount.tasks.opening import DatasetSession
-from noisycount.tasks.plan import Dots, Plan, planned_epsilon, preview_heading
+from noisycount.tasks.plan import Dots, Plan, planned_epsilon, preview_heading, round_step
 from noisycount.tasks.rehearsal import made_up_words, rehearsal_words
 from noisycount.tasks.show import View, budget_words
 from noisycount.validation import exact_text, is_in_range
@@ -92,7 +91,6 @@ def _at_most(remaining: Fraction) -> str:
     return f"{_READABLE.divide(Decimal(remaining.numerator), Decimal(remaining.denominator)):f}"
 
 
-_HEAD = ("question",)
 _SAID_ELSEWHERE = ("answer", "data set", "budget")
 
 
@@ -101,8 +99,7 @@ class Preview:
     """A question at a price, before it is asked."""
 
     query: Query  # what would be asked, at its exact price
-    head: Facts  # what would be counted
-    facts: Facts  # what is to be known of the answer
+    facts: Facts  # what would be counted, and what is to be known of the answer
     # the errors of each level of a table, with their header; None for one count
     levels: tuple[Sequence[str], Sequence[Sequence[str]]] | None
     promise: str  # how near the answer would be, in words
@@ -116,40 +113,19 @@ class Preview:
     def of(cls, session: DatasetSession, analyst: Analyst, query: Query) -> Self:
         """The preview of what somebody wants to ask of open records."""
         answer = preview_at(session, query, analyst)
-        return (cls._of_table if query.is_table else cls._of_count)(answer, query)
-
-    @classmethod
-    def _of_count(cls, answer: Answer, query: Query) -> Self:
-        facts, plan = count_facts(answer), answer.count_plan
-        epsilon, is_open = plan.epsilon, plan.goal is not None
-        guess = None if query.guess is None else float(query.guess)
+        noise, is_open, is_table = answer.noise, answer.plan.goal is not None, query.is_table
+        epsilon, mechanism = answer.plan.loss.epsilon, noise.levels[0].mechanism
+        told = [*table_head(answer), *preview_facts(answer)] if is_table else count_facts(answer)
+        told = [fact for fact in told if fact[0] not in _SAID_ELSEWHERE]
+        drawn = 1 / mechanism.exact_scale if isinstance(mechanism, DiscreteLaplace) else Fraction(0)
+        is_drawn = is_in_range(float(drawn)) and not is_open
+        guess = None if is_table or query.guess is None else float(query.guess)
         return cls(
-            query=query if is_open else _priced(query, epsilon),
-            head=[fact for fact in facts if fact[0] in _HEAD],
-            facts=[fact for fact in facts if fact[0] not in (*_HEAD, *_SAID_ELSEWHERE)],
-            levels=None,
-            promise=_promise(plan, answer),
-            plan=None if is_open else planned_epsilon(epsilon, answer.confidence, guess=guess),
-            price="" if answer.repeated else answer.cost.text,
-            is_payable=answer.affordable,
-            more=answer.affordable_answers,
-            is_open=is_open,
-        )
-
-    @classmethod
-    def _of_table(cls, answer: Answer, query: Query) -> Self:
-        loss, cells, is_open = answer.plan.loss, answer.noise.levels[0], answer.plan.goal is not None
-        is_laplace = isinstance(cells.mechanism, DiscreteLaplace)
-        per_cell = 1 / cells.mechanism.exact_scale if is_laplace else Fraction(0)
-        is_drawn = is_in_range(float(per_cell)) and not is_open
-        near = f"Each row would lie within {_near(cells.error(answer.confidence), answer.confidence)}"
-        return cls(
-            query=query if is_open else _priced(query, loss.epsilon),
-            head=[fact for fact in table_head(answer) if fact[0] not in _SAID_ELSEWHERE],
-            facts=[fact for fact in preview_facts(answer) if fact[0] not in _SAID_ELSEWHERE],
-            levels=level_rows(answer.noise, answer.confidence),
-            promise=f"{table_promise(answer)}.".capitalize() if is_open else near,
-            plan=planned_epsilon(per_cell, answer.confidence) if is_drawn else None,
+            query=query if is_open or epsilon is None else replace(query, epsilon=epsilon, within=None, guess=None),
+            facts=told,
+            levels=level_rows(noise, answer.confidence) if is_table else None,
+            promise=_promise(answer),
+            plan=planned_epsilon(drawn, answer.confidence, guess=guess) if is_drawn else None,
             price="" if answer.repeated else answer.cost.text,
             is_payable=answer.affordable,
             more=answer.affordable_answers,
@@ -169,7 +145,7 @@ class Preview:
         heading = preview_heading(self.plan) + ("" if self.levels is None else ", of one row")
         caption = (
             f"{heading}. The band is ±{self.plan.width:,}: at least"
-            f" {_on_one_line(percent(self.plan.confidence))} of all answers are in it."
+            f" {on_one_line(percent(self.plan.confidence))} of all answers are in it."
         )
         return Markup("<figcaption>{}</figcaption>\n{}").format(caption, dots_picture(self.plan))
 
@@ -199,28 +175,17 @@ class Preview:
         return f"Ask and spend {'at most ' * self.is_open}{self.price}"
 
 
-def _promise(plan: CountPlan, answer: Answer) -> str:
-    """How near one count would be."""
-    if plan.goal is None:
-        return f"The answer would lie within {_near(answer.error, answer.confidence)}"
-    share, sure = (_on_one_line(percent(float(each))) for each in (plan.goal.within, plan.goal.confidence))
-    otherwise = f"within {plus_minus(answer.error)} where that costs more than ε = {exact_text(plan.goal.at_most)}"
-    return f"The answer would lie within ±{share} of the true count with {sure} confidence, or {otherwise}."
-
-
-def _near(error: int, confidence: float) -> str:
-    sure = _on_one_line(percent(confidence))
-    return f"{plus_minus(error)} of the true count with {sure} confidence."
-
-
-def _on_one_line(words: str) -> str:
-    """Words that stay on one line."""
-    return words.replace(" ", "\N{NO-BREAK SPACE}")
-
-
-def _priced(query: Query, epsilon: Fraction | None) -> Query:
-    """The question at an exact price in place of a goal, so that what was shown is what is paid."""
-    return query if epsilon is None else replace(query, epsilon=epsilon, within=None, guess=None)
+def _promise(answer: Answer) -> str:
+    """How near one count, or each row, would be."""
+    goal = answer.plan.goal
+    sure = f"of the true count with {on_one_line(percent(answer.confidence))} confidence"
+    what = "Each row" if answer.query.is_table else "The answer"
+    if goal is None:
+        return f"{what} would lie within {plus_minus(answer.noise.levels[0].error(answer.confidence))} {sure}."
+    if answer.query.is_table:
+        return f"{table_promise(answer)}.".capitalize()
+    otherwise = f"within {plus_minus(answer.error)} where that costs more than ε = {exact_text(goal.at_most)}"
+    return f"{what} would lie within ±{on_one_line(percent(float(goal.within)))} {sure}, or {otherwise}."
 
 
 _MOST_ROWS = 60
@@ -258,7 +223,7 @@ class RehearsedPanel:
 
 
 _WIDTH, _SIDE, _TOP, _BOTTOM = 440.0, 14.0, 8.0, 26.0
-_COLUMNS, _MARKS = 31, 4
+_COLUMNS, _MARKS = 31, 2.5  # the marks are those of one side
 _LARGEST = 7.0  # radius of a dot
 
 
@@ -290,16 +255,9 @@ def dots_picture(plan: Plan) -> Markup:
 
 def _marks(centre: int, reach: float) -> list[int]:
     """Round numbers below the dots, the centre among them, no more than there is room for."""
-    step = 1
-    while reach / step > _MARKS / 1.6:
-        step = next(each for each in (2 * step, 5 * step // 2, 10 * step) if _is_round(each))
+    step = round_step(reach / _MARKS)
     sides = int(0.9 * reach / step)
     return [centre + place * step for place in range(-sides, sides + 1)]
-
-
-def _is_round(number: int) -> bool:
-    """Whether a number is 1, 2 or 5 with noughts behind it."""
-    return str(number).rstrip("0") in {"1", "2", "5"}
 
 
 def _mark(value: int, plan: Plan) -> str:
