@@ -92,6 +92,9 @@ def test_ordered_rows_are_a_line_and_others_are_not(state: ServiceState) -> None
     """With its band; bars stand below either."""
     _, ages = asked(state, AGES)
     assert ages.count("ribbon") == 2  # narrow and wide
+    style = calling(state).get("/static/noisycount.css").text
+    kinds = {kind for kinds in re.findall(r'<(?:path|circle|rect) class="([^"]+)"', ages) for kind in kinds.split()}
+    assert [kind for kind in kinds if not re.search(rf"\.{kind}\b|\^=\"{kind[:5]}\"", style)] == []
     assert ages.count('class="chart spark') == 9
     _, towns = asked(state, TOWNS)
     assert "ribbon" not in towns

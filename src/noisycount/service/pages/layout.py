@@ -236,6 +236,8 @@ def _as_page(told: Handler) -> Callable[[Request, Exception], Awaitable[Response
 
 def _refusal(request: Request, problem: JSONResponse) -> Response:
     said = json.loads(bytes(problem.body))
+    if said["type"].endswith(":route"):
+        said |= {"title": "No such page", "detail": "Nothing is at this address. Pages begin with Ask."}
     shown = page(
         request,
         "refused.html",

@@ -91,7 +91,7 @@ def _at_most(remaining: Fraction) -> str:
     return f"{_READABLE.divide(Decimal(remaining.numerator), Decimal(remaining.denominator)):f}"
 
 
-_SAID_ELSEWHERE = ("answer", "data set", "budget")
+_SAID_ELSEWHERE = ("answer", "error", "data set", "budget")
 
 
 @frozen
