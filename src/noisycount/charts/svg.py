@@ -135,7 +135,7 @@ _WIDTH, _LEFT, _RIGHT = 360.0, 64.0, 12.0  # of the picture, and beside the axes
 _ROW, _HEIGHT = 20.0, 190.0  # of a row of the key, and of the axes
 _ABOVE, _BELOW = 30.0, 46.0  # room for the title of an axis, and for numbers too
 _SAMPLE = 30.0  # of a line in the key
-_LETTER = 7.2  # of a number below the axis, at most
+_LETTER = 8.4  # of a number below the axis, at most
 _CLASSES = {BLUE: "line-1", VERMILION: "line-2", GREEN: "line-3", PURPLE: "line-4"}
 
 

@@ -95,7 +95,9 @@ def test_refusal_keeps_what_was_typed(caller: Caller) -> None:
     """A form that is refused says why in one line, and still has what was typed, escaped."""
     reply = caller.get("/explore", params={"size": '"><b>1', "rate": "0.2"})
     assert reply.status_code == 422
-    assert "size must be a whole number from 2 to 1,000,000, got" in reply.text
+    told = r'id="size-wrong">size must be a whole number from 2 to 1,000,000, got[^<]*</p>\s*<div class="slide-both">'
+    assert re.search(told, reply.text)
+    assert 'aria-describedby="size-wrong size-hint"' in reply.text
     assert "<b>" not in reply.text
     assert 'value="0.2"' in reply.text
     assert 'role="img"' not in reply.text

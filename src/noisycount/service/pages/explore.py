@@ -15,6 +15,7 @@ from noisycount.frozen import frozen
 from noisycount.readers.values import NOISE_KINDS
 from noisycount.service.auth import ChartUser
 from noisycount.service.keys import User
+from noisycount.service.pages.form import FormError
 from noisycount.service.pages.layout import (
     PAGE_HEADERS,
     download,
@@ -132,7 +133,7 @@ def explore_page(request: Request, user: ChartUser) -> Response:
     try:
         sliders = Sliders.of_query(said)
     except NoisyCountError as error:
-        return _page(request, user, Sliders(), typed=said, refusal=str(error))
+        return _page(request, user, Sliders(), typed=said, error=_form_error(error))
     if given and (FROM in given or request.url.query != sliders.query):
         return redirect(f"/explore?{sliders.query}")
     return _page(request, user, sliders)
@@ -172,19 +173,30 @@ def _asked(request: Request) -> tuple[str, Sliders]:
     return name, Sliders.of_query(given)
 
 
+def _form_error(refusal: NoisyCountError) -> FormError:
+    """A refusal with the box that it is about, which it names first."""
+    name = str(refusal).partition(" ")[0]
+    return FormError(name if name in QUANTITIES else "", str(refusal))
+
+
 def _page(
-    request: Request, user: User, sliders: Sliders, *, typed: Mapping[str, str] | None = None, refusal: str = ""
+    request: Request,
+    user: User,
+    sliders: Sliders,
+    *,
+    typed: Mapping[str, str] | None = None,
+    error: FormError | None = None,
 ) -> Response:
     """The page, without charts where the form is refused."""
     return page(
         request,
         "explore.html",
         user,
-        status=422 if refusal else 200,
+        status=422 if error else 200,
         query=sliders.query,
         boxes=list(boxes(sliders, typed or {})),
         kinds=[(written, str(kind.name)) for written, kind in NOISE_KINDS.items()],
         noise=(typed or {}).get("noise", sliders.noise),
-        refusal=refusal,
-        charts={name: "" if refusal else fragment(name, sliders) for name in VIEWS},
+        error=error,
+        charts={name: "" if error else fragment(name, sliders) for name in VIEWS},
     )

@@ -74,10 +74,13 @@ async function redraw(form) {
       if (!reply.ok) { refusal.firstElementChild.textContent = (await reply.json()).detail; break; }
       const isOpen = chart.querySelector("details")?.open;
       chart.innerHTML = await reply.text();
+      chart.hidden = false;
       if (isOpen) chart.querySelector("details").open = true;
       chart.removeAttribute("aria-busy");
     }
     if (refusal.hidden) {
+      form.querySelector(".wrong")?.remove();
+      form.querySelector("[aria-invalid]")?.removeAttribute("aria-invalid");
       history.replaceState(null, "", `${form.action}?${said}`);
       form.elements.namedItem("from").value = said;
       document.getElementById("drawn").textContent = "All charts are drawn.";
