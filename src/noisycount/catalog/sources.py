@@ -26,7 +26,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.transactions import BatchQueue, Task
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
-from noisycount.query.public_values import public_values
+from noisycount.query.public_values import with_public_values
 from noisycount.query.schema import Schema
 
 _REMEMBERED = "contents.json"
@@ -166,9 +166,7 @@ class LazySource(CountedSource):
 
     def _described_as(self, record: DatasetRecord, source: CheckedSource | None = None) -> Self:
         self.record, self.opened = record, source
-        schema = record.schema(self.settings.columns)
-        public = public_values(self.settings.values, schema.entire)
-        self.schema = replace(schema, public={name: public[name] for name in schema if name in public})
+        self.schema = with_public_values(record.schema(self.settings.columns), self.settings.values)
         return self
 
     @property

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 
 from noisycount.display.values import short
@@ -9,7 +10,7 @@ from noisycount.errors import ConfigError
 from noisycount.query.grouping import EachValue, GroupBy, Key, KeySet, Period
 from noisycount.query.impossible import Public, not_public
 from noisycount.query.query import Keys, PeriodLength
-from noisycount.query.schema import Kind, PublicValues, Stated, did_you_mean
+from noisycount.query.schema import Kind, PublicValues, Schema, Stated, did_you_mean
 
 MOST_VALUES = 10_000  # of a column, and groups of a table that nobody lists
 _RANGE = re.compile(r"\s*(.+?)\s*(?:\bto\b|\.\.)\s*(.+?)\s*", re.IGNORECASE)
@@ -33,6 +34,12 @@ def public_values(stated: Mapping[str, Stated], kinds: Mapping[str, Kind]) -> di
         except ValueError as error:
             raise ConfigError(f"values of {name!r} {error}") from None
     return found
+
+
+def with_public_values(schema: Schema, stated: Mapping[str, Stated]) -> Schema:
+    """The same schema, with what the values of columns that questions may use can be."""
+    public = public_values(stated, schema.entire)
+    return replace(schema, public={name: public[name] for name in schema if name in public})
 
 
 def _list(kind: Kind, said: Sequence[object]) -> PublicValues:

@@ -25,6 +25,7 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Analyst, Entry, asked_part
 from noisycount.ledger.ledger import Ledger
+from noisycount.query.public_values import with_public_values
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind, Schema
 from noisycount.release.dataset import Dataset, LazyDataset
@@ -182,6 +183,7 @@ def desk_of_frame(
     known = catalog if stated.name else Catalog()
     unit = known.unit(stated.name or _SHOWN, stated.unit)
     source = frames().open(frame, unit=unit, columns=stated.columns)
+    source.schema = with_public_values(source.schema, stated.values)
     named = LazyDataset(
         lambda: _described(source, unit, stated, catalog, ledger), paying.budget, paying.size, paying.needs_purpose
     )

@@ -1,7 +1,7 @@
 """What is said of records on opening them from Python, and the desk that comes of it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from noisycount.display.texts import without_passwords
 from noisycount.errors import ConfigError
 from noisycount.ledger.budget import Budget, Written, budget_from
 from noisycount.ledger.ledger import Ledger
+from noisycount.query.schema import Stated
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.records import desk_of_frame
@@ -29,10 +30,12 @@ def desk_of(  # noqa: PLR0913, PLR0917 - all that is said once of records
     name: str | None,
     size: int | None,
     columns: Sequence[str] | None,
+    values: Mapping[str, Stated] | None,
     table: str | None,
     analyst: str | None,
 ) -> Desk:
     """The desk of a file, of a configured data set, or of a table in memory; see ``open_desk``."""
+    public = {column: said if isinstance(said, str) else list(said) for column, said in (values or {}).items()}
     found = find_config(Path.cwd())
     configuration = default_config() if found is None else load_config(found)
     asked = None
@@ -51,12 +54,12 @@ def desk_of(  # noqa: PLR0913, PLR0917 - all that is said once of records
         if asked is None:
             if table is not None:
                 raise ConfigError(f"table is {table!r}, but a frame has no tables: leave it out")
-            stated = DatasetSettings(name or "", unit=unit, columns=columns)
+            stated = DatasetSettings(name or "", unit=unit, columns=columns, values=public)
             paying = Dataset(name or "frame", budget_from(budget), size)
             desk = replace(desk_of_frame(source, stated, paying, catalog, book), analyst=who)
         else:
             chosen = None if columns is None else tuple(columns)
-            said = {"budget": budget_from(budget), "name": name, "size": size, "columns": chosen}
+            said = {"budget": budget_from(budget), "name": name, "size": size, "columns": chosen, "values": public}
             asked = _agreed(as_configured(asked, configuration, catalog), said)
             records = opened.enter_context(records_of(asked, catalog))
             desk = records.desk(book, asked.for_desk(records.name), analyst=who)
@@ -96,10 +99,10 @@ def _agreed(asked: DatasetConfig, said: dict[str, Any]) -> DatasetConfig:
     """The data set as it was configured, or with what is said of a path."""
     if asked.is_path:
         return replace(asked, **{name: value for name, value in said.items() if name != "name"})
-    owned = {"budget": asked.budget, "name": asked.account, "size": asked.size, "columns": asked.columns}
-    usual = {"budget": DEFAULT_BUDGET, **dict.fromkeys(("name", "size", "columns"))}
+    owned = {"name": asked.account, **{name: getattr(asked, name) for name in ("budget", "size", "columns", "values")}}
+    usual: dict[str, Any] = {"budget": DEFAULT_BUDGET, "values": {}, **dict.fromkeys(("name", "size", "columns"))}
     for what, value in said.items():
-        if value not in {usual[what], owned[what]}:
+        if value not in (usual[what], owned[what]):
             raise ConfigError(
                 f"{what} {_shown(value)}: data set {asked.name!r} has {_shown(owned[what])}, "
                 f"as its owner configured it: leave {what} out"

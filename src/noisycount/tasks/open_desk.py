@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from noisycount.ledger.budget import Written
+    from noisycount.query.schema import Stated
     from noisycount.release.desk import Desk
 
 
@@ -21,6 +22,7 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
     name: str | None = None,
     size: int | None = None,
     columns: Sequence[str] | None = None,
+    values: Mapping[str, Stated] | None = None,
     table: str | None = None,
     analyst: str | None = None,
 ) -> Desk:
@@ -40,6 +42,8 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
         name: What the ledger calls the records; None: their path, or their content.
         size: The number of units where everybody may know it; else None.
         columns: What questions may use; None: all but the unit.
+        values: What columns can have, as everybody may know, never as the records tell: {"town": ["Bern", "Biel"],
+            "age": "0 to 120"}. Tables by them need no keys, and a value outside them is refused before the charge.
         table: Which table of a DuckDB file.
         analyst: Who asks, to be said where `noisycount.toml` names `[analysts]`; what they ask must
             fit their own budget too.
@@ -66,4 +70,4 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
     """
     from noisycount.tasks.desk import desk_of  # noqa: PLC0415 - loads engines and the ledger
 
-    return desk_of(source, unit, budget, ledger, name, size, columns, table, analyst)
+    return desk_of(source, unit, budget, ledger, name, size, columns, values, table, analyst)

@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 
 import noisycount as nc
-from noisycount.errors import BudgetError, ConfigError, LedgerError, SourceError
+from noisycount.errors import BudgetError, ConfigError, LedgerError, PredicateError, SourceError
 from noisycount.ledger.budget import budget_of
 from noisycount.ledger.ledger import Ledger
 from tests.commands import Refused, Run, configure
 
 POOR = "health = 'poor'"
 FRAME = pl.DataFrame({"person": [1, 1, 2, 3], "age": [71, 72, 66, 40]})
-OTHERWISE = {"size": 7, "name": "mine", "columns": ["age"]}  # than the owner says
+OTHERWISE = {"size": 7, "name": "mine", "columns": ["age"], "values": {"age": "0 to 9"}}  # than the owner says
 
 
 def test_a_file_is_counted_under_the_ledger_of_the_command_line(run: Run, here: Path) -> None:
@@ -169,6 +169,29 @@ def test_a_named_frame_keeps_its_unit_and_kinds(here: Path) -> None:
         pytest.raises(SourceError, match="was written down as integer, and is text now"),
     ):
         desk.release("age = '71'", "1/2")
+
+
+TOWNS = pl.DataFrame({"person": [1, 2, 3], "town": ["Köln", "Bonn", "Köln"], "age": [71, 66, 40]})
+PUBLIC = {"town": ("Bonn", "Köln", "Ulm"), "age": "0 to 120"}
+
+
+@pytest.mark.parametrize("is_file", [False, True], ids=["frame", "file"])
+def test_public_values_are_groups_and_refuse_others(here: Path, *, is_file: bool) -> None:
+    """A table by them needs no keys, and is the same question as with these; others are charged nothing."""
+    TOWNS.write_csv(here / "towns.csv")
+    source = "towns.csv" if is_file else TOWNS
+    with nc.open_desk(source, unit="person", ledger="my.db", values=PUBLIC) as desk:
+        table = desk.release_table("town", epsilon="1/2", groups_per_unit=1)
+        assert [row.labels for row in table.rows] == [("Bonn",), ("Köln",), ("Ulm",)]
+        listed = desk.release_table("town", {"town": ["Bonn", "Köln", "Ulm"]}, epsilon="1/2", groups_per_unit=1)
+        assert listed.repeated
+        for where, why in (("town = 'Koln'", "did you mean 'Köln'"), ("age > 130", "in vain")):
+            with pytest.raises(PredicateError, match=why):
+                desk.release(where, "1/2")
+        assert desk.remaining == Fraction(3, 2)
+    for wrong, why in (({"tow": ["a"]}, "tow.* is no column"), ({"town": "0 to 9"}, "is of kind text")):
+        with pytest.raises(ConfigError, match=why):
+            nc.open_desk(source, unit="person", ledger="my.db", values=wrong)
 
 
 def test_what_is_said_wrongly_is_refused(here: Path) -> None:
