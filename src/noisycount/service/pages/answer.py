@@ -112,16 +112,6 @@ class Released:
         return shown
 
     @property
-    def dataset(self) -> str:
-        """Whose records were counted."""
-        return str(self.told["dataset"])
-
-    @property
-    def key(self) -> str:
-        """Under which the ledger keeps it."""
-        return str(self.told["key"])
-
-    @property
     def is_table(self) -> bool:
         """Whether there are rows."""
         return "rows" in self.told
@@ -270,7 +260,7 @@ class Released:
             yield "refined", f"{self.refined.assumed}. The range holds with {self.sure} probability where that is so."
         elif self.estimates is not None:
             yield "refined", f"under this prior: {self.estimates.words}"
-        yield "key", self.key
+        yield "key", self.told["key"]
         for hint in told.get("hints", []):
             yield "note", hint
 
@@ -344,7 +334,10 @@ class Released:
     def drawing(self) -> str:
         """The picture as a file of its own; bars as the command line draws them."""
         count = f"{signed(self.answer.value)} {plus_minus(self.told['error'])} " if not self.is_table else ""
-        lines = [self.question, f"{count}{self.unit} of {self.dataset}, with {self.sure} confidence; noisycount"]
+        lines = [
+            self.question,
+            f"{count}{self.unit} of {self.told['dataset']}, with {self.sure} confidence; noisycount",
+        ]
         if (shown := self.picture) is not None:
             return standalone_svg(shown.svg(WIDE), lines)
         from noisycount.charts.drawing import specification, svg  # noqa: PLC0415 - loads Altair
@@ -416,7 +409,7 @@ def release_page(request: Request, name: str, user: LimitedUser, state: State, w
     shown = state.reply(partial(Released.of, state, user, name))
     purpose, calls, nearer = said_purpose(shown.purpose, wants=shown.needs_purpose), [], {}
     if shown.query is not None:
-        calls = calls_of(shown.dataset, shown.query, purpose, *address_and_name(request, state, user))
+        calls = calls_of(shown.told["dataset"], shown.query, purpose, *address_and_name(request, state, user))
     if within is not None and shown.error:
         nearer = state.reply(partial(_nearer, state, user, shown, within))
     said = {"preview": None, "error": None, "within": within or "", **confirming(state), **nearer}
@@ -425,7 +418,7 @@ def release_page(request: Request, name: str, user: LimitedUser, state: State, w
 
 def _nearer(state: ServiceState, user: User, shown: Released, within: str) -> dict[str, Any]:
     """The preview of a nearer answer; what is wrong with it is told beside the one field that there is."""
-    told = previewed(state.session(user, shown.dataset), state.analyst(user), partial(shown.closer, within))
+    told = previewed(state.session(user, shown.told["dataset"]), state.analyst(user), partial(shown.closer, within))
     return {"error": FormError("within", str(told["error"]))} if "error" in told else told
 
 
@@ -435,7 +428,7 @@ def release_file(name: str, user: LimitedUser, state: State, form: Literal["csv"
     shown = state.reply(partial(Released.of, state, user, name))
     if form not in dict(shown.files):
         raise NoisyCountError(f"this answer has no {form.upper()}: choose a form that its page offers")
-    called = f"noisycount-{re.sub(r'[^A-Za-z0-9_-]', '-', shown.key)[:60]}"
+    called = "noisycount-" + re.sub(r"[^A-Za-z0-9_-]", "-", shown.told["key"])[:60]
     if form == "csv":
         return download(shown.sheet(), "text/csv", f"{called}.csv")
     return picture_file(shown.drawing(), form, called)

@@ -207,11 +207,11 @@ class Price:
         """The same of every row of a table."""
         sure = {"confidence": self.sure}
         if not self.is_goal:
-            return {"epsilon": self._exactly(), **sure}
+            return {"epsilon": _price("epsilon", self.epsilon), **sure}
         if self.is_open:
             return {**self.of_count(), "of": self._of()}
         if self._is_share:
-            return {"within": self._share(), "guess": self._of_guess(), **sure}
+            return {"within": self._share(), "guess": float(_amount("guess", self.guess, "100")), **sure}
         return {"within": 1.0, "guess": float(self._units()), **sure}
 
     @property
@@ -230,9 +230,6 @@ class Price:
     def _is_share(self) -> bool:
         return "%" in self.within
 
-    def _exactly(self) -> Fraction:
-        return _price("epsilon", self.epsilon)
-
     def _most(self) -> Fraction:
         if not self.at_most.strip():
             raise FormError("at_most", f"within {self.within.strip()} for at most what price? Give an ε such as 0.5")
@@ -245,21 +242,19 @@ class Price:
             raise FormError("of", f"of {error}") from None
 
     def _units(self) -> Fraction:
-        text = drop_thousands(self.within.strip().removeprefix("±").strip())
-        is_right = 0 < parse_number(text) <= _LARGEST
-        _require(is_right, "within", "be a number above 0, such as 20 or 20%", self.within)
-        return Fraction(text)
+        return Fraction(_amount("within", self.within, "20 or 20%"))
 
     def _share(self) -> float:
         share = parse_share(self.within.strip())
         _require(0 < share <= 1, "within", "be above 0 and at most 100%, such as 20%", self.within)
         return share
 
-    def _of_guess(self) -> float:
-        found = parse_number(self.guess.strip())
-        is_right = 0 < found <= _LARGEST
-        _require(is_right, "guess", "be a number above 0, such as 100", self.guess)
-        return found
+
+def _amount(field: str, typed: str, examples: str) -> str:
+    """The text of a number above 0."""
+    text = drop_thousands(typed.strip().removeprefix("±").strip())
+    _require(0 < parse_number(text) <= _LARGEST, field, f"be a number above 0, such as {examples}", typed)
+    return text
 
 
 def _price(field: str, typed: str) -> Fraction:

@@ -1,12 +1,12 @@
 """The page of the ledger with its entries as files, and the report for owners."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from json import dumps
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -27,6 +27,7 @@ from noisycount.tasks.report.report import ReportedRelease, releases_of, report_
 from noisycount.tasks.report.words import HEADER, TITLE, account_cells, notice_kind, release_cells, verified_words
 
 AT_ONCE = 50  # entries on a page
+ACCOUNT = ("name", "budget", "spent", "left")
 _PAGE = re.compile(r"[1-9][0-9]{0,5}")
 
 
@@ -88,37 +89,25 @@ def _day(text: str) -> date | None:
         return None
 
 
-@frozen
-class LedgerRow:
-    """An entry: where its answer is, and its cells by their names."""
-
-    address: str  # empty where it was never answered
-    cells: Mapping[str, str]
-
-    @classmethod
-    def of(cls, released: ReportedRelease) -> Self:
-        """The row of a release."""
-        address = "" if released.failed else f"/releases/{quote(released.entry.key, safe='')}"
-        dataset = redacted_name(released.entry.request.dataset)
-        return cls(address, {**dict(zip(HEADER, release_cells(released), strict=True)), "data set": dataset})
+def _row(released: ReportedRelease) -> dict[str, str]:
+    """The cells of an entry by their names, and where its answer is; nowhere, if it was never answered."""
+    address = "" if released.failed else f"/releases/{quote(released.entry.key, safe='')}"
+    cells = dict(zip(HEADER, release_cells(released), strict=True))
+    return {**cells, "data set": redacted_name(released.entry.request.dataset), "address": address}
 
 
 @frozen
 class LedgerPage:
     """A page of entries, and the accounts."""
 
-    rows: list[LedgerRow]  # the entries, the newest first
+    rows: list[dict[str, str]]  # the cells of the entries, the newest first
     total: int  # how many there are in all that the filters let through
     datasets: tuple[str, ...]  # the names that may be filtered by
     analysts: tuple[str, ...]  # the names that may be filtered by; none for analysts
-    accounts: list[tuple[str, ...]]  # what data sets, and for an owner analysts, have spent and have left
+    accounts: list[dict[str, str]]  # what data sets, and for an owner analysts, have spent and have left
     head: str = ""  # the newest row; empty for analysts
     verified: str = ""  # what a check of every row has found; empty where none was wanted
     kind: str = "note"  # of the box that says so
-
-    def cells(self, columns: Sequence[str]) -> list[list[str]]:
-        """Some cells of each entry."""
-        return [[row.cells[name] for name in columns] for row in self.rows]
 
     @classmethod
     def of(cls, state: ServiceState, user: User, filters: Filters, *, checks: bool) -> Self:
@@ -129,11 +118,14 @@ class LedgerPage:
         checked = state.ledger.verify(known_head) if checks else None
         own = _analyst_accounts(state, found) if user.is_owner else [_own_account(state, user)]
         return cls(
-            rows=[LedgerRow.of(each) for each in _newest_first(found, user)],
+            rows=list(map(_row, _newest_first(found, user))),
             total=found.total,
             datasets=tuple(dict.fromkeys(map(redacted_name, names))),
             analysts=tuple(found.analysts) if user.is_owner else (),
-            accounts=[account_cells(each) for each in (*_dataset_accounts(state, found, dict.fromkeys(names)), *own)],
+            accounts=[
+                dict(zip(ACCOUNT, account_cells(each), strict=True))
+                for each in (*_dataset_accounts(state, found, dict.fromkeys(names)), *own)
+            ],
             head=str(found.head) if user.is_owner else "",
             verified="" if checked is None else verified_words(checked, known_head),
             kind="note" if checked is None else notice_kind(checked, known_head),
@@ -201,16 +193,14 @@ def ledger_page(request: Request, user: LimitedUser, state: State) -> Response:
         if not user.is_owner:
             raise
         shown, broken = _NO_ENTRIES, str(error)
-    return page(
-        request,
-        "ledger.html",
-        user,
-        shown=shown,
-        filters=filters,
-        broken=broken,
-        columns=[name for name in _COLUMNS if user.is_owner or name != "who asked"],
-        pages=max(1, -(-shown.total // AT_ONCE)),
-    )
+    columns = [name for name in _COLUMNS if user.is_owner or name != "who asked"]
+    said: dict[str, Any] = {
+        "shown": shown,
+        "filters": filters,
+        "broken": broken,
+        "pages": max(1, -(-shown.total // AT_ONCE)),
+    }
+    return page(request, "ledger.html", user, columns=columns, **said)
 
 
 @router.get("/ledger/export")
