@@ -203,7 +203,7 @@ def test_what__beside_its_field(chromium: Browser, service: Service, width: int,
             opened.page.locator(f"#{field}").fill(typed)
             opened.page.get_by_role("button", name="Preview: free").click()
             opened.page.get_by_text(told).wait_for()
-            assert opened.page.evaluate("document.activeElement.id") == field
+            opened.page.locator(f"#{field}:focus").wait_for()
             place = opened.page.locator(f"#{field}")
             assert place.get_attribute("aria-invalid") == "true"
             message = (place.get_attribute("aria-describedby") or "").split()[0]
@@ -224,11 +224,11 @@ def test_preview_and_new_rows_are_seen(chromium: Browser, service: Service, widt
         condition(opened, "age", "65")
         opened.page.get_by_role("button", name="Add a condition").click()
         opened.page.locator("#operator-1").wait_for()
-        assert opened.page.evaluate("document.activeElement.id") == "operator-1"
+        opened.page.locator("#operator-1:focus").wait_for()
         assert is_seen(opened, "#operator-1")
         opened.page.locator("#value-1").fill("3")
         preview(opened)
-        assert opened.page.evaluate("document.activeElement.id") == "preview"
+        opened.page.locator("#preview:focus").wait_for()
         assert is_seen(opened, "#preview")
         assert is_seen(opened, ".promise")
 
