@@ -155,7 +155,7 @@ def test_a_sheet_of_a_table_can_be_refined(state: ServiceState, tmp_path: Path) 
 
 NEARER = [
     (COUNT, 5, "you have [−0-9]+ ±20 at ε = 0.15"),
-    ({"where": "age >= 60", "within": "50%", "at_most": "0.1"}, 5, r"you have [−0-9]+ ±\d+ at ε = 0\.\d+"),
+    ({"where": "age >= 60", "within": "50%", "at_most": "0.1"}, 5, r"you have [−0-9,]+ ±[0-9,]+ at ε = [0-9./]+"),
     ({"where": ["age >= 65", "age < 9"], "epsilon": "0.2"}, 9, "you have it at ε = 0.2, each count ±"),
     (AGES, 3, "you have it at ε = 1, each count ±"),
     ({**AGES, "epsilon": None, "noise": "gaussian", "rho": "0.1"}, 3, "you have it at ρ = 0.1, each count ±"),
@@ -180,7 +180,7 @@ def test_a_nearer_answer_costs_the_difference(
 ) -> None:
     """The page tells its price before it is charged, and that is what it costs in all less what was paid."""
     place, page = asked(approximate, {name: of for name, of in body.items() if of})
-    assert re.search(r"Closer than ±\d+\? Within ±", page)
+    assert re.search(r"Closer than ±[0-9,]+\? Within ±", page)
     before, first = len(approximate.ledger.entries()), told(approximate, place)
     page = unescape(calling(approximate).get(f"{place}?within={within}").text)
     assert re.search(words, page)
