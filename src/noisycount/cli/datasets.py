@@ -174,7 +174,8 @@ def _describe(  # noqa: PLR0913 - one argument an option
         unit = former.unit
     stated = DatasetConfig(str(source), source, unit=unit)
     configuration.table_of(stated, table)  # refuses one of a server
-    inspection = examined_place(replace(stated, table=table), former, Certificates(configuration.data_folder))
+    with output.status("reading"):
+        inspection = examined_place(replace(stated, table=table), former, Certificates(configuration.data_folder))
     seen = source if isinstance(source, ServedTable) else place
     if adds and configuration.path is not None:
         draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit)
@@ -263,7 +264,8 @@ def show(source: str, table: str | None, configuration: Config, *, as_json: bool
     """
     from noisycount.tasks import show as task
 
-    view = task.View.of(configuration.table_of(configuration.dataset(source), table), configuration)
+    with output.status("reading"):
+        view = task.View.of(configuration.table_of(configuration.dataset(source), table), configuration)
     if as_json:
         output.print_json(task.view_json(view, configuration))
         return

@@ -2,6 +2,7 @@ import csv
 import io
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.file import load_config
+from noisycount.display import output
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.query.schema import Kind
 from noisycount.tasks.check import examined_place
@@ -58,6 +60,21 @@ def test_a_file_is_described(run: Run, umfrage: Path) -> None:
     assert dataset.kinds["Alter"] == ColumnFormat(Kind.INTEGER)
     told = run("check", "Umfrage-2025")  # no row is taken for a person before its owner says so
     assert "unit names 'COLUMN', which is no column: use 'Person'" in told.errors
+
+
+def test_what_may_read_for_long_says_so(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, so that nobody thinks that it hangs."""
+    (here / "a.csv").write_text("person,age\n1,2\n2,4\n")
+    said: list[str] = []
+
+    def status(doing: str) -> AbstractContextManager[None]:
+        said.append(doing)
+        return nullcontext()
+
+    monkeypatch.setattr(output, "status", status)
+    for words in (("init", "a.csv", "--unit", "person"), ("check", "a"), ("show", "a")):
+        assert run(*words).status == 0
+    assert said == ["reading"] * 3
 
 
 @pytest.mark.usefixtures("umfrage")
