@@ -22,6 +22,7 @@ from noisycount.tasks.explore.views import view
 from tests.browser import HEIGHT, NARROW, Window, chromium, window
 from tests.notebooks import executed
 from tests.serving import ANALYST, OWNER, Service, configured, served, started, typed
+from tests.transcripts import pages
 
 __all__ = ["chromium"]
 
@@ -265,3 +266,12 @@ def test_a_researcher_opens_a_figure_with_other_parameters(chromium: Browser, se
         for name in ("posterior", "error", "delta", "utility"):
             expect(opened.page.locator(f"#chart-{name} .meaning")).to_have_text(view(name, placed).sentence)
         look(opened, "explore", 1000)
+
+
+def test_every_picture_is_taken_and_shown() -> None:
+    """None stays behind that no walk takes or no page shows."""
+    taken = set(re.findall(r'look\(opened, "(\w+)"', Path(__file__).read_text(encoding="utf-8")))
+    shown = {
+        found for page in pages() for found in re.findall(r"pictures/(\w+)\.webp\)", page.read_text(encoding="utf-8"))
+    }
+    assert {picture.stem for picture in PICTURES.iterdir()} == taken == shown
