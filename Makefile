@@ -21,14 +21,10 @@ test thorough: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/developed
 	$(BIN)/python -m pytest $(PARALLEL) -m "not thorough"
 
-# To measure coverage takes as long as the tests themselves: the fast ones must have it alone, and
-# what repeats them with many random examples goes without it.
+# The fast tests measure coverage; what repeats them with many random examples needs no measuring.
 thorough: export NOISYCOUNT_SEED := $(or $(NOISYCOUNT_SEED),$(shell date -u +%Y%m%d))
 thorough: $(VENV)/developed
-	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest $(PARALLEL) --hypothesis-profile=thorough -m "not (thorough or hypothesis)"
-	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report
+	$(BIN)/python -m slipcover -m pytest $(PARALLEL) --hypothesis-profile=thorough -m "not (thorough or hypothesis)"
 	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=thorough -m "thorough or hypothesis"
 
 audit: $(VENV)/developed

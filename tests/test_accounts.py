@@ -60,6 +60,7 @@ def test_a_group_that_can_read_the_records_is_named(run: Run, study: Path, monke
     assert f"group {COLLEAGUE} can read {study / 'survey.parquet'}" in run("init", "survey.parquet").words
 
 
+@pytest.mark.thorough
 @pytest.mark.long
 def test_a_colleague_asks_and_does_not_read(study: Path) -> None:
     """Every command is one refusal that says how to ask; with a key the service answers, and without it does not."""

@@ -184,6 +184,7 @@ def test_a_cell_that_fails_is_found() -> None:
     assert rule.failures(rule.chain_of(rule.slack - 0.01), failing, failing).max() > float(1 - rule.confidence)
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("count", [20, 45, 2000])
 def test_chains_that_are_drawn_end_as_often_as_computed(count: int) -> None:
     """Ten thousand chains by the exact sampler: prices, failures, by 5 standard errors."""

@@ -161,6 +161,7 @@ def test_an_older_copy_under_an_open_ledger_is_refused(tmp_path: Path) -> None:
         assert ledger.reserve("3", asked(3), RICH)[0].spent.epsilon == Fraction(3, 10)
 
 
+@pytest.mark.thorough
 def test_no_stale_index_of_a_server_hides_a_row(postgresql: Server) -> None:
     """An index that a crash left behind its table, as from an older copy, is not believed."""
     database = postgresql.database()

@@ -126,7 +126,7 @@ def estimates(answers: Reals, weights: Reals, counts: NDArray[np.int64], by: str
     return counts[0] + np.asarray((totals < totals[:, -1:] / 2).sum(axis=1), dtype=float)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(("key", "size"), [("naldi2014.1", 100), ("naldi2014.2", 1000)])
 def test_the_average_error_is_that_of_the_definition(key: str, size: int) -> None:
     """Eq. (12) summed over all counts and a fine grid of answers; eq. (14) for the answer."""

@@ -42,6 +42,7 @@ def test_everybody_has_errors_and_the_posterior_has_coverage(answered: str, name
     assert math.isnan(found["raw"].cells.covered)
 
 
+@pytest.mark.thorough
 def test_the_simulation_never_changes() -> None:
     """The same table, price and number of releases: the same digits."""
     assert csv_text(by_name("cells").values()) == csv_text(by_name.__wrapped__("cells").values())

@@ -102,6 +102,7 @@ def files(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EXAMINED, partial(examined, asked=suite(200)))
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("files")
 def test_objects_have_the_fields_of_the_page(run: Run) -> None:
     """Every command of the page is run: each object has its fields, of its types, and no other.

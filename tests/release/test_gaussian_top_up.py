@@ -130,6 +130,7 @@ def test_a_combination_of_more_than_was_paid_for_is_found(
         assert not is_paid_for("wrong")
 
 
+@pytest.mark.thorough
 def test_errors_have_the_law_that_is_told(desk_of: DeskOf) -> None:
     """The newest draws are those of their own scale, and the means spread as the combination says."""
     wheres = [f"age < 50 and town <> '{number}'" for number in range(300)]

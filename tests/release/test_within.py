@@ -94,6 +94,7 @@ def test_the_same_again_is_free(desk_of: DeskOf, where: str) -> None:
     assert desk.release(where, first.epsilon / 2).bounds == first.bounds
 
 
+@pytest.mark.thorough
 def test_what_is_told_is_true_as_often_as_it_says(source: FailingSource, ledger_url: str) -> None:
     """Two hundred chains of a count of 40, near the middle of its prices."""
     source = MemorySource(RECORDS[:40], {"town": Kind.TEXT})

@@ -25,7 +25,7 @@ def test_a_list_of_large_groups_has_its_exact_curve() -> None:
     assert delta == pytest.approx(0.02971, abs=1e-5)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("atoms", [nc.Atoms.nested(200, [0.05, 0.1]), nc.Atoms(200, [0.995, 0.005], [{0, 1}, {0}])])
 def test_arrays_give_arrays(atoms: nc.Atoms) -> None:
     """Each ε has what it has alone, in the shape of the argument, as in `PrivacyCurve.delta`."""

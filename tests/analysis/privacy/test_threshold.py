@@ -113,6 +113,7 @@ def test_no_curve_rises(made: Callable[[], nc.PrivacyCurve]) -> None:
         assert alone[1] >= least
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     "population", [TWO, pytest.param(CELLS, marks=pytest.mark.thorough)], ids=["two questions", "five cells"]

@@ -286,7 +286,7 @@ def test_independent_answers_are_those_of_all_databases(size: int, noises: str, 
         assert found.upper - found.lower < 1e-6
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("noise", [nc.Gaussian(1.5), nc.Laplace(1.5), nc.DiscreteGaussian(1.5)], ids=case_name)
 def test_sums_of_log_ratios_and_a_transform_agree(noise: nc.Mechanism) -> None:
     """Of three answers about 15 records; the sums are closer for noise with a density."""

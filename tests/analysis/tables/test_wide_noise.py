@@ -94,6 +94,7 @@ def test_packs_are_near_to_records(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (told.draws(20, random_state=1) % 2 == 0).all()
 
 
+@pytest.mark.thorough
 def test_a_wide_law_is_summed_from_few_of_its_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five laws of up to 43 million counts are weighed at 2.6 million of them."""
     weighed, log_between = [], CellLaw.log_between

@@ -116,6 +116,7 @@ def test_double_click_spends_once(asking: Window, service: Service) -> None:
     assert spends(service) == before + 1
 
 
+@pytest.mark.thorough
 def test_keyboard_is_enough(asking: Window, service: Service) -> None:
     """Without a mouse: rows come and go, the preview opens by Enter, and an answer is paid for."""
     before = spends(service)

@@ -68,6 +68,7 @@ def test_numbers_stay_open(opened: Window) -> None:
     assert opened.overflow() <= 0
 
 
+@pytest.mark.thorough
 def test_form_needs_no_script(chromium: Browser, service: Service) -> None:
     """Without scripts a slider and a button do the same, by an address of their own."""
     with window(chromium, service.url, NARROW, scripts=False) as made:
