@@ -32,7 +32,7 @@ def parse_rational(value: object) -> Fraction | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
+        return exact_rational(value)
     shown = float(value) if isinstance(value, float) else value  # a float of NumPy is one too
     text = str(shown).strip() if isinstance(shown, (str, Decimal, float)) else ""
     if len(text) > _LONGEST_TEXT or _NUMBER.fullmatch(text) is None:

@@ -17,7 +17,7 @@ from noisycount.engines.memory import MemorySource
 from noisycount.engines.truth import Record
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.ledger.budget import Budget, ConcentratedBudget, Loss, budget_of
-from noisycount.ledger.entries import Analyst, Counts, Entry, Request, TableAnswer, asked_in, asked_of
+from noisycount.ledger.entries import Analyst, Counts, Entry, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.series import covers
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -49,7 +49,7 @@ class RedrawingLedger(Ledger):
     def reserve(self, *words: object, purpose: str | None = None) -> tuple[Entry, Loss]:
         """Give the debit without its answer; that of a settled reserve stays, as its price is settled, too."""
         entry, charged = super().reserve(*words, purpose=purpose)
-        return (entry if "within" in asked_of(entry) else replace(entry, answer=None)), charged
+        return (entry if "within" in entry.request.asked else replace(entry, answer=None)), charged
 
     def store(self, entry: Entry, answer: int | TableAnswer, *others: object) -> Entry:
         """Store, and give what was drawn, not what is stored."""
@@ -85,7 +85,7 @@ class LateLedger(Ledger):
     ) -> tuple[Entry, Loss]:
         """Admit by what is paid now, and write nothing down."""
         asked = self.entries_asking(request, formers)
-        if "within" not in asked_in(request.question) or any(covers(entry, request) for entry in asked):
+        if "within" not in request.asked or any(covers(entry, request) for entry in asked):
             return super().reserve(key, request, budget, analyst, formers, purpose=purpose)
         paid = self.paid(request.dataset)
         if not budget_of(budget).admits(paid + request.price):

@@ -104,7 +104,7 @@ class Loss(Shown):
         return self._of_exact(
             self.epsilon + other.epsilon if has_epsilon else None,  # type: ignore[operator]  # both
             self.rho + other.rho,
-            self.delta + other.delta,
+            self.delta + other.delta if other.delta else self.delta,
         )
 
     def less(self, epsilon: Fraction) -> Self:
@@ -115,7 +115,7 @@ class Loss(Shown):
         """Whether another loss can be a part of this one."""
         if self.epsilon is not None and (part.epsilon is None or part.epsilon > self.epsilon):
             return False
-        return part.rho <= self.rho and part.delta <= self.delta
+        return part.rho <= self.rho and (not part.delta or part.delta <= self.delta)
 
     @classmethod
     def _of_exact(cls, epsilon: Fraction | None, rho: Fraction, delta: Fraction) -> Self:

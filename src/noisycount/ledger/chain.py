@@ -3,30 +3,32 @@
 import hashlib
 import json
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection
 
 from noisycount.errors import LedgerError
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Entry, Head, Repeat, Request, TableAnswer, asked_in, check_text
+from noisycount.ledger.entries import Entry, Head, Repeat, Request, TableAnswer, check_text
 from noisycount.ledger.series import Standing, difference, standing_of, stopped_at
 from noisycount.ledger.storage import COLUMNS, LATER_COLUMNS, RESTORE, Row, later_columns, row_at, rows_from
 from noisycount.validation import exact_text, optional_text, optional_value
 
 DEBIT, ANSWER, DESCRIPTION, REPLY = "debit", "answer", "description", "reply"
 REPEAT = "repeat"
+_KINDS = {DEBIT, ANSWER, DESCRIPTION, REPLY, REPEAT}
 _JSON = json.JSONEncoder(default=repr)
+_COLUMNS = itemgetter(*COLUMNS)
 
 
 def row_hash(row: Row) -> str:
     """The SHA-256 of all columns of a row but the hash, in hexadecimal digits."""
-    parts = [row[name] for name in COLUMNS]
-    parts += [row.get(name) for name in later_columns(row)]
+    parts = [*_COLUMNS(row), *map(row.get, later_columns(row))]
     return hashlib.sha256(_JSON.encode(parts).encode("ascii")).hexdigest()
 
 
@@ -285,9 +287,9 @@ class LedgerState:
 
     def reserved_for(self, request: Request, keys: Iterable[str]) -> list[str]:
         """The keys of debits that reserved for the same goal as a request, wherever their answers stopped."""
-        goal = asked_in(request.question).get("within")
+        goal = request.asked.get("within")
         reserved = [(key, self.reserves[key][0]) for key in keys if goal is not None and key in self.reserves]
-        return [key for key, each in reserved if asked_in(each.question).get("within") == goal]
+        return [key for key, each in reserved if each.asked.get("within") == goal]
 
     def is_settled(self, requests: Sequence[Request]) -> bool:
         """Whether the goal of the first of some requests was reached by an answer to what they ask."""
@@ -351,24 +353,19 @@ class LedgerState:
         return why
 
     def _fault_of(self, row: Row) -> str | None:
-        faults = {
-            DEBIT: self._fault_of_debit,
-            ANSWER: self._fault_of_answer,
-            DESCRIPTION: self._fault_of_description,
-            REPLY: self._fault_of_reply,
-            REPEAT: self._fault_of_repeat,
-        }
-        if row["kind"] not in faults:
+        if row["kind"] not in _KINDS:
             return "is no debit, no answer, no description, no reply and no repeat"
-        return faults[row["kind"]](row)
+        fault_of: Callable[[Row], str | None] = getattr(self, f"_fault_of_{row['kind']}")
+        return fault_of(row)
 
     def _fault_of_debit(self, row: Row) -> str | None:
         entry = entry_of(row, None)
         digest, dataset, analyst = row["digest"], entry.request.dataset, entry.analyst
         if entry.key in self.debits or digest in self.keys:
             return "charges a request or a key a second time"
-        price = entry.request.price
-        if entry.spent != self.paid_for(dataset) + price or entry.analyst_spent != self.paid_by(analyst) + price:
+        price, paid, own = entry.request.price, self.paid_for(dataset), self.paid_by(analyst)
+        spent = paid + price
+        if entry.spent != spent or entry.analyst_spent != (spent if own == paid else own + price):
             return "holds a total that its debits do not add up to"
         standing = standing_of(entry.request)
         if (replaced := standing.replaces) is not None:

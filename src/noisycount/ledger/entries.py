@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -183,7 +183,7 @@ _PRICES = 1024  # that are remembered
 _LONGEST_QUESTION = 10_000_000  # characters: those of a table name up to a million keys
 
 
-@frozen
+@frozen(slots=False)
 class Request(Shown):
     """One question to one data set at one price, which is in ε or in ρ.
 
@@ -204,8 +204,6 @@ class Request(Shown):
     rho: Fraction | None = None
     # the probability with which the answer may cost more; whatever `exact_answer_delta` takes, or 0
     delta: Fraction = Fraction(0)
-    _digest: str = field(default="", init=False, repr=False, compare=False)
-    _standing: Any = field(default=None, init=False, repr=False, compare=False)  # of `standing_of`, once it was asked
 
     def __post_init__(self) -> None:
         check_text("dataset", self.dataset)
@@ -224,26 +222,32 @@ class Request(Shown):
         """All forms in which a ledger may hold it; of several that were made the first counts."""
         return formers if self in formers else (self, *formers)
 
-    @property
+    @cached_property
     def price(self) -> Loss:
         """What the answer costs."""
         return _price(self.epsilon, self.rho, self.delta)
+
+    @cached_property
+    def asked(self) -> Mapping[str, Any]:
+        """The parts of the question; none where no desk wrote it."""
+        try:
+            parts = json.loads(self.question)
+        except (ValueError, RecursionError):
+            return {}
+        return parts if isinstance(parts, dict) else {}
 
     @property
     def currency(self) -> dict[str, Fraction]:
         """The sum that is charged, under the name of what it is in."""
         return {"rho": self.rho} if self.epsilon is None else {"epsilon": self.epsilon}  # type: ignore[dict-item]
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The SHA-256 of an encoding that no other request shares, in hexadecimal digits."""
-        if not self._digest:
-            parts = [self.dataset, self.question, validation.optional_text(self.epsilon)]
-            if self.rho is not None or self.delta:
-                parts += [validation.optional_text(self.rho), validation.exact_text(self.delta)]
-            digest = hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
-            object.__setattr__(self, "_digest", digest)
-        return self._digest
+        parts = [self.dataset, self.question, validation.optional_text(self.epsilon)]
+        if self.rho is not None or self.delta:
+            parts += [validation.optional_text(self.rho), validation.exact_text(self.delta)]
+        return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
 
 
 @lru_cache(maxsize=_PRICES)
@@ -331,7 +335,7 @@ class Entry(Shown):
     @property
     def loss(self) -> Loss:
         """What its answer cost, with all that it replaces."""
-        return stated_loss(asked_of(self)) or self.request.price
+        return stated_loss(self.request.asked) or self.request.price
 
     @property
     def askers(self) -> tuple[str, ...]:
@@ -349,21 +353,7 @@ class Entry(Shown):
         return {"key": self.key, **asked, "answer": self.answer, "analyst": self.analyst, **told}
 
 
-def asked_of(entry: Entry) -> dict[str, Any]:
-    """The parts of a question; none where no desk wrote it."""
-    return asked_in(entry.request.question)
-
-
-def asked_in(text: str) -> dict[str, Any]:
-    """The parts of the text of a question; none where no desk wrote it."""
-    try:
-        question = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return question if isinstance(question, dict) else {}
-
-
-def stated_loss(asked: dict[str, Any]) -> Loss | None:
+def stated_loss(asked: Mapping[str, Any]) -> Loss | None:
     """What an answer cost with all that it replaces, where a question says so: where it tops one up."""
     price = asked.get("price")
     if not isinstance(price, dict):
@@ -376,13 +366,13 @@ def stated_loss(asked: dict[str, Any]) -> Loss | None:
 
 def asked_part(entry: Entry, part: str) -> str | None:
     """A part of a question that is a text; None where it has none."""
-    found = asked_of(entry).get(part)
+    found = entry.request.asked.get(part)
     return found if isinstance(found, str) else None
 
 
 def asks_for_table(entry: Entry) -> bool:
     """Whether an entry asks for several counts."""
-    return "table" in asked_of(entry)
+    return "table" in entry.request.asked
 
 
 _HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{32,64})")

@@ -23,7 +23,6 @@ from noisycount.ledger.entries import (
     Repeat,
     Request,
     TableAnswer,
-    asked_in,
     check_purpose,
     check_text,
     check_type,
@@ -192,7 +191,7 @@ class Ledger(Shown):
                 return known, Loss()
             charged = request
             if finest is not None:
-                charged = topped_up(finest, standing_of(request).price, asked_in(request.question).get("within"))
+                charged = topped_up(finest, standing_of(request).price, request.asked.get("within"))
             spent, of_analyst = totals(state, charged, limit, analyst)
             made = time_of_debit(state, self.clock())
             state.append(chain.debit_columns(Entry(key, charged, spent, made, None, analyst.name, of_analyst, purpose)))

@@ -7,7 +7,7 @@ difference of the prices, and what is told is all of them combined: docs/accurac
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Entry, Request, asked_in, stated_loss
+from noisycount.ledger.entries import Entry, Request, stated_loss
 from noisycount.model.concentrated import root_above
 from noisycount.validation import exact_text, exact_value
 
@@ -41,13 +41,14 @@ class Standing:
 
 def standing_of(request: Request) -> Standing:
     """Where a request stands: those of one data set, question, δ and design of its noise have one subject."""
-    if request._standing is None:  # noqa: SLF001 - kept for here
-        object.__setattr__(request, "_standing", _standing(request))
-    return cast("Standing", request._standing)  # noqa: SLF001 - as before
+    kept = vars(request)
+    if "standing" not in kept:
+        kept["standing"] = _standing(request)
+    return cast("Standing", kept["standing"])
 
 
 def _standing(request: Request) -> Standing:
-    asked = asked_in(request.question)
+    asked = request.asked
     loss = stated_loss(asked) or request.price
     is_gaussian, price = loss.epsilon is None, loss.rho if loss.epsilon is None else loss.epsilon
     if asked.get("mechanism") != (_GAUSSIAN if is_gaussian else _LAPLACE):
@@ -60,16 +61,15 @@ def _standing(request: Request) -> Standing:
             kept["design"] = [_gaussian_design(scale, request.price.rho) for scale in _scale_texts(asked)]
         else:
             kept["design"] = [_design(scale, price) for scale in _scale_texts(asked)]
-        parts = [request.dataset, kept, exact_text(loss.delta)]
-        digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode("ascii")).hexdigest()
+        parts = repr((request.dataset, kept, loss.delta.as_integer_ratio()))  # desks sort the parts of a question
+        digest = hashlib.sha256(parts.encode()).hexdigest()
         return Standing(digest, price, asked.get("replaces"), "within" in asked, is_gaussian)
     return Standing(request.digest, price)
 
 
 def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = None) -> Request:
     """The request of a finer answer at a higher price, or at most at that price; found keys stay as they are."""
-    asked, paid = asked_in(entry.request.question), entry.loss
-    asked.pop("within", None)
+    asked, paid = {name: of for name, of in entry.request.asked.items() if name != "within"}, entry.loss
     if paid.epsilon is None:
         return _drawn_beside(entry, asked, epsilon)
     question = _priced({**asked, "replaces": entry.key, **({} if goal is None else {"within": goal})}, paid, epsilon)
@@ -77,7 +77,7 @@ def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = Non
     return Request(entry.request.dataset, question, charged.epsilon, charged.rho)
 
 
-def _drawn_beside(entry: Entry, asked: dict[str, Any], rho: Fraction) -> Request:
+def _drawn_beside(entry: Entry, asked: Mapping[str, Any], rho: Fraction) -> Request:
     """The request of an independent answer under Gaussian noise, at what a price in ρ is higher than the one paid."""
     paid, more = entry.request.price.rho, rho - entry.loss.rho
     scales = [exact_text(root_above(scale**2 * paid / more)) for scale in scales_in(asked)]
@@ -92,7 +92,7 @@ def stopped_at(request: Request, epsilon: Fraction) -> Request:
     The rest of ε is given back. In ρ the highest price stays charged: all answers up to it are no more than the last
     one would have been.
     """
-    asked = asked_in(request.question)
+    asked = request.asked
     reserved = stated_loss(asked) or request.price
     assert reserved.epsilon is not None  # noqa: S101 - only answers in ε are reserved
     assert request.epsilon is not None  # noqa: S101 - as before
@@ -100,7 +100,7 @@ def stopped_at(request: Request, epsilon: Fraction) -> Request:
     return Request(request.dataset, _priced(asked, reserved, epsilon), charged, request.price.rho)
 
 
-def _priced(asked: dict[str, Any], paid: Loss, epsilon: Fraction) -> str:
+def _priced(asked: Mapping[str, Any], paid: Loss, epsilon: Fraction) -> str:
     """The text of a question at another price than the one that was paid."""
     scales = [exact_text(scale * (paid.epsilon or 0) / epsilon) for scale in scales_in(asked)]
     price = {"epsilon": exact_text(epsilon)} | ({"delta": exact_text(paid.delta)} if paid.delta else {})
@@ -159,11 +159,11 @@ def _gaussian_design(scale: str, rho: Fraction) -> str:
     return f"{floor(8 * square / Fraction(2) ** power + Fraction(3, 10))}*2^{power}"
 
 
-def _scale_texts(asked: dict[str, Any]) -> list[str]:
+def _scale_texts(asked: Mapping[str, Any]) -> list[str]:
     scales: list[str] = asked["scales"] if "scales" in asked else [asked["scale"]]
     return scales
 
 
-def scales_in(asked: dict[str, Any]) -> list[Fraction]:
+def scales_in(asked: Mapping[str, Any]) -> list[Fraction]:
     """The scale of the noise of each level of counts, of the one of a count."""
     return list(map(exact_value, _scale_texts(asked)))

@@ -178,7 +178,7 @@ def later_columns(row: Row) -> tuple[str, ...]:
     """
     if row.get("purpose") is not None:
         return LATER_COLUMNS
-    if any(row.get(name) is not None for name in PRICE_COLUMNS):
+    if {*map(row.get, PRICE_COLUMNS)} != {None}:
         return PRICE_COLUMNS
     return ()
 

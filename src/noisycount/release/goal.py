@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from noisycount.display.numbers import percent
 from noisycount.frozen import frozen
-from noisycount.ledger.entries import Entry, asked_of
+from noisycount.ledger.entries import Entry
 from noisycount.ledger.series import standing_of
 from noisycount.model.half_width import error_within
 from noisycount.model.tables.levels import TOTAL
@@ -52,7 +52,7 @@ class Goal:
     @classmethod
     def stored(cls, entry: Entry) -> "Goal | None":
         """The goal of a debit; None: it was asked at a price."""
-        stored = asked_of(entry).get("within")
+        stored = entry.request.asked.get("within")
         if stored is None:
             return None
         within, confidence, at_most = (exact_value(stored[name]) for name in ("within", "confidence", "at_most"))

@@ -21,7 +21,7 @@ from noisycount.engines.interface import Source
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Entry, Request, TableAnswer, asked_of, asks_for_table
+from noisycount.ledger.entries import Entry, Request, TableAnswer, asks_for_table
 from noisycount.ledger.series import parts_of, scales_in, standing_of
 from noisycount.ledger.storage import unexpected_answer
 from noisycount.model.gradual import finer_errors
@@ -179,7 +179,7 @@ class QueryPlan(ABC):
         loss = entry.loss
         if loss == self.loss and not entry.replaces:
             return self
-        asked = asked_of(entry)
+        asked = entry.request.asked
         threshold = None if self.noise.threshold is None else asked["table"]["threshold"]
         if (epsilon := loss.epsilon) is None:
             noise = self.noise.of_noises(loss, gaussian_noises(entry), threshold)
@@ -409,7 +409,7 @@ def plan_of_debit(plan: QueryPlan, entry: Entry) -> QueryPlan:
 
 def gaussian_noises(entry: Entry) -> list[DiscreteNoise | CombinedGaussian]:
     """The noise of each level of an answer under Gaussian noise, with that of all draws that it combines."""
-    scales = zip(*(scales_in(asked_of(part)) for part in parts_of(entry)), strict=True)
+    scales = zip(*(scales_in(part.request.asked) for part in parts_of(entry)), strict=True)
     return [CombinedGaussian.of(each) if len(each) > 1 else DiscreteGaussian(*each) for each in scales]
 
 

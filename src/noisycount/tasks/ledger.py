@@ -12,7 +12,7 @@ from noisycount.display.texts import redacted_name
 from noisycount.errors import LedgerError, NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
-from noisycount.ledger.entries import Entry, Head, TableAnswer, asked_of, asks_for_table
+from noisycount.ledger.entries import Entry, Head, TableAnswer, asks_for_table
 from noisycount.ledger.verification import Verification
 from noisycount.release.dataset import left_words
 from noisycount.tasks.opening import debits
@@ -84,7 +84,7 @@ _FEW = 3  # questions that are all named
 
 def asked_words(entry: Entry) -> str:
     """The predicate of a count; what a table is grouped by, or its questions."""
-    question = asked_of(entry)
+    question = entry.request.asked
     table, where = question.get("table"), question.get("where")
     if table is None and isinstance(where, str):
         return "all records" if where == "true" else where
@@ -103,7 +103,7 @@ def asked_words(entry: Entry) -> str:
 def asked_json(entry: Entry) -> dict[str, Any]:
     """The predicate, and of a table all but its keys, as JSON."""
     asked_words(entry)
-    question = asked_of(entry)
+    question = entry.request.asked
     told = {"where": question["where"]}
     if "table" in question:
         told["table"] = {name: of for name, of in question["table"].items() if name != "keys"}
@@ -306,7 +306,7 @@ def repeats_json(entry: Entry) -> list[Object]:
 
 def _question(entry: Entry) -> str:
     """What was asked, as the ledger holds it, without the hash of the records' content."""
-    told = {name: of for name, of in asked_of(entry).items() if name != "version"}
+    told = {name: of for name, of in entry.request.asked.items() if name != "version"}
     return json.dumps(told, sort_keys=True) if told else entry.request.question
 
 

@@ -20,7 +20,7 @@ from noisycount.display.output import Facts
 from noisycount.display.texts import label_text
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
-from noisycount.ledger.entries import Entry, asked_of
+from noisycount.ledger.entries import Entry
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.tables.levels import OTHER, Label
 from noisycount.query.query import Query
@@ -375,7 +375,7 @@ def _query(state: ServiceState, user: User, told: Mapping[str, Any], entry: Entr
         needs_purpose = session.dataset.needs_purpose
         if entry is not None:
             price, sure = entry.loss, told.get("confidence", 0.95)
-            asked, epsilon = asked_of(entry), price.epsilon or Fraction(1)
+            asked, epsilon = entry.request.asked, price.epsilon or Fraction(1)
             query = query_of_stored(asked, session.records.schema, epsilon, price.delta, sure)
             if query is not None and price.epsilon is None:
                 query = replace(query, noise=DiscreteGaussian, epsilon=None, rho=price.rho)

@@ -10,7 +10,7 @@ from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.theme import MOST_ROWS
 from noisycount.display.columns import free_name
 from noisycount.frozen import frozen
-from noisycount.ledger.entries import Entry, asked_of
+from noisycount.ledger.entries import Entry
 from noisycount.ledger.price import odds_of
 from noisycount.model.tables.levels import OTHER, Label
 from noisycount.query.grouping import NumberRanges, resolve_group_by
@@ -89,7 +89,7 @@ class RefinedRows:
 
 def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[object, Label]]:
     """For each column its labels as the ledger, which does not keep that ranges are whole, has them, and as told."""
-    question = asked_of(entry)
+    question = entry.request.asked
     if "by" not in question["table"]:
         return {}
     parts = resolve_group_by(question["table"]["by"], dict(columns), question["unit"])
@@ -105,7 +105,7 @@ def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[o
 def told_by_ledger(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
     """An answer that no service gave, with its errors at 95 % confidence, as a reply would tell it."""
     (found,) = releases_of([entry])
-    asked, noises = asked_of(entry), found.noises
+    asked, noises = entry.request.asked, found.noises
     if not noises or entry.answer is None:  # no noisycount wrote the question, or it was never answered
         return {name: of for name, of in told.items() if name not in {"rows", "answer"}}
     protected = "row" if asked["unit"] is None else "person"

@@ -14,7 +14,7 @@ from noisycount.config.config import Config
 from noisycount.display.texts import redacted_name
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
-from noisycount.ledger.entries import Entry, TableAnswer, asked_of, asks_for_table
+from noisycount.ledger.entries import Entry, TableAnswer, asks_for_table
 from noisycount.ledger.series import parts_of
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
@@ -138,7 +138,7 @@ def _level_names(levels: Sequence[Level], *, has_other: bool) -> list[str]:
 
 def stored_rows(entry: Entry) -> StoredRows | None:
     """The counts of an entry; None where it is no table, has no answer or is not understood."""
-    asked = asked_of(entry).get("table")
+    asked = entry.request.asked.get("table")
     if not isinstance(asked, dict) or not isinstance(entry.answer, TableAnswer):
         return None
     with suppress(*_UNREADABLE):
@@ -188,7 +188,7 @@ def stored_table(key: str, source: str | None, configuration: Config) -> Publish
 
 def table_of_entry(entry: Entry, key: str) -> PublishedTable:
     """The table of a debit."""
-    asked = asked_of(entry).get("table")
+    asked = entry.request.asked.get("table")
     if not isinstance(asked, dict):
         raise NoisyCountError(f"--key {key!r}: that is one count: add --size N, and --rate P if it is known")
     if not isinstance(entry.answer, TableAnswer):
@@ -202,7 +202,7 @@ def table_of_entry(entry: Entry, key: str) -> PublishedTable:
 
 def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str) -> PublishedTable:
     """The rows and the levels of a stored table."""
-    question, cells = asked_of(entry), StoredCells.of(asked, answer)
+    question, cells = entry.request.asked, StoredCells.of(asked, answer)
     counted, is_hidden = stored_levels(asked, cells), answer.keys is not None
     is_sum = not is_hidden and (question["unit"] is None or asked.get("groups_per_unit") == 1)
     noises = [noise_of(question["mechanism"], Fraction(scale)) for scale in question["scales"]]

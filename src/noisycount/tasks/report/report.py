@@ -1,6 +1,6 @@
 """All that a ledger tells an officer: each data set, its releases, what is spent and left."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.address import require_no_row
 from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.chain import DESCRIPTION
-from noisycount.ledger.entries import Entry, Head, TableAnswer, asked_of, asked_part
+from noisycount.ledger.entries import Entry, Head, TableAnswer, asked_part
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.price import NoisyLevels, TablePrice, odds_of, odds_of_all
 from noisycount.ledger.series import difference, parts_of, standing_of
@@ -49,7 +49,7 @@ class Priced:
     @classmethod
     def of(cls, entry: Entry) -> "Priced":
         """The price of an entry, by its question and its noise, whatever the owner wrote since."""
-        asked, price = asked_of(entry), entry.request.price
+        asked, price = entry.request.asked, entry.request.price
         if "table" not in asked:
             return cls("scale" in asked, None, price)
         with suppress(*_UNREADABLE):
@@ -65,7 +65,7 @@ def priced_for(priced: Priced) -> str:
     return "either" if priced.relation is None else NEIGHBOURS[priced.relation]
 
 
-def _noisy(asked: dict[str, Any], entry: Entry) -> NoisyLevels:
+def _noisy(asked: Mapping[str, Any], entry: Entry) -> NoisyLevels:
     """The levels of a table with their noise."""
     table, scales = asked["table"], [Fraction(scale) for scale in asked["scales"]]
     paid = entry.request.price if standing_of(entry.request).is_gaussian else entry.loss  # that of its own draw, if so
@@ -142,7 +142,7 @@ class ReportedRelease:
     @classmethod
     def of(cls, entry: Entry, versions: Versions) -> "ReportedRelease":
         """The release of an entry."""
-        asked = asked_of(entry)
+        asked = entry.request.asked
         noises: tuple[Noise, ...] = ()
         with suppress(*_UNREADABLE):
             noises = _stated(entry, asked, _noises(asked, entry))
@@ -174,7 +174,7 @@ def _question(entry: Entry) -> str:
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _noises(asked: dict[str, Any], entry: Entry) -> tuple[Noise, ...]:
+def _noises(asked: Mapping[str, Any], entry: Entry) -> tuple[Noise, ...]:
     """The noise of each level that a question names, with that of what it is combined with."""
     if len(parts_of(entry)) > 1 and entry.answer is not None:
         told = gaussian_noises(entry)
@@ -190,7 +190,7 @@ def _noise(name: str, scale: str) -> Noise:
     return Noise(name, Fraction(scale), error_within(mechanism, CONFIDENCE))
 
 
-def _stated(entry: Entry, asked: dict[str, Any], noises: tuple[Noise, ...]) -> tuple[Noise, ...]:
+def _stated(entry: Entry, asked: Mapping[str, Any], noises: tuple[Noise, ...]) -> tuple[Noise, ...]:
     """The same where answers stopped because they were near: with the errors that were told, the largest of a level.
 
     Where less confidence was wanted, or a coarser answer was known, with what noise keeps at all prices together.
