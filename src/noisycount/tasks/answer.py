@@ -19,9 +19,9 @@ from noisycount.display.numbers import approximately, percent, plus_minus, signe
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Analyst, Entry, asks_for_table
+from noisycount.ledger.entries import Analyst, Entry, Request, asks_for_table
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.series import covers, difference, finest_of
+from noisycount.ledger.series import covers, difference, finest_of, standing_of, topped_up
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -296,9 +296,18 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     )
     if free is not None:
         return replace(preview, plan=plan.at(free))
+    if known is not None and plan.goal is None:
+        preview = replace(preview, plan=plan.at(_finer(known, requests[0])))
     if not spent.admits(preview.cost):
         return replace(preview, affordable=False)
     return replace(preview, leaves=list(_hints_after(spent, preview.cost)))
+
+
+def _finer(known: Entry, request: Request) -> Entry:
+    """The debit that would top up an answer, as if nothing else had been spent."""
+    more = topped_up(known, standing_of(request).price)
+    spent = {"spent": more.price, "analyst_spent": more.price}
+    return replace(known, request=more, **spent, replaces=(known.key, *known.replaces), base=known)
 
 
 @frozen

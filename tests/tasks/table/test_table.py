@@ -166,6 +166,18 @@ def test_gaussian_noise_is_paid_in_rho(run: Run, here: Path) -> None:
     assert both["replaces"] == [told["key"]]
 
 
+def test_a_preview_promises_no_less_error_than_the_combination_has(run: Run, here: Path) -> None:
+    """Combined draws may lie farther off than one draw at their price: ±6 here, where that has ±5."""
+    configure(here, 'unit = "person"\nbudget = { rho = "1" }')
+    words = ("--by", "health", "--keys", HEALTH, "--groups-per-unit", "1", "--margins", "total")
+    alone = run("count", "survey", *words, "--rho", "0.1", "--dry-run", "--json").object
+    run("count", "survey", *words, "--rho", "0.05")
+    dry = run("count", "survey", *words, "--rho", "0.1", "--dry-run", "--json").object
+    told = run("count", "survey", *words, "--rho", "0.1", "--json").object
+    assert dry["levels"] == told["levels"]
+    assert [of["levels"][0]["error"] for of in (alone, told)] == [5, 6]
+
+
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.json"])
 def test_gaussian_noise_that_was_topped_up_is_told_as_a_combination(run: Run, here: Path, name: str) -> None:
     """In words and in JSON; a file of it, and its key, are refined by the exact mean of the draws."""
