@@ -195,8 +195,8 @@ def test_a_lost_file_is_found(tmp_path: Path) -> None:
     assert lost(page) == []
     page.write_text("`test_slot.py` and `test_no.py` beside `tests/release/test_desk.py`")
     assert lost(page) == ["test_no.py"]
-    page.write_text("`lost.py` `model/rules/` `tests/test_no.py` [a](no.md) ![b](c.svg) [b](#b)")
-    assert lost(page) == ["#b", "c.svg", "lost.py", "model/rules/", "no.md", "tests/test_no.py"]
+    page.write_text("`conftest.py` `model/rules/` `tests/test_no.py` [a](no.md) ![b](c.svg) [b](#b)")
+    assert lost(page) == ["#b", "c.svg", "conftest.py", "model/rules/", "no.md", "tests/test_no.py"]
 
 
 def test_llms_txt_has_every_page_of_the_site_once() -> None:

@@ -1,7 +1,4 @@
-"""Private counts: count, add exact noise, keep the budget, and say what the answer means.
-
-Examples begin with `import noisycount as nc`.
-"""
+"""Private counts: count, add exact noise, keep the budget, and say what the answer means."""
 
 from importlib import import_module
 

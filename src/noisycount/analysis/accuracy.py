@@ -38,6 +38,7 @@ def accuracy(noise: Mechanism, beta: float, queries: int = 1) -> float:
     up to ties within 1e-12 of beta.
 
     Example:
+        >>> import noisycount as nc
         >>> nc.accuracy(nc.DiscreteLaplace.for_epsilon(0.15), 0.05)
         21
         >>> round(nc.accuracy(nc.NoiseSum([nc.Laplace(10), nc.Laplace(10)]), 0.05), 4)
@@ -63,6 +64,7 @@ def failure_probability(noise: Mechanism, alpha: float, queries: int = 1) -> flo
     Numerical error: 1e-10 relative from 1e-300 on.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.failure_probability(nc.Laplace(10), 30), 6)
         0.049787
     """
@@ -92,6 +94,7 @@ def chan_bound(scales: Sequence[float], beta: float) -> float:
     Numerical error: that of a closed form in doubles, some units in the last place, not rounded up.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.chan_bound([10, 10], 0.05), 2)
         104.34
     """
@@ -139,6 +142,7 @@ def out_of_range_probability(count: int, size: int, noise: Mechanism) -> float:
     Numerical error: 1e-10 relative.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.out_of_range_probability(0, 100, nc.Laplace(10)), 6)
         0.500023
         >>> round(nc.out_of_range_probability(0, 100, nc.DiscreteLaplace(10)), 6)
@@ -171,6 +175,7 @@ def out_of_range_bounds(size: int, noise: Mechanism) -> tuple[float, float]:
     Numerical error: 1e-10 relative.
 
     Example:
+        >>> import noisycount as nc
         >>> smallest, largest = nc.out_of_range_bounds(100, nc.Laplace.for_epsilon(0.1))
         >>> round(smallest, 6), round(largest, 6)
         (0.006738, 0.500023)
@@ -219,6 +224,7 @@ def epsilon_for_accuracy(
     Numerical error: 1e-10 relative; discrete noise at the result keeps the goal.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.epsilon_for_accuracy(20, 0.05), 6)
         0.149787
         >>> round(nc.epsilon_for_accuracy(20, 0.05, parts=2), 6)

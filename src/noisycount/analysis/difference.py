@@ -211,6 +211,7 @@ def difference(a: Estimates, b: Estimates) -> Difference:
     counts. What is e^−50 of the largest probability or less is left out.
 
     Example:
+        >>> import noisycount as nc
         >>> north = nc.posterior(44, nc.Binomial(100, 0.4), nc.Laplace(5))
         >>> south = nc.posterior(38, nc.Binomial(100, 0.4), nc.Laplace(5))
         >>> nc.difference(north, south).interval(0.95)
@@ -293,6 +294,7 @@ def probability_greater(a: Estimates, b: Estimates) -> float:
     Numerical error: 1e-11 relative, in the far tails too; 0 below 1e-300.
 
     Example:
+        >>> import noisycount as nc
         >>> north = nc.posterior(44, nc.Binomial(100, 0.4), nc.Laplace(5))
         >>> south = nc.posterior(38, nc.Binomial(100, 0.4), nc.Laplace(5))
         >>> round(nc.probability_greater(north, south), 6)

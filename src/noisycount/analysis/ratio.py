@@ -127,6 +127,7 @@ def ratio(a: Estimates, b: Estimates) -> Ratio:
     Numerical error: 1e-12 in a probability, and relative in a quantile.
 
     Example:
+        >>> import noisycount as nc
         >>> north = nc.posterior(44, nc.Binomial(100, 0.4), nc.Laplace(5))
         >>> south = nc.posterior(38, nc.Binomial(100, 0.4), nc.Laplace(5))
         >>> round(nc.ratio(north, south).median, 6)

@@ -47,6 +47,7 @@ def epsilon_for_relative_error(count: Values, within: Values, confidence: Values
     Numerical error: 4 units in the last place.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.epsilon_for_relative_error(100, 0.2, 0.8), 6)
         0.080472
     """
@@ -81,6 +82,7 @@ def relative_error(count: Values, confidence: Values, epsilon: Values) -> float 
     Numerical error: 4 units in the last place.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.relative_error(100, 0.8, 0.1), 6)
         0.160944
     """
@@ -115,6 +117,7 @@ def relative_confidence(count: Values, within: Values, epsilon: Values) -> float
     Numerical error: 4 units in the last place.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.relative_confidence(100, 0.2, 0.1), 6)
         0.864665
     """
@@ -151,6 +154,7 @@ def count_for_relative_error(within: Values, confidence: Values, epsilon: Values
     Numerical error: 4 units in the last place.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.count_for_relative_error(0.2, 0.8, 0.1), 4)
         80.4719
     """
@@ -175,6 +179,7 @@ def iso_epsilon_curves(count: float, epsilons: Values, confidences: Values) -> R
     Numerical error: 4 units in the last place.
 
     Example:
+        >>> import noisycount as nc
         >>> nc.iso_epsilon_curves(100, [0.05, 0.1], [0.5, 0.8, 0.95]).round(3).tolist()
         [[0.139, 0.322, 0.599], [0.069, 0.161, 0.3]]
     """
@@ -233,6 +238,7 @@ def readable_epsilon(count: float, within: float, confidence: float) -> Fraction
     Numerical error: as for `readable_epsilon_within`.
 
     Example:
+        >>> import noisycount as nc
         >>> nc.readable_epsilon(100, 0.2, 0.95)
         Fraction(3, 20)
     """
@@ -262,6 +268,7 @@ def epsilon_of_group(
     is for added or removed records.
 
     Example:
+        >>> import noisycount as nc
         >>> nc.epsilon_of_group(0.1, 12), nc.epsilon_of_group(0.1, 12, disjoint=True)
         (Fraction(6, 5), Fraction(1, 10))
         >>> nc.epsilon_of_group(0.1, 12, disjoint=True, replaced=True)
@@ -296,6 +303,7 @@ def affordable_answers(
     Source: `epsilon_for_accuracy`, and the addition of ε.
 
     Example:
+        >>> import noisycount as nc
         >>> nc.affordable_answers(2, 20, 0.05), nc.affordable_answers(2, 20, 0.05, together=True)
         (13, 7)
     """

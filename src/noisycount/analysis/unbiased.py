@@ -65,6 +65,7 @@ def unbiased(f: OfCount, noise: Mechanism) -> Unbiased:
 
     Example:
         >>> import numpy as np
+        >>> import noisycount as nc
         >>> square = nc.unbiased(np.square, nc.DiscreteLaplace(2))
         >>> square([3, 0]).round(6).tolist()
         [1.164604, -7.835396]

@@ -36,6 +36,7 @@ def utility_loss(mechanism: Mechanism, population: Population) -> float:
     Numerical error: 1e-14 relative from 1e-300 on; 1e-12 for `Tabulated`.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.utility_loss(nc.Subsample(100), nc.Binomial(1000, 0.1)), 9)
         0.00081
     """
@@ -76,6 +77,7 @@ def scale_for_utility_loss(noise: NoiseClass, loss: float, size: int = 1) -> flo
     what is allowed. It is never above as `utility_loss` computes it: 1e-15 relative at most.
 
     Example:
+        >>> import noisycount as nc
         >>> nc.scale_for_utility_loss(nc.Laplace, 18.0)
         3.0
     """

@@ -31,6 +31,7 @@ def chart(result: object) -> "alt.TopLevelMixin":
         ValueError: It is something else, or an answer without added noise, or the posterior of one.
 
     Example:
+        >>> import noisycount as nc
         >>> shown = nc.chart(nc.posterior(107, nc.Binomial(5912, 0.017), nc.DiscreteLaplace(7)))
         >>> shown.to_dict()["title"]["text"]
         'What is the true count?'

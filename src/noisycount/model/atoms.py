@@ -37,6 +37,7 @@ class Atoms(Shown):
     Source: Breutigam and Reischuk, section 2, property queries W_F ⊆ W, for several of them.
 
     Example:
+        >>> import noisycount as nc
         >>> adults = nc.Atoms(1000, [0.05, 0.05, 0.9], [{0}, {0, 1}])
         >>> [round(adults.rate(question), 9) for question in adults.questions]
         [0.05, 0.1]
@@ -66,6 +67,7 @@ class Atoms(Shown):
             ValueError: If a rate is no probability, or there are more.
 
         Example:
+            >>> import noisycount as nc
             >>> two = nc.Atoms.independent(400, [0.1, 0.3])
             >>> [round(rate, 9) for rate in two.rates]  # none, the second, the first, both
             [0.63, 0.27, 0.07, 0.03]
@@ -96,6 +98,7 @@ class Atoms(Shown):
             ValueError: If these are not such rates.
 
         Example:
+            >>> import noisycount as nc
             >>> nc.Atoms.disjoint(400, [0.5, 0.25]).rates
             (0.5, 0.25, 0.25)
         """
@@ -117,6 +120,7 @@ class Atoms(Shown):
             ValueError: If these are not such rates.
 
         Example:
+            >>> import noisycount as nc
             >>> nc.Atoms.nested(1000, [0.25, 0.5]).rates
             (0.25, 0.25, 0.5)
         """
@@ -156,6 +160,7 @@ class Atoms(Shown):
             For each row of ones and zeros, one for each question, the rate of its atoms.
 
         Example:
+            >>> import noisycount as nc
             >>> adults = nc.Atoms.nested(1000, [0.25, 0.5])
             >>> adults.patterns(adults.questions)
             {(1, 1): 0.25, (0, 1): 0.25, (0, 0): 0.5}

@@ -25,6 +25,7 @@ class Exact(Mechanism):
     Source: Breutigam and Reischuk, statistical privacy of the pure query.
 
     Example:
+        >>> import noisycount as nc
         >>> nc.Exact().release(42)
         42
     """
@@ -99,6 +100,7 @@ def below(threshold: float) -> Below:
         ValueError: If the threshold is not a finite number.
 
     Example:
+        >>> import noisycount as nc
         >>> nc.below(450)
         Below(threshold=450.0)
     """

@@ -33,6 +33,7 @@ def readable_epsilon_within(error: float | Fraction, confidence: float, queries:
     doubles.
 
     Example:
+        >>> import noisycount as nc
         >>> nc.readable_epsilon_within(15, 0.95, queries=10)
         Fraction(9, 25)
     """

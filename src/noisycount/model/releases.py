@@ -75,6 +75,7 @@ def census_2020(product: str, level: str, query: str) -> DiscreteGaussian | Exac
     queries; `person_default.ini` has the global scale.
 
     Example:
+        >>> import noisycount as nc
         >>> round(float(nc.releases.census_2020("pl94", "County", "total").scale), 2)
         2.17
         >>> noise = nc.releases.census_2020("pl94", "block", "hispanic * votingage")
@@ -177,6 +178,7 @@ def wikimedia(day: date | str, tier: str = "lower", country: str | None = None) 
     files here.
 
     Example:
+        >>> import noisycount as nc
         >>> nc.releases.wikimedia("2016-05-01")
         PageViews(mechanism=DiscreteLaplace(scale=Fraction(300, 1)), threshold=3500)
         >>> published = nc.releases.wikimedia("2024-06-01", tier="medium")

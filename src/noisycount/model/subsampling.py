@@ -40,6 +40,7 @@ class Subsample(Mechanism):
     Source: Breutigam and Reischuk, section 4.1.
 
     Example:
+        >>> import noisycount as nc
         >>> likelihood = nc.Subsample(10).likelihood(3, 100)
         >>> round(nc.Binomial(100, 0.3).law(likelihood).mean, 9)
         30.0

@@ -15,6 +15,7 @@ def figures() -> list[str]:
     """The keys of all figures that `figure` computes, in order.
 
     Example:
+        >>> import noisycount as nc
         >>> nc.figures()[:2]
         ['naldi2014.1', 'naldi2014.2']
     """
@@ -31,6 +32,7 @@ def figure(key: str) -> Figure:
         ValueError: There is no such figure.
 
     Example:
+        >>> import noisycount as nc
         >>> shown = nc.figure("naldi2015.1")
         >>> shown.title, [claim.verdict.value for claim in shown.claims]
         ('Iso-λ curves', ['holds in part', 'holds'])
@@ -54,6 +56,7 @@ def claims(paper: str | None = None) -> tuple[Claim, ...]:
         ValueError: There is no such paper.
 
     Example:
+        >>> import noisycount as nc
         >>> (told,) = nc.claims("naldi2015")
         >>> told.source, told.found, told.verdict.value
         ('eq. (3)', 'from 0.99005 to 1.0101.', 'holds')

@@ -54,6 +54,7 @@ class Desk(Shown, Closeable):
 
     Example:
         >>> import tempfile
+        >>> import noisycount as nc
         >>> import polars as pl
         >>> survey = pl.DataFrame({"person": [1, 1, 2], "age": [71, 72, 29]})
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -278,6 +279,7 @@ class Desk(Shown, Closeable):
 
         Example:
             >>> import tempfile
+            >>> import noisycount as nc
             >>> import polars as pl
             >>> survey = pl.DataFrame({"town": ["Bern"] * 300 + ["Genf"] * 200})
             >>> with tempfile.TemporaryDirectory() as folder:

@@ -84,6 +84,7 @@ class Release(_PublishedAnswer):
 
     Example:
         >>> import tempfile
+        >>> import noisycount as nc
         >>> import polars as pl
         >>> survey = pl.DataFrame({"age": [71] * 102 + [29] * 498})
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -202,6 +203,7 @@ class TableRelease(Columns, _PublishedAnswer):
 
     Example:
         >>> import tempfile
+        >>> import noisycount as nc
         >>> import polars as pl
         >>> survey = pl.DataFrame({"town": ["Bern"] * 300 + ["Genf"] * 200})
         >>> towns = {"town": ["Bern", "Genf"]}

@@ -60,6 +60,7 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
 
     Example:
         >>> import tempfile
+        >>> import noisycount as nc
         >>> import polars as pl
         >>> frame = pl.DataFrame({"person": [1, 1, 2], "age": [71, 72, 29]})
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -244,6 +244,7 @@ def mean_absolute_error(
     Numerical error: 1e-9 relative, or 1e-15 records if that is more.
 
     Example:
+        >>> import noisycount as nc
         >>> of = [nc.mean_absolute_error(nc.Binomial(100, 0.3), nc.Laplace(1), by)
         ...       for by in ("answer", "rounded", "mean", "median")]
         >>> [round(error, 4) for error in of]
@@ -272,6 +273,7 @@ def improvement_probability(
     Numerical error: 1e-9 absolute.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.improvement_probability(nc.Binomial(100, 0.3), nc.Laplace(1), "median"), 4)
         0.6446
     """
@@ -301,6 +303,7 @@ def tie_probability(
     distances differ by at most 1e-11 mean absolute deviations of the count plus 8 units in the last place.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.tie_probability(nc.Binomial(100, 0.3), nc.DiscreteLaplace(1), "median"), 4)
         0.9697
     """
@@ -339,6 +342,7 @@ def break_even_rates(
     there the error is smaller up to the rate that is returned, and larger beyond.
 
     Example:
+        >>> import noisycount as nc
         >>> sure = nc.break_even_rates(nc.Binomial(1000, 0.3), nc.Laplace(10))
         >>> unsure = nc.break_even_rates(nc.Binomial(1000, 0.3), nc.Laplace(10), deviation=0.02)
         >>> [round(rate, 4) for rate in (*sure, *unsure)]

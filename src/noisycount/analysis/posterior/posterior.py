@@ -222,6 +222,7 @@ def posterior(
     mean, 1e-9 relative in the variance.
 
     Example:
+        >>> import noisycount as nc
         >>> told = nc.posterior(35.2, nc.Binomial(100, 0.3), nc.Laplace(10))
         >>> round(told.mean, 6), told.median, told.interval(0.95)
         (31.351086, 32, (23, 39))

@@ -116,6 +116,7 @@ def refine(
     Numerical error: as for `posterior`.
 
     Example:
+        >>> import noisycount as nc
         >>> found = nc.refine([35.2, 1e9, float("nan")], nc.Binomial(100, 0.3), nc.Laplace(10))
         >>> found.round(6).tolist()
         [31.351086, 32.141037, nan]

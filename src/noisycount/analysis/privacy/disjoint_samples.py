@@ -185,6 +185,7 @@ def parts_curve(
     Numerical error: `bracket` holds it, with the grid of the sum; δ is its upper end.
 
     Example:
+        >>> import noisycount as nc
         >>> curve = nc.parts_curve([nc.Subsample(500)] * 2, nc.Binomial(1000, 0.1))
         >>> round(curve.delta(0.01), 4)
         0.0375

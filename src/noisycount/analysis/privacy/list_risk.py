@@ -98,6 +98,7 @@ def list_risk(
     Numerical error: every number is an upper end of a bracket.
 
     Example:
+        >>> import noisycount as nc
         >>> risk = nc.list_risk([nc.Gaussian(3)] * 2, nc.Atoms.nested(1000, [0.05, 0.1]))
         >>> round(risk.delta(0.1), 4), round(risk.worst(0.1), 3)
         (0.0297, 0.148)

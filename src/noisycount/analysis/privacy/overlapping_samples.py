@@ -132,6 +132,7 @@ def samples_curve(
     equal only as the whole is large against them.
 
     Example:
+        >>> import noisycount as nc
         >>> curve = nc.samples_curve([nc.Subsample(20)] * 2, nc.Binomial(1000, 0.1))
         >>> low, high = curve.bracket(0.01)
         >>> f"{low:.5f} {high:.5f}"

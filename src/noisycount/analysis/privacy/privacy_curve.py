@@ -161,6 +161,7 @@ def privacy_curve(
     1e-10 wide at least. No bracket rises with ε, nor above what the ε of differential privacy of all answers leaves.
 
     Example:
+        >>> import noisycount as nc
         >>> curve = nc.privacy_curve(nc.Gaussian(3), nc.Binomial(1000, 0.1))
         >>> round(curve.delta(0.01), 7), round(nc.privacy_curve(nc.Gaussian(3)).delta(0.01), 3)
         (0.0355726, 0.128)
@@ -214,6 +215,7 @@ class PrivacyCurve(Charted):
             ValueError: If an ε is negative, infinite or no number.
 
         Example:
+            >>> import noisycount as nc
             >>> nc.privacy_curve(nc.Laplace(3)).delta([0.1, 0.5]).round(6).tolist()
             [0.110118, 0.0]
         """
@@ -237,6 +239,7 @@ class PrivacyCurve(Charted):
             ValueError: As for `delta`.
 
         Example:
+            >>> import noisycount as nc
             >>> plus, minus = nc.privacy_curve(nc.Exact(), nc.Binomial(1000, 0.1)).directions(0.01)
             >>> round(plus, 7), round(minus, 7)
             (0.0373013, 0.0375267)
@@ -259,6 +262,7 @@ class PrivacyCurve(Charted):
             ValueError: As for `delta`.
 
         Example:
+            >>> import noisycount as nc
             >>> lower, upper = nc.privacy_curve(nc.Exact(), nc.Binomial(1000, 0.1)).bracket(0.01)
             >>> 0 < upper - lower < 1e-9 * upper
             True
@@ -288,6 +292,7 @@ class PrivacyCurve(Charted):
             ValueError: If a δ is not in that range.
 
         Example:
+            >>> import noisycount as nc
             >>> nc.privacy_curve(nc.Laplace(4)).epsilon(0)
             0.25
         """
@@ -310,6 +315,7 @@ class PrivacyCurve(Charted):
             ValueError: As for `epsilon`.
 
         Example:
+            >>> import noisycount as nc
             >>> low, high = nc.privacy_curve(nc.Gaussian(3)).epsilon_bracket(1e-6)
             >>> 0 < high - low < 1e-9, round(high, 6)
             (True, 1.447988)

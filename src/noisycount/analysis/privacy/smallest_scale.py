@@ -75,6 +75,7 @@ def smallest_scale(
     an ε of tens.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.smallest_scale(nc.Gaussian, 0.5, 1e-6), 4)
         8.0576
         >>> round(nc.smallest_scale(nc.Gaussian, 0.5, 1e-6, nc.Binomial(500, 0.1)), 4)
@@ -200,6 +201,7 @@ def belief_bounds(epsilon: float | Fraction, prior: float = 0.5) -> tuple[float,
     Numerical error: that of a closed form in doubles, some units in the last place.
 
     Example:
+        >>> import noisycount as nc
         >>> low, high = nc.belief_bounds(0.15)
         >>> round(low, 4), round(high, 4)
         (0.4626, 0.5374)
@@ -249,6 +251,7 @@ def amplified_delta(size: int, sample_size: int, rate: float, epsilon: ArrayLike
     it is above 1e-50.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.amplified_delta(1000, 100, 0.5, 0.01), 6)
         0.004134
     """

@@ -93,6 +93,7 @@ def table_posterior(
     10,000 nodes, and an answer under a sum of noises at 1e5 nats.
 
     Example:
+        >>> import noisycount as nc
         >>> noise, prior = nc.DiscreteLaplace(5), nc.Splits(1)
         >>> told = nc.table_posterior([52.0, 11, -4], noise, total=60, prior=prior)
         >>> told.mean.round(2).tolist(), told.low.tolist(), told.high.tolist()
@@ -318,6 +319,7 @@ class TablePosterior(Columns, Charted):
             ValueError: If the number is not a positive whole one.
 
         Example:
+            >>> import noisycount as nc
             >>> table = nc.table_posterior([12, 31, 9], nc.DiscreteLaplace(4), total=50)
             >>> table.draws(2, random_state=1).sum(axis=1)
             array([50, 50])
@@ -332,7 +334,7 @@ class TablePosterior(Columns, Charted):
         An answer is None where there is none, several, or one that is only known to be below a threshold.
 
         Example:
-            >>> import polars as pl
+            >>> import noisycount as nc, polars as pl
             >>> told = nc.table_posterior([52, 11], nc.DiscreteLaplace(5), nc.Tree.flat(["a", "b"]))
             >>> pl.DataFrame(told).columns
             ['cell', 'answer', 'mean', 'median', 'low', 'high']

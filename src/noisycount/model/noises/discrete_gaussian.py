@@ -99,6 +99,7 @@ class DiscreteGaussian(DiscreteNoise, GaussianKernel):
     Source: Canonne, Kamath, Steinke (2020).
 
     Example:
+        >>> import noisycount as nc
         >>> nc.DiscreteGaussian(10).smallest_error(0.05)
         21
     """

@@ -105,6 +105,7 @@ class Gaussian(ContinuousNoise, GaussianKernel):
     Source: Breutigam and Reischuk, Gaussian noise, with ψ = scale / size.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.Gaussian(10.0).smallest_error(0.05), 4)
         19.5996
     """

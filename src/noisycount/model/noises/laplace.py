@@ -179,6 +179,7 @@ class Laplace(ContinuousNoise, LaplaceKernel):
     Source: Naldi and D'Acquisto (2014), eq. (1), with b = scale = 1/ε.
 
     Example:
+        >>> import noisycount as nc
         >>> nc.Laplace(10.0).epsilon
         0.1
     """
@@ -248,6 +249,7 @@ class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
     Source: Canonne, Kamath, Steinke (2020); Ghosh, Roughgarden, Sundararajan (2009).
 
     Example:
+        >>> import noisycount as nc
         >>> nc.DiscreteLaplace.for_epsilon(0.15).scale
         Fraction(20, 3)
     """

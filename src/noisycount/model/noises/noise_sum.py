@@ -38,6 +38,7 @@ class NoiseSum(SymmetricNoise):
     and Song (2011).
 
     Example:
+        >>> import noisycount as nc
         >>> nc.NoiseSum([nc.Laplace(3.0), nc.Laplace(4.0)]).variance
         50.0
     """

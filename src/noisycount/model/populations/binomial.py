@@ -125,6 +125,7 @@ class Binomial(SmoothPopulation):
     Source: Naldi and D'Acquisto (2014), section 3, the prior of eq. (11).
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.Binomial(100, 0.3).law().variance, 9)
         21.0
     """
@@ -208,6 +209,7 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
     Source: the conjugate prior of Naldi and D'Acquisto (2014), eq. (11), for an uncertain rate.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.BetaBinomial(100, 3, 7).law().mean, 9)
         30.0
     """
@@ -232,6 +234,7 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
             ValueError: If no beta law has them.
 
         Example:
+            >>> import noisycount as nc
             >>> population = nc.BetaBinomial.from_rate(100, 0.5, 0.25)
             >>> population.alpha, population.beta
             (1.5, 1.5)

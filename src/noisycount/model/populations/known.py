@@ -32,6 +32,7 @@ class Known(Population):
     Source: Breutigam and Reischuk, section 5.
 
     Example:
+        >>> import noisycount as nc
         >>> [(one.positives, other.positives) for one, other in nc.Known(10, 4).neighbours()]
         [(5, 4)]
     """

@@ -42,6 +42,7 @@ class Strata(Population):
     Numerical error: 1e-10 posterior standard deviations in the mean, 1e-15 in a probability.
 
     Example:
+        >>> import noisycount as nc
         >>> round(nc.Strata([100, 50], [0.3, 0.1]).law().mean, 9)
         35.0
     """

@@ -34,6 +34,7 @@ class Tabulated(Exchangeable):
     Source: Breutigam and Reischuk, section 3, for databases that can be exchanged.
 
     Example:
+        >>> import noisycount as nc
         >>> nc.Tabulated([0.25, 0.5, 0.25]).law().mean
         1.0
     """

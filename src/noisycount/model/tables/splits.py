@@ -73,6 +73,7 @@ class Splits(Shown):
     Source: Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions (1997), 35.13.
 
     Example:
+        >>> import noisycount as nc
         >>> level = nc.Splits(0.5).concentrations_of(nc.Tree([[0, 0, 0], [0, 0, 1], [0, 1, 2]]))
         >>> [weights.tolist() for weights in level]
         [[1.0, 0.5], [0.5, 0.5, 0.5]]
@@ -102,6 +103,7 @@ class Splits(Shown):
             rates: Those of the cells, up to a common factor, positive: a number or an array.
 
         Example:
+            >>> import noisycount as nc
             >>> nc.Splits.multinomial([1, 3]).concentrations_of(nc.Tree.flat(2))[0].tolist()
             [0.25, 0.75]
         """

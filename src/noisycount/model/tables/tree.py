@@ -89,6 +89,7 @@ class Tree(Shown):
             is a part of two of the level above.
 
     Example:
+        >>> import noisycount as nc
         >>> tree = nc.Tree([[0, 0, 0], [0, 0, 1], [0, 1, 2]])
         >>> tree.sizes, tree.parents(2).tolist(), tree.label(1, 0)
         ((1, 2, 3), [0, 0, 1], ('0 … 1',))
@@ -134,6 +135,7 @@ class Tree(Shown):
             cells: How many there are, or what they are called, in order.
 
         Example:
+            >>> import noisycount as nc
             >>> nc.Tree.binary(5).sizes
             (1, 2, 3, 5)
         """
@@ -159,6 +161,7 @@ class Tree(Shown):
             ValueError: If a cell stands in two rows, or columns differ in length.
 
         Example:
+            >>> import noisycount as nc
             >>> tree = nc.Tree.of_keys({"year": [1, 1, 2], "site": ["A", "B", "A"]})
             >>> tree.names, tree.sizes, tree.label(2, 1), tree.place(("2",))
             (('total', 'year', 'site'), (1, 2, 3), ('1', 'B'), (1, 1))
