@@ -11,7 +11,7 @@ LOWEST := .venv-lowest
 MEETING := tests/service tests/tasks/servers tests/tasks/table tests/cli/test_cli.py tests/charts \
   tests/ledger tests/query tests/engines/duckdb tests/engines/sql
 
-.PHONY: demo test thorough audit lint format docs screenshots bench release lowest clean
+.PHONY: demo test thorough coverage audit lint format docs screenshots bench release lowest clean
 
 demo: $(VENV)/installed
 	$(BIN)/noisycount demo
@@ -21,13 +21,18 @@ test thorough: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/developed
 	$(BIN)/python -m pytest $(PARALLEL) -m "not thorough"
 
-# The fast tests measure coverage; what repeats them with many random examples needs no measuring.
 thorough: export NOISYCOUNT_SEED := $(or $(NOISYCOUNT_SEED),$(shell date -u +%Y%m%d))
 thorough: $(VENV)/developed
-	$(BIN)/python -m slipcover -m pytest $(PARALLEL) --hypothesis-profile=thorough -m "not (thorough or hypothesis)"
-	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=thorough -m "thorough or hypothesis"
+	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=thorough
 
-audit: $(VENV)/developed
+# To measure takes as long again as the tests themselves.
+coverage: $(VENV)/developed
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(PARALLEL) -m "not (thorough or hypothesis)"
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+audit: coverage
 	$(BIN)/python -m pytest audits --override-ini testpaths=audits
 
 lint: $(VENV)/developed
