@@ -305,9 +305,8 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
 
 def _finer(known: Entry, request: Request) -> Entry:
     """The debit that would top up an answer, as if nothing else had been spent."""
-    more = topped_up(known, standing_of(request).price)
-    spent = {"spent": more.price, "analyst_spent": more.price}
-    return replace(known, request=more, **spent, replaces=(known.key, *known.replaces), base=known)
+    more, replaces = topped_up(known, standing_of(request).price), (known.key, *known.replaces)
+    return replace(known, request=more, spent=more.price, analyst_spent=more.price, replaces=replaces, base=known)
 
 
 @frozen
