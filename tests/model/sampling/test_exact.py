@@ -2,7 +2,6 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ import pytest
 import noisycount as nc
 from noisycount.model.sampling import scalar as sampler
 from noisycount.model.sampling import vectors as many
-from noisycount.model.sampling.inversion import Geometric
 from noisycount.model.sampling.scalar import (
     discrete_gaussian,
     discrete_laplace,
@@ -28,7 +26,6 @@ from noisycount.model.sampling.vectors import (
 from tests.oracles.polynomials import Abandoned, ExactScript, Polynomial, first_tries
 
 SCALES = [Fraction(text) for text in ("1/2", "1", "3/2", "2", "7/3", "3", "5/4", "1/3", "10")]
-DIGITS = [0, 1]  # binary digits of a remainder that come from a table
 Draw = Callable[[ExactScript], object]
 
 
@@ -43,17 +40,11 @@ def in_bulk(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Draw]:
     """Make one draw of a bulk law depend on a script.
 
     Of the lanes that are proposed at once only the first is followed, and the others are rejected: lanes are
-    independent, so it stands for each. A table stands for the law that it was made of: tests of inversion show that.
+    independent, so it stands for each.
     """
 
-    def drawn(law: Callable[..., np.ndarray], scale: Fraction, digits: int) -> Draw:
+    def drawn(law: Callable[..., np.ndarray], scale: Fraction) -> Draw:
         def draw(script: ExactScript) -> object:
-            def table(law: Geometric) -> SimpleNamespace:
-                def draws(*_: object) -> tuple[np.ndarray]:
-                    return (np.array([geometric(law, script)]),)
-
-                return SimpleNamespace(draws=draws)
-
             def below(bound: int, size: int, _: object) -> np.ndarray:
                 return np.array([script.below(bound)] + [0] * (size - 1), dtype=np.uint64)
 
@@ -67,9 +58,6 @@ def in_bulk(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Draw]:
                 part = int(numerators[0])
                 return np.array([script.exponential(part * part, 2 * denominator**2)])
 
-            monkeypatch.setattr(many, "_DIGITS", digits)
-            monkeypatch.setattr(many, "_LARGEST_UNITS", 2**40 if digits else 0)
-            monkeypatch.setattr(many, "Inversion", SimpleNamespace(of=table))
             monkeypatch.setattr(many, "_below", below)
             monkeypatch.setattr(many, "_bernoulli_exp", exponential)
             monkeypatch.setattr(many, "_bernoulli_exp_half_square", half_square)
@@ -81,25 +69,6 @@ def in_bulk(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Draw]:
         return draw
 
     return drawn
-
-
-def geometric(law: Geometric, script: ExactScript) -> int:
-    """A geometric number by its definition; one below a limit in one try, of which `in_table` tells the chance."""
-    if law.limit is not None:
-        value = script.uniform(law.limit)
-        if not script.exponential(value, int(law.scale)):
-            raise Abandoned
-        return value
-    value = 0
-    while script.exponential(1, int(law.scale)):
-        value += 1
-    return value
-
-
-def in_table(digits: int, scale: Fraction, unit: int) -> Polynomial:
-    """What the tries of a table multiply all masses by: the mean of e^(−j/(2^digits·n))."""
-    parts = 1 << digits
-    return Polynomial.of((j * unit // (parts * scale.numerator), Fraction(1, parts)) for j in range(parts))
 
 
 def laplace_mass(value: int, scale: Fraction, unit: int) -> Polynomial:
@@ -141,15 +110,11 @@ def test_single_laplace_draws_are_exact(scale: Fraction) -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("digits", DIGITS)
-def test_bulk_laplace_draws_are_exact(scale: Fraction, digits: int, in_bulk: Callable[..., Draw]) -> None:
+def test_bulk_laplace_draws_are_exact(scale: Fraction, in_bulk: Callable[..., Draw]) -> None:
     """The same polynomials as one by one."""
-    unit = scale.numerator << digits
-    masses, table = (
-        first_tries(in_bulk(_laplace, scale, digits), unit, longest=8 + digits),
-        in_table(digits, scale, unit),
-    )
-    assert_equal_rationals(masses, lambda value: laplace_mass(value, scale, unit) * table, max(1, reach_of(scale, 4)))
+    unit = scale.numerator
+    masses = first_tries(in_bulk(_laplace, scale), unit, longest=8)
+    assert_equal_rationals(masses, lambda value: laplace_mass(value, scale, unit), max(1, reach_of(scale, 4)))
 
 
 @pytest.mark.usefixtures("_scripted")
@@ -166,7 +131,7 @@ def test_single_gaussian_draws_are_exact(scale: Fraction) -> None:
 def test_bulk_gaussian_draws_are_exact(scale: Fraction, in_bulk: Callable[..., Draw]) -> None:
     """The same polynomials as one by one."""
     unit = 2 * scale.numerator**2
-    masses = first_tries(in_bulk(_gaussian, scale, 0), unit, longest=16)
+    masses = first_tries(in_bulk(_gaussian, scale), unit, longest=16)
     assert_equal_rationals(masses, lambda value: gaussian_mass(value, scale, unit), max(1, reach_of(scale, 3)))
 
 

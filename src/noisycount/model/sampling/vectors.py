@@ -1,4 +1,4 @@
-"""The laws of `scalar`, drawn in bulk: the same steps on arrays, or tables for some; integers only."""
+"""The laws of `scalar`, drawn in bulk: the same steps on arrays, integers only."""
 
 import os
 from collections.abc import Callable
@@ -8,15 +8,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.model.sampling.inversion import Geometric, Inversion, gaussian_by_inversion, laplace_by_inversion
+from noisycount.model.sampling.inversion import gaussian_by_inversion, laplace_by_inversion
 from noisycount.model.sampling.scalar import Entropy
 
 _CHUNK = 1 << 15  # draws at once: arrays of 256 kB, however many are asked for
 _WORD = 1 << 32  # the values of a random word
 _MANY = 1 << 13  # draws for which tables are worth their while
 _MANY_A_SCALE = 64  # and draws of a Gaussian law for each record of its scale
-_DIGITS = 8  # binary digits of a remainder that a table gives
-_LARGEST_UNITS = 1 << 40  # with which the steps of e^−x stay below 2^64
 Words = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
 Lanes = NDArray[np.int64]
@@ -104,29 +102,25 @@ def _bernoulli_exp_power(numerators: Words, denominator: int, powers: Words, ent
 
 
 def _offsets(units: int, size: int, entropy: Entropy) -> Words:
-    """`size` integers u in 0..units − 1 with P[u] ∝ e^(−u/units).
-
-    It is ⌊v/256⌋ of a v in 0..256·units − 1 with P[v] ∝ e^(−v/(256·units)), and v = units·d + r: d in 0..255 has a
-    table for all units, and hardly an r in 0..units − 1 is rejected.
-    """
-    digits = 1 if units > _LARGEST_UNITS else 1 << _DIGITS
+    """`size` integers u in 0..units − 1 with P[u] ∝ e^(−u/units)."""
     parts: list[Words] = []
     missing = size
     while missing:
-        proposed = _below(units, missing + (missing if digits == 1 else missing // 64) + 8, entropy)
-        accepted = proposed[_bernoulli_exp(proposed, digits * units, entropy)][:missing]
+        proposed = _below(units, missing + missing // 2 + 8, entropy)
+        accepted = proposed[_bernoulli_exp(proposed, units, entropy)][:missing]
         parts.append(accepted)
         missing -= accepted.size
-    rest = np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
-    if digits == 1:
-        return rest
-    high = Inversion.of(Geometric(Fraction(digits), digits)).draws(size, entropy)[0].astype(np.uint64)
-    return (np.uint64(units) * high + rest) >> np.uint64(_DIGITS)
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
 
 
 def _wholes(size: int, entropy: Entropy) -> Words:
     """`size` geometric numbers: P[V >= v] = e^−v."""
-    return Inversion.of(Geometric(Fraction(1))).draws(size, entropy)[0].astype(np.uint64)
+    wholes = np.zeros(size, dtype=np.uint64)
+    running = np.arange(size)
+    while running.size:
+        running = running[_bernoulli_exp(np.ones(running.size, np.uint64), 1, entropy)]
+        wholes[running] += np.uint64(1)
+    return wholes
 
 
 def exponential_steps_array(scale: Fraction, size: int, entropy: Entropy) -> Draws:
