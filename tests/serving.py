@@ -17,12 +17,24 @@ import uvicorn
 
 from noisycount.config.config import Config
 from noisycount.config.file import load_config
+from noisycount.data import survey_path
 from noisycount.service.app import application
 from noisycount.service.keys import Keyring, Role, User
 from noisycount.service.state import ServiceState
 
 _SECONDS_TO_START = 30
 OFTEN = "[server]\nrate = 1000000\n"
+SURVEY = f"""
+[ledger]
+url = "sqlite:///ledger.db"
+
+[datasets.survey]
+source = "{survey_path()}"
+unit = "person"
+size = 5912
+columns = ["year", "site", "age", "female", "income", "health"]
+"""
+"""A configuration of the bundled survey, whose budget is to follow."""
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,11 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, expect
 
-from noisycount.data import survey_path
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.explore.views import view
 from tests.browser import HEIGHT, NARROW, Window, chromium, window
 from tests.notebooks import executed
-from tests.serving import ANALYST, OWNER, Service, configured, served, started, typed
+from tests.serving import ANALYST, OWNER, SURVEY, Service, configured, served, started, typed
 from tests.transcripts import pages
 
 __all__ = ["chromium"]
@@ -138,23 +137,10 @@ def test_an_owner_adds_a_messy_file_and_a_colleague(chromium: Browser, tmp_path:
         look(opened, "table", 1000)
 
 
-SURVEY = f"""
-[ledger]
-url = "sqlite:///ledger.db"
-
-[datasets.survey]
-source = "{survey_path()}"
-unit = "person"
-size = 5912
-columns = ["year", "site", "age", "female", "income", "health"]
-budget = "2"
-"""
-
-
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     """Give a service over the survey."""
-    with served(configured(tmp_path, SURVEY), OWNER, ANALYST) as running:
+    with served(configured(tmp_path, SURVEY + 'budget = "2"'), OWNER, ANALYST) as running:
         yield running
 
 
