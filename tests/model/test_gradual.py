@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
-from math import exp
+from math import ceil, exp
 
 import numpy as np
 import pytest
@@ -304,8 +304,11 @@ def test_single_draws_are_from_the_law_of_tables(coarse: Fraction, fine: Fractio
     for coarse_error in (3, -3, 0):
         draws = np.array([finer_error(coarse_error, coarse, fine, integers) for _ in range(4000)])
         ratios = (Fraction(exp(-1 / coarse)), Fraction(exp(-1 / fine)))
-        chances = [float(conditional(error, coarse_error, *ratios)) for error in range(-40, 41)]
-        assert_drawn(np.bincount(draws + 40, minlength=81).astype(float), np.array(chances) * draws.size)
+        farthest = 40 * ceil(fine)
+        errors = range(-farthest, farthest + 1)
+        chances = [float(conditional(error, coarse_error, *ratios)) for error in errors]
+        observed = np.bincount(draws + farthest, minlength=len(errors)).astype(float)
+        assert_drawn(observed, np.array(chances) * draws.size)
 
 
 # Their sums and differences have terms beyond 2^53.
