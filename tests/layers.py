@@ -1,9 +1,9 @@
 """Which tests a fast run takes: `thorough` ones wait, and of many cases a few go first.
 
-A fast run is `-m "not thorough"`. Of a test that is marked `few(n)` it takes n cases, always the
-same, and one more that changes from day to day, or with `NOISYCOUNT_SEED`. Tests of the same cases
-take the same ones, so that they share what is computed once. Tests that are marked `long`, and those
-of Spark, begin first: else one process would end long after the others.
+A fast run is `-m "not thorough"`. Of the cases of a test it takes three, or n where it is marked
+`few(n)`, always the same, and one more that changes from day to day, or with `NOISYCOUNT_SEED`. Tests
+of the same cases take the same ones, so that they share what is computed once. Tests that are marked
+`long`, and those of Spark, begin first: else one process would end long after the others.
 """
 
 import hashlib
@@ -17,6 +17,9 @@ from hypothesis import settings
 
 SEED = "NOISYCOUNT_SEED"
 """What a run draws at random follows from this number; without it, from the day."""
+
+_FEW = 3
+"""So many cases show that a test works; what lands has passed them all."""
 
 _SPARK = {"spark_url", "spark_cluster", "spark_connect"}  # fixtures
 
@@ -67,8 +70,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as thorough what a fast run leaves out of the tests with many cases, and begin with long tests."""
     cases = defaultdict(list)
     for item in items:
-        if mark := item.get_closest_marker("few"):
-            cases[item.nodeid.split("[")[0], mark.args[0]].append(item)
+        mark = item.get_closest_marker("few")
+        cases[item.nodeid.split("[")[0], mark.args[0] if mark else _FEW].append(item)
     for (_, count), all_of_them in cases.items():
         first = sorted(all_of_them, key=lambda item: order(_case(item)))
         rest = sorted(first[count:], key=lambda item: order(_case(item), seed()))

@@ -44,7 +44,7 @@ def test_there_are_three_notebooks() -> None:
     assert sorted(path.stem for path in FOLDER.glob("*.ipynb")) == sorted(CELLS)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CELLS)
 def test_a_notebook_shows_results_of_the_forms_that_it_stores(name: str, first: Runs) -> None:
     """Every cell runs, in whatever noise, and is what was stored but for that noise."""
@@ -78,6 +78,7 @@ def test_the_table_is_drawn_with_its_answers(first: Runs) -> None:
     assert "answer, with noise" in first("published-table")[0][2]["image/svg+xml"]
 
 
+@pytest.mark.thorough
 def test_no_number_about_adversaries_is_noisy(first: Runs) -> None:
     """All of them follow from public noise, and the text of the notebook rests on them."""
     stored = texts("which-adversary")

@@ -47,6 +47,7 @@ def test_a_name_without_a_search_is_missed(monkeypatch: pytest.MonkeyPatch) -> N
     assert not_searched() == ["PrivacyCurve.newest", "newest"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "numbers", [range(FEW), pytest.param(range(FEW, NUMBER), marks=pytest.mark.thorough)], ids=["first", "others"]
 )
@@ -65,6 +66,7 @@ def test_a_function_that_is_wrong_by_a_millionth_is_found(name: str, monkeypatch
     assert found_of(name, 30)
 
 
+@pytest.mark.thorough
 def test_a_mean_that_is_wrong_by_a_millionth_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """That of posteriors, of differences and of nodes of tables."""
     monkeypatch.setattr(Estimates, "mean", property(lambda told: told.law.mean * WRONG))

@@ -122,7 +122,6 @@ def exact(count: int, size: int, noise: nc.Mechanism) -> mpf:
     return mp.fsum(wrong)
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("noise", NOISES[:4], ids=str)
 @pytest.mark.parametrize("size", [1, 2, 7, 20])
 def test_the_probability_is_that_of_the_definition(size: int, noise: nc.Mechanism) -> None:

@@ -96,7 +96,6 @@ SHORT = {
 }
 
 
-@pytest.mark.few(8)
 @pytest.mark.parametrize("a", SHORT)
 @pytest.mark.parametrize("b", SHORT)
 def test_the_probability_is_the_sum_over_all_pairs(a: str, b: str) -> None:
@@ -238,7 +237,6 @@ FUNCTIONS: list[Callable[..., object]] = [
 ]
 
 
-@pytest.mark.few(10)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=["k", "k²", "|k|", "k > 4", "cubic"])
 @pytest.mark.parametrize("count", [0, 5, 31])
 @pytest.mark.parametrize("scale", [1, 3])

@@ -183,7 +183,6 @@ def test_discrete_noise_of_that_epsilon_keeps_the_goal(alpha: float, beta: float
     assert -mp.expm1(queries * mp.log1p(-tail)) > beta
 
 
-@pytest.mark.few(12)
 @pytest.mark.parametrize("noise", [nc.Laplace, nc.DiscreteLaplace])
 @pytest.mark.parametrize("parts", [1, 2, 30])
 @pytest.mark.parametrize("queries", [1, 10])
@@ -204,7 +203,6 @@ def test_the_example_of_the_blog_in_exact_numbers() -> None:
     assert 1.37 < epsilon / nc.epsilon_for_accuracy(20, 0.05) < 1.38
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("queries", [1, 2])
 @pytest.mark.parametrize("beta", [0.05, 0.5, 0.95])
 @pytest.mark.parametrize(("alpha", "whole"), [(0.001, 1), (0.01, 1), (0.05, 1), (1.5, 2), (7, 7)])

@@ -39,7 +39,6 @@ def assert_smallest(alpha: int, tail: Callable[[int], mpf], beta: float) -> None
     assert tail(alpha - 1) > beta - tie
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize(("count", "scale"), [(1, 3.0), (2, 1e-9), (2, 10.0), (7, 0.1), (300, 1e9), (10_000, 3.0)])
 def test_equal_laplace_noises_have_a_gamma_mixture(count: int, scale: float, beta: float) -> None:
@@ -48,7 +47,6 @@ def test_equal_laplace_noises_have_a_gamma_mixture(count: int, scale: float, bet
     assert_inverts(noise, sum_tails.equal_laplace(count, scale), beta)
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize(
     "scales",
@@ -105,7 +103,6 @@ def test_the_worst_of_many_totals_fails_by_the_product(queries: int, beta: float
     assert nc.accuracy(noise, beta, queries) <= nc.accuracy(noise, beta / queries) * (1 + 1e-12)
 
 
-@pytest.mark.few(5)
 @pytest.mark.parametrize("noises", DISCRETE, ids=str)
 def test_discrete_sums_give_the_smallest_integer(noises: list[nc.Mechanism]) -> None:
     """By the convolution, term by term: P[|Z| >= alpha] <= beta, and not for alpha − 1."""
@@ -151,7 +148,6 @@ def test_one_discrete_noise_gives_the_smallest_integer(scale: Fraction, queries:
     assert_smallest(int(nc.accuracy(nc.DiscreteLaplace(scale), beta, queries)), any_tail, beta)
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("scale", [Fraction(1, 2**52), Fraction(1, 3), Fraction(5, 2), Fraction(7), Fraction(1000)])
 def test_discrete_gaussian_noise_gives_the_smallest_integer(scale: Fraction, beta: float) -> None:

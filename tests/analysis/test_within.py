@@ -77,7 +77,6 @@ def few_prices(within: str, confidence: str, at_most: str) -> StoppingRule:
     return StoppingRule(within, confidence, (*grid[-25:-1:2], grid[-1]))  # type: ignore[arg-type]
 
 
-@pytest.mark.few(9)
 @pytest.mark.parametrize("goal", GOALS)
 @pytest.mark.parametrize("share", [0, 0.3, 0.9, 1.1, 2, 6, 30])
 def test_the_closed_form_is_the_chain(goal: tuple[str, str, str], share: float) -> None:
@@ -130,6 +129,7 @@ def test_a_cell_bounds_each_of_its_counts(goal: tuple[str, str, str]) -> None:
         assert (bounds >= failures[: first.size * width].reshape(-1, width).max(axis=1) * (1 - 1e-12)).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("goal", GOALS)
 def test_a_rule_for_any_time_bounds_each_count(goal: tuple[str, str, str]) -> None:
     """Cells bound their counts, each of which is promised; the slack is larger than that of the first answer."""
@@ -184,7 +184,7 @@ def test_a_cell_that_fails_is_found() -> None:
     assert rule.failures(rule.chain_of(rule.slack - 0.01), failing, failing).max() > float(1 - rule.confidence)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [20, 45, 2000])
 def test_chains_that_are_drawn_end_as_often_as_computed(count: int) -> None:
     """Ten thousand chains by the exact sampler: prices, failures, by 5 standard errors."""
@@ -207,6 +207,7 @@ def test_chains_that_are_drawn_end_as_often_as_computed(count: int) -> None:
     assert abs(kept - coverage(rule, count)) < 5 * math.sqrt(0.1 / size)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("goal", "ratio"),
     [

@@ -92,6 +92,7 @@ def test_a_count_without_noise_is_a_flat_line() -> None:
     assert {point["delta"] for point in line} == {1.0}
 
 
+@pytest.mark.thorough
 def test_a_figure_is_shown_as_on_its_page() -> None:
     """All of its lines, and in a notebook its picture with what is claimed of it."""
     drawn = figure("naldi2015.1")

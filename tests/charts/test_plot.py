@@ -44,7 +44,7 @@ def test_every_point_is_drawn_unchanged(key: str) -> None:
             assert layer["mark"]["strokeDash"] == list(line.style.dash)
 
 
-@pytest.mark.few(3)
+@pytest.mark.thorough
 @pytest.mark.parametrize("key", CASES)
 def test_lines_are_named_beside_them(key: str) -> None:
     """No legend: every name stands once, in its colour, behind a sample of its line, with room; no two dashes agree."""
@@ -93,7 +93,6 @@ def test_a_picture_fits_a_phone(key: str) -> None:
     assert figure(key).title not in picture
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_axes_name_their_units(key: str) -> None:
     """The titles are those of the figure; a reversed axis runs backwards."""

@@ -123,7 +123,6 @@ def options(command: click.Command, name: str) -> Iterator[tuple[tuple[str, ...]
 OPTIONS = [(*words, option.opts[0]) for words, option in options(noisycount, "")]
 
 
-@pytest.mark.few(8)
 @pytest.mark.parametrize("words", OPTIONS, ids=" ".join)
 def test_no_option_silently_takes_the_last_value(refused: Refused, words: tuple[str, ...]) -> None:
     """Whatever takes one value refuses two, before anything is asked or written."""
@@ -279,6 +278,7 @@ ENGINES = {"duckdb", "sqlglot", "sqlalchemy", "altair", "vl_convert"}
 OF_NUMPY = {"numpy", "scipy", "rich", "noisycount.model", "noisycount.release"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "heavy"),
     [
@@ -302,6 +302,7 @@ def test_what_asks_no_records_imports_nothing_heavy(words: list[str], heavy: set
     assert told.stdout.splitlines()[-1] == "loaded"
 
 
+@pytest.mark.thorough
 def test_the_installed_command_answers(here: Path) -> None:
     """The script on the path counts, says so again for free, and refuses with status 2."""
     count = [SCRIPT, "count", "survey.parquet", "--unit", "row", "--where", "age > 40", "--epsilon"]

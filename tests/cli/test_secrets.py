@@ -22,7 +22,6 @@ def everything(run: Run, *words: str) -> str:
     return told.output + told.errors
 
 
-@pytest.mark.few(12)
 @pytest.mark.parametrize(
     "where",
     [

@@ -44,6 +44,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
             getattr(Counts(), f"to_{name.replace('pyarrow', 'arrow')}")()
 
 
+@pytest.mark.thorough
 def test_results_have_their_chart() -> None:
     """The one that `nc.chart` draws, where one looks for it by TAB."""
     told = nc.table_posterior([52, 11], NOISE, nc.Tree.flat(["a", "b"]))

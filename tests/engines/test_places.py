@@ -79,6 +79,7 @@ def test_an_address_is_shown_without_who_asks(text: str, shown: str) -> None:
     assert ServerPlace.read(place.without_password).canonical == place.canonical
 
 
+@pytest.mark.thorough
 @given(user=TEXTS, secret=TEXTS, scheme=st.sampled_from(["postgresql+psycopg", "mysql", "oracle"]))
 def test_no_password_is_shown(user: str, secret: str, scheme: str) -> None:
     """Whatever characters it has, quoted as addresses need it."""

@@ -137,6 +137,7 @@ def require_keys(
             assert all_keys(source.count_keys(question)) == expected, name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unit", [None, "person"])
 @given(records(), FEW_CELL_QUESTIONS)
 @examples(25)
@@ -148,6 +149,7 @@ def test_listed_cells_are_counted_as_the_definition_says(
         require_cells(sources, rows, unit, questions)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unit", [None, "person"])
 @given(records(), FEW_KEY_QUESTIONS)
 @examples(25)

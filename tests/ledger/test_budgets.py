@@ -83,7 +83,6 @@ def test_what_is_left_fits_and_hardly_more_does(budget: Budget, paid: list[Fract
     assert not budget.admits(spent + Loss.of(left + Fraction(2, 10**9)))
 
 
-@pytest.mark.few(13)
 @pytest.mark.parametrize(
     ("epsilon", "delta"), list(product(["0.1", "0.5", "1", "2", "10", "100"], ["1e-3", "1e-6", "1e-9", "1e-12"]))
 )

@@ -83,7 +83,6 @@ def test_an_intact_chain_is_intact(rows: Rows) -> None:
     assert verification([], Head()).broken is None
 
 
-@pytest.mark.few(10)
 @pytest.mark.parametrize("name", [*COLUMNS, *LATER_COLUMNS, "hash"])
 @given(number=st.integers(0, 9), value=st.none() | st.text() | st.integers() | st.binary())
 def test_any_change_of_any_column_is_found_in_its_row(name: str, number: int, value: object) -> None:

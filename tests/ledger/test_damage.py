@@ -57,7 +57,7 @@ def test_no_page_without_its_cells_refills_a_budget(tmp_path: Path, *, is_open: 
     assert is_open or found[REFUSED] == len(changes)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_open", [False, True])
 def test_no_byte_of_a_pages_header_overspends_or_answers_twice(small: Sample, *, is_open: bool) -> None:
     """Some changes of each page; `audits/test_ledger.py` changes every byte."""

@@ -172,7 +172,6 @@ def test_an_ends_row_that_was_changed_stops_all_spending(ledger: Ledger) -> None
     assert len(ledger.rows()) == 1
 
 
-@pytest.mark.few(15)
 @pytest.mark.parametrize(
     "damage",
     [

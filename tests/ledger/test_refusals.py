@@ -565,7 +565,6 @@ FAILURES = [
 ]
 
 
-@pytest.mark.few(13)
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: type(failure).__name__)
 @pytest.mark.parametrize("when", ["do_connect", "do_execute", "do_commit"])
 def test_whatever_the_engine_raises_is_refused_in_our_words(path: Path, failure: Exception, when: str) -> None:

@@ -106,6 +106,7 @@ def drawn_law(
     return masses
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("coarse_error", [0, 1, -1, 3, -4])
 def test_the_sampler_draws_from_the_conditional_law(coarse_error: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In rationals: no outcome has more than its probability, and what is not followed is missing."""

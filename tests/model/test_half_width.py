@@ -77,7 +77,6 @@ def implied_delta(above: mpmath.mpf, rho: mpmath.mpf, epsilon: mpmath.mpf) -> mp
     return lost + order * mpmath.log(above / order)
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize(("epsilon", "delta"), list(product(EPSILONS, DELTAS)))
 def test_rho_implies_the_pair_and_hardly_more_would(epsilon: float, delta: float) -> None:
     """In 60 digits one order proves it; a relative 1e-5 more is proved by none of a fine grid."""

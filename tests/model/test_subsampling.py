@@ -33,7 +33,6 @@ def test_a_sample_tells_only_about_itself_if_the_rate_is_known(
     assert_moments(told, answer + others * rate, others * rate * (1 - rate))
 
 
-@pytest.mark.few(12)
 @pytest.mark.parametrize("size", [10**6, 10**9, 10**12])
 @pytest.mark.parametrize(("sample_size", "answer"), SAMPLES)
 @pytest.mark.parametrize("shapes", [(1e-6, 1e-6), (0.5, 0.5), (3.0, 7.0), (1e6, 1e6)])

@@ -13,7 +13,7 @@ from tests.papers.test_papers import CASES, KEYS, figure
 STYLE = STYLES["answer"]
 
 
-@pytest.mark.few(3)
+@pytest.mark.thorough
 @pytest.mark.parametrize("key", CASES)
 def test_the_csv_holds_every_point_to_the_last_digit(key: str) -> None:
     """Four columns, the last two with units in their headers."""

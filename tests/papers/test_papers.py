@@ -62,7 +62,6 @@ def test_every_figure_of_the_papers_is_there() -> None:
     ]
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_a_figure_names_itself_and_what_it_shows(key: str) -> None:
     """Key, number, axes with units or plain numbers, a caption, and a description in words."""
@@ -76,7 +75,6 @@ def test_a_figure_names_itself_and_what_it_shows(key: str) -> None:
     assert len({panel.title for panel in shown.panels}) == len(shown.panels)
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_a_verdict_comes_with_a_number(key: str) -> None:
     """Every claim has its place in the text, and our finding has digits."""
@@ -157,7 +155,7 @@ def test_figures_3_and_4_are_1_and_2_against_epsilon(noisy: int, private: int) -
     assert figure(f"naldi2014.{private}").x.is_reversed
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("rate", [0.01, 0.3, 0.5])
 def test_error_and_improvement_against_the_rate_are_those_of_the_definition(rate: float) -> None:
     """Fig. 5 and 8 at n = 100 and ε = 0.1."""
@@ -169,7 +167,7 @@ def test_error_and_improvement_against_the_rate_are_those_of_the_definition(rate
         assert chances[by].at(rate) == pytest.approx(chance, abs=2e-3)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("epsilon", [2.0, 0.6, 0.1])
 def test_improvement_against_privacy_is_that_of_the_definition(epsilon: float) -> None:
     """Fig. 6 and 7 at n = 100, eq. (13)."""
@@ -196,6 +194,7 @@ def test_epsilon_against_the_count_keeps_its_goal() -> None:
             assert 1 - 2 * laplace.sf(within * count, scale=1 / epsilon) == pytest.approx(confidence)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("key", "kind"), [("breutigam.1", nc.Gaussian), ("breutigam.3", nc.Laplace)])
 @pytest.mark.parametrize("scale", [1.0, 3.0])
 def test_delta_against_the_rate_is_that_of_the_definition(key: str, kind: type[nc.Laplace], scale: float) -> None:
@@ -238,6 +237,7 @@ def equal_loss_deltas(rate: float, drawn: int) -> dict[str, float]:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rate", [0.01, 0.5])
 def test_mechanisms_of_equal_loss_are_those_of_the_definition(rate: float) -> None:
     """Fig. 5 at λ = 0.1."""
@@ -298,6 +298,7 @@ def test_samples_stay_below_their_bounds() -> None:
             assert line.at(epsilon) == pytest.approx(found / bound)
 
 
+@pytest.mark.thorough
 def test_what_an_error_buys_is_that_of_the_definition() -> None:
     """The standard error of the noise, or of a sample, and δ on both sides."""
     for panel, outside in ((0, True), (1, False)):

@@ -33,7 +33,6 @@ def test_every_figure_has_its_claims_on_one_page() -> None:
     assert sorted(together) == expected
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_the_verdicts_of_a_page_are_those_that_are_computed(key: str) -> None:
     """With the claim and with our numbers; `python -m tests.papers.claim_tables` renews them."""
@@ -48,7 +47,7 @@ def test_a_page_has_what_its_paper_says_outside_figures(key: str) -> None:
     assert told == [row(key, claim) for claim in claims_of(key)]
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "key", [pytest.param(key, marks=mark.marks) for key, mark in zip(KEYS, CASES, strict=True) if key in DRAWN]
 )

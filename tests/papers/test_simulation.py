@@ -23,6 +23,7 @@ def by_name(answered: str) -> dict[str, Measured]:
     return {each.estimate: each for each in measured(table, answered, places, 0.3, 4)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("answered", "names"),
     [

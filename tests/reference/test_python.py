@@ -4,6 +4,8 @@ from doctest import DocTestParser, DocTestRunner
 from inspect import getdoc, isfunction, ismodule, signature
 from pkgutil import resolve_name
 
+import pytest
+
 import noisycount as nc
 from noisycount import errors
 from tests.reference.pages import FOLDER, text
@@ -75,6 +77,7 @@ def shown() -> Iterator[tuple[str, object]]:
                         yield f"{path}.{name}", getattr(member, "fget", None) or member
 
 
+@pytest.mark.thorough
 def test_an_example_needs_nothing_but_what_it_imports() -> None:
     """Whoever copies it gets what stands below it: no name comes from where it was written."""
     failed = []

@@ -35,7 +35,7 @@ def test_a_whole_desk_with_a_fault_fails_the_audit(mutant: str) -> None:
     assert verdict.private == (mutant == "one more")
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("epsilon", [ONE, TENTH])
 def test_single_draws_pass_the_audit(epsilon: Fraction) -> None:
     """The audit that follows fails for the mutants, not for the number of draws."""

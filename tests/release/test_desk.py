@@ -463,7 +463,6 @@ FAILURES_TO_STORE = [
 ]
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("when", ["do_execute", "do_commit"])
 @pytest.mark.parametrize("failure", FAILURES_TO_STORE, ids=lambda each: type(each).__name__)
 def test_a_failure_to_store_does_not_tell_the_noisy_answer(

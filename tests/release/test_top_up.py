@@ -157,6 +157,7 @@ def test_coarser_answers_add_nothing(desk_of: DeskOf) -> None:
     assert len(nc.posterior([answers[0], other], population).observed) == 2
 
 
+@pytest.mark.thorough
 def test_the_pair_has_the_law_of_the_theorem(desk_of: DeskOf) -> None:
     """The finer error is of its own scale, and Y₁ − Y₂ is free of it, and 0 as often as it must be."""
     wheres = [f"age < 50 and town <> '{number}'" for number in range(300)]

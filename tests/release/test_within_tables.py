@@ -138,6 +138,7 @@ def test_a_failure_leaves_the_most_charged_and_who_asks_again_settles_it(
     assert desk.ledger.verify().broken is None
 
 
+@pytest.mark.thorough
 @KINDS
 def test_a_nearer_table_goes_on_from_the_one_that_is_known(desk_of: DeskOf, kind: dict[str, Any]) -> None:
     """By a rule for any time; one that was bought and is near enough is given for nothing."""
@@ -260,6 +261,7 @@ def check_coverage(shape: Sequence[int], kind: dict[str, Any], draws: int) -> No
     assert kind is MOST or wrong_near <= limit
 
 
+@pytest.mark.thorough
 @KINDS
 def test_each_count_is_where_it_is_told_as_often_as_it_says(kind: dict[str, Any]) -> None:
     """Of a table of one large cell and some of nothing."""

@@ -192,6 +192,7 @@ def test_who_reads_nothing_of_a_reply_is_not_waited_for(
     assert asyncio.run(ended_while(reads, monkeypatch)) is is_ended
 
 
+@pytest.mark.thorough
 def test_places_follow_from_the_files_that_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections, those that are accepted at once, and all else that is open find room."""
     for files in (64, 256, 1024, 65_536, resource.RLIM_INFINITY):

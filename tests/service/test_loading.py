@@ -15,6 +15,7 @@ HEAVY = {"numpy", "duckdb", "sqlglot", "altair", "joserfc", "noisycount.analysis
 AT_ONCE = ["/healthz", "/login", "/static/noisycount.css"]
 
 
+@pytest.mark.thorough
 def test_a_service_listens_without_laws_and_engines() -> None:
     """What only questions need is not loaded before the first answer."""
     code = (

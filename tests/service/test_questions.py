@@ -129,7 +129,6 @@ def test_a_table_is_planned_and_rehearsed(state: ServiceState) -> None:
     assert (told["remaining"], told["levels"]) == ("1", plan["levels"])
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("body", "words"),
     [

@@ -81,7 +81,7 @@ def told(here: Path) -> dict[str, Told]:
     return {words: Told(*found) for words, found in json.loads(done.stdout).items()}
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", PLAIN)
 def test_what_draws_nothing_needs_no_charts(told: dict[str, Told], words: str) -> None:
     """Every command but the pictures runs, and so does every help."""

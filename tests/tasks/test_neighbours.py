@@ -110,7 +110,6 @@ DOORS: dict[str, Door] = {
 }
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("is_shared", [True, False], ids=["one ledger", "two ledgers"])
 @pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 def test_one_record_more_moves_no_other_count(

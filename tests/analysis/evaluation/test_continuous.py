@@ -23,7 +23,7 @@ CASES = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", ["rounded", *BAYES])
 @pytest.mark.parametrize("case", CASES)
 def test_continuous_noise_agrees_with_quadrature(by: str, case: str) -> None:

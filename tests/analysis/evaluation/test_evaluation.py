@@ -144,7 +144,7 @@ def test_samples_agree_with_the_double_sum(noise: nc.Mechanism | None) -> None:
         assert all(map(close, found, totals[by])), (by, found, totals[by])
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", BAYES)
 @pytest.mark.parametrize("size", [1000, 10_000])
 @pytest.mark.parametrize("rate", [None, 0.31])
@@ -315,7 +315,7 @@ TRUE = nc.Binomial(1000, 0.3)
 NOISE = nc.Laplace(10)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", ["mean", "median", "mode"])
 @pytest.mark.parametrize("deviation", [0.0, 0.02])
 def test_error_at_a_break_even_rate_is_that_of_the_answer(by: str, deviation: float) -> None:

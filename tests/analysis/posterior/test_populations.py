@@ -129,7 +129,6 @@ def exact(draw: st.DrawFn, size: int) -> Told:
 MECHANISMS = {"noise": noisy, "Exact": exact, "Subsample": sampled}
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("population", POPULATIONS)
 @examples(25)
@@ -157,7 +156,6 @@ def test_noisy_samples_equal_the_direct_double_sum(population: str, data: st.Dat
     assert_exact(posterior(answer, known, nc.Subsample(sample_size, noise)), direct)
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("population", POPULATIONS)
 @examples(25)
 @given(data=st.data())

@@ -41,7 +41,6 @@ def tilted_mean(size: int, rate: float, answer: int, scale: float) -> mpf:
     return size * mpf(rate) * tilt / (1 - mpf(rate) + mpf(rate) * tilt)
 
 
-@pytest.mark.few(30)
 @pytest.mark.parametrize("size", [10**3, 10**9, 10**12])
 @pytest.mark.parametrize("rate", [1e-12, 1e-3, 0.5, 1 - 1e-12])
 @pytest.mark.parametrize("scale", [0.03, 0.04, 1.0, 1e5, 1e9])
@@ -94,7 +93,6 @@ def test_intervals_of_any_level_are_told(level: float) -> None:
 NARROW = [2.0**-52, 3e-16, 1e-9, 1e-3]
 
 
-@pytest.mark.few(8)
 @pytest.mark.parametrize("scale", NARROW)
 @pytest.mark.parametrize("size", [2, 11, 10**4])
 @pytest.mark.parametrize("name", ["Gaussian", "Laplace"])

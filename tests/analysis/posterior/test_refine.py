@@ -66,7 +66,7 @@ def assert_posteriors(
             assert estimate == expected, f"{answer}"
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", ESTIMATES)
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 @pytest.mark.parametrize("population", POPULATIONS)
@@ -77,7 +77,7 @@ def test_refine_is_the_posterior_of_each_answer(population: str, noise: nc.Mecha
     assert_posteriors(refine(answers, known, noise, by), answers, known, noise, by)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("population", "noise"),
     [(POPULATIONS["narrow Strata"], nc.Laplace(0.3)), (nc.BetaBinomial(10**6, 0.5, 0.5), nc.Laplace(200))],
@@ -106,7 +106,7 @@ def test_exact_answers_are_their_own_estimates(by: Estimate) -> None:
     assert refine(answers, nc.Binomial(100, 0.3), nc.Exact(), by).tolist() == answers.tolist()
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("population", "noise"),
     [
@@ -181,7 +181,7 @@ def test_estimates_never_fall_as_the_answer_rises() -> None:
     assert (np.diff(estimates) >= -1e-12).all()
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", [0.025, 0.5, 0.9])
 def test_quantiles_of_many_answers_are_those_of_each(level: float) -> None:
     """Whole numbers that grow with the answer are found by bisection over the answers."""
@@ -211,7 +211,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [1000, 10**9])
 def test_ten_million_answers_need_64_mebibytes_beside_input_and_output(size: int) -> None:
     """The peak of the process, less that of a copy of the answers before."""
@@ -220,7 +220,7 @@ def test_ten_million_answers_need_64_mebibytes_beside_input_and_output(size: int
     assert int(process.stdout) <= 64 * 1024
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("population", "scale"),
     [

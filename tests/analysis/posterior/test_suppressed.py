@@ -28,7 +28,6 @@ def chances_below(threshold: float, mechanism: nc.Mechanism) -> list[float]:
     return found
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("noise", WHOLE, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("threshold", [12, 12.5, -4, 70])

@@ -40,7 +40,6 @@ NOISES = [
 ]
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("noise", NOISES, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("answer", [12, -3, 45, -60, 160])
@@ -57,7 +56,6 @@ def test_surprise_is_the_two_sided_predictive_probability(
     assert posterior(answer, population, noise).surprise == pytest.approx(exact, rel=1e-9, abs=1e-300)
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("population", [*POPULATIONS, nc.Binomial(10**10, 0.3)], ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize(
     "noise", [nc.Laplace(2), nc.DiscreteLaplace(3), nc.Gaussian(2), nc.DiscreteGaussian(2)], ids=repr
@@ -158,7 +156,7 @@ def test_a_large_sample_surprises_as_its_own_records_do(answer: float, sample: i
     assert (told.warning is None) == (alone.warning is None)
 
 
-@pytest.mark.few(3)
+@pytest.mark.thorough
 @pytest.mark.parametrize("population", POPULATIONS, ids=repr)
 @pytest.mark.parametrize(
     "mechanism",
@@ -222,6 +220,7 @@ CONTRADICTIONS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_a_table_that_contradicts_what_was_stated_warns_once(name: str) -> None:
     """Where it is asked, in words and numbers, and in what the result shows of itself."""
@@ -269,6 +268,7 @@ def test_a_cell_surprises_as_a_count_of_its_share(answer: int) -> None:
     assert (told.warning is None) == (cell.warning is None)
 
 
+@pytest.mark.thorough
 def test_tables_drawn_from_their_prior_hardly_ever_warn() -> None:
     """Of 30, with and without their total, in a tree: two have 0.04 % if each has 1e-3."""
     random, noise, tree = np.random.default_rng(7), nc.DiscreteLaplace(4), nc.Tree.binary(4)

@@ -43,7 +43,6 @@ def test_two_counts_of_the_census_give_the_printed_interval(
         assert round(told.probability(total // 2 + 1, total), 5) == 0.18904
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("noise", NOISES, ids=lambda one: type(one).__name__)
 def test_a_window_tells_what_all_counts_tell(population: nc.Population, noise: nc.Mechanism) -> None:
@@ -115,7 +114,6 @@ def test_an_exact_answer_beside_a_noisy_one_leaves_one_count() -> None:
     assert (told.mean, told.variance, told.mode) == (40, 0, 40)
 
 
-@pytest.mark.few(5)
 @pytest.mark.parametrize("population", POPULATIONS[:3], ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("noise", [*NOISES, nc.Laplace(2000)], ids=lambda one: type(one).__name__)
 def test_surprise_near_the_answer_is_that_of_a_table(population: nc.Population, noise: nc.Mechanism) -> None:

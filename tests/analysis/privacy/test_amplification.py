@@ -24,7 +24,6 @@ def pure_deltas(drawn: int, rate: float, growth: mpf) -> tuple[mpf, mpf]:
     return directions(nc.Exact(), binomial_pairs(drawn, rate), mp.log(growth))
 
 
-@pytest.mark.few(15)
 @pytest.mark.parametrize(("size", "drawn"), [(2, 1), (5, 2), (12, 11), (30, 7)])
 @pytest.mark.parametrize("rate", [0.001, 0.3, 0.5, 0.98])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0])
@@ -47,7 +46,6 @@ def test_the_bound_is_never_below_the_sample(size: int, drawn: int, rate: float)
         assert bound[equal] == pytest.approx(exact[equal], rel=NUMERICS, abs=1e-300)
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize(("size", "drawn"), SIZES)
 def test_the_bound_as_it_is_printed_is_never_below_the_curve(size: int, drawn: int) -> None:
     """To the last bit, also where both are equal but for rounding."""
@@ -87,7 +85,6 @@ def test_the_exact_value_is_what_theorem_3_says(size: int, drawn: int, rate: flo
         assert abs(float(found) - exact) <= 1e-11 * exact + mpf("1e-17")
 
 
-@pytest.mark.few(20)
 @pytest.mark.parametrize(("size", "drawn"), SIZES)
 @pytest.mark.parametrize("rate", RATES)
 def test_the_bound_lies_between_the_sample_and_the_conjecture(size: int, drawn: int, rate: float) -> None:

@@ -76,7 +76,6 @@ def exact(pairs: Sequence[Pair], mechanisms: Sequence[nc.Mechanism], epsilon: fl
     return [max(side) for side in zip(*both, strict=True)]
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("noises", [*CLOSE, *MIXED], ids=case_name)
 @pytest.mark.parametrize("people", OUTSIDERS)
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.5])
@@ -164,7 +163,7 @@ def test_very_many_answers_have_close_bounds(noise: nc.Mechanism, answers: int) 
     assert (1 - 1e-3) * whole < lower < upper <= whole * (1 + 1e-9)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "population", [nc.Binomial(10**9, 0.3), nc.BetaBinomial(10**6, 3, 7), nc.Strata([50, 50], [0.1, 0.4])]
 )
@@ -259,7 +258,6 @@ WIDE = [
 ]
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("width", [0.05, 0.2, 0.9])
 @pytest.mark.parametrize("grid", range(len(WIDE)))
 def test_clusters_bound_what_lists_of_values_have(grid: int, width: float, monkeypatch: pytest.MonkeyPatch) -> None:

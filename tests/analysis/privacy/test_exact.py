@@ -82,7 +82,7 @@ def test_sums_of_unlike_noises_are_exact(mechanism: nc.NoiseSum, name: str) -> N
     assert_exact(SMALL[name].curve(mechanism), SMALL[name].pairs(), [0.0, 0.05, 0.3])
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", ["ten", "uncertain rate", "uncertain, three known", "groups", "gaps", "any others known"]
 )
@@ -92,7 +92,6 @@ def test_samples_are_exact_on_small_databases(name: str) -> None:
         assert_exact(SMALL[name].curve(mechanism), SMALL[name].pairs(), [0.0, 0.01, 0.3, 2.0])
 
 
-@pytest.mark.few(5)
 @pytest.mark.parametrize("mechanism", [m for m in ALL_MECHANISMS if not isinstance(m, nc.Exact)])
 def test_the_worst_case_is_that_of_two_neighbouring_counts(mechanism: nc.Mechanism) -> None:
     """Differential privacy: everything but one record is known."""
@@ -108,7 +107,6 @@ def test_without_noise_the_worst_case_tells_everything() -> None:
         assert curve.epsilon(1.0) == 0.0
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -134,7 +132,6 @@ def test_tiny_and_huge_scales_are_exact(mechanism: nc.Mechanism) -> None:
         assert_exact(outsider.curve(mechanism), outsider.pairs(), epsilons)
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("rate", [5e-324, 1e-300, 1e-15, 1e-5, 1 - 1e-5, 1 - 2**-53])
 def test_rates_near_0_and_1_are_exact(rate: float) -> None:
     """There almost nothing hides a record but the noise."""
@@ -160,7 +157,6 @@ def test_laplace_curves_are_exact_up_to_their_bound_and_0_beyond(scale: float, k
             assert curve.bracket(beyond)[0] == 0.0
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("mechanism", "outsider", "epsilons"),
     [

@@ -92,7 +92,7 @@ def test_a_delta_of_0_needs_the_bound_of_laplace_noise() -> None:
         assert nc.privacy_curve(nc.Gaussian(3.0), population).epsilon(0.0) == math.inf
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("mechanism", "population"),
     [
@@ -270,6 +270,7 @@ NEARLY_KNOWN = Outsider(nc.Binomial(4, 0.000550600574359074))
 GROUPS = Outsider(nc.Strata([1, 1, 1], [2.3e-203, 0.267, 1 - 2**-53]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("mechanism", "outsider", "goal", "right", "wide"),
     [
@@ -298,7 +299,6 @@ def test_epsilon_is_safe_where_curves_are_flat(
     assert low == 0 or delta(mechanism, outsider, low) > goal
 
 
-@pytest.mark.few(7)
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 6.0])
 @pytest.mark.parametrize(
     ("mechanism", "outsider"),
@@ -351,7 +351,6 @@ def test_narrow_gaussian_noise_has_no_finite_epsilon_for_a_delta_of_0(
     assert (low <= high).all()
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("epsilon", [601, 650, 699])
 @pytest.mark.parametrize("population", [None, nc.Binomial(9, 0.3), nc.Strata([3], [0.3])])
 @pytest.mark.parametrize("noise", [nc.Laplace, nc.DiscreteLaplace])

@@ -84,6 +84,7 @@ def test_one_part_is_a_sample(noise: nc.Gaussian | None) -> None:
     assert upper - lower < 0.01 * upper
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("noise", [None, nc.Gaussian(2)], ids=str)
 def test_the_adaptive_bound_is_never_below(noise: nc.Gaussian | None) -> None:
     """To tell which part holds the record tells more; with parts of all records it is their δ."""
@@ -235,7 +236,7 @@ def test_small_samples_of_tables_are_exact(name: str, drawn: int) -> None:
     assert_exact(outsider.curve(nc.Subsample(drawn)), outsider.pairs(), [0.0, 1e-10, 1e-3, 1.0])
 
 
-@pytest.mark.few(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("drawn", [1, 40, 299])
 @pytest.mark.parametrize(("known", "positives"), [(20, 5), (299, 100)])
 def test_samples_are_exact_for_somebody_who_holds_records(drawn: int, known: int, positives: int) -> None:

@@ -29,7 +29,7 @@ def test_the_worst_case_of_laplace_noise_is_its_closed_form() -> None:
         assert 1 / scale == pytest.approx(epsilon - 2 * math.log1p(-delta), rel=ENOUGH)
 
 
-@pytest.mark.few(3)
+@pytest.mark.thorough
 @pytest.mark.parametrize("noise", [nc.Laplace, nc.DiscreteLaplace])
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 7.0])
 def test_delta_0_needs_the_scale_of_pure_privacy(noise: type[nc.Laplace], epsilon: float) -> None:
@@ -73,7 +73,7 @@ JAGGED = [
 ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize(("epsilon", "delta", "population"), JAGGED, ids=str)
 def test_the_first_scale_of_discrete_gaussian_noise_is_found_between_its_jumps(
     epsilon: float, delta: float, population: nc.Population | None

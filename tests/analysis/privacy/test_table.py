@@ -59,7 +59,7 @@ def test_the_noiseless_table_is_exact(size: int, rates: Sequence[Fraction]) -> N
         assert found.upper - found.lower < 1e-10
 
 
-@pytest.mark.few(3)
+@pytest.mark.thorough
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: type(noise).__name__)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("rest", [False, True])
@@ -103,6 +103,7 @@ def test_the_figure_of_the_issue_is_met() -> None:
     assert found.upper - found.lower < 1e-4
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", [nc.Exact(), nc.Gaussian(2)], ids=str)
 def test_the_rarest_two_cells_are_the_worst(mechanism: nc.Exact | SymmetricNoise) -> None:
     """No other move between cells that are answered alike shows more, if the total is told."""
@@ -114,6 +115,7 @@ def test_the_rarest_two_cells_are_the_worst(mechanism: nc.Exact | SymmetricNoise
         assert delta_upper_given_total(CellMove(20, first, second), [0.1])[0] <= worst * (1 + 1e-9)
 
 
+@pytest.mark.thorough
 def test_delta_falls_with_more_records_more_noise_and_a_larger_epsilon() -> None:
     """More records, more noise and a larger ε show less."""
     rates = [0.1, 0.2, 0.7]

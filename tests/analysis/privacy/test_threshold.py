@@ -96,7 +96,6 @@ CURVES = [
 ]
 
 
-@pytest.mark.few(5)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("made", CURVES)
 def test_no_curve_rises(made: Callable[[], nc.PrivacyCurve]) -> None:
@@ -158,8 +157,8 @@ def test_a_number_never_leaves_its_bounds() -> None:
     assert Between.of_bounds(low, high).value == high
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("error")
-@pytest.mark.few(1)
 @pytest.mark.parametrize("rate", [1e-300, 1e-200, 1e-100])
 def test_parts_of_the_rarest_records_have_a_curve(rate: float) -> None:
     """Where the grid of a sum overflows, its upper end is that of the adaptive curve."""

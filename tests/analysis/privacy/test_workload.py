@@ -46,7 +46,6 @@ THREE: dict[str, nc.Atoms] = {
 }
 
 
-@pytest.mark.few(5)
 @pytest.mark.parametrize("noises", PAIRS, ids=case_name)
 @pytest.mark.parametrize("people", TWO)
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.5])

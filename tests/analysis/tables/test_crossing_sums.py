@@ -13,6 +13,7 @@ COUNTS = np.array([[645, 446, 80, 15], [770, 370, 90, 20], [440, 240, 50, 10], [
 TREE = nc.Tree.of_keys([np.repeat(range(4), 4), np.tile(range(4), 4)])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 def test_a_sum_across_a_tree_has_the_mean_of_its_cells(seed: int) -> None:
     """Wherever the windows of a node and of its part of the sum begin."""
@@ -72,7 +73,6 @@ def check_tables(seed: int) -> None:
 
 
 @flat_sums
-@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(100))
 def test_sums_in_random_trees_are_those_of_all_tables(seed: int) -> None:
     """Also where the sums of the children are far from what the answers say of them."""

@@ -134,7 +134,6 @@ def check_law(fast: Any, law: Law) -> None:  # noqa: ANN401
     assert fast.interval(0.95) == (law.quantile(0.025), law.quantile(0.975))
 
 
-@pytest.mark.few(7)
 @pytest.mark.parametrize("seed", range(120))
 def test_every_node_has_its_exact_law(seed: int) -> None:
     """Whatever the tree, the noises, the answers and the prior."""
@@ -157,7 +156,6 @@ def test_every_node_has_its_exact_law(seed: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:sums of some cells")  # of a flat table, which is meant
-@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", range(40))
 def test_sums_of_cells_have_their_exact_law(seed: int) -> None:
     """Of any cells, also of several branches."""
@@ -218,7 +216,6 @@ def test_learned_cells_are_given_their_total(told: list[int], noise: nc.Mechanis
             assert quantile[place] == np.searchsorted(cumulative, level)
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(1, 40))
 def test_draws_are_of_the_joint_law(seed: int) -> None:
     """Whole tables, by χ² over all tables that are not rare."""

@@ -100,7 +100,7 @@ def test_counts_may_be_large() -> None:
     assert found.std[0] == pytest.approx(math.sqrt(DiscreteLaplace(10).variance), rel=1e-3)
 
 
-@pytest.mark.few(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("noise", [Laplace(1), Laplace(8), Gaussian(5), NoiseSum([Laplace(4), Gaussian(3)])])
 def test_very_many_answers_are_interpolated(noise: AdditiveNoise) -> None:
     """Each cell's estimates are those that it has alone."""

@@ -23,6 +23,7 @@ def drawn(shares: Reals, records: int, tree: Tree, seed: int) -> tuple[Reals, di
     return cells, answers
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["even", "zipf", "smooth"])
 def test_a_learned_tree_is_nearer_than_its_answers(form: str) -> None:
     """Cells and sums up to a cell are nearer to the truth, and intervals hold 93 % of the cells."""

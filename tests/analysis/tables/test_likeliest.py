@@ -87,6 +87,7 @@ def test_tables_are_drawn_where_answers_contradict_each_other() -> None:
     assert found.draws(5, random_state=3).tolist() == [[0, 0, 4]] * 5
 
 
+@pytest.mark.thorough
 def test_answers_of_wide_noise_may_lie_far_apart() -> None:
     """The first cell may have any count from 45 to 1e5, and the prior prefers few."""
     noise, tree = nc.DiscreteLaplace(1), nc.Tree.flat(2)
@@ -115,7 +116,7 @@ def test_several_levels_of_a_wide_tree_contradict_each_other() -> None:
     assert found.mean == pytest.approx(exact.tables.T @ exact.chances, rel=1e-9)
 
 
-@pytest.mark.few(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(6))
 def test_the_likeliest_table_is_found_among_many_cells(seed: int) -> None:
     """Of 200 cells under the narrowest noise: the total is met where that costs least."""

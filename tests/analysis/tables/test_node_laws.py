@@ -26,7 +26,7 @@ def told(noise: Mechanism, cells: int) -> TablePosterior:
     return table_posterior(answers, noise, tree)
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("cells", [5, 13])
 @pytest.mark.parametrize("scale", [8, 30])
 def test_a_node_has_the_law_its_level_tells_of(scale: float, cells: int) -> None:

@@ -31,7 +31,7 @@ def solution(answers: Sequence[object], mechanism: Mechanism) -> IndependentCell
     return IndependentCells(tree.cells, learned_cell_law(told), told)
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize(("mechanism", "answers"), TABLES, ids=lambda case: repr(case)[:20])
 def test_wide_cells_are_those_of_all_counts(
     mechanism: Mechanism, answers: Sequence[object], monkeypatch: pytest.MonkeyPatch

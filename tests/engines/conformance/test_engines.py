@@ -15,6 +15,7 @@ NUL = ("the character NUL",)
 WHOLE, TENTH = (pytest.param(one_in, marks=pytest.mark.thorough) for one_in in (1, 10))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("one_in", [200, WHOLE])
 def test_duckdb_passes_the_suite(one_in: int) -> None:
     """Names that differ in case alone are one name there; a page shows how much is asked."""

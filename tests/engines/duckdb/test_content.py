@@ -36,6 +36,7 @@ def without_nan(records: list[Mapping[str, object]]) -> list[dict[str, object]]:
     return [{n: v for n, v in record.items() if v == v} for record in records]  # noqa: PLR0124 - NaN
 
 
+@pytest.mark.thorough
 @given(RECORDS, st.integers(0, 12))
 @examples(25)
 def test_the_same_records_have_the_same_version_in_every_library(records: list[Mapping[str, object]], cut: int) -> None:

@@ -140,6 +140,7 @@ LABELLED = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["x.sav", "x.zsav", "x.SAV", "x.dta"])
 def test_labels_are_the_values_that_one_asks_by(tmp_path: Path, name: str) -> None:
     """And no two codes become one; a code without a number's meaning is told as a cell that does not fit."""

@@ -59,6 +59,7 @@ def test_frames_count_as_the_reference_does(
         assert source.count(questions) == reference.count(questions)
 
 
+@pytest.mark.thorough
 @given(RECORDS, st.lists(PREDICATES, min_size=1, max_size=6))
 @examples(25)
 def test_categories_count_as_their_texts_do(records: list[Mapping[str, object]], predicates: list[Predicate]) -> None:

@@ -132,7 +132,6 @@ def test_two_sources_of_one_duckdb_file_count_side_by_side(tmp_path: Path) -> No
         assert first.count([question]) == second.count([question]) == [1]
 
 
-@pytest.mark.few(12)
 @pytest.mark.parametrize("name", PATHS.split("|"))
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".duckdb"])
 def test_path_is_taken_literally(tmp_path: Path, name: str, suffix: str) -> None:
@@ -259,6 +258,7 @@ def test_a_cell_that_cannot_be_read_is_found_at_opening(tmp_path: Path) -> None:
     assert counts(path, "age = 57", columns=["age"]) == [1]
 
 
+@pytest.mark.thorough
 def test_a_source_is_closed_while_it_is_counted(tmp_path: Path) -> None:
     """Nothing waits for the count, which is given up in our own words."""
     source = DuckDBSource.open(write_notes(tmp_path / "x.parquet", 2_000_000))
@@ -303,7 +303,6 @@ ATTACKS = [
 ]
 
 
-@pytest.mark.few(10)
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_locked_connection_reads_and_writes_nothing_else(any_file: Path, attack: str) -> None:
     """Even SQL that no predicate can give finds the second wall, and leaves no file."""
@@ -318,7 +317,6 @@ def test_locked_connection_reads_and_writes_nothing_else(any_file: Path, attack:
     assert secret_of_python.columns == ["x"]
 
 
-@pytest.mark.few(11)
 @pytest.mark.parametrize(
     ("setting", "value"),
     [

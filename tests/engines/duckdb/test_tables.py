@@ -50,7 +50,6 @@ MONTH, YEAR = PeriodLength.MONTH, PeriodLength.YEAR
 ODD_DAYS = ["NULL", "'infinity'", "'-infinity'", "'0044-03-15 (BC)'", "'12000-01-01'"]
 
 
-@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("type_", "cells", "part", "values", "expected"),
     [
@@ -97,7 +96,6 @@ UNITS = ["DOUBLE", "FLOAT", "BIGINT", "UBIGINT", "DECIMAL(9,3)", "BOOLEAN", "VAR
 MOMENTS = ["DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_NS", "TIMESTAMPTZ"]
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("type_", [*UNITS, *MOMENTS, "TIME", "HUGEINT", "UUID", "INTERVAL"])
 def test_a_unit_of_any_type_is_left_in_so_many_cells(tmp_path: Path, type_: str) -> None:
     """What cannot be hashed as a value is hashed as a text of its own; nothing fails."""

@@ -112,6 +112,7 @@ NEIGHBOURS = (
 )
 
 
+@pytest.mark.thorough
 @given(*NEIGHBOURS)
 @examples(30)
 def test_one_more_record_moves_a_count_by_one_at_most_and_no_refusal(
@@ -302,6 +303,7 @@ def test_words_for_missing_values_are_found_wherever_they_are(columns: int) -> N
     assert rows[8999] == (8999,) * columns
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [1, 250])
 def test_all_columns_are_checked(number: int) -> None:
     """However many there are."""

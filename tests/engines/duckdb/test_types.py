@@ -15,7 +15,6 @@ from tests.sources import database
 NUMBER_TYPES = "TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE DECIMAL(9,3)"
 
 
-@pytest.mark.few(10)
 @pytest.mark.parametrize(
     ("type_", "cells", "expected"),
     [

@@ -56,6 +56,7 @@ def lines(objects: list[dict[str, object]]) -> bytes:
     return "".join(f"{json.dumps(each)}\n" for each in objects).encode()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["x.jsonl", "x.NDJSON", "x.jsonl.gz", "x.ndjson.gz", "a*'[x].jsonl"])
 def test_values_are_typed_as_they_are_written(tmp_path: Path, name: str) -> None:
     """A key of the last object alone is a column; a text of digits stays a text."""

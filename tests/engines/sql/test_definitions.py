@@ -118,7 +118,6 @@ def test_no_question_about_a_view_finds_a_record(postgresql: Server) -> None:
     assert "'weight', whose type integer (computed when it is read) no question can use" in told[0]
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("query", CERTAIN, ids=range(len(CERTAIN)))
 def test_what_cannot_fail_is_counted(postgresql: Server, query: str) -> None:
     """Columns, renamed, chosen, joined, compared: no odd cell is an error, in any question."""
@@ -132,7 +131,6 @@ def test_what_cannot_fail_is_counted(postgresql: Server, query: str) -> None:
                 list(source.count_keys(asked))
 
 
-@pytest.mark.few(8)
 @pytest.mark.parametrize("query", UNCERTAIN)
 @pytest.mark.parametrize("rows", [(), (USUAL,), (USUAL, ODD)], ids=["none", "usual", "odd"])
 def test_a_view_whose_records_might_fail_is_refused(postgresql: Server, query: str, rows: tuple[str, ...]) -> None:
@@ -144,7 +142,6 @@ def test_a_view_whose_records_might_fail_is_refused(postgresql: Server, query: s
     refused(lambda: opened(postgresql, outer), words)
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("made", COMPUTED)
 def test_a_column_that_might_fail_is_of_no_question(postgresql: Server, made: str) -> None:
     """The others are, in views of it too; who names it is told what to do."""

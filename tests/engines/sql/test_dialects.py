@@ -94,7 +94,6 @@ def statements(name: str, *, has_persons: bool) -> Sequence[ClauseElement]:
     ]
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("has_persons", [False, True])
 @pytest.mark.parametrize("name", COMPILERS)
 def test_statements_compile_for_every_server_with_all_values_bound(

@@ -141,6 +141,7 @@ def test_log_probabilities_keep_twelve_digits(size: int, rate: float, deviations
     assert abs(fast - exact) <= 1e-12 * max(1, abs(exact))
 
 
+@pytest.mark.thorough
 @examples(40)
 @given(size=SIZES, rate=TAIL_RATES, deviations=DEVIATIONS)
 @example(size=10**12, rate=0.3, deviations=500)

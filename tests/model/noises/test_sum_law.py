@@ -239,7 +239,7 @@ def test_the_mass_within_two_laplace_noises_has_its_closed_form(ratio: float) ->
         assert abs(nc.NoiseSum([nc.Laplace(1.0), nc.Laplace(ratio)]).log_within(reach) - mp.log(1 - outside)) < (CLOSE)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("deviation", [1e-6, 0.03, 1.0, 30.0, 1e6])
 def test_the_mass_within_laplace_and_gaussian_noise_is_the_integral(deviation: float) -> None:
     """Of the closed form of the density, decade by decade."""
@@ -251,7 +251,6 @@ def test_the_mass_within_laplace_and_gaussian_noise_is_the_integral(deviation: f
         assert abs(found - mp.log(2 * mass)) < CLOSE
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("noises", DISCRETE, ids=str)
 def test_the_mass_within_discrete_noises_is_a_sum(noises: list[nc.Mechanism]) -> None:
     """Of the convolution, term by term; between two integers nothing is added."""
@@ -274,7 +273,7 @@ def test_the_mass_within_wide_discrete_noises_has_its_closed_form(scale: int) ->
         assert abs(nc.NoiseSum([nc.DiscreteLaplace(scale)] * 2).log_within(alpha) - mp.log1p(-2 * outside)) < (CLOSE)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "noises",
     [

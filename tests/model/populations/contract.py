@@ -58,7 +58,6 @@ class PopulationContract:
         assert law.mean == pytest.approx(float(case.law.mean), rel=1e-12)
         assert case.population.deep_law().pmf(range(size + 1)) == pytest.approx(expected, rel=1e-11)
 
-    @pytest.mark.few(8)
     @pytest.mark.parametrize("noise", NOISES, ids=named)
     def test_posterior_is_exact(self, case: PopulationCase, noise: nc.Mechanism) -> None:
         """Every estimate, with whole columns of answers as with one."""
@@ -135,7 +134,6 @@ class PopulationContract:
         curve = nc.privacy_curve(mechanism, case.population)
         assert_exact_curve(curve, case.pairs, [0.0, 0.1, 0.7])
 
-    @pytest.mark.few(12)
     @pytest.mark.parametrize("by", ESTIMATES)
     @pytest.mark.parametrize("noise", NOISES[2:], ids=named)
     def test_errors_under_discrete_noise_are_exact(self, case: PopulationCase, noise: nc.Mechanism, by: str) -> None:
@@ -148,7 +146,6 @@ class PopulationContract:
         found = nc.improvement_probability(*told), nc.tie_probability(*told)  # type: ignore[arg-type]
         assert found == pytest.approx((float(better), float(equal)), abs=1e-9)
 
-    @pytest.mark.few(4)
     @pytest.mark.parametrize(("noise", "by"), [(NOISES[0], "mean"), (NOISES[1], "median")], ids=str)
     def test_errors_under_continuous_noise_are_exact(self, case: PopulationCase, noise: nc.Mechanism, by: str) -> None:
         """The error by a Riemann sum over answers, which of a smooth tail misses little."""

@@ -43,7 +43,6 @@ def test_the_law_of_a_beta_binomial_count_is_exact(size: int, alpha: float, beta
     assert_same_law(nc.BetaBinomial(size, alpha, beta), beta_binomial_law(size, alpha, beta))
 
 
-@pytest.mark.few(9)
 @pytest.mark.parametrize("size", [10**6, 10**12])
 @pytest.mark.parametrize("share", [0, 0.25, 1])
 @pytest.mark.parametrize("noise", [nc.Laplace(10), nc.Gaussian(30)], ids=["Laplace", "Gaussian"])

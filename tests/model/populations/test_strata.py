@@ -88,7 +88,6 @@ def test_single_records_of_unequal_rates_are_exact(
     assert_exact(nc.posterior(answer, nc.Strata(sizes, rates), noise), exact)
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("deviations", "noise", "likelihood"),
     [
@@ -202,7 +201,7 @@ def exact_logs(sizes: list[int], rates: list[float], count: int) -> mpf:
     )
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("sizes", "rates"),
     [

@@ -31,7 +31,7 @@ def ramps() -> list[float]:
     return table.tolist()
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("answer", "first", "last"),
     [(-1e6, 0, 4000), (12_345.6, 8000, 16_500), (500_000, 487_000, 513_000), (2e6, 996_000, 10**6)],

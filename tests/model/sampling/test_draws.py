@@ -116,7 +116,7 @@ SINGLE = [(discrete_laplace, laplace_p_value), (discrete_gaussian, gaussian_p_va
 BULK = [(discrete_laplace_array, laplace_p_value), (discrete_gaussian_array, gaussian_p_value)]
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize(("law", "p_value"), SINGLE)
 def test_single_draws_follow_the_law(

@@ -105,7 +105,6 @@ def exact_draw(law: Law, digits: int, bits: int) -> int:
     return bisect_right(below(law), mpf(digits) / mpf(2) ** bits)
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_a_draw_at_an_edge_takes_more_digits_until_its_side_is_sure(law: Law) -> None:
     """With first digits just below, at and above each edge, it is that of U in all its digits."""

@@ -65,7 +65,6 @@ def test_law_shows_itself() -> None:
     assert facts == {"type": "CellLaw", "zero": 0.5, "means": [2.0], "weights": [0.5]}
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("cells", "zero", "means"),
     [

@@ -128,7 +128,7 @@ def test_the_error_of_2048_prefix_sums_is_an_eighth() -> None:
     assert [round(math.sqrt(np.mean(one**2)), 2) for one in (identity, tree)] == [32.01, 3.98]
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "levels", [with_ranges(10**6), with_margins(grid(100, 100, 100), MARGINS)], ids=["ranges", "margins"]
 )

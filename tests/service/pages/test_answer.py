@@ -113,6 +113,7 @@ def test_many_rows_are_folded(state: ServiceState) -> None:
     assert len(calling(state).get(f"{place}/file?form=csv").text.splitlines()) == 501
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("body", [COUNT, AGES, TOWNS], ids=["count", "line", "bars"])
 def test_files_are_those_of_the_page(state: ServiceState, body: dict[str, object]) -> None:
     """The picture as SVG without names of colours, as PNG, and the numbers; for no other analyst."""
@@ -194,6 +195,30 @@ def test_a_nearer_answer_costs_the_difference(
     paid, price = (Fraction(each.get("price", each)[name]) for each in (first, nearer))
     assert Fraction(charged[name]) == price - paid
     assert within / 2 <= nearer.get("levels", [nearer])[0]["error"] <= within
+    page = unescape(calling(approximate).get(reply.headers["Location"]).text)
+    assert f"{symbol} = {charged[name]} charged</strong> The rest was paid for the coarser answer" in page
+
+
+def test_a_nearer_answer_is_asked_for_as_numbers_are_written(state: ServiceState) -> None:
+    """With ± before it, or with a comma after thousands."""
+    place, _ = asked(state, {"where": "age >= 64", "epsilon": "0.001"})
+    pages = [calling(state).get(place, params={"within": typed}).text for typed in ("1000", "1,000", " ±1,000")]
+    assert len({re.findall("Ask and spend.*<", page)[0] for page in pages}) == 1
+
+
+def test_an_answer_stays_when_its_data_set_is_gone(tmp_path: Path) -> None:
+    """It is shown as it was, and nothing on its page asks more."""
+    configuration = configured(tmp_path)
+    with serving(configuration) as state:
+        place, page = asked(state, COUNT)
+    assert "Closer than" in page
+    assert "Ask more of stay" in page
+    stay = replace(configuration.datasets["stay"], name="other", account="other")
+    with serving(replace(configuration, datasets={"other": stay})) as state:
+        page = unescape(calling(state).get(place).text)
+    assert "age is at least 65" in page
+    assert "Closer than" not in page
+    assert "Ask more" not in page
 
 
 @pytest.mark.parametrize("typed", ["", "x", "0", "20", "nan"])
@@ -203,7 +228,7 @@ def test_what_is_no_nearer_is_refused_beside_its_field(state: ServiceState, type
     reply = calling(state).get(place, params={"within": typed})
     page = unescape(reply.text)
     assert reply.status_code == 422
-    assert re.search(r'id="within-wrong">± must be a number above 0 and below 20, got', page)
+    assert re.search(r'id="within-wrong">(within must be a number above 0, such as 20|± must be below 20), got', page)
     assert re.search(rf'value="{re.escape(typed)}" aria-invalid="true" autofocus aria-describedby="within-wrong"', page)
     assert "Ask and spend" not in page
     assert calling(state, BO).get(f"{place}?within=5").status_code == 404

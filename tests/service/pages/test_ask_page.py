@@ -69,7 +69,7 @@ def answer(opened: Window) -> str:
     return opened.page.locator(".answer").inner_text()
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(("width", "scripts"), WAYS)
 def test_person_asks_from_a_browser(chromium: Browser, service: Service, width: int, *, scripts: bool) -> None:
     """From the login to an answer, that stays when it is loaded again and is charged once."""

@@ -170,7 +170,6 @@ FORMS: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("state", "name"),
     [
@@ -221,7 +220,6 @@ BODIES: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("state", "name"),
     [*((EVERYTHING, name) for name in BODIES), *(("nobody named", name) for name in ("apostrophe", "table"))],

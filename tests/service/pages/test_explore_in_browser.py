@@ -21,6 +21,7 @@ def opened(chromium: Browser, service: Service) -> Iterator[Window]:
         yield made
 
 
+@pytest.mark.thorough
 def test_charts_follow_a_slider(opened: Window) -> None:
     """Keys move a slider; its box, the charts and the address follow without a new page."""
     opened.go("/explore")

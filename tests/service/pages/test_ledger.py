@@ -43,6 +43,7 @@ def rows(reply: httpx.Response) -> list[str]:
     return re.findall(r"<tr><th scope=\"row\">.*?</tr>", table)
 
 
+@pytest.mark.thorough
 def test_an_owner_pages_through_all(state: ServiceState) -> None:
     """The newest first, each entry once."""
     pages = [rows(page(state, f"/ledger?page={number}")) for number in (1, 2, 3, 4)]

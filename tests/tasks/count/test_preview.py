@@ -29,7 +29,7 @@ def test_a_dry_run_tells_the_price_and_touches_nothing(run: Run, here: Path) -> 
         "question age >= 40.0 (age is at least 40)",
         "would be within ±20 of the true count with 95 % confidence",
         "ε = 0.15: a 50:50 guess about one person becomes at most 54:46",
-        "price 0.15 would be charged",
+        "price ε = 0.15 would be charged",
         "charged nothing: this was a dry run; 2 of 2 left",
     ):
         assert part in shown
@@ -43,7 +43,11 @@ def test_where_a_price_is_left_open_noise_and_privacy_are_those_of_the_most(run:
     """And say so: a large count is told with more noise, at a lower price."""
     goal = ("--within", "20%", "--at-most", "0.5", "--dry-run")
     shown = run("count", "survey.parquet", "--unit", "person", *table, *goal).words
-    for part in ("discrete Laplace, scale 2 or more", "privacy at most ε = 0.5: a 50:50 guess", "0.5 would be charged"):
+    for part in (
+        "discrete Laplace, scale 2 or more",
+        "privacy at most ε = 0.5: a 50:50 guess",
+        "at most ε = 0.5 would be charged",
+    ):
         assert part in shown
 
 
@@ -60,7 +64,7 @@ def test_a_dry_run_knows_what_is_free_and_what_is_too_dear(run: Run, here: Path)
     dear = run(*trial, "age >= 50").object
     assert (dear["affordable"], dear["remaining"]) == (False, "0.25")
     words = run(*(word for word in trial if word != "--json"), "age >= 50").output
-    assert "0.75 exceeds what is left: it would be refused" in words
+    assert "ε = 0.75 exceeds what is left: it would be refused" in words
     assert run("ledger", "show", "--json").object["datasets"][0]["spent"] == "0.75"
 
 
@@ -237,7 +241,7 @@ def test_the_best_answer_is_given_and_topped_up(run: Run, here: Path) -> None:
         in run(*words, "age >= 40", "--epsilon", "0.25").words
     )
     trial = run(*words, "not age < 40", "--epsilon", "2", "--dry-run")
-    assert f"1.5 would be charged: you have {first['answer']:,} ±6 at ε = 0.5, which becomes ±1" in trial.words
+    assert f"ε = 1.5 would be charged: you have {first['answer']:,} ±6 at ε = 0.5, which becomes ±1" in trial.words
     assert run(*words, "age >= 40", "--epsilon", "2", "--dry-run", "--json").object["cost"] == "1.5"
     finer = run(*words, "age >= 40", "--epsilon", "2")
     assert "charged 1.5: it tops up an earlier answer to ε = 2; 7 of 9 left" in finer.words

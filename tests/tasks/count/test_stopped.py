@@ -89,6 +89,7 @@ def stopped(code: str, words: tuple[str, ...], started: list["subprocess.Popen[s
     return process.returncode, output, errors
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stopped_count_says_what_was_charged(stage: str, run: Run, started: list["subprocess.Popen[str]"]) -> None:
     """The ledger agrees; asked again it is charged once in all."""

@@ -49,6 +49,7 @@ def configured(here: Path) -> Path:
     return here / KEPT
 
 
+@pytest.mark.thorough
 def test_engine_that_is_right_gets_a_certificate(run: Run, configured: Path) -> None:
     """It is shown and, for the owner's eyes alone, kept with all that it says."""
     told = run("doctor", "survey")

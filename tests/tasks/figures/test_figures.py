@@ -69,6 +69,7 @@ def drawn_once() -> Iterator[None]:
         yield
 
 
+@pytest.mark.thorough
 def test_each_figure_is_written_with_its_data_and_one_page(run: Run, here: Path) -> None:
     """The pictures and data of the figures that were chosen, and the page."""
     told = run(*ONLY)
@@ -92,6 +93,7 @@ def test_the_table_adds_up_to_the_claims_of_the_page(run: Run, here: Path) -> No
     assert f"Of {total} claims {found[2]}." in (here / "figures/index.html").read_text("utf-8")
 
 
+@pytest.mark.thorough
 def test_every_format_holds_the_figure(run: Run, here: Path) -> None:
     """CSV and JSON have the data of the library; SVG and PNG are pictures of some size."""
     out = here / "deep" / "pictures"

@@ -184,6 +184,7 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[Sequence[str]]]:
     return names, list(zip(*(draw(columns()) for _ in names), strict=True))
 
 
+@pytest.mark.thorough
 @examples(30)
 @given(
     table=tables(),

@@ -426,7 +426,6 @@ FORGED_TABLES = [
 ]
 
 
-@pytest.mark.few(8)
 @pytest.mark.parametrize("question", FORGED_TABLES, ids=str)
 @pytest.mark.parametrize("answer", [5, TableAnswer.of([[1]]), None], ids=["one", "table", "none"])
 def test_a_forged_table_is_one_line(

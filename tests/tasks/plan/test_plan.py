@@ -191,6 +191,7 @@ APPROXIMATE = 'unit = "person"\nbudget = { epsilon = "2", delta = "1e-6" }'
 GAUSSIAN = ("--by", "health", "--keys", "health=good,poor", "--groups-per-unit", "1", "--rho", "0.01")
 
 
+@pytest.mark.thorough
 def test_a_budget_at_a_delta_pays_by_the_sums_of_the_ledger(run: Run, here: Path) -> None:
     """In ε until Gaussian noise is among the answers, and then in ρ: as many as are answered."""
     configure(here, APPROXIMATE)

@@ -93,7 +93,6 @@ def test_a_refinement_is_asked_for_in_one_way(refused: Refused, words: tuple[str
     assert remedy in refused("refine", *words)
 
 
-@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -127,7 +126,6 @@ def test_a_size_that_contradicts_the_groups_is_refused(refused: Refused, here: P
     assert "--size 90 is not the 100 that the sizes in 's.csv' add up to" in message
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

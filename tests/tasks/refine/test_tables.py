@@ -37,7 +37,6 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
 @pytest.mark.parametrize(
     ("words", "law"),

@@ -62,6 +62,7 @@ def test_the_report_is_read_on_a_phone(printed: Page) -> None:
     assert min(printed.evaluate(widths)) > NARROW * 0.8
 
 
+@pytest.mark.thorough
 def test_the_report_is_light_wherever_it_is_read(printed: Page) -> None:
     """Black on white, for paper, in a dark room too."""
     printed.emulate_media(color_scheme="dark")

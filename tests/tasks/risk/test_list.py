@@ -77,6 +77,7 @@ def buy_poor_again(*prices: Fraction | int) -> None:
             buy_again(ledger, ledger.entries()[0].key, Fraction(price), 12)
 
 
+@pytest.mark.thorough
 def test_the_outsider_stands_beside_the_worst_case(asked: Path, run: Run) -> None:
     """The figures are those of `list_risk`, to the last digit."""
     words = ("risk", "--ledger", "survey", "--atoms", "atoms.csv", "--least", "2", "--json")
@@ -177,6 +178,7 @@ def test_who_knows_records_sees_a_list_about_the_others(known: tuple[int, ...]) 
         assert told == pytest.approx(learned(4, known, epsilon), rel=1e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("asked")
 def test_known_records_stand_between(run: Run) -> None:
     """Whoever knows 20 of 60 records learns more than the outsider, less than the worst case."""

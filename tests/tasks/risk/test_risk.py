@@ -25,7 +25,7 @@ def words_of(run: Run, *words: str) -> str:
     return told.words
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("noise", "law"),
     [
@@ -149,6 +149,7 @@ def test_noise_with_an_epsilon_keeps_to_it_in_every_case(run: Run) -> None:
     assert "in no case" not in enormous
 
 
+@pytest.mark.thorough
 def test_dependent_records_have_no_bound_but_that_of_the_worst_case(run: Run) -> None:
     """At an uncertain rate an outsider can have more than the ε of the noise."""
     words = ("--size", "1000", "--rate", "1.7%±0.6%", "--price", "0.1", "--known", "300")
@@ -257,7 +258,7 @@ def test_what_is_told_fits(run: Run) -> None:
     ]
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("ending", ["svg", "PNG"])
 def test_the_plot_is_one_file(run: Run, here: Path, ending: str) -> None:
     """The picture is written where it is asked for, names its lines, and the table is told too."""

@@ -59,7 +59,6 @@ def line(told: Told, status: int = 4) -> str:
     return told.errors
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("words", [(), ("--json",)], ids=["words", "json"])
 @pytest.mark.parametrize(
     ("change", "said"), [*CHANGES, ("ALTER DATABASE {database} ALLOW_CONNECTIONS false", "reached")]

@@ -110,6 +110,7 @@ def configure(store: Server, here: Path, path: str, more: str = "") -> None:
     (here / "noisycount.toml").write_text(text)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("path", "rows"), [("visits/a.parquet", 60), ("visits/*.parquet", 120)])
 def test_files_of_a_store_are_counted(run: Run, here: Path, store: Server, path: str, rows: int) -> None:
     """One file, or those of a pattern, under an edition as a table of a server is."""

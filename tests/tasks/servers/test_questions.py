@@ -27,7 +27,6 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("where", "matches"),
     [

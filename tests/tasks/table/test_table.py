@@ -125,7 +125,7 @@ def test_a_dry_run_charges_nothing(run: Run, here: Path) -> None:
     words = ("--by", "site,female", "--keys", "site=1..6", "--margins", "all")
     told = run("count", "survey", *words, "--epsilon", "3", "--dry-run")
     assert told.status == 0
-    assert "ε = 3 is more than the budget pays for: it would be refused" in told.output
+    assert "ε = 3 exceeds what is left: it would be refused" in told.output
     assert "│ site,female │" in told.output
     assert not (here / "ledger.db").exists()
 
@@ -178,6 +178,7 @@ def test_a_preview_promises_no_less_error_than_the_combination_has(run: Run, her
     assert [of["levels"][0]["error"] for of in (alone, told)] == [5, 6]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.json"])
 def test_gaussian_noise_that_was_topped_up_is_told_as_a_combination(run: Run, here: Path, name: str) -> None:
     """In words and in JSON; a file of it, and its key, are refined by the exact mean of the draws."""
@@ -530,7 +531,7 @@ def printed(output: str) -> list[list[str]]:
     ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "asked",
     [

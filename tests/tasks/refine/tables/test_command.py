@@ -88,6 +88,7 @@ def test_a_stated_prior_and_another_level(run: Run) -> None:
     assert [row[0] for row in found[:5]] == pytest.approx(law.mean.tolist(), rel=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("out", ["out.csv", "out.tsv", "out.parquet", "out.json"])
 def test_all_else_stays_in_the_file(run: Run, here: Path, out: str) -> None:
     """Other columns, the order of rows; shares and ranks are of the cells alone."""
@@ -161,6 +162,7 @@ def test_a_table_of_the_ledger_is_read_free(run: Run, counted: str) -> None:
     assert [row["median"] for row in found["rows"]] == [row["answer"] for row in found["rows"]]
 
 
+@pytest.mark.thorough
 def test_a_picture_says_who_was_counted(run: Run, here: Path, counted: str) -> None:
     """Persons, by its key as by its file; the chart has the cells without their sums."""
     for words in (("--key", counted), ("--table", "t.json")):
@@ -172,6 +174,7 @@ def test_a_picture_says_who_was_counted(run: Run, here: Path, counted: str) -> N
         assert "all 6 listed, all of false, true" in drawn
 
 
+@pytest.mark.thorough
 def test_files_of_a_table_say_what_its_key_says(run: Run, counted: str) -> None:
     """The noise of each level stands in all of them, beside the answers."""
     told_levels = run("refine", "--key", counted, "--json").object

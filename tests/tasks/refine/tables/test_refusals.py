@@ -38,7 +38,6 @@ def files(here: Path) -> None:
     duckdb.sql(f"{query} UNION ALL {other}").write_parquet(str(here / "m.parquet"))
 
 
-@pytest.mark.few(15)
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
