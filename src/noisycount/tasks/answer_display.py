@@ -100,18 +100,16 @@ def ledger_words(file: Path | None) -> str:
 
 
 def _price(answer: Answer) -> str:
-    """What a count would be charged, or that it would be refused."""
+    """What a question would be charged, or that it would be refused."""
     if answer.repeated:
         return "nothing: this was asked before, and is answered free of charge"
-    price = exact_text(answer.cost.epsilon or Fraction(0))
-    if answer.plan.goal is not None:
-        price = f"at most {price}"
+    if not answer.affordable:
+        return f"{answer.cost.text} exceeds what is left: it would be refused"
+    is_open = answer.plan.goal is not None
     known = "" if answer.known_words is None else f": {answer.known_words}"
-    if known and answer.plan.goal is None:
+    if known and not is_open and not answer.query.is_table:
         known += f", which becomes {plus_minus(answer.error)}"
-    if answer.affordable:
-        return f"{price} would be charged{known}{_by_counts(answer)}"
-    return f"{price} exceeds what is left: it would be refused"
+    return f"{'at most ' * is_open}{answer.cost.text} would be charged{known}{_by_counts(answer)}"
 
 
 def _by_counts(answer: Answer) -> str:
@@ -195,14 +193,6 @@ def preview_facts(answer: Answer) -> output.Facts:
     """What is to be known of all rows that there would be, and what they would cost."""
     plan = answer.noise
     more, most = ("", "") if answer.plan.goal is None else (" or more", "at most ")
-    price = f"{most}{answer.cost.text} would be charged"
-    if answer.known_words is not None:
-        price += f": {answer.known_words}"
-    price += _by_counts(answer)
-    if answer.repeated:
-        price = "nothing: this was asked before, and is answered free of charge"
-    elif not answer.affordable:
-        price = f"{answer.cost.text} is more than the budget pays for: it would be refused"
     remaining = remaining_words(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     return [
         ("error", table_promise(answer)),
@@ -211,7 +201,7 @@ def preview_facts(answer: Answer) -> output.Facts:
         *_groups(plan, answer.unit),
         *_sums(plan, has_other=answer.query.other),
         ("privacy", f"{most}{plan.loss.text}: {answer.odds}"),
-        ("price", price),
+        ("price", _price(answer)),
         ("budget", f"charged nothing: this was a dry run; {remaining}"),
         *(("hint", hint) for hint in answer.hints),
     ]

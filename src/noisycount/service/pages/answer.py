@@ -30,7 +30,7 @@ from noisycount.release.dataset import next_words
 from noisycount.service.auth import LimitedUser
 from noisycount.service.keys import User
 from noisycount.service.pages.ask import address_and_name, calls_of, confirming, previewed, said_purpose
-from noisycount.service.pages.form import FormError, Price
+from noisycount.service.pages.form import FormError, Price, amount
 from noisycount.service.pages.layout import download, has_png, on_one_line, page, picture_file, sheet, standalone_svg
 from noisycount.service.pages.stored_answer import CountEstimate, RefinedRows, told_by_ledger
 from noisycount.service.questions import stored_reply
@@ -87,6 +87,7 @@ class Released:
     made: str = ""  # when it was asked; empty where the ledger has it no more
     query: Query | None = None  # the same question; None for what no form asks
     needs_purpose: bool = False
+    is_askable: bool = False  # whether its data set is still there for this user
     estimate: CountEstimate | None = None  # the refined count
     estimates: RefinedRows | None = None  # the refined rows
 
@@ -194,7 +195,8 @@ class Released:
         told, found = self.told, []
         if "charged" in told:
             charged = "Free: it was asked before" if told["repeated"] else f"{_price(told['charged'])} charged"
-            found.append((charged, self._left))
+            more = "The rest was paid for the coarser answer that it replaces. " if told.get("replaces") else ""
+            found.append((charged, f"{more}{self._left}"))
         elif "price" in told:
             found.append((f"{_price(told['price'])} charged", ""))
         if "odds" in told:
@@ -221,17 +223,17 @@ class Released:
     def error(self) -> int:
         """How near each count of the cells is; 0 where no form asks for a nearer one."""
         query, told = self.query, self.told
-        if query is None or (query.rho is not None and query.delta is not None):
+        if not self.is_askable or query is None or (query.rho is not None and query.delta is not None):
             return 0
         return int(told["levels"][0]["error"] if self.is_table else told["error"])
 
     def closer(self, typed: str) -> Query:
         """The same question, nearer than it was answered."""
         assert self.query is not None  # noqa: S101 - else there is no such form
-        units = parse_number(typed.strip().removeprefix("±").strip())
-        if not 0 < units < self.error:
-            raise FormError("within", f"± must be a number above 0 and below {self.error:,}, got {typed!r}")
-        price = Price(within=typed, confidence=str(self.query.confidence))
+        within = amount("within", typed, "20")
+        if parse_number(within) >= self.error:
+            raise FormError("within", f"± must be below {self.error:,}, got {typed!r}")
+        price = Price(within=within, confidence=str(self.query.confidence))
         other = {"epsilon": None, "rho": None, "within": None, "at_most": None, "of": None}
         return replace(self.query, **{**other, **(price.of_rows() if self.is_table else price.of_count())})
 
@@ -364,22 +366,27 @@ def _cell(label: Label) -> object:
     return label_text(label) if isinstance(label, bool) else label
 
 
-def _query(state: ServiceState, user: User, told: Mapping[str, Any], entry: Entry | None) -> tuple[Query | None, bool]:
-    """What asks the same, of the ledger, or of a reply alone where its columns are gone; whether it needs a purpose."""
-    query, needs_purpose = None, False
+def _query(
+    state: ServiceState, user: User, told: Mapping[str, Any], entry: Entry | None
+) -> tuple[Query | None, bool, bool]:
+    """What asks the same, of the ledger, or of a reply alone where its columns are gone.
+
+    Beside it whether the question needs a purpose, and whether its data set is there to be asked.
+    """
+    query, needs_purpose, is_askable = None, False, False
     if "error" in told and "rows" not in told:
         wheres = [] if told["where"] is None else [told["where"]]
         query = Query(wheres=wheres, epsilon=told["epsilon"], confidence=told.get("confidence", 0.95))
     with suppress(NoisyCountError):  # the data set, or a column of the question, is gone
         session = state.session(user, told["dataset"])
-        needs_purpose = session.dataset.needs_purpose
+        needs_purpose, is_askable = session.dataset.needs_purpose, True
         if entry is not None:
             price, sure = entry.loss, told.get("confidence", 0.95)
             asked, epsilon = entry.request.asked, price.epsilon or Fraction(1)
             query = query_of_stored(asked, session.records.schema, epsilon, price.delta, sure)
             if query is not None and price.epsilon is None:
                 query = replace(query, noise=DiscreteGaussian, epsilon=None, rho=price.rho)
-    return query, needs_purpose
+    return query, needs_purpose, is_askable
 
 
 def _ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:

@@ -211,7 +211,7 @@ class Price:
         if self.is_open:
             return {**self.of_count(), "of": self._of()}
         if self._is_share:
-            return {"within": self._share(), "guess": float(_amount("guess", self.guess, "100")), **sure}
+            return {"within": self._share(), "guess": float(amount("guess", self.guess, "100")), **sure}
         return {"within": 1.0, "guess": float(self._units()), **sure}
 
     @property
@@ -242,7 +242,7 @@ class Price:
             raise FormError("of", f"of {error}") from None
 
     def _units(self) -> Fraction:
-        return Fraction(_amount("within", self.within, "20 or 20%"))
+        return Fraction(amount("within", self.within, "20 or 20%"))
 
     def _share(self) -> float:
         share = parse_share(self.within.strip())
@@ -250,7 +250,7 @@ class Price:
         return share
 
 
-def _amount(field: str, typed: str, examples: str) -> str:
+def amount(field: str, typed: str, examples: str) -> str:
     """The text of a number above 0."""
     text = drop_thousands(typed.strip().removeprefix("±").strip())
     _require(0 < parse_number(text) <= _LARGEST, field, f"be a number above 0, such as {examples}", typed)
