@@ -156,6 +156,38 @@ def test_second_form_waits_for_the_first(asking: Window, service: Service) -> No
     asking.page.get_by_role("heading", name="Answer").wait_for()
 
 
+LINES = r"""() => [...document.querySelectorAll(".fields, .row")].flatMap((row) => {
+  const seen = (all) => [...all].filter((each) => each.checkVisibility()).map((each) => each.getBoundingClientRect());
+  const labels = seen(row.querySelectorAll("label, .label")), boxes = seen(row.querySelectorAll("input, select"));
+  return [labels.map((each) => each.bottom), boxes.map((each) => each.top), boxes.map((each) => each.bottom)];
+}).filter((line) => Math.max(...line) - Math.min(...line) > 1)"""
+"""The heights of labels and boxes that stand side by side and out of line."""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("scripts", [True, False])
+def test_what_is_side_by_side_is_in_line(chromium: Browser, service: Service, *, scripts: bool) -> None:
+    """Labels and boxes of a row stand at one height, whatever is wrong with one of them."""
+    refused = {"value-0": "old", "to-0": "old", "within": "near", "at_most": "x", "confidence": "2", "delta": "1e-6"}
+    with window(chromium, service.url, scripts=scripts) as opened:
+        opened.log_in(service.keys["ana"])
+        for field, typed in refused.items():
+            opened.go("/ask/survey")
+            condition(opened, "age", "65")
+            opened.page.get_by_label("Condition on age").select_option(label="is from … to …")
+            opened.page.locator("#to-0").fill("70")
+            opened.page.locator("summary").filter(has_text="several groups").click()
+            opened.page.get_by_label("By", exact=True).select_option("health")
+            opened.page.get_by_role("button", name="Add a column").click()
+            opened.page.get_by_label("Keys of health").fill("poor")
+            for summary in opened.page.get_by_text("More about").all():
+                summary.click()
+            opened.page.locator(f"#{field}").fill(typed)
+            opened.page.get_by_role("button", name="Preview: free").click()
+            opened.page.locator(f"#{field}-wrong").wait_for()
+            assert opened.page.evaluate(LINES) == [], field
+
+
 @pytest.mark.thorough
 @without_scripts
 def test_rows_can_go_without_scripts(asking: Window) -> None:

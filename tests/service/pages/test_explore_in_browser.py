@@ -51,6 +51,10 @@ def test_typed_value_moves_its_slider(opened: Window) -> None:
     opened.page.locator("#size").fill("0")
     told = opened.page.get_by_role("alert")
     expect(told).to_contain_text("size must be a whole number from 2 to 1,000,000, got 0")
+    box = opened.page.locator(".field", has=opened.page.locator("#size"))
+    expect(box.get_by_role("alert")).to_be_visible()
+    expect(opened.page.locator("#size")).to_have_attribute("aria-invalid", "true")
+    assert opened.violations() == []
     opened.page.locator("#size").fill("20")
     expect(told).to_be_hidden()
     opened.page.get_by_text(DRAWN).wait_for()

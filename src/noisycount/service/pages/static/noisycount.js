@@ -58,6 +58,24 @@ function slide(slider, box) {
   slider.setAttribute("aria-valuetext", `${box.value} ${box.dataset.unit}`);
 }
 
+/** A refusal stands above the box that it names first, or above all; without words it goes. */
+function refuse(form, words) {
+  const above = document.getElementById("refusal");
+  form.querySelector(".wrong")?.remove();
+  for (const box of form.querySelectorAll("[aria-invalid]")) {
+    box.removeAttribute("aria-invalid");
+    box.setAttribute("aria-describedby", `${box.id}-hint`);
+  }
+  const box = form.elements.namedItem(words.split(" ")[0]);
+  above.hidden = !words || Boolean(box);
+  if (!above.hidden) above.firstElementChild.textContent = words;
+  if (!box) return;
+  const told = Object.assign(document.createElement("p"), { className: "wrong", id: `${box.id}-wrong`, role: "alert", textContent: words });
+  box.closest(".field").querySelector(".slide-both").before(told);
+  box.setAttribute("aria-invalid", "true");
+  box.setAttribute("aria-describedby", `${told.id} ${box.id}-hint`);
+}
+
 /** The charts that a form draws follow it one after another; the address keeps what it says. */
 let drawing = new AbortController();
 async function redraw(form) {
@@ -65,22 +83,20 @@ async function redraw(form) {
   const { signal } = drawing = new AbortController();
   const said = new URLSearchParams([...new FormData(form)].filter(([name]) => name !== "from" && !name.endsWith("-slider")));
   const charts = [...document.querySelectorAll("[data-chart]")];
-  const refusal = document.getElementById("refusal");
+  let refusal = "";
   for (const chart of charts) chart.setAttribute("aria-busy", "true");
   try {
     for (const chart of charts) {
       const reply = await fetch(`${form.dataset.live}?chart=${chart.dataset.chart}&${said}`, { signal });
-      refusal.hidden = reply.ok;
-      if (!reply.ok) { refusal.firstElementChild.textContent = (await reply.json()).detail; break; }
+      if (!reply.ok) { refusal = (await reply.json()).detail; break; }
       const isOpen = chart.querySelector("details")?.open;
       chart.innerHTML = await reply.text();
       chart.hidden = false;
       if (isOpen) chart.querySelector("details").open = true;
       chart.removeAttribute("aria-busy");
     }
-    if (refusal.hidden) {
-      form.querySelector(".wrong")?.remove();
-      form.querySelector("[aria-invalid]")?.removeAttribute("aria-invalid");
+    refuse(form, refusal);
+    if (!refusal) {
       history.replaceState(null, "", `${form.action}?${said}`);
       form.elements.namedItem("from").value = said;
       document.getElementById("drawn").textContent = "All charts are drawn.";
@@ -88,8 +104,7 @@ async function redraw(form) {
     for (const chart of charts) chart.removeAttribute("aria-busy");
   } catch (error) {
     if (error.name === "AbortError") return;
-    refusal.hidden = false;
-    refusal.firstElementChild.textContent = "The service does not answer: try again.";
+    refuse(form, "The service does not answer: try again.");
   }
 }
 
