@@ -159,10 +159,10 @@ class Problem:
 PROBLEMS: Mapping[type[Exception], Problem] = {  # each class before its parents
     UnauthenticatedError: Problem("unauthenticated", 401, "Who asks?", challenge=True),
     UncheckedError: Problem("unchecked", 503, "Who asks cannot be checked", again=True),
-    ForbiddenError: Problem("forbidden", 403, "An owner's"),
+    ForbiddenError: Problem("forbidden", 403, "For owners only"),
     ForgedError: Problem("forged", 403, "Not a form of this session"),
     UnknownError: Problem("unknown", 404, "No such data set"),
-    UnknownReleaseError: Problem("unknown", 404, "No such release"),
+    UnknownReleaseError: Problem("unknown", 404, "No such answer"),
     ReuseError: Problem("key-reuse", 422, "The key names another request"),
     InFlightError: Problem("in-flight", 409, "Still worked on", again=True),
     StoppingError: Problem("stopping", 503, "Stopping", again=True),

@@ -176,6 +176,11 @@ class Answer:
         return f"you have it at {price}, each count {plus_minus(error)}"
 
     @property
+    def obstacle(self) -> str | None:
+        """Why the budget can never pay for it, and what can be done; None where less spending would help."""
+        return self.remains.dataset_budget.obstacle(self.cost, repr(self.dataset.name))
+
+    @property
     def hints(self) -> list[str]:
         """What to do better next time, from the question and published numbers alone."""
         found = list(self.impossible)

@@ -104,7 +104,8 @@ def _price(answer: Answer) -> str:
     if answer.repeated:
         return "nothing: this was asked before, and is answered free of charge"
     if not answer.affordable:
-        return f"{answer.cost.text} exceeds what is left: it would be refused"
+        why = answer.obstacle
+        return f"it would be refused: {why}" if why else f"{answer.cost.text} exceeds what is left: it would be refused"
     is_open = answer.plan.goal is not None
     known = "" if answer.known_words is None else f": {answer.known_words}"
     if known and not is_open and not answer.query.is_table:

@@ -102,6 +102,11 @@ def test_a_wrong_key_begins_none(served: Served) -> None:
     assert len(set(replies)) == 1
 
 
+def test_a_wrong_key_is_typed_again(served: Served) -> None:
+    """The field has the focus."""
+    assert 'aria-invalid="true" autofocus' in attempt(served.client(), "nc_wrong").text
+
+
 def test_a_login_needs_its_own_form(served: Served) -> None:
     """Without a token, with another browser's, with no cookie, from elsewhere: no session."""
     key, client, other = served.key().text, served.client(), served.client()

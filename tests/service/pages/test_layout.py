@@ -4,7 +4,7 @@ import pytest
 from starlette.requests import Request
 
 from noisycount.service.keys import Role, User
-from noisycount.service.pages.layout import PAGE_HEADERS, navigation, page, static_address, static_file
+from noisycount.service.pages.layout import PAGE_HEADERS, navigation, page, sentence, static_address, static_file
 
 OWNER = User("olga", Role.OWNER, None)
 ANA = User("<b>ana</b>", Role.ANALYST, frozenset())
@@ -28,6 +28,12 @@ def test_place_is_marked() -> None:
     """The navigation says where one is, also on a page below it."""
     assert re.findall(r'href="(\S+)" aria-current="page"', shown(OWNER, "/ask/survey")) == ["/ask"]
     assert "aria-current" not in shown(OWNER, "/asking")
+
+
+@pytest.mark.parametrize("words", ["only an owner may see this", "Only an owner may see this."])
+def test_a_refusal_is_a_sentence(words: str) -> None:
+    """It begins with a capital and ends with one full stop, as other words of a page do."""
+    assert sentence(words) == "Only an owner may see this."
 
 
 def test_values_are_escaped() -> None:

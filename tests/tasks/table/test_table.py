@@ -130,6 +130,24 @@ def test_a_dry_run_charges_nothing(run: Run, here: Path) -> None:
     assert not (here / "ledger.db").exists()
 
 
+def test_a_dry_run_tells_what_its_budget_never_pays_for(run: Run, here: Path) -> None:
+    """Hidden keys need δ: more than enough ε is left, and no wider ± would help."""
+    configure(here, 'unit = "person"')
+    told = run("count", "survey", *HIDDEN, "--groups-per-unit", "1", "--dry-run")
+    assert told.status == 0
+    assert "it would be refused: a budget in ε alone pays for no hidden keys" in " ".join(told.output.split())
+
+
+def test_a_report_tells_the_largest_error_of_a_table_within_a_share(run: Run, here: Path) -> None:
+    """Each of its counts has its own ±."""
+    configure(here, 'unit = "person"')
+    words = ("--by", "health", "--keys", "health=poor,good", "--groups-per-unit", "1")
+    told = run("count", "survey", *words, "--within", "20%", "--at-most", "1", "--of", "largest", "--json").object
+    errors = [row["error"] for row in told["rows"]]
+    assert len(set(errors)) == 2
+    assert f"2 counts, each ±{max(errors)} or less" in run("ledger", "report").output
+
+
 def test_a_dry_run_of_several_questions_tells_their_number(run: Run) -> None:
     """As they are many, and stand in the answer."""
     words = ("--where", "age > 40", "--where", "age > 60", "--unit", "row", "--epsilon", "1")

@@ -149,7 +149,8 @@ class Released:
             rows = self.told["rows"]
             number = sum(row["is_near"] for row in rows)
             capped = "" if self.told["is_near"] else f"; more would cost more than ε = {self.told['price']['epsilon']}"
-            return f"{number:,} of {len(rows):,}, marked {NEAR}, are within ±{share} of the true count{capped}."
+            told = f"{number:,} of {len(rows):,}, marked {NEAR}, {'is' if number == 1 else 'are'}"
+            return f"{told} within ±{share} of the true count{capped}."
         price = f"ε = {self.told['epsilon']}"
         if self.told["is_near"]:
             return f"It is within ±{share} of the count, and {price} was enough for that."

@@ -157,8 +157,9 @@ class Grouping:
         split = self.split.replace(" ", "")
         try:
             parse_by_text(written := quoted_name(self.column) + (f":{split}" if split else ""))
-        except ValueError as error:
-            raise FormError(f"split-{place}", f"groups of {self.column}: {error}") from None
+        except ValueError:
+            words = f"edges of {self.column} must be numbers with commas between them, such as 0, 18, 65, got"
+            raise FormError(f"split-{place}", f"{words} {self.split.strip()!r}") from None
         return written
 
     def listed(self, place: int, columns: Mapping[str, Kind]) -> list[Label] | None:

@@ -244,10 +244,15 @@ def _refusal(request: Request, problem: JSONResponse) -> Response:
         getattr(request.state, "user", None),
         status=problem.status_code,
         heading=said["title"],
-        words=said["detail"],
+        words=sentence(said["detail"]),
     )
     shown.headers.update({n: text for n, text in problem.headers.items() if n in _KEPT})
     return shown
+
+
+def sentence(words: str) -> str:
+    """The words of a refusal as a sentence on a page."""
+    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith('.') else '.'}"
 
 
 def _to_login(request: Request) -> Response:

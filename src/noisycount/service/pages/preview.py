@@ -108,6 +108,7 @@ class Preview:
     is_payable: bool  # whether what is left pays for it
     more: int | None  # how many such questions what is left pays for; None: nobody can say
     is_open: bool = False  # whether less may be charged
+    obstacle: str | None = None  # why no budget of this kind ever pays for it
 
     @classmethod
     def of(cls, session: DatasetSession, analyst: Analyst, query: Query) -> Self:
@@ -130,6 +131,7 @@ class Preview:
             is_payable=answer.affordable,
             more=answer.affordable_answers,
             is_open=is_open,
+            obstacle=answer.obstacle,
         )
 
     @property
@@ -158,6 +160,8 @@ class Preview:
                 if self.is_open
                 else "This was asked before at this price: the same answer is free."
             )
+        if not self.is_payable and self.obstacle:
+            return f"{self.price} is refused: {self.obstacle}."
         if not self.is_payable:
             remedy = "a lower price" if self.is_open else "a wider ±"
             return f"{self.price} is more than what is left pays for: choose {remedy}."

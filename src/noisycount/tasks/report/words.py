@@ -231,6 +231,8 @@ def answer_cell(released: ReportedRelease) -> str:
     if not isinstance(released.entry.answer, TableAnswer):
         return f"{told} {plus_minus(errors[0])}"
     cells, sums = plus_minus(errors[0]), sorted(errors[1:])
+    if released.entry.request.asked.get("within"):
+        cells += " or less"  # each has its own, of which this is the largest
     if not sums:
         return f"{told}, each {cells}"
     least, most = plus_minus(sums[0]), plus_minus(sums[-1])
