@@ -34,6 +34,13 @@ def test_a_key_is_shown_once_and_kept_as_a_hash(run: Run, here: Path) -> None:
     assert secret not in run("analysts", "list").output + run("analysts", "list", "--json").output
 
 
+def test_a_service_that_nobody_can_enter_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below its address, which is the first that it tells; with a key there is nothing to say."""
+    monkeypatch.setattr("noisycount.service.server.run", lambda _configuration, _place, ready, **_: ready())
+    told = [run("serve", "--port", "0").words, run(*ADD).words and run("serve", "--port", "0").words]
+    assert ["nobody has a key yet: `noisycount analysts add` gives one out" in words for words in told] == [True, False]
+
+
 def test_files_of_keys_are_the_owners_alone(run: Run, here: Path) -> None:
     """The keys, their secret and their lock are for nobody else to read; nor is their folder."""
     run(*ADD)

@@ -57,20 +57,29 @@ def serve(host: str, port: int, configuration: Config, *, is_demo: bool, slots: 
                 " init` writes, or try --demo"
             )
         place = opened.enter_context(listening(host, port))
-        ready = partial(_tell, host, place.getsockname()[1], key)
+        ready = partial(_tell, host, place.getsockname()[1], key, is_closed=not is_demo and _is_closed(configuration))
         for dataset in () if is_demo else configuration.datasets.values():
             if words := readers_words(dataset.source):
                 print_text(words)
         run(configuration, place, ready, slots=slots)
 
 
-def _tell(host: str, port: int, key: str | None) -> None:
+def _is_closed(configuration: Config) -> bool:
+    """Whether nobody can log in yet."""
+    with suppress(NoisyCountError):  # which who logs in is told
+        return not (configuration.service.oidc or Keyring.of(configuration).issued())
+    return False
+
+
+def _tell(host: str, port: int, key: str | None, *, is_closed: bool) -> None:
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{port}"
     facts = [("address", address)]
     if key is not None:
         facts += [("log in", f"{address}/login"), ("key", key), ("ends", "with Ctrl-C, and the ledger with it")]
     print_facts(facts)
+    if is_closed:
+        print_text("nobody has a key yet: `noisycount analysts add` gives one out, also while this runs")
     if not _is_loopback(host):
         print_text(
             f"{host} can be reached from elsewhere, and without encryption: keys and answers can be"
