@@ -219,7 +219,7 @@ def _plan(  # noqa: PLR0913, PLR0917  (one argument an option)
         return task.planned_error(error, confidence, queries, guess)
     if len(goals) == 1 and epsilon is not None:
         return task.planned_epsilon(epsilon, confidence, queries, guess)
-    raise _misused("give one goal: --within 20% with --guess 100, or --error 15, or --epsilon 0.1")
+    raise _misused("give one goal: --within 20%, or --error 15, or --epsilon 0.1")
 
 
 def _paying(budget: Fraction | None, dataset: str | None, configuration: Config) -> task.AvailableBudget:

@@ -275,7 +275,7 @@ def test_a_plan_is_drawn(run: Run, here: Path, words: tuple[str, ...], title: st
 @pytest.mark.parametrize(
     ("words", "remedy"),
     [
-        ((), "give one goal: --within 20% with --guess 100, or --error 15, or --epsilon 0.1"),
+        ((), "give one goal: --within 20%, or --error 15, or --epsilon 0.1"),
         (("--within", "20%", "--at-most", "1", "--guess", "100"), "--at-most goes with --within below 100%"),
         (("--error", "15", "--at-most", "1"), "--at-most goes with --within below 100%"),
         (("--within", "20%", "--queries", "3"), "--at-most goes with --within below 100%"),
