@@ -270,6 +270,14 @@ def test_a_capped_answer_is_told_with_its_reach() -> None:
     assert rule.interval(-100) == (0, 0)
 
 
+def test_a_share_of_many_digits_is_certified_as_one_of_few() -> None:
+    """Counts times its denominator exceed 64 bits."""
+    few, many = (stopping_rule(share, "0.95", "0.5") for share in ("0.12345679", "0.1234567890123456"))
+    assert many.slack == few.slack
+    counts = (10, 1000, 100_000)
+    assert [coverage(many, count) for count in counts] == pytest.approx([coverage(few, count) for count in counts])
+
+
 def test_the_price_of_who_knows_is_the_least() -> None:
     """A hundredth less breaks the promise for that count."""
     price = knowing_price("0.2", "0.95", 100)
@@ -281,7 +289,8 @@ def test_the_price_of_who_knows_is_the_least() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: stopping_rule(1, 0.95, 0.5), r"within must lie between 0 and 1 .* got Fraction\(1, 1\)"),
+        (lambda: stopping_rule(1, 0.95, 0.5), "within must lie between 0 and 1 .* got 1"),
+        (lambda: stopping_rule("0.0001", 0.95, 0.5), "within must be at least 0.001, ±0.1 %, with at_most, got 0.0001"),
         (lambda: stopping_rule(0, 0.95, 0.5), "within must be positive and finite, got 0"),
         (lambda: stopping_rule(0.2, 0.4, 0.5), "confidence must be at least 0.5 and less than 1"),
         (lambda: stopping_rule(0.2, 1, 0.5), "confidence must be at least 0.5 and less than 1"),

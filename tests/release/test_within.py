@@ -1,6 +1,7 @@
 """One count within a share of itself: reserved is the most that it may cost, charged is where its answers stopped."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -60,6 +61,19 @@ def desk_of(ledger: Ledger, source: FailingSource) -> DeskOf:
         return Desk(source, ledger, dataset, analyst=analyst)
 
     return made
+
+
+def test_an_answer_that_meets_another_goal_is_told_as_it_was_asked(ledger: Ledger) -> None:
+    """With the share and the confidence of that goal, where those of its own promise less; the nearer one stays."""
+    source = MemorySource([{"town": "Bern"}] * 100_000, {"town": Kind.TEXT})
+    desk = Desk(source, ledger, SURVEY)
+    first = desk.release(within="50%", at_most=HALF, confidence=0.9)
+    nearer = desk.release(within="20%", at_most=HALF, confidence=0.99)
+    assert (nearer.answer, nearer.charged) == (first.answer, 0)
+    assert (nearer.within, nearer.confidence, nearer.is_near) == (Fraction(1, 5), 0.99, True)
+    assert nearer.error <= first.answer / 5
+    assert desk.release(within="50%", at_most=HALF, confidence=0.9) == replace(first, charged=Fraction(0))
+    assert desk.release(within="60%", at_most=HALF, confidence=0.9).within == HALF
 
 
 def test_a_large_count_is_cheap_and_a_small_one_is_capped(desk_of: DeskOf) -> None:

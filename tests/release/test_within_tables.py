@@ -215,6 +215,16 @@ def test_what_no_table_keeps_is_refused_before_anything_is_charged(
     assert desk.ledger.entries() == []
 
 
+def test_a_margin_of_a_column_that_is_called_total_is_not_the_total(ledger: Ledger) -> None:
+    """Its cells would have to be large all at once, at a confidence that is for one alone."""
+    source = MemorySource([{"total": "a", "sex": "f"}], {"total": Kind.TEXT, "sex": Kind.TEXT})
+    desk = Desk(source, ledger, Dataset("survey", Fraction(2)))
+    keys = {"total": ["a", "b"], "sex": ["f", "m"]}
+    with pytest.raises(ValueError, match="of the total needs the total as an answer of its own"):
+        desk.release_table("total,sex", keys, within="20%", at_most=HALF, **TOTAL)
+    assert ledger.entries() == []
+
+
 @pytest.mark.parametrize(
     ("kind", "fails", "anytime"),
     [(LARGEST, Fraction(1, 20) / 4, False), (TOTAL, Fraction(1, 20), False), (MOST, Fraction(3, 80), True)],

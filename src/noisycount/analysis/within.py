@@ -19,17 +19,19 @@ from noisycount.frozen import frozen
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import price_as_written
-from noisycount.validation import RationalLike, open_probability, whole_number
+from noisycount.validation import RationalLike, exact_text, open_probability, whole_number
 
 # 24 prices a decade, in three digits: 1.1 times the one before, or nearly.
 _MANTISSAS = tuple(round(100 * 10 ** (place / 24)) for place in range(24))
 _SPAN = 1000  # the largest price over the lowest: what a large count pays needlessly is a thousandth of what it may
 _APART = Fraction(103, 100)  # the last two prices
+_LEAST_SHARE = Fraction(1, 1000)  # below, so many counts differ that a certificate for all would take minutes
 _CHEAPEST = Fraction(1, 10**9)  # that a ledger keeps
 _DEPTH = 40.0  # a chance of e^−40 is none, and is added
 _CAPPED_PART = 4  # of what may fail, that of answers whose price is capped: one in so many
 _ROUNDING = 1e-9  # of a probability
 _STEPS = 1000  # of the slack, in 1
+_MOST_TRIES = 30  # of a slack, each of which takes up to a second
 _SPARSE, _LEVELS, _SPLIT, _MOST_CELLS = 1.02, 6, 4, 6000  # cells of counts: first ratio, how often they are split
 
 
@@ -83,9 +85,14 @@ class StoppingRule:
     def __post_init__(self) -> None:
         share, sure = price_as_written(self.within, "within"), price_as_written(self.confidence, "confidence")
         if not share < 1:
-            raise ValueError(f"within must lie between 0 and 1 (0.2 is ±20 %), got {self.within!r}")
+            raise ValueError(f"within must lie between 0 and 1 (0.2 is ±20 %), got {exact_text(share)}")
+        if share < _LEAST_SHARE:
+            raise ValueError(
+                f"within must be at least {exact_text(_LEAST_SHARE)}, ±0.1 %, with at_most, got {exact_text(share)}:"
+                " give a price, or a guess"
+            )
         if not Fraction(1, 2) <= sure < 1:
-            raise ValueError(f"confidence must be at least 0.5 and less than 1, got {self.confidence!r}")
+            raise ValueError(f"confidence must be at least 0.5 and less than 1, got {exact_text(sure)}")
         if not self.prices or not all(a < b for a, b in pairwise((Fraction(0), *self.prices))):
             raise ValueError(f"prices must be positive and rise, got {self.prices!r}")
         object.__setattr__(self, "within", share)
@@ -184,12 +191,18 @@ class StoppingRule:
     def _above(self, counts: Wholes) -> Reals:
         """These answers and larger ones are too large for the counts."""
         share = self.within
-        return (counts * share.denominator // (share.denominator - share.numerator) + 1).astype(float)
+        return (self._wide(counts) * share.denominator // (share.denominator - share.numerator) + 1).astype(float)
 
     def _below(self, counts: Wholes) -> Reals:
         """The answers below these are too small for the counts."""
         share = self.within
-        return (-(-counts * share.denominator // (share.denominator + share.numerator))).astype(float)
+        whole = -self._wide(counts) * share.denominator // (share.denominator + share.numerator)
+        return (-whole).astype(float)
+
+    def _wide(self, counts: Wholes) -> Wholes:
+        """Counts whose products with the denominator of the share do not overflow."""
+        fits = int(counts.max(initial=0)) * self.within.denominator < 2**63  # noqa: PLR2004 - of 64 bits
+        return counts if fits else counts.astype(object)
 
     def _wrong_if_capped(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
         """P[does not stop and is wrong], at most."""
@@ -219,13 +232,17 @@ class _SlackSearch:
         tried = np.unique(np.geomspace(1, self.last_count(chain), 500).round().astype(np.int64))
         tried = np.union1d(tried, np.arange(int(min(2 * chain.thresholds[-1], 300)) + 1))
         step = 0
-        while True:
+        for _ in range(_MOST_TRIES):
             step = max(step + 1, self.smallest(tried))
             chain = self.rule.chain_of(step / _STEPS)
             failing = self.uncertified(chain)
             if not failing.size:
                 return step / _STEPS, chain
             tried = np.union1d(tried, failing[:: 1 + failing.size // 100])
+        raise ValueError(
+            f"within {exact_text(self.rule.within)} at confidence {exact_text(self.rule.confidence)} has no rule that"
+            " is shown to hold for every count: choose a larger share, or less confidence"
+        )
 
     def smallest(self, tried: Wholes) -> int:
         """The fewest steps at which no count that is tried fails too often."""

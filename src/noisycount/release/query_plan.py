@@ -133,9 +133,13 @@ class QueryPlan(ABC):
         return replace(self, noise=self.noise.at(epsilon, scales))  # type: ignore[type-var]
 
     def stopping(self, known: Entry) -> Stopping | None:
-        """When the answers of an entry stopped, if that was left open."""
-        goal = Goal.stored(known)
-        return None if goal is None else Stopping(goal, self.at(known).noise, known.base)
+        """When the answers of an entry stopped, if that was left open; by the goal that is asked, if it is met too."""
+        goal, base = Goal.stored(known), known.base
+        if goal is None:
+            return None
+        if self.goal is not None and not goal.promises(self.goal) and self.is_met(known):
+            goal, base = self.goal, known
+        return Stopping(goal, self.at(known).noise, base)
 
     def is_met(self, known: Entry) -> bool:
         """Whether an answer that is known already is as near as the goal says."""

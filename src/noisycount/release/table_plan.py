@@ -170,7 +170,7 @@ def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_re
     return CountPlan([reading], texts, noise, _goal(query, noise))
 
 
-def _goal(query: Query, noise: TablePlan) -> Goal | None:
+def _goal(query: Query, noise: TablePlan, margins: tables.Margins = ()) -> Goal | None:
     """How near answers shall be without a guess; what no rule keeps is refused, before anything is charged."""
     if query.of is not None and (query.at_most is None or query.by is None):
         raise ValueError(f"of belongs to a table by keys with within and at_most, got {query.of!r}")
@@ -180,14 +180,14 @@ def _goal(query: Query, noise: TablePlan) -> Goal | None:
         raise ValueError("at_most must be given with within, in place of a price and of a guess")
     of = ALL if len(query.wheres) > 1 else ""
     if query.by is not None:
-        of = _decisive(query, noise)
+        of = _decisive(query, margins)
     share, sure = share_of(query.within), as_written(query.confidence, "confidence")
     goal = Goal(share, sure, exact_epsilon(query.at_most, "at_most"), of)
     Stopping(goal, noise).rule  # noqa: B018 - it is the rule that refuses
     return goal
 
 
-def _decisive(query: Query, noise: TablePlan) -> str:
+def _decisive(query: Query, margins: tables.Margins) -> str:
     """Which counts of a table decide where it stops."""
     if query.of is None:
         raise ValueError(
@@ -199,8 +199,8 @@ def _decisive(query: Query, noise: TablePlan) -> str:
         raise ValueError(f"of {error}") from None
     if query.cumulative:
         raise ValueError("at_most knows no sums of ranges: leave out cumulative, or give the price as epsilon")
-    if of == TOTAL and TOTAL not in [level.name for level in noise.levels[1:]]:
-        raise ValueError("of the total needs the total as an answer of its own: add 'total' to margins")
+    if of == TOTAL and () not in margins:  # a column may have that name
+        raise ValueError("of the total needs the total as an answer of its own: add 'total' to margins, which no column may be called")
     return of
 
 
@@ -241,7 +241,7 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
     price, groups = _table_price(query, is_hidden=is_hidden), question.groups(unit)
     if not is_hidden:
         known = table_plan(question.levels(), price, groups, is_replacement=is_replacement)
-        return CellsPlan(question, known, _goal(query, known))
+        return CellsPlan(question, known, _goal(query, known, question.margins))
     assert groups is not None  # noqa: S101 - refused by `groups`
     has_total = bool(question.margins)
     noise = hidden_plan(question.name, price, groups, is_replacement=is_replacement, has_total=has_total)

@@ -114,8 +114,8 @@ class Answer:
 
     @property
     def confidence(self) -> float:
-        """With which errors are stated."""
-        return self.query.confidence
+        """With which errors are stated; of answers that stopped by a goal, that of the goal."""
+        return self.query.confidence if self.release is None else self.release.confidence
 
     @property
     def protected(self) -> str:
@@ -135,7 +135,7 @@ class Answer:
         plan = self.count_plan
         if plan.goal is not None:
             return Stopping(plan.goal, plan.noise).rule.reach
-        return error_within(plan.mechanism, self.confidence)
+        return plan.noise.levels[0].error(self.confidence)
 
     @property
     def interval(self) -> tuple[int, int]:
@@ -300,12 +300,21 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         impossible=plan.in_vain(records.schema.public)[1],
     )
     if free is not None:
-        return replace(preview, plan=plan.at(free))
+        return _known_preview(preview, plan.at(free), free)
     if known is not None and plan.goal is None:
         preview = replace(preview, plan=plan.at(_finer(known, requests[0])))
     if not spent.admits(preview.cost):
         return replace(preview, affordable=False)
     return replace(preview, leaves=list(_hints_after(spent, preview.cost)))
+
+
+def _known_preview(preview: Answer, plan: QueryPlan, free: Entry) -> Answer:
+    """The preview of an answer that is known, with the errors that it will be told with."""
+    answer, stopping = plan.stored(free), plan.stopping(free)
+    if stopping is None or answer is None:
+        return replace(preview, plan=plan)
+    noise, sure = stopping.of_table(answer.levels)["plan"], float(stopping.goal.confidence)
+    return replace(preview, plan=replace(plan, noise=noise, goal=None), query=replace(preview.query, confidence=sure))  # type: ignore[type-var]
 
 
 def _finer(known: Entry, request: Request) -> Entry:
