@@ -31,7 +31,7 @@ _DEPTH = 40.0  # a chance of e^−40 is none, and is added
 _CAPPED_PART = 4  # of what may fail, that of answers whose price is capped: one in so many
 _ROUNDING = 1e-9  # of a probability
 _STEPS = 1000  # of the slack, in 1
-_MOST_TRIES = 30  # of a slack, each of which takes up to a second
+_MOST_TRIES = 12  # of a slack: five are the most that were ever needed
 _SPARSE, _LEVELS, _SPLIT, _MOST_CELLS = 1.02, 6, 4, 6000  # cells of counts: first ratio, how often they are split
 
 

@@ -51,6 +51,16 @@ def test_where_a_price_is_left_open_noise_and_privacy_are_those_of_the_most(run:
         assert part in shown
 
 
+def test_an_answer_within_a_share_has_the_confidence_of_its_goal_whoever_asks_for_it_again(run: Run) -> None:
+    """At a lower price and with more confidence, which noise alone would have; in words, JSON and the dry run."""
+    count = ("count", "survey.parquet", "--unit", "person", "--json")
+    told = run(*count, "--within", "50%", "--confidence", "90%", "--at-most", "0.5").object
+    price = ("--epsilon", "0.0001", "--confidence", "99%")
+    for again in (run(*count, *price).object, run(*count, *price, "--dry-run").object):
+        assert (again["confidence"], again["error"], again["repeated"]) == (0.9, told["error"], True)
+    assert "with 90 % confidence the true count lies that near" in run(*count[:-1], *price).words
+
+
 def test_a_dry_run_knows_what_is_free_and_what_is_too_dear(run: Run, here: Path) -> None:
     """What was asked in other words costs nothing; what exceeds the budget would be refused."""
     configure(here, 'unit = "person"\nbudget = "1"')
@@ -148,7 +158,7 @@ def answer_of(  # noqa: PLR0913, PLR0917 - all that a hint rests on
     """An answer of which no more is asked than its number, its error and its price."""
 
     class Stated(Answer):
-        count: Any = SimpleNamespace(answer=number, epsilon=epsilon, bounds=None)
+        count: Any = SimpleNamespace(answer=number, epsilon=epsilon, bounds=None, confidence=0.95)
         error: Any = property(lambda _: error)
 
     unused: Any = None
