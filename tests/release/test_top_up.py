@@ -272,12 +272,16 @@ Forged = Callable[[Entry, Entry], dict[str, str | None]]
             "is charged a difference, and",
         ),
         (
+            lambda coarse, _: debit(replace(coarse.request, question=dearer(coarse.request)), 1),
+            "is charged something else than the price that it states",
+        ),
+        (
             lambda _, fine: debit(topped_up(fine, Fraction(1), GOAL), 1),
             "rests on an answer that is not known, where one",
         ),
         (lambda coarse, _: answer_columns(coarse.key, 5, coarse.made), "is an answer to what was answered at a higher"),
     ],
-    ids=["twice", "price", "rho", "dataset", "nothing", "reserve", "late"],
+    ids=["twice", "price", "rho", "dataset", "nothing", "stated", "reserve", "late"],
 )
 def test_a_forged_row_breaks_the_chain(desk_of: DeskOf, ledger: Ledger, forged: Forged, why: str) -> None:
     """What no ledger writes is found, though its hash is right."""
@@ -292,6 +296,11 @@ def test_a_forged_row_breaks_the_chain(desk_of: DeskOf, ledger: Ledger, forged: 
         ledger.transactions.written(lambda _, state: state.append(forged(coarse, fine)))
     state = ledger.transactions.known.draft()
     assert str(state.fault(chained(state.head, forged(coarse, fine)))).startswith(why)
+
+
+def dearer(request: Request) -> str:
+    """Give the text of another question at a price of 1/2."""
+    return json.dumps({**request.asked, "where": "other", "scale": "2", "price": {"epsilon": "0.5"}}, sort_keys=True)
 
 
 def debit(request: Request, paid: int) -> dict[str, str | None]:

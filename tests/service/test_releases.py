@@ -86,6 +86,19 @@ def test_a_key_names_one_data_set(tmp_path: Path) -> None:
         assert owner.ask(COUNT, "two", "twin").json()["dataset"] == "twin"
 
 
+def test_a_reply_names_no_coarser_answer_of_another(state: ServiceState) -> None:
+    """Who tops up another's answer learns that there is one, not whose it is; an owner does."""
+    ana, bo, owner = calling(state), calling(state, BO), calling(state, OWNER)
+    assert ana.ask(COUNT, "secret").status_code == 201
+    finer = bo.ask({**COUNT, "epsilon": "0.2"}, "other")
+    assert (finer.json()["charged"], finer.json()["replaces"]) == ("0.1", ["of another analyst"])
+    exported = bo.get("/ledger/export?form=json")
+    assert not [text for text in (finer.text, exported.text) if "secret" in text]
+    finest = ana.ask({**COUNT, "epsilon": "0.3"}, "mine").json()
+    assert finest["replaces"] == ["of another analyst", "ana:secret"]
+    assert owner.ask({**COUNT, "epsilon": "0.4"}, "all").json()["replaces"] == ["ana:mine", "bo:other", "ana:secret"]
+
+
 def test_a_reply_names_the_first_request_of_its_asker_alone(state: ServiceState) -> None:
     """Who repeats their own question learns under which key; who repeats another's, nothing."""
     ana, bo = calling(state), calling(state, BO)

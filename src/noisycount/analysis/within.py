@@ -201,7 +201,7 @@ class StoppingRule:
 
     def _wide(self, counts: Wholes) -> Wholes:
         """Counts whose products with the denominator of the share do not overflow."""
-        fits = int(counts.max(initial=0)) * self.within.denominator < 2**63  # noqa: PLR2004 - of 64 bits
+        fits = int(counts.max(initial=0)) * self.within.denominator < 2**63
         return counts if fits else counts.astype(object)
 
     def _wrong_if_capped(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:

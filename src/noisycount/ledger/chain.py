@@ -374,6 +374,8 @@ class LedgerState:
             self.coarser[entry.key], self.finer[replaced] = replaced, entry.key
         elif entry.request.epsilon is not None and entry.request.rho is not None:
             return "is charged a difference, and tops up nothing"
+        elif standing.price != (price.rho if price.epsilon is None else price.epsilon):
+            return "is charged something else than the price that it states"
         self.series[standing.subject] = (*self.series.get(standing.subject, ()), entry.key)
         self.prices[entry.key] = standing.price
         if standing.is_reserve:

@@ -200,7 +200,9 @@ def _decisive(query: Query, margins: tables.Margins) -> str:
     if query.cumulative:
         raise ValueError("at_most knows no sums of ranges: leave out cumulative, or give the price as epsilon")
     if of == TOTAL and () not in margins:  # a column may have that name
-        raise ValueError("of the total needs the total as an answer of its own: add 'total' to margins, which no column may be called")
+        raise ValueError(
+            "of the total needs the total as an answer of its own: add 'total' to margins, where no column is called so"
+        )
     return of
 
 

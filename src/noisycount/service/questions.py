@@ -4,6 +4,8 @@ A spend is charged once, answered once, and replied to with the same bytes for e
 """
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any, Literal
@@ -119,6 +121,11 @@ def asker_of_name(name: str) -> str:
     return name.rpartition(":")[0]
 
 
+def told_keys(keys: Sequence[str], user: User) -> list[str]:
+    """The keys of answers that another one tops up: those of others, who asked the same, are told to owners alone."""
+    return [key if user.is_owner or asker_of_name(key) == user.name else "of another analyst" for key in keys]
+
+
 @frozen
 class Spend:
     """A question that is to be answered at a price."""
@@ -167,7 +174,7 @@ class Spend:
     def _draft(self, answered: Answer) -> Reply:
         """The reply that tells of an answer."""
         made = answer_json(answered)
-        told = {**made, "key": self.name}
+        told = {**made, "key": self.name, "replaces": told_keys(made["replaces"], self.user)}
         del told["ledger"]  # where it lies is none of a user's business
         if made["key"] != self.name and asker_of_name(made["key"]) == self.user.name:
             told["first"] = made["key"]  # their own request, which was charged for it
@@ -187,6 +194,7 @@ def stored_reply(name: str, user: User, state: ServiceState) -> bytes:
         if entry is None:
             raise UnknownReleaseError
         asker, dataset = entry.analyst, state.dataset_name(entry.request.dataset)
+        entry = replace(entry, replaces=tuple(told_keys(entry.replaces, user)))
         told: dict[str, Any] = {"dataset": redacted_name(dataset), **entry_json(entry)}
         content = json.dumps(told, ensure_ascii=False).encode()
     if not user.is_owner and not (asker == user.name and user.may_see(dataset)):

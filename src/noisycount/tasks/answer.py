@@ -23,7 +23,6 @@ from noisycount.ledger.entries import Analyst, Entry, Request, asks_for_table
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.series import covers, difference, finest_of, standing_of, topped_up
 from noisycount.ledger.transactions import AttachedWrite
-from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level
 from noisycount.query.query import Query

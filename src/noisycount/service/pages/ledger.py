@@ -20,6 +20,7 @@ from noisycount.ledger.ledger import Selected, Selection
 from noisycount.service.auth import LimitedUser, owner_of
 from noisycount.service.keys import User
 from noisycount.service.pages.layout import download, page
+from noisycount.service.questions import told_keys
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.ledger import Account
 from noisycount.tasks.report.forms import MEDIA, release_json, releases_sheet, report_fragment, written_report
@@ -135,8 +136,8 @@ class LedgerPage:
 def _newest_first(found: Selected, user: User) -> list[ReportedRelease]:
     """The releases of entries; that others asked for the same is for owners."""
     entries = reversed(found.entries)
-    shown = entries if user.is_owner else (replace(each, repeats=()) for each in entries)
-    return releases_of(shown)[::-1]
+    own = (replace(each, repeats=(), replaces=tuple(told_keys(each.replaces, user))) for each in entries)
+    return releases_of(entries if user.is_owner else own)[::-1]
 
 
 def _selection(state: ServiceState, user: User, filters: Filters) -> Selection:
