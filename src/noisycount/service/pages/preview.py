@@ -114,7 +114,7 @@ class Preview:
     def of(cls, session: DatasetSession, analyst: Analyst, query: Query) -> Self:
         """The preview of what somebody wants to ask of open records."""
         answer = preview_at(session, query, analyst)
-        noise, is_open, is_table = answer.noise, answer.plan.goal is not None, query.is_table
+        noise, is_open, is_table = answer.noise, query.at_most is not None, query.is_table
         epsilon, mechanism = answer.plan.loss.epsilon, noise.levels[0].mechanism
         told = [*table_head(answer), *preview_facts(answer)] if is_table else count_facts(answer)
         told = [fact for fact in told if fact[0] not in _SAID_ELSEWHERE]
