@@ -67,7 +67,7 @@ def test_curves_agree_with_themselves(seed: int) -> None:
         deltas = curve.delta(epsilons)
         lower, upper = curve.bracket(epsilons)
         assert (deltas[1:] <= deltas[:-1] * (1 + 1e-9) + 1e-300).all(), setting
-        assert (upper - lower <= 1e-8 * upper + 1e-300).all(), setting
+        assert (upper - lower <= 1e-8 * upper + 1e-200).all(), setting  # below, terms underflow
         assert curve.delta(epsilons[2]) == pytest.approx(deltas[2], rel=1e-9, abs=1e-60), setting
         is_plain = isinstance(population, nc.Binomial) and not isinstance(noise, nc.Subsample)
         if is_plain and population.size < TABLES:

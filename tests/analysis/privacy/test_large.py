@@ -112,6 +112,26 @@ def test_rates_and_counts_that_are_next_to_impossible_are_exact(outsider: Outsid
         assert_exact(outsider.curve(mechanism), outsider.pairs(), EPSILONS)
 
 
+FAR_OUT = [
+    (nc.Subsample(409_277, nc.Gaussian(2089.058161554934)), nc.Binomial(1_351_656, 5.255545723643745e-8), 0.03065),
+    (nc.Gaussian(417.53898302327343), nc.Binomial(31, 0.999942638482924), 0.05191883133339736),
+    (
+        nc.Subsample(525_135, nc.DiscreteLaplace(0.276392)),
+        nc.Binomial(676_656_561, 0.13917154371793913),
+        1.024e-4,
+    ),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "population", "epsilon"), FAR_OUT)
+def test_brackets_are_narrow_where_terms_underflow(
+    mechanism: nc.Mechanism, population: nc.Population, epsilon: float
+) -> None:
+    """None is told by the δ of a smaller ε, or refused, as no threshold is found among terms that underflow."""
+    low, high = nc.privacy_curve(mechanism, population).bracket(epsilon)
+    assert high - low <= 1e-8 * high + 1e-200
+
+
 WIDE_SUMS: dict[str, Callable[[float], list[nc.Mechanism]]] = {
     "twice discrete Laplace": lambda scale: [nc.DiscreteLaplace(scale)] * 2,
     "twice Laplace": lambda scale: [nc.Laplace(scale)] * 2,

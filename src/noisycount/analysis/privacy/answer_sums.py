@@ -374,8 +374,10 @@ class Terms:
                 best = min(best, other(answer), key=lambda one: one.error)
         return best, gains
 
-    def missed(self, answer: float, log_odds: float, following: float, gains: float = math.nan) -> float:
-        """How much more than those from an answer on the answers from the threshold on can gain.
+    def missed(
+        self, answer: float, log_odds: float, following: float, gains: float = math.nan, most: float = math.inf
+    ) -> float:
+        """How much more than those from an answer on the answers from the threshold on can gain; roughly, up to most.
 
         One answer lies below the threshold, one above it. Between them the log-odds are at least those of the first, at
         most 0: what is missed is at most e^(−log-odds) − 1 of what the positive terms gain from there on, which may be
@@ -385,7 +387,9 @@ class Terms:
             return -log_odds * self._flat_scale * self._most_between(answer, following)
         if log_odds >= -CLOSE and not self.slack:  # so little that all gains bound it well enough
             is_known = not math.isnan(gains) and self._leader is None
-            return -2 * log_odds * (gains if is_known else self._gains(answer))
+            missed = -2 * log_odds * (gains if is_known else self._gains(answer))
+            if missed <= most:
+                return missed
         gains = self._gains(answer)
         between = max(0.0, gains - self._gains(following))
         missed = math.expm1(min(-log_odds, LARGEST_EPSILON)) * between if between else 0.0
@@ -396,7 +400,8 @@ class Terms:
         start, stop = low - self.excess.threshold, high - self.excess.threshold
         nearest = np.array(max(start, -stop, 0.0))
         highest = self.errors.peak * math.exp(float(self.errors.log_change(0.0, nearest)))
-        return min(highest * (stop - start), float(self.errors.exceedance(np.array(start))))
+        beyond = float(self.errors.exceedance(np.array(start)))
+        return min(beyond, highest * (stop - start)) if stop < math.inf else beyond
 
     def _gains(self, answer: float) -> float:
         """What the positive terms gain from an answer on."""

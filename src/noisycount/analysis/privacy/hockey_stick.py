@@ -39,6 +39,7 @@ _TELLING = 1e-8  # of δ, an error up to which the threshold is known to as many
 _OF_SUMS = 1e-10  # of δ under a sum of noises: measured, with a margin of 2
 _ROUNDED = 2e-12  # log-odds beyond which rounding does not change their sign
 _UNSURE = 0.01  # of δ, from which on an error moves the threshold by more than a little
+_SEEN = 1e-10  # of δ, up to which what a threshold misses may be bounded roughly
 _LIKELY = 0.5  # from which on δ has more digits as 1 less its complement
 _UNDECIDED = 1e-11  # log-odds that may be 0, as they are rounded
 EpsilonExcess = tuple[float, Excess]
@@ -69,8 +70,9 @@ class NoisyPair:
         values: list[Certified] = []
         for one in asked:
             threshold = self._threshold(one, forecast.expected(*one), common)
-            values.append(self._supremum(threshold))
-            forecast = forecast.after(*one, threshold.passage)
+            values.append(self._bounded(*one, None if threshold is None else self._supremum(threshold)))
+            if threshold is not None:
+                forecast = forecast.after(*one, threshold.passage)
         return values
 
     def _common_mesh(
@@ -85,14 +87,18 @@ class NoisyPair:
             return None, forecast
         ends = asked[0], asked[-1]
         first, last = (self._threshold(one, forecast.expected(*one), None) for one in ends)
+        if first is None or last is None:
+            return None, forecast
         low, high = first.passage.answer, last.passage.answer
         if not 0 <= high - low <= WIDEST_MESH:  # nan or infinite where one is beyond all answers
             return None, forecast
         mesh = self._mesh((math.floor(low), math.ceil(high)), self._highest(high, asked[-1][1]))
         return mesh, forecast.after(*asked[0], first.passage)
 
-    def _threshold(self, asked: EpsilonExcess, expected: tuple[float, float, float], common: Mesh | None) -> Threshold:
-        """The answer at which the densities have the ratio e^ε."""
+    def _threshold(
+        self, asked: EpsilonExcess, expected: tuple[float, float, float], common: Mesh | None
+    ) -> Threshold | None:
+        """The answer at which the densities have the ratio e^ε; None: it is not found."""
         epsilon, excess = asked
         around, step, slope = expected
         for again in range(_MOST_MESHES):
@@ -109,10 +115,20 @@ class NoisyPair:
             if math.isinf(away) or (fits and away <= margin):
                 return Threshold(passage, terms)
             around, step, slope = passage.answer, max(self.errors.spread, away) / 16, math.nan
-        raise ValueError(
-            f"epsilon must be one at which the threshold of the answers is found, got {epsilon!r}: "
-            "take a smaller one, whose δ is no smaller"
-        )
+        return None
+
+    def _bounded(self, epsilon: float, excess: Excess, found: Certified | None) -> Certified:
+        """δ as it was found; far out, where terms underflow and hide it, at most P₊[K >= threshold]."""
+        if excess.threshold > _FAR * self.pair.base.deviation:
+            most = math.exp(self.pair.log_tail_bound(excess.threshold))
+            if most < _UNPROMISED and (found is None or found.error > most):
+                return Certified.probability(0.0, most)
+        if found is None:
+            raise ValueError(
+                f"epsilon must be one at which the threshold of the answers is found, got {epsilon!r}: "
+                "take a smaller one, whose δ is no smaller"
+            )
+        return found
 
     def _passage(self, terms: Terms, search: Search) -> SignChange:
         """Where the log-odds of an answer pass 0."""
@@ -138,8 +154,8 @@ class NoisyPair:
         points = self.pair.base.points(fine, highest, coarsest)
         return Mesh(points, self.pair, self.errors)
 
-    def _missed(self, threshold: Threshold, gains: float) -> float:
-        """How much more than those from the threshold on other answers can gain."""
+    def _missed(self, threshold: Threshold, found: float, gains: float) -> float:
+        """How much more than what was found from the threshold on other answers can gain."""
         passage, terms = threshold.passage, threshold.terms
         is_discrete = self.errors.is_discrete
         if is_discrete and passage.log_odds < -_UNDECIDED and not terms.slack:
@@ -147,7 +163,7 @@ class NoisyPair:
         if is_discrete or self._is_flattening(terms.epsilon):
             low = self._surely_below(terms, passage.answer - 1)
             return terms.missed(low, -_ROUNDED, passage.next)
-        return terms.missed(passage.answer, passage.log_odds, passage.next, gains)
+        return terms.missed(passage.answer, passage.log_odds, passage.next, gains, _SEEN * found)
 
     def _is_flattening(self, epsilon: float) -> bool:
         """Whether the log-odds may come near their largest value long before they reach it."""
@@ -247,7 +263,7 @@ class NoisyPair:
             is_below = passage.answer < 0
             return (self._below_lowest if is_below else self._beyond_limit)(terms)
         found, gains = terms.beyond_with_gains(passage.answer)
-        missed = self._missed(threshold, gains)
+        missed = self._missed(threshold, found.value, gains)
         if found.error > _TELLING * found.value:
             missed += found.error
         if self.errors.rounding:  # a noise without a closed form
@@ -310,6 +326,7 @@ def _is_decided(passage: SignChange) -> bool:
 
 
 _NEGLIGIBLE = -720.0  # the logarithm of a probability below the 1e-301 that brackets allow for
+_UNPROMISED = 1e-50  # a δ down to which nine digits are promised
 _FAR = 25.0  # standard deviations within which nothing is negligible
 
 

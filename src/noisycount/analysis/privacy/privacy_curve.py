@@ -148,17 +148,18 @@ def privacy_curve(
     from what a threshold that is off can miss. It is wider than 1e-8·δ where the ratio of dependent records ends within
     1e-4 of e^ε, in the last twentieth of the ε of a sum of Laplace noises, where e^ε is a ratio at which narrow
     discrete noise jumps, where hardly a thousandth of the terms is left of `Strata` or a sample just below its largest
-    loss, and for `Strata` of more than about 1e8 records. From ε = 600 on the lower end is 0, and the upper one that at
-    600, or 0 from the ε of Laplace noise on. Of two `directions` the smaller may be off by as much as the bracket of
-    the larger is wide. Several answers have brackets of at most 1e-10 beside rounding of the number of records, where
-    noises are none, discrete Gaussian ones about one count, or on the integers in at most three answers to a list; of
-    1e-6·δ for three to six independent questions with such noises whose answers are many; of 5e-4·δ for Laplace noises
-    of one scale about one count, discrete or not, and for noises with a density about it, whose answers are rounded to
-    a grid for the lower end and told more finely for the upper (1e-3·δ from 257 Laplace answers on). Of a list of two
-    or three questions with such noises it is more: 2.5e-2·δ + 5e-8 at most up to ε = 2, measured for two of scales from
-    0.3 to 5 about up to 1,000 records. Other noises about one count, and longer lists, have true bounds that may be
-    wide; then δ is the upper one. Rounding of several answers is multiplied by e^ε: from ε = 4 on a bracket may be some
-    1e-10 wide at least. No bracket rises with ε, nor above what the ε of differential privacy of all answers leaves.
+    loss, for `Strata` of more than about 1e8 records, and below 1e-200. From ε = 600 on the lower end is 0, and the
+    upper one that at 600, or 0 from the ε of Laplace noise on. Of two `directions` the smaller may be off by as much as
+    the bracket of the larger is wide. Several answers have brackets of at most 1e-10 beside rounding of the number of
+    records, where noises are none, discrete Gaussian ones about one count, or on the integers in at most three answers
+    to a list; of 1e-6·δ for three to six independent questions with such noises whose answers are many; of 5e-4·δ for
+    Laplace noises of one scale about one count, discrete or not, and for noises with a density about it, whose answers
+    are rounded to a grid for the lower end and told more finely for the upper (1e-3·δ from 257 Laplace answers on). Of
+    a list of two or three questions with such noises it is more: 2.5e-2·δ + 5e-8 at most up to ε = 2, measured for two
+    of scales from 0.3 to 5 about up to 1,000 records. Other noises about one count, and longer lists, have true bounds
+    that may be wide; then δ is the upper one. Rounding of several answers is multiplied by e^ε: from ε = 4 on a bracket
+    may be some 1e-10 wide at least. No bracket rises with ε, nor above what the ε of differential privacy of all
+    answers leaves.
 
     Example:
         >>> import noisycount as nc
