@@ -57,7 +57,7 @@ def test_some_settings_hold(numbers: range) -> None:
     assert [str(fault) for fault in faults if fault] == []
 
 
-@pytest.mark.few(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_that_is_wrong_by_a_millionth_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty settings are enough."""

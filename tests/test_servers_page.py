@@ -52,6 +52,7 @@ def require_refused(server: Server, statement: str) -> None:
         shell.execute(f"BEGIN; {statement}; ROLLBACK".encode())
 
 
+@pytest.mark.thorough
 def test_the_page_is_executed(
     clinic: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

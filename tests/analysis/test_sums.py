@@ -148,6 +148,7 @@ def test_one_discrete_noise_gives_the_smallest_integer(scale: Fraction, queries:
     assert_smallest(int(nc.accuracy(nc.DiscreteLaplace(scale), beta, queries)), any_tail, beta)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("scale", [Fraction(1, 2**52), Fraction(1, 3), Fraction(5, 2), Fraction(7), Fraction(1000)])
 def test_discrete_gaussian_noise_gives_the_smallest_integer(scale: Fraction, beta: float) -> None:

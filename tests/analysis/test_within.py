@@ -250,6 +250,7 @@ def test_a_rule_is_of_public_values_alone() -> None:
     assert rule.slack * 1000 == pytest.approx(round(rule.slack * 1000))
 
 
+@pytest.mark.thorough
 def test_an_estimate_is_within_its_share_where_its_interval_has_the_count() -> None:
     """Both say one thing: |estimate − count| <= within·count."""
     rule = stopping_rule("0.2", "0.95", "0.5")

@@ -71,6 +71,7 @@ def test_several_answers_are_shown_by_their_average() -> None:
     assert "the answer, 98.5 records" in str(chart["vconcat"][1]["title"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("population", [None, nc.Binomial(1000, 0.1)])
 def test_a_privacy_curve_is_shown_down_to_a_millionth(population: nc.Binomial | None) -> None:
     """Each point of the line is on the curve, from ε = 0 to where δ is 1e-6."""
@@ -161,6 +162,7 @@ def test_a_long_question_is_no_wider_than_the_chart() -> None:
     assert max(len(first), len(second)) <= 60
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "chart",
     [

@@ -31,7 +31,7 @@ def marks(panel: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return [layer for layer in panel["layer"] if layer["mark"]["type"] == kind]
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("key", CASES)
 def test_every_point_is_drawn_unchanged(key: str) -> None:
     """Each line of each panel has its colour, its dashes and all of its points, in order."""

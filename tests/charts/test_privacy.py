@@ -67,6 +67,7 @@ def test_lines_are_named_where_they_are() -> None:
         assert texts(chart)[each.note]["values"] == [place]
 
 
+@pytest.mark.thorough
 def test_no_name_lies_on_a_line() -> None:
     """Names stand right of every line that passes at their height, or left of every line."""
     for lines in (three(), three()[:2], three()[1:], three()[:1]):
@@ -115,7 +116,7 @@ def test_an_epsilon_beyond_the_axis_is_not_marked() -> None:
     assert "ε = 9" not in texts(drawn(three(), axes))
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("marks", [(2e-6, 2e-6, 1.5e-6), (0.4, 0.09, 0.08), (0.3, 3e-6, 2e-6)])
 def test_names_of_marks_that_are_near_each_other_have_room(marks: tuple[float, ...]) -> None:
     """At the top, at the bottom and in between, 40 pixels apart and inside the axes."""

@@ -107,6 +107,7 @@ def test_what_nobody_could_read_is_refused() -> None:
         replace(BARS, bars=[TableBar("a", 1, 1, kind) for kind in "abcde"], kinds="plan")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rows", [1, 100])
 def test_pictures_have_room_for_all_rows(tmp_path: Path, rows: int) -> None:
     """One row and a hundred, in SVG and PNG, by the public name too."""

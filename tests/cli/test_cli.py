@@ -222,6 +222,7 @@ def test_a_shell_completes_commands_and_names(here: Path) -> None:
 VALUES = '[datasets.survey.values]\nhealth = ["poor", "fair", "good", "it\'s bad"]\nplan = [1, 11]\nage = "0 to 120"\n'
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("option", "incomplete", "meant"),
     [
@@ -327,7 +328,7 @@ def test_a_count_that_misses_its_tick_is_told_at_a_later_one(here: Path) -> None
     assert "1.5 of 2 left" in told.stdout
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("encoding", ["ascii", "latin1", "cp1252"])
 def test_a_stream_that_is_not_utf8_shows_every_digit(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,7 @@ def test_signs_have_names(character: str, told: str) -> None:
     assert writable(character, "ascii") == told
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", ["40", "80"])
 def test_no_line_is_padded_and_no_number_cut(
     run: Run, here: Path, monkeypatch: pytest.MonkeyPatch, columns: str

@@ -101,6 +101,7 @@ COUNTS = {
 }
 
 
+@pytest.mark.thorough
 def test_count_is_the_number_of_records_for_which_the_predicate_is_true(open_source: OpenSource) -> None:
     """False and unknown records are not counted; all predicates are counted in one call."""
     with open_source(SURVEY, SURVEY_SCHEMA) as source:
@@ -306,6 +307,7 @@ def connected(inner: st.SearchStrategy[Predicate]) -> st.SearchStrategy[Predicat
 PREDICATES = st.recursive(st.builds(Constant, st.booleans()) | column_predicates(), connected, max_leaves=8)
 
 
+@pytest.mark.thorough
 @given(RECORDS, st.lists(PREDICATES, min_size=1, max_size=6), st.sampled_from([None, "person"]))
 @settings(deadline=None)
 def test_duckdb_counts_as_the_reference_does(

@@ -103,6 +103,7 @@ def test_the_rho_of_a_budget_is_the_largest_that_implies_it(epsilon: str, delta:
     assert best * (1 - 2e-4) < found <= best * (1 + 1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("epsilon", "delta", "price"),
     [("1", "1e-6", "0.05"), ("2", "1e-6", "0.1"), ("2", "1e-9", "0.01"), ("0.5", "1e-3", "0.1")],

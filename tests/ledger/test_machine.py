@@ -249,6 +249,7 @@ def machine(runs: int) -> settings:
     return settings(examples(runs), stateful_step_count=20)
 
 
+@pytest.mark.thorough
 @pytest.mark.hypothesis
 def test_a_ledger_in_a_file_keeps_its_contract() -> None:
     """With SQLite."""

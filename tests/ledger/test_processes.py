@@ -153,6 +153,7 @@ def test_a_file_that_may_not_grow_refuses_before_it_acknowledges(tmp_path: Path,
         check_goes_on(ledger, pages + granted, price)
 
 
+@pytest.mark.thorough
 def test_a_server_whose_files_may_not_grow_refuses_before_it_acknowledges(postgresql: Server) -> None:
     """The same limit for the processes of a server, and the same promise."""
     url, price = postgresql.new_url(), Fraction(1, 1000)

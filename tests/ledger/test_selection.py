@@ -37,6 +37,7 @@ def ledger(ledger_url: str) -> Iterator[Ledger]:
         yield ledger
 
 
+@pytest.mark.thorough
 def test_what_is_selected_is_what_a_whole_reading_gives(ledger: Ledger) -> None:
     """By data set, asker and day: the newest first, page by page, with the number of all."""
     entries = ledger.entries()

@@ -298,6 +298,7 @@ def test_very_many_draws_tell_a_share_that_is_wrong_by_a_hundredth() -> None:
         assert_drawn(*pair_counts(Fraction(10), Fraction(999, 100), 1_000_000, wrong=0.99))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("coarse", "fine"), [SCALES[0], SCALES[3]])
 def test_single_draws_are_from_the_law_of_tables(coarse: Fraction, fine: Fraction) -> None:
     """Two χ² of one law, after a coarse error of either sign."""

@@ -314,6 +314,7 @@ def test_what_an_error_buys_is_that_of_the_definition() -> None:
             assert delta == pytest.approx(exact(noise, binomial_pairs(1000, 0.1) if outside else known_pairs(1)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", NOISES)
 def test_knowledge_is_that_of_the_definition(kind: str) -> None:
     """An adversary who holds k records faces the law of the 1,000 − k others."""

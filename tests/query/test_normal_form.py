@@ -65,6 +65,7 @@ def test_different_questions_stay_different(one: str, other: str) -> None:
     assert normal_form(parse(one, SCHEMA)) != normal_form(parse(other, SCHEMA))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [250, pytest.param(2_000, marks=pytest.mark.thorough)])
 def test_the_normal_form_is_true_of_the_same_records(size: int) -> None:
     """For random predicates and dirty records it is true, false and unknown alike.

@@ -118,6 +118,7 @@ def test_no_record_with_public_values_satisfies_what_is_told() -> None:
     assert told > 80
 
 
+@pytest.mark.thorough
 def test_a_long_list_is_searched_at_once() -> None:
     """Of ten thousand values, asked by as many conditions as a question may have."""
     listed = [f"{'x' * 60} {number}" for number in range(MOST_VALUES)]

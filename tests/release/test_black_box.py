@@ -55,7 +55,7 @@ def test_single_draws_with_a_fault_fail_the_audit(mutant: str, epsilon: Fraction
     assert not audited_noise(epsilon, 120_000 if mutant == "ε·1.02" else 20_000, mutant).passed
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("epsilon", [ONE, TENTH])
 def test_bulk_draws_pass_the_audit_and_those_of_another_price_fail(epsilon: Fraction) -> None:
     """Two percent are found."""

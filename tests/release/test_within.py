@@ -94,6 +94,7 @@ def test_a_large_count_is_cheap_and_a_small_one_is_capped(desk_of: DeskOf) -> No
     assert [entry.spent.epsilon for entry in desk.ledger.entries()] == [large.epsilon, large.epsilon + HALF]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", [LARGE, SMALL])
 def test_the_same_again_is_free(desk_of: DeskOf, where: str) -> None:
     """At the same share and confidence, whatever it may cost at most; and in one process or the next."""
@@ -131,6 +132,7 @@ def test_a_list_of_it_states_the_same_error(desk_of: DeskOf, where: str) -> None
     assert (listed.rows[0].answer, listed.rows[0].error, listed.key) == (alone.answer, alone.error, alone.key)
 
 
+@pytest.mark.thorough
 def test_a_nearer_answer_goes_on_from_the_one_that_is_known(desk_of: DeskOf) -> None:
     """By a rule that holds also where somebody saw the first answer and asked because of it."""
     desk = desk_of()
@@ -183,6 +185,7 @@ def test_who_asks_at_a_price_settles_a_reserve_and_tops_it_up(desk_of: DeskOf, s
 OPEN, HIGHER, DEAR = {"within": "20%", "at_most": HALF}, {"within": "5%", "at_most": "0.8"}, {"epsilon": "0.8"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("first", "then"), [(OPEN, DEAR), (OPEN, HIGHER), ({"epsilon": "0.001"}, OPEN)])
 def test_what_has_no_answer_is_answered_before_a_reserve_rests_on_it(
     desk_of: DeskOf, source: FailingSource, first: dict[str, object], then: dict[str, object]

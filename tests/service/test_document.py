@@ -53,6 +53,7 @@ def test_the_document_has_every_route_and_no_page(state: ServiceState) -> None:
         assert schema.get("example") or schema["examples"]
 
 
+@pytest.mark.thorough
 def test_every_example_is_what_the_service_replies(state: ServiceState) -> None:
     """What the document shows can be sent as it stands, and its replies have all members of real ones and no other."""
     caller = calling(state)

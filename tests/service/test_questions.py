@@ -292,7 +292,7 @@ def test_what_only_others_asked_is_told_as_what_nobody_asked(tmp_path: Path, kin
     assert told[0] == told[1]
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", OTHERS)
 def test_who_really_asks_what_others_asked_leaves_a_trace(state: ServiceState, kind: str) -> None:
     """The answer is free, and the ledger has it, for owners alone; from then on it is theirs."""

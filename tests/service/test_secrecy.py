@@ -89,6 +89,7 @@ def test_a_spend_that_cannot_be_stored_is_refused_without_its_answer(
     assert json.loads(spend.reply(state).content)["answer"] == drawn
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("slot", [3600.0])
 def test_what_needs_no_record_waits_for_no_tick_and_reads_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slot: float

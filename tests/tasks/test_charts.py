@@ -90,6 +90,7 @@ def test_what_draws_nothing_needs_no_charts(told: dict[str, Told], words: str) -
     assert not told[words].errors
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", DRAWING)
 def test_what_draws_says_what_to_install(told: dict[str, Told], here: Path, words: str) -> None:
     """In one line, before anything is computed, charged or written."""

@@ -211,6 +211,7 @@ def test_a_frame_of_an_older_ledger_keeps_its_budget_and_tells_no_hash(tmp_path:
         assert {each.request.dataset for each in ledger.entries()} == {former}
 
 
+@pytest.mark.thorough
 def test_frames_without_a_name_are_numbered(tmp_path: Path) -> None:
     """Each content has one number and one budget, also of desks that are open at once."""
 

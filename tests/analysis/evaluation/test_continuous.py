@@ -38,7 +38,7 @@ def test_continuous_noise_agrees_with_quadrature(by: str, case: str) -> None:
     assert nc.tie_probability(truth[0], noise, by, assumed) == 0
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", BAYES)
 @pytest.mark.parametrize("assumed", [None, nc.Binomial(1000, 0.31)])
 def test_error_at_the_size_of_the_paper_is_that_of_refine(by: str, assumed: nc.Population | None) -> None:
@@ -101,6 +101,7 @@ def test_tables_of_sums_are_their_laws(noises: list[nc.Mechanism]) -> None:
     assert table.exceedance(errors) == pytest.approx(tails, abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_a_little_noise_more_makes_little_difference() -> None:
     """A sum with a noise that is far narrower is worth what the wide one is."""
     population = nc.Binomial(20, 0.3)

@@ -73,7 +73,7 @@ def test_rounding_alone_beats_the_posterior_mean() -> None:
     assert rounded < nc.mean_absolute_error(population, nc.Laplace(1), "mean")
 
 
-@pytest.mark.few(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", POPULATIONS)
 @pytest.mark.parametrize("noise", NOISES)
 def test_discrete_noise_agrees_with_the_double_sum(kind: str, noise: str) -> None:
@@ -90,7 +90,7 @@ def test_discrete_noise_agrees_with_the_double_sum(kind: str, noise: str) -> Non
             assert all(map(close, found, exact)), (by, assumed, found, exact)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("noises", "parts"),
     [

@@ -134,7 +134,7 @@ def test_refining_warns_once_of_all_answers_that_contradict() -> None:
         nc.refine(np.array([*LIKELY, np.nan]), HEALTH, PRICED)
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("noise", [nc.Laplace(3), nc.DiscreteLaplace(0.3), nc.Gaussian(40)], ids=repr)
 @pytest.mark.parametrize("population", [HEALTH, nc.BetaBinomial(60, 0.3, 2)], ids=repr)
 def test_a_warning_is_there_where_the_surprise_is_small(noise: nc.Mechanism, population: nc.Population) -> None:
@@ -144,7 +144,7 @@ def test_a_warning_is_there_where_the_surprise_is_small(noise: nc.Mechanism, pop
         assert (told.warning is not None) == (told.surprise < SURPRISING)
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("answer", [29_500.0, 31_000.0, 0.0])
 @pytest.mark.parametrize("sample", [10**5, 10**6])
 def test_a_large_sample_surprises_as_its_own_records_do(answer: float, sample: int) -> None:

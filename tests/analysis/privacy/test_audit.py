@@ -95,7 +95,7 @@ def audited(setting: Setting) -> list[tuple[float, float]]:
     return found
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SETTINGS)
 def test_an_audit_accepts_delta_and_rejects_nine_tenths_of_it(name: str) -> None:
     """Four million answers with the record and without: a false alarm in 1e-6 of all audits."""

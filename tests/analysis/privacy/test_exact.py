@@ -66,7 +66,7 @@ SAMPLES = [
 ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SMALL)
 def test_every_mechanism_is_exact_on_small_databases(name: str) -> None:
     """From one record on, in every kind of population."""
@@ -74,7 +74,7 @@ def test_every_mechanism_is_exact_on_small_databases(name: str) -> None:
         assert_exact(SMALL[name].curve(mechanism), SMALL[name].pairs(), EPSILONS)
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", SUMS, ids=str)
 @pytest.mark.parametrize("name", ["ten", "uncertain rate"])
 def test_sums_of_unlike_noises_are_exact(mechanism: nc.NoiseSum, name: str) -> None:
@@ -132,6 +132,7 @@ def test_tiny_and_huge_scales_are_exact(mechanism: nc.Mechanism) -> None:
         assert_exact(outsider.curve(mechanism), outsider.pairs(), epsilons)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rate", [5e-324, 1e-300, 1e-15, 1e-5, 1 - 1e-5, 1 - 2**-53])
 def test_rates_near_0_and_1_are_exact(rate: float) -> None:
     """There almost nothing hides a record but the noise."""
@@ -157,6 +158,7 @@ def test_laplace_curves_are_exact_up_to_their_bound_and_0_beyond(scale: float, k
             assert curve.bracket(beyond)[0] == 0.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("mechanism", "outsider", "epsilons"),
     [

@@ -24,6 +24,7 @@ LARGE: list[Setting] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("mechanism", "population", "pairs", "epsilons"), LARGE, ids=case_name)
 def test_large_databases_are_exact(
     mechanism: nc.Mechanism, population: nc.Binomial, pairs: Pairs, epsilons: Sequence[float]
@@ -105,6 +106,7 @@ RARE = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("outsider", RARE, ids=str)
 def test_rates_and_counts_that_are_next_to_impossible_are_exact(outsider: Outsider) -> None:
     """The crossing lies as near to an integer as the expected count to 0; rare counts lie on both sides."""

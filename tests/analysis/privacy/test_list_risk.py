@@ -15,6 +15,7 @@ EPSILON = 0.1
 EVERYBODY_BUT_ONE = nc.Atoms(1000, [0.999, 0.001], [{0, 1}, {0}])
 
 
+@pytest.mark.thorough
 def test_a_list_of_large_groups_has_its_exact_curve() -> None:
     """Where no group is small nothing is given, and δ is that of `privacy_curve`."""
     atoms = nc.Atoms.nested(1000, [0.05, 0.1])

@@ -351,6 +351,7 @@ def test_narrow_gaussian_noise_has_no_finite_epsilon_for_a_delta_of_0(
     assert (low <= high).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("epsilon", [601, 650, 699])
 @pytest.mark.parametrize("population", [None, nc.Binomial(9, 0.3), nc.Strata([3], [0.3])])
 @pytest.mark.parametrize("noise", [nc.Laplace, nc.DiscreteLaplace])

@@ -185,6 +185,7 @@ def test_samples_of_all_records_have_the_worst_case() -> None:
     assert exact <= upper
 
 
+@pytest.mark.thorough
 def test_equal_samples_are_counted_alike() -> None:
     """A hundred of them are no more work than their number; another sample never lowers δ."""
     atoms = nc.Atoms.nested(1000, [0.2, 0.5])
@@ -206,7 +207,7 @@ TABLES = {
 }
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("size", "rate", "drawn", "noise"),
     [

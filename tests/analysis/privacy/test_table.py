@@ -143,6 +143,7 @@ def test_large_tables_have_brackets_too(size: int) -> None:
     assert 0 < found.lower <= found.upper <= 1.1 * found.lower + 1e-290
 
 
+@pytest.mark.thorough
 def test_a_list_of_many_disjoint_questions_is_a_table() -> None:
     """`privacy_curve` takes a table as the list that it is; δ is its upper end."""
     cells = nc.Atoms.disjoint(50, [0.1, 0.1, 0.2, 0.3])

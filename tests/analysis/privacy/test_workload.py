@@ -75,7 +75,7 @@ def test_two_dense_answers_are_integrals(people: str, noises: str) -> None:
     assert upper - lower < 5e-4
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("people", THREE)
 @pytest.mark.parametrize("noise", [nc.DiscreteLaplace(THIRD), nc.DiscreteGaussian(HALF), nc.Exact()])
 def test_three_questions_are_those_of_all_databases(people: str, noise: nc.Mechanism) -> None:
@@ -85,7 +85,7 @@ def test_three_questions_are_those_of_all_databases(people: str, noise: nc.Mecha
     assert nc.privacy_curve(noise, THREE[people]).directions(0.2) == pytest.approx(told, abs=1e-10)
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("atoms", "delta"),
     [
@@ -103,6 +103,7 @@ def test_known_figures_are_met(atoms: nc.Atoms, delta: float) -> None:
     assert lower - 1.5e-5 < delta < upper + 1.5e-5
 
 
+@pytest.mark.thorough
 def test_all_and_all_but_one_shows_the_one() -> None:
     """Of two atoms that only one record is in: .057, where one answer has .0095."""
     rare = 1e-12
@@ -113,7 +114,7 @@ def test_all_and_all_but_one_shows_the_one() -> None:
     assert alone.delta(EPSILON) == pytest.approx(0.0095, abs=5e-5)
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("noise", [nc.DiscreteGaussian(3), nc.DiscreteLaplace(2), nc.Laplace(2)])
 def test_drawn_answers_show_as_much_as_is_computed(noise: nc.Mechanism) -> None:
     """The mean of (1 − e^ε·f(y − d)/f(y))₊ over draws is within 5 standard errors.
@@ -145,6 +146,7 @@ def growing(curves: Sequence[nc.PrivacyCurve]) -> bool:
     return all(one[0] <= other[1] for one, other in pairwise(bounds))
 
 
+@pytest.mark.thorough
 def test_more_questions_never_tell_less() -> None:
     """From one to three, and then in bounds."""
     atoms = nc.Atoms.disjoint(40, [0.2, 0.3, 0.1, 0.15])

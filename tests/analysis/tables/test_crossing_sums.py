@@ -72,6 +72,7 @@ def check_tables(seed: int) -> None:
         assert np.allclose(sums, told.level(level - 1).mean, rtol=0, atol=1e-9)
 
 
+@pytest.mark.thorough
 @flat_sums
 @pytest.mark.parametrize("seed", range(100))
 def test_sums_in_random_trees_are_those_of_all_tables(seed: int) -> None:

@@ -43,6 +43,7 @@ def test_tables_keep_the_total_and_exact_margins() -> None:
     check_moments(drawn, found.mean, found.std)
 
 
+@pytest.mark.thorough
 def test_margins_of_a_learned_tree_have_their_laws() -> None:
     """Means and variances of all nodes of a binary tree of 64 cells."""
     random = np.random.default_rng(2)

@@ -134,6 +134,7 @@ def check_law(fast: Any, law: Law) -> None:  # noqa: ANN401
     assert fast.interval(0.95) == (law.quantile(0.025), law.quantile(0.975))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(120))
 def test_every_node_has_its_exact_law(seed: int) -> None:
     """Whatever the tree, the noises, the answers and the prior."""

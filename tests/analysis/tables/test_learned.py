@@ -63,6 +63,7 @@ def test_a_mean_of_cells_is_told_in_digits() -> None:
         assert level.words == f"as independent counts of {told} on average"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("total", [None, 40])
 def test_answers_far_below_zero_leave_the_others_alone(total: int | None) -> None:
     """No count is negative, so none is weighed: its likelihood beside that of 0 is no double."""

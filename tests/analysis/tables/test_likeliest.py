@@ -154,6 +154,7 @@ def test_noise_too_narrow_to_have_a_variance_is_judged_without_division_by_it() 
     assert found.mean == pytest.approx([0.0, 0.0], abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_a_law_that_ends_within_a_record_ends_in_its_window() -> None:
     """Its probabilities underflow to 0, which is no window that is too short."""
     random = np.random.default_rng(1)

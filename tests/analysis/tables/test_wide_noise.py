@@ -66,6 +66,7 @@ def test_wide_sums_are_those_of_all_counts(answers: Sequence[object], monkeypatc
     assert found.deviation == pytest.approx(exact.deviation, rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_sums_by_transforms_are_those_by_characteristic_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways to add cells up give one law."""
     told = solution([2.5, 20.7, 60.0], Laplace(40))
@@ -77,6 +78,7 @@ def test_sums_by_transforms_are_those_by_characteristic_functions(monkeypatch: p
         assert quick.probability(0, count) == pytest.approx(slow.probability(0, count), abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_packs_are_near_to_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where both are quick a tree in packs of 2 records is within a few hundredths of a scale."""
     answers, tree = [80, 28, 120, 20], Tree.binary(4)

@@ -26,6 +26,7 @@ def test_duckdb_passes_the_suite(one_in: int) -> None:
         assert said(f"answers compared        {found.answers:,}\n")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("one_in", [200, TENTH])
 def test_postgresql_passes_the_suite(postgresql: Server, one_in: int) -> None:
     """It needs no certificate; `audits/test_conformance.py` asks it all of the suite."""

@@ -21,6 +21,7 @@ from noisycount.query.schema import Kind
 from tests.engines.conformance.engines_under_test import MemoryUnderTest
 
 
+@pytest.mark.thorough
 def test_hash_is_of_all_records_and_questions() -> None:
     """A change of the suite needs another hash, so that certificates of the old one end."""
     assert digest(suite()) == suite_hash()
@@ -41,6 +42,7 @@ def test_hash_is_the_same_in_another_process() -> None:
     assert told.stdout.strip() == suite_hash()
 
 
+@pytest.mark.thorough
 def test_every_predicate_is_one_that_an_analyst_may_write() -> None:
     """Each one's own text is within the bounds of the language, and parses to it."""
     for exercise in suite(one_in=100):
@@ -58,6 +60,7 @@ def test_plain_python_gives_every_answer_as_it_is_defined() -> None:
     assert told == sorted(told)
 
 
+@pytest.mark.thorough
 def test_random_predicates_are_worth_asking() -> None:
     """Most hold of some records and not of others, and some are as deep as may be written."""
     exercise = suite(one_in=10)[0]

@@ -78,6 +78,7 @@ def test_records_that_were_saved_and_read_again_have_the_same_version(records: l
                 assert {version(frame) for frame in frames} == {version(table)}
 
 
+@pytest.mark.thorough
 @given(st.data())
 @examples(40)
 def test_every_changed_cell_changes_the_version(data: st.DataObject) -> None:
@@ -196,7 +197,7 @@ def test_a_version_stays_the_same_for_ever(name: str) -> None:
     assert version(frame()) == kept
 
 
-@pytest.mark.few(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("rows", [0, 1, 131_071, 131_072, 131_073, 300_000])
 def test_many_records_are_hashed_as_few_are(rows: int) -> None:
     """Over the ends of what DuckDB hands over at once, with missing cells on both sides."""

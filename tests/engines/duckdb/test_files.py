@@ -259,6 +259,7 @@ def counted(source: DuckDBSource) -> list[int]:
     return source.count([parse(question, source.schema) for question in OF_TEXTS])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unit", [None, "person"])
 @pytest.mark.parametrize("columns", [None, ["age", "cost", "born", "smoker", "seen", "note"]])
 def test_a_copy_counts_as_its_original_does(texts: Path, unit: str | None, columns: list[str] | None) -> None:

@@ -42,7 +42,7 @@ def refusal(frame: Frame, **options: object) -> str:
     return str(caught.value)
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("library", FRAMES)
 @given(RECORDS, st.lists(PREDICATES, min_size=1, max_size=6), st.sampled_from([None, "person"]))
 @examples(60)

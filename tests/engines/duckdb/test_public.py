@@ -102,6 +102,7 @@ def test_types_are_those_of_all_cells(tmp_path: Path) -> None:
     assert types == ["BIGINT", "BOOLEAN", "DATE", "VARCHAR", "VARCHAR", "DOUBLE"]
 
 
+@pytest.mark.thorough
 def test_parquet_columns_keep_type_and_order(tmp_path: Path) -> None:
     """Of 300,000 rows each has its own value beside it; lists and texts stay what they are."""
     path, out, size = tmp_path / "in.pq", tmp_path / "out.pq", 300_000

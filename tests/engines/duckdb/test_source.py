@@ -371,6 +371,7 @@ def first_answer(source: DuckDBSource, text: str) -> int:
             return count
 
 
+@pytest.mark.thorough
 def test_a_count_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     """The engine stops, says nothing of its own, and counts again."""
     path = write_notes(tmp_path / "x.parquet", 1_000_000)

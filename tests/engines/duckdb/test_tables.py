@@ -188,6 +188,7 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_notes(tmp_path_factory.mktemp("notes") / "notes.parquet", 500_000)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("hidden", [False, True])
 def test_a_table_that_takes_too_long_is_given_up(notes: Path, hidden: bool) -> None:  # noqa: FBT001 - a case
     """Within its seconds, and no statement after them is asked."""

@@ -233,6 +233,7 @@ def checked(
         return connection.execute("FROM typed").fetchall(), found
 
 
+@pytest.mark.thorough
 @given(st.lists(CELLS, min_size=1, max_size=30))
 @examples(25)
 def test_cells_stand_for_what_plain_python_reads(cells: list[str]) -> None:

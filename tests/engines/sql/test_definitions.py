@@ -142,6 +142,7 @@ def test_a_view_whose_records_might_fail_is_refused(postgresql: Server, query: s
     refused(lambda: opened(postgresql, outer), words)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("made", COMPUTED)
 def test_a_column_that_might_fail_is_of_no_question(postgresql: Server, made: str) -> None:
     """The others are, in views of it too; who names it is told what to do."""

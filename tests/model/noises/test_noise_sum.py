@@ -18,6 +18,7 @@ def test_a_narrow_law_is_even_at_its_steps() -> None:
     assert likelihood.log_step(3) == -likelihood.log_step(17) > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("noises", [DISCRETE[0], DISCRETE[6], [nc.Laplace(2.0), nc.Gaussian(3.0)]], ids=str)
 def test_factors_are_differences_of_the_law(noises: list[nc.Mechanism]) -> None:
     """The expansions and steps of the likelihood and of both tails, around any count."""
@@ -69,7 +70,7 @@ def test_the_posterior_is_that_of_the_convolution(noises: list[nc.Mechanism], an
     assert told.variance == pytest.approx(float(variance), rel=1e-10)
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("answer", [-(10**6), 299_000, 300_001.5, 330_000])
 @pytest.mark.parametrize(
     "noises",

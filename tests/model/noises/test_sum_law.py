@@ -73,7 +73,7 @@ def test_laplace_and_gaussian_noise_have_their_closed_form(deviation: float) -> 
     assert_close(found, [laplace_and_gaussian(1.0, deviation, error) for error in errors])
 
 
-@pytest.mark.few(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("noises", DISCRETE, ids=str)
 def test_discrete_noises_have_the_convolution_of_their_laws(noises: list[nc.Mechanism]) -> None:
     """Probabilities and upper tails at 0..60, term by term."""

@@ -46,6 +46,7 @@ def test_a_table_of_a_million_counts_is_exact(
     assert_exact(nc.posterior(answer, nc.Tabulated(ramps), nc.Laplace(scale)), exact)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("known", "positives"), [(10**5, 2100), (999_000, 21_000), (10**6, 9)])
 def test_knowledge_of_many_records_keeps_its_digits(known: int, positives: int) -> None:
     """A flat table after held records is a beta-binomial law, with moments in closed form."""

@@ -153,7 +153,7 @@ def test_gaussian_draws_of_a_long_table_follow_the_law() -> None:
     assert gaussian_p_value(discrete_gaussian_array(scale, 1_000_000), scale) > FALSE_ALARM
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("scale", [Fraction(7, 3), Fraction(10)])
 def test_few_draws_follow_the_law_too(scale: Fraction) -> None:
     """χ² of draws by the thousand, which are made without tables; 1e-6 of false alarms for all."""

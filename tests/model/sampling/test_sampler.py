@@ -83,7 +83,7 @@ def test_bernoulli_exp_is_exact_as_rationals(gamma: Fraction) -> None:
 SMALL_SCALES = [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2)]
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("scale", SMALL_SCALES)
 def test_small_scales_agree_with_the_enumerated_random_bits(scale: Fraction) -> None:
     """Every probability lies between the decided mass and the decided plus the undecided mass."""

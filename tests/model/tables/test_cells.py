@@ -92,6 +92,7 @@ def test_sums_are_convolutions(cells: int, zero: float, means: list[float]) -> N
     assert np.allclose(part, logs[700:790], rtol=0, atol=2e-11)
 
 
+@pytest.mark.thorough
 def test_large_sums_add_up() -> None:
     """Counts of many cells far beyond what a table of probabilities can hold."""
     law = CellLaw(0.25, np.array([10.0, 1e5]), np.array([0.5, 0.25]))

@@ -107,6 +107,7 @@ def test_preview_sends_what_it_showed(state: ServiceState) -> None:
     assert "Ask and spend ε = 0.15" in page
 
 
+@pytest.mark.thorough
 def test_a_share_needs_no_guess(state: ServiceState) -> None:
     """Told are the most and what some counts cost; then how near it is, as a call, and what more costs."""
     share = {**COUNT, "low": "0", "within": "50%", "at_most": "8"}

@@ -73,6 +73,7 @@ def test_filters_are_those_of_the_form(state: ServiceState) -> None:
         assert page(state, f"/ledger?{odd}").status_code == 200
 
 
+@pytest.mark.thorough
 def test_an_analyst_sees_their_own_entries_alone(state: ServiceState) -> None:
     """Of data sets that were granted, whatever the address says; no other name is on the page."""
     own = sum(n % 2 == 1 and n % 3 == 1 for n in range(DEBITS))

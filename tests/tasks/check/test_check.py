@@ -212,6 +212,7 @@ def test_texts_that_tell_persons_apart_are_warned_of(run: Run, here: Path) -> No
     assert "nearly all persons" not in run("check", "a").output
 
 
+@pytest.mark.thorough
 def test_a_wide_file_is_not_looked_at_for_ever(run: Run, here: Path) -> None:
     """The texts of more than 200 columns are not listed; all else is told."""
     names = ",".join(f"c{n}" for n in range(250))
@@ -365,6 +366,7 @@ def test_a_unit_that_was_said_is_known(run: Run, visits: Path) -> None:
     assert "counts distinct values of person" in run("check", "visits.csv").words
 
 
+@pytest.mark.thorough
 def test_other_columns_are_written_down_when_the_owner_says_so(run: Run, visits: Path) -> None:
     """A column that is gone is told, and `--renew` forgets it."""
     run("check", "visits")

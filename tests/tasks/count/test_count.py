@@ -347,6 +347,7 @@ QUESTION_BROKEN = ("count", "survey", "--epsilon", "0.1", "--where")
 REMEDY = "restore it from a copy that holds every debit"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("statements", "row"),
     [

@@ -36,6 +36,7 @@ def test_a_dry_run_tells_the_price_and_touches_nothing(run: Run, here: Path) -> 
     assert contents(here.parent) == before
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "table", [(), ("--by", "health", "--keys", "health=poor,good", "--groups-per-unit", "1", "--of", "largest")]
 )
@@ -307,6 +308,7 @@ def test_few_of_many_questions_are_told() -> None:
     assert more == "nor 2 other parts of the questions"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "asked", [["--where", REVERSED], ["--where", REVERSED, "--where", "age > 40"], ["--where", REVERSED, *BY_HEALTH]]
 )

@@ -87,6 +87,7 @@ def test_a_ledger_that_leads_to_itself_is_refused(refused: Refused, here: Path) 
     assert "out/ledger.db' cannot be opened" in refused("demo", "--out", "out")
 
 
+@pytest.mark.thorough
 def test_a_picture_that_cannot_be_written_is_refused(run: Run, here: Path) -> None:
     """Where a folder lies at a picture's place, the answer is kept and the message names it."""
     (here / "out" / "poor-health.svg").mkdir(parents=True)

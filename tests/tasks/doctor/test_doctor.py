@@ -73,6 +73,7 @@ def test_json_says_the_same(run: Run, configured: Path) -> None:
     assert told["answers"] > 0
 
 
+@pytest.mark.thorough
 def test_wrong_engine_gets_none_and_loses_what_it_had(
     run: Run, configured: Path, wrong: Wrong, monkeypatch: pytest.MonkeyPatch
 ) -> None:

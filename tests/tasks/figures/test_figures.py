@@ -135,6 +135,7 @@ def test_json_holds_figures_claims_and_files(run: Run, here: Path) -> None:
     assert part == []
 
 
+@pytest.mark.thorough
 def test_the_page_shows_claims_numbers_and_verdicts(run: Run, here: Path) -> None:
     """Each claim of each figure that was chosen, our finding, and the verdict beside it."""
     run(*ONLY)

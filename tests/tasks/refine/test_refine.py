@@ -107,7 +107,7 @@ def test_several_answers_give_one_estimate(run: Run) -> None:
     assert "of the average of the answers" in words
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("answer", ["-5", "−5", "-5.0", "-0.5e1"])
 def test_a_minus_is_no_option(run: Run, answer: str) -> None:
     """Negative answers stand before, between and behind options, also as they are printed."""
@@ -145,6 +145,7 @@ def test_what_is_told_fits_and_compares(run: Run) -> None:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ending", ["svg", "SVG", "png"])
 def test_the_plot_is_one_file(run: Run, here: Path, ending: str) -> None:
     """The picture is written where it is asked for, and nothing else; the estimate is told."""
@@ -162,7 +163,7 @@ def test_the_plot_is_one_file(run: Run, here: Path, ending: str) -> None:
         assert "5,912 records; the answer is the average of 2" in texts
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("answer", "population"),
     [

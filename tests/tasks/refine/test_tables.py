@@ -86,6 +86,7 @@ def test_the_level_is_that_of_low_and_high(run: Run, here: Path) -> None:
     assert (row["low"], row["high"]) == told.interval(0.5)
 
 
+@pytest.mark.thorough
 def test_many_answers_agree_with_one(run: Run, here: Path) -> None:
     """In 20,000 rows, which are worked through in blocks, every row is what it is alone."""
     noise, draws = nc.DiscreteLaplace(3), np.random.default_rng(7).integers(-10, 50, 20_000)

@@ -123,6 +123,7 @@ def test_json_has_every_number_exactly(tmp_path: Path) -> None:
     assert {each["dataset"] for each in found["datasets"]} == set(NAMES)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("requests")
 @pytest.mark.parametrize("form", ["html", "md", "csv"])
 def test_no_form_for_people_has_a_long_number(tmp_path: Path, form: str) -> None:
@@ -381,6 +382,7 @@ def test_a_report_of_nothing_is_one(tmp_path: Path) -> None:
     assert not (tmp_path / "ledger.db").exists()
 
 
+@pytest.mark.thorough
 def test_the_command_writes_every_form(run: Run, here: Path, refused: Refused) -> None:
     """To standard output or to a new file; an older file stays."""
     filled(configured(here), 6)
@@ -502,6 +504,7 @@ def test_a_registry_entry_was_published_first_with_its_first_release(tmp_path: P
     assert f"from {days[0]} to {days[1]};" in model["release_type_description"]
 
 
+@pytest.mark.thorough
 def test_an_answer_that_stopped_is_reported_with_the_error_that_was_told(tmp_path: Path) -> None:
     """Its noise alone says less than that: answers that are large by chance stop first."""
     towns = {"town": ["Bern", "Genf"]}

@@ -197,6 +197,7 @@ def test_known_records_stand_between(run: Run) -> None:
     assert "partly informed knows 20 records, whichever: the answers are about the others" in flat
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("asked")
 def test_known_records_part_off_smaller_groups(run: Run) -> None:
     """Of 40 others a group of rate .1 is below 5, of 60 it is not: then it has the worst case."""

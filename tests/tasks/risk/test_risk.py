@@ -74,6 +74,7 @@ def test_a_sample_is_of_all_records(run: Run, noise: tuple[str, ...]) -> None:
     assert "but one" not in words
 
 
+@pytest.mark.thorough
 def test_positives_that_are_known_may_be_told(run: Run) -> None:
     """Without noise on all records they matter; left out they are what the rate leads to expect."""
     words = ("risk", *RECORDS, "--sample", "50", "--noise", "none", "--known", "400", *EPSILON)
@@ -132,6 +133,7 @@ def test_delta_is_told_as_what_is_true(run: Run) -> None:
     assert [at_most(each["delta"]) for each in told["adversaries"]] == ["0.129", "0.0356"]
 
 
+@pytest.mark.thorough
 def test_noise_with_an_epsilon_keeps_to_it_in_every_case(run: Run) -> None:
     """Nobody is ever given away at a price of 0.15: 54:46 bounds each guess; said once for all."""
     words = (*RECORDS, "--price", "0.15", "--known", "400", "--epsilon", "0.05")
@@ -160,6 +162,7 @@ def test_dependent_records_have_no_bound_but_that_of_the_worst_case(run: Run) ->
     assert "both others a 50:50 guess about one person becomes at most 52:48, or the pe" in said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("price", "guess"), [("0.15", "53.75 %"), ("0.1", "52.50 %")])
 def test_a_guess_is_rounded_up(run: Run, price: str, guess: str) -> None:
     """1/(1 + e^−ε), 0.537430 and 0.524979, is never told to be less."""
@@ -230,6 +233,7 @@ def test_a_bound_that_tells_nothing_is_left_out(run: Run) -> None:
     assert "is that person and the noise alone." in words_of(run, *words)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("deviation", ["3%", "0.1%"])
 def test_an_outsider_may_learn_more_than_the_worst_case(run: Run, deviation: str) -> None:
     """At an uncertain rate records depend: δ is never clamped, and a line says so."""
@@ -277,7 +281,7 @@ def test_the_plot_is_one_file(run: Run, here: Path, ending: str) -> None:
         assert "1,000 records; the count, with Laplace noise of scale 3" in texts
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "words",
     [

@@ -59,6 +59,7 @@ def line(told: Told, status: int = 4) -> str:
     return told.errors
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", [(), ("--json",)], ids=["words", "json"])
 @pytest.mark.parametrize(
     ("change", "said"), [*CHANGES, ("ALTER DATABASE {database} ALLOW_CONNECTIONS false", "reached")]
@@ -115,6 +116,7 @@ def test_what_fails_after_the_debit_is_charged_once(
     assert debits(run) == [True]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("weight", ["40", CANARY], ids=["usual", "odd"])
 def test_no_refusal_finds_a_record_of_a_view(run: Run, here: Path, clinic: Clinic, weight: str) -> None:
     """A view is refused for what it computes, not for a record: before the debit, at each door."""
@@ -153,6 +155,7 @@ def test_no_refusal_finds_a_record_of_a_view(run: Run, here: Path, clinic: Clini
     assert CANARY not in everything(run, here)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("unguarded")
 @pytest.mark.parametrize(("view", "more"), [(BROKEN, ""), (SLOW, "timeout = 0.3")], ids=["broken", "slow"])
 def test_what_the_server_says_of_a_count_is_withheld(  # noqa: PLR0913, PLR0917 - what is given

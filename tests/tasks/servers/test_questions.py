@@ -73,6 +73,7 @@ def test_tables_are_those_of_the_server(run: Run, here: Path, clinic: Clinic) ->
     assert len(run("ledger", "show", "--json").object["entries"]) == 3
 
 
+@pytest.mark.thorough
 def test_an_address_is_a_data_set(run: Run, here: Path, clinic: Clinic) -> None:
     """With the usual budget, a unit that is said once, and a name without the password."""
     words = ("--where", OLD, "--epsilon", "0.5")

@@ -371,6 +371,7 @@ def test_what_cannot_be_asked_makes_no_ledger(refused: Refused, here: Path, word
     assert why in refused("count", "survey.parquet", "--unit", "person", *words, *price)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("budget", "unit", "offered"),
     [

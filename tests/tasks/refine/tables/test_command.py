@@ -187,6 +187,7 @@ def test_files_of_a_table_say_what_its_key_says(run: Run, counted: str) -> None:
         assert [row["keys"] for row in found["rows"]] == [row["keys"] for row in told_levels["rows"]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "words",
     [
@@ -240,6 +241,7 @@ def test_sums_of_persons_in_several_cells_are_not_used(run: Run, here: Path) -> 
     assert "sums are not used" in run("refine", "--key", key).output
 
 
+@pytest.mark.thorough
 def test_a_cumulative_table_is_refined_with_its_ranges(run: Run, here: Path) -> None:
     """From the ledger and from a file, whose ranges are texts among numbers."""
     configure(here, 'unit = "person"\nbudget = "1000000"')

@@ -118,6 +118,7 @@ def test_keys_that_lead_to_no_table_are_refused(run: Run, refused: Refused, here
     assert "the ledger knows the noise" in refused("refine", "--key", table, *NOISE)
 
 
+@pytest.mark.thorough
 def test_a_count_of_the_ledger_is_refined_by_its_key(run: Run, refused: Refused, here: Path) -> None:
     """The ledger knows its answer and its noise, so only what is public is typed."""
     configure(here, 'unit = "person"')
