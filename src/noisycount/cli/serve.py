@@ -66,7 +66,7 @@ def serve(host: str, port: int, configuration: Config, *, is_demo: bool, slots: 
 
 def _is_closed(configuration: Config) -> bool:
     """Whether nobody can log in yet."""
-    with suppress(NoisyCountError):  # which who logs in is told
+    with suppress(NoisyCountError):  # told when somebody logs in
         return not (configuration.service.oidc or Keyring.of(configuration).issued())
     return False
 

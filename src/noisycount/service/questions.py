@@ -121,9 +121,9 @@ def asker_of_name(name: str) -> str:
     return name.rpartition(":")[0]
 
 
-def told_keys(keys: Sequence[str], user: User) -> list[str]:
+def told_keys(keys: Sequence[str], user: User) -> tuple[str, ...]:
     """The keys of answers that another one tops up: those of others, who asked the same, are told to owners alone."""
-    return [key if user.is_owner or asker_of_name(key) == user.name else "of another analyst" for key in keys]
+    return tuple(key if user.is_owner or asker_of_name(key) == user.name else "of another analyst" for key in keys)
 
 
 @frozen
@@ -194,7 +194,7 @@ def stored_reply(name: str, user: User, state: ServiceState) -> bytes:
         if entry is None:
             raise UnknownReleaseError
         asker, dataset = entry.analyst, state.dataset_name(entry.request.dataset)
-        entry = replace(entry, replaces=tuple(told_keys(entry.replaces, user)))
+        entry = replace(entry, replaces=told_keys(entry.replaces, user))
         told: dict[str, Any] = {"dataset": redacted_name(dataset), **entry_json(entry)}
         content = json.dumps(told, ensure_ascii=False).encode()
     if not user.is_owner and not (asker == user.name and user.may_see(dataset)):

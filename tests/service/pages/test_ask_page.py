@@ -156,6 +156,21 @@ def test_second_form_waits_for_the_first(asking: Window, service: Service) -> No
     asking.page.get_by_role("heading", name="Answer").wait_for()
 
 
+def by_health(opened: Window) -> None:
+    """Ask for a table of one group of a column."""
+    opened.page.get_by_label("By", exact=True).select_option("health")
+    opened.page.get_by_role("button", name="Add a column").click()
+    opened.page.get_by_label("Keys of health").fill("poor")
+
+
+def try_typed(opened: Window, field: str, typed: str) -> None:
+    """Type into a field, wherever it is folded away, and ask for the preview."""
+    for summary in opened.page.get_by_text("More about").all():
+        summary.click()
+    opened.page.locator(f"#{field}").fill(typed)
+    opened.page.get_by_role("button", name="Preview: free").click()
+
+
 LINES = r"""() => [...document.querySelectorAll(".fields, .row")].flatMap((row) => {
   const seen = (all) => [...all].filter((each) => each.checkVisibility()).map((each) => each.getBoundingClientRect());
   const labels = seen(row.querySelectorAll("label, .label")), boxes = seen(row.querySelectorAll("input, select"));
@@ -177,13 +192,8 @@ def test_what_is_side_by_side_is_in_line(chromium: Browser, service: Service, *,
             opened.page.get_by_label("Condition on age").select_option(label="is from … to …")
             opened.page.locator("#to-0").fill("70")
             opened.page.locator("summary").filter(has_text="several groups").click()
-            opened.page.get_by_label("By", exact=True).select_option("health")
-            opened.page.get_by_role("button", name="Add a column").click()
-            opened.page.get_by_label("Keys of health").fill("poor")
-            for summary in opened.page.get_by_text("More about").all():
-                summary.click()
-            opened.page.locator(f"#{field}").fill(typed)
-            opened.page.get_by_role("button", name="Preview: free").click()
+            by_health(opened)
+            try_typed(opened, field, typed)
             opened.page.locator(f"#{field}-wrong").wait_for()
             assert opened.page.evaluate(LINES) == [], field
 
@@ -228,13 +238,8 @@ def test_what__beside_its_field(chromium: Browser, service: Service, width: int,
             condition(opened, "age", "65")
             opened.page.locator("summary").filter(has_text="several groups").click()
             if field in {"keys-0", "groups_per_unit"}:
-                opened.page.get_by_label("By", exact=True).select_option("health")
-                opened.page.get_by_role("button", name="Add a column").click()
-                opened.page.get_by_label("Keys of health").fill("poor")
-            for summary in opened.page.get_by_text("More about").all():
-                summary.click()
-            opened.page.locator(f"#{field}").fill(typed)
-            opened.page.get_by_role("button", name="Preview: free").click()
+                by_health(opened)
+            try_typed(opened, field, typed)
             opened.page.get_by_text(told).wait_for()
             opened.page.locator(f"#{field}:focus").wait_for()
             place = opened.page.locator(f"#{field}")

@@ -377,11 +377,11 @@ class Terms:
     def missed(
         self, answer: float, log_odds: float, following: float, gains: float = math.nan, most: float = math.inf
     ) -> float:
-        """How much more than those from an answer on the answers from the threshold on can gain; roughly, up to most.
+        """How much more than those from an answer on the answers from the threshold on can gain.
 
         One answer lies below the threshold, one above it. Between them the log-odds are at least those of the first, at
         most 0: what is missed is at most e^(−log-odds) − 1 of what the positive terms gain from there on, which may be
-        known.
+        known. Where all that they gain bounds it by at most `most`, that bound is told.
         """
         if self._flat_scale:
             return -log_odds * self._flat_scale * self._most_between(answer, following)

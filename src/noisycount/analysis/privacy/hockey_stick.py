@@ -39,7 +39,7 @@ _TELLING = 1e-8  # of δ, an error up to which the threshold is known to as many
 _OF_SUMS = 1e-10  # of δ under a sum of noises: measured, with a margin of 2
 _ROUNDED = 2e-12  # log-odds beyond which rounding does not change their sign
 _UNSURE = 0.01  # of δ, from which on an error moves the threshold by more than a little
-_SEEN = 1e-10  # of δ, up to which what a threshold misses may be bounded roughly
+_ROUGH = 1e-10  # of δ, up to which what a threshold misses may be bounded roughly
 _LIKELY = 0.5  # from which on δ has more digits as 1 less its complement
 _UNDECIDED = 1e-11  # log-odds that may be 0, as they are rounded
 EpsilonExcess = tuple[float, Excess]
@@ -120,7 +120,7 @@ class NoisyPair:
     def _bounded(self, epsilon: float, excess: Excess, found: Certified | None) -> Certified:
         """δ as it was found; far out, where terms underflow and hide it, at most P₊[K >= threshold]."""
         if excess.threshold > _FAR * self.pair.base.deviation:
-            most = math.exp(self.pair.log_tail_bound(excess.threshold))
+            most = _TWICE * math.exp(self.pair.log_tail_bound(excess.threshold))  # the threshold may be off
             if most < _UNPROMISED and (found is None or found.error > most):
                 return Certified.probability(0.0, most)
         if found is None:
@@ -163,7 +163,7 @@ class NoisyPair:
         if is_discrete or self._is_flattening(terms.epsilon):
             low = self._surely_below(terms, passage.answer - 1)
             return terms.missed(low, -_ROUNDED, passage.next)
-        return terms.missed(passage.answer, passage.log_odds, passage.next, gains, _SEEN * found)
+        return terms.missed(passage.answer, passage.log_odds, passage.next, gains, _ROUGH * found)
 
     def _is_flattening(self, epsilon: float) -> bool:
         """Whether the log-odds may come near their largest value long before they reach it."""

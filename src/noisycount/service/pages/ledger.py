@@ -136,7 +136,7 @@ class LedgerPage:
 def _newest_first(found: Selected, user: User) -> list[ReportedRelease]:
     """The releases of entries; that others asked for the same is for owners."""
     entries = reversed(found.entries)
-    own = (replace(each, repeats=(), replaces=tuple(told_keys(each.replaces, user))) for each in entries)
+    own = (replace(each, repeats=(), replaces=told_keys(each.replaces, user)) for each in entries)
     return releases_of(entries if user.is_owner else own)[::-1]
 
 
