@@ -1,29 +1,27 @@
-"""Collects what the audits of a run found and prints it at its end."""
+"""Collects what the audits of a run found and prints it at its end, whichever process found it."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from tests.layers import pytest_report_header
 
 __all__ = ["pytest_report_header"]
 
-_FINDINGS = pytest.StashKey[list[str]]()
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Start with no findings."""
-    config.stash[_FINDINGS] = []
+_FOUND = "found"
 
 
 @pytest.fixture
-def tell(pytestconfig: pytest.Config) -> Callable[[str], None]:
+def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
     """Put a line into what is printed at the end."""
-    return pytestconfig.stash[_FINDINGS].append
+    return partial(record_property, _FOUND)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the findings."""
-    if findings := config.stash[_FINDINGS]:
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
+    lines = [line for report in reports for name, line in report.user_properties if name == _FOUND]
+    if lines:
         terminalreporter.section("what was found")
-        for line in findings:
-            terminalreporter.line(line)
+        for line in lines:
+            terminalreporter.line(str(line))

@@ -1,4 +1,4 @@
-"""The promises of the service under a race of a minute and two hundred kills."""
+"""The promises of the service under a race of a minute and a hundred kills."""
 
 import random
 import signal
@@ -15,7 +15,7 @@ ANALYSTS = 50
 RACE = 60.0  # seconds
 FITS = 2000  # answers, for which all race
 AMPLE = Fraction(10_000)
-KILLS, LIVES = 200, (0.2, 2.0)  # seconds from one start to the next kill
+KILLS, LIVES = 100, (0.2, 2.0)  # seconds from one start to the next kill
 
 
 def test_fifty_analysts_at_one_budget_overspend_and_lose_nothing(tell: Tell) -> None:
@@ -30,7 +30,7 @@ def test_fifty_analysts_at_one_budget_overspend_and_lose_nothing(tell: Tell) -> 
 
 
 def test_no_kill_loses_an_answer_or_gives_a_second(tell: Tell) -> None:
-    """Two hundred kills at random moments, under the load of all."""
+    """A hundred kills at random moments, under the load of all."""
     moments = random.Random(17)  # noqa: S311 - when it is killed
     with Service.running(str(AMPLE)) as service:
 

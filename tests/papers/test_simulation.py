@@ -20,7 +20,7 @@ def by_name(answered: str) -> dict[str, Measured]:
     """What is measured of a small table."""
     table = small()
     places = table.answered if answered == "levels" else table.answered[-1:]
-    return {each.estimate: each for each in measured(table, answered, places, 0.3, 4)}
+    return {each.estimate: each for each in measured(table, answered, places, 0.3, range(4))}
 
 
 @pytest.mark.thorough
@@ -54,7 +54,7 @@ def test_errors_are_those_of_the_estimates() -> None:
     table = survey()
     release = SimulatedRelease.drawn(table, 1.0, (3,), np.random.default_rng([0, 1, 1000, *b"survey"]))
     clamped = dict(estimates(release))["clamped"]
-    found = {each.estimate: each for each in measured(table, "cells", (3,), 1.0, 1)}["clamped"]
+    found = {each.estimate: each for each in measured(table, "cells", (3,), 1.0, range(1))}["clamped"]
     away = clamped.cells - table.counts
     assert found.cells.mean_absolute == pytest.approx(np.abs(away).mean())
     assert found.cells.root_mean_square == pytest.approx(np.sqrt((away**2).mean()))

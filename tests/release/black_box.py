@@ -132,8 +132,8 @@ def _law_p_value(errors: np.ndarray, scale: Fraction) -> float:
     )
 
 
-def audited_desk(epsilon: Fraction, size: int, mutant: str = "", workers: int = 2) -> Verdict:
-    """Judge a whole desk by that many answers about each of two data sets.
+def audited_desk(epsilon: Fraction, size: int, mutant: str = "", at_once: int = 1, workers: int = 2) -> Verdict:
+    """Judge a whole desk by that many answers about each of two data sets, so many of them given at once.
 
     They differ by so many persons that the largest loss is about 1: one person at ε = 1, a chain of
     ten neighbours at ε = 0.1. Each person has two records.
@@ -141,7 +141,7 @@ def audited_desk(epsilon: Fraction, size: int, mutant: str = "", workers: int = 
     persons = neighbours_of(epsilon)
     worlds = [World(COUNT, epsilon, mutant), World(COUNT + persons, epsilon, mutant)]
     with processes().Pool(workers) as pool:
-        asked = [(world, size // workers) for world in worlds for _ in range(workers)]
+        asked = [(world, size // workers, at_once) for world in worlds for _ in range(workers)]
         parts = pool.starmap(_answers, asked, chunksize=1)
     fewer, more = (np.concatenate(half) for half in (parts[:workers], parts[workers:]))
     rows = 2 if mutant == ROWS else 1
@@ -167,7 +167,7 @@ def audited_bulk(epsilon: Fraction, size: int, drawn: Fraction | None = None) ->
     return judged(fewer, more, counts, float(persons * epsilon), epsilon)
 
 
-def _answers(world: World, size: int) -> np.ndarray:
+def _answers(world: World, size: int, at_once: int) -> np.ndarray:
     """Ask a desk; its ledger is in memory where there is such a folder, as no crash is tested."""
     memory = Path("/dev/shm")  # noqa: S108 - a new folder in it
     with (
@@ -185,14 +185,23 @@ def _answers(world: World, size: int) -> np.ndarray:
             Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger,
         ):
             desk = Desk(source, ledger, Dataset("survey", Fraction(10**6)))
-            asked = (f"age = 30 and age <> {number}" for number in range(1000, 1000 + size))
-            return np.array([desk.release(where, world.epsilon).answer for where in asked])
+            asked = [f"age = 30 and age <> {number}" for number in range(1000, 1000 + size)]
+            if at_once == 1:
+                return np.array([desk.release(where, world.epsilon).answer for where in asked])
+            lists = (asked[start : start + at_once] for start in range(0, size, at_once))
+            return np.concatenate([desk.release_many(each, len(each) * world.epsilon).answers[0] for each in lists])
 
 
 def _patches(mutant: str) -> dict[str, object]:
     """What a mutant has in place of parts of `DiscreteLaplace`."""
-    mutated = MUTANTS.get(mutant, discrete_laplace)
-    return {"sampler": DiscreteLaplace.sampler._replace(one=mutated)}
+    one, honest = MUTANTS.get(mutant), DiscreteLaplace.sampler
+    if one is None:
+        return {"sampler": honest}
+
+    def many(scale: Fraction, size: int) -> np.ndarray:
+        return np.array([one(scale, RandomIntegers()) for _ in range(size)])
+
+    return {"sampler": honest._replace(one=one, many=many)}
 
 
 def _scaled(scale: Fraction, integers: RandomIntegers) -> int:

@@ -107,16 +107,16 @@ def simulated(
     for table in table_estimates.true_tables() if tables is None else tables:
         for answered, places in (("cells", table.answered[-1:]), ("levels", table.answered)):
             for epsilon in epsilons:
-                yield from measured(table, answered, places, epsilon, runs)
+                yield from measured(table, answered, places, epsilon, range(runs))
                 done(f"{table.name}, {answered}, ε = {epsilon:g}")
 
 
 def measured(
-    table: table_estimates.TrueTable, answered: str, places: Sequence[int], epsilon: float, runs: int
+    table: table_estimates.TrueTable, answered: str, places: Sequence[int], epsilon: float, runs: range
 ) -> list[Measured]:
-    """The errors of all estimates, over releases that the table, ε and their number determine."""
+    """The errors of all estimates, over releases that the table, ε and their numbers determine."""
     found = defaultdict(list)
-    for run in range(runs):
+    for run in runs:
         seed = [run, len(places), round(1000 * epsilon), *table.name.encode()]
         release = table_estimates.SimulatedRelease.drawn(table, epsilon, places, np.random.default_rng(seed))
         for name, estimate in table_estimates.estimates(release):

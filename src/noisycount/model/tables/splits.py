@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,6 +53,13 @@ def _log_gamma(points: Reals) -> Reals:
     lifted = np.where(a < 1, a + 1, a)
     logs = (lifted - 0.5) * np.log(lifted) - lifted + _HALF_LOG_TAU + stirling_error(lifted)
     return np.where(a < 1, logs - np.log(a), logs)
+
+
+class LevelSplit(NamedTuple):
+    """How the counts of a level come from those of the level above."""
+
+    weights: Reals  # of each node: its concentration, or its rate within its parent
+    is_multinomial: bool  # whether they are rates
 
 
 @frozen(eq=False, repr=False)
@@ -130,10 +138,11 @@ class Splits(Shown):
             return tuple(sums)
         return tuple(_rates(own, tree.parents(level)) for level, own in zip(levels, sums, strict=True))
 
-    def of_level(self, tree: Tree, level: int) -> Reals:
+    def of_level(self, tree: Tree, level: int) -> LevelSplit:
         """The same as `concentrations_of` where the weights are those of one level, from 1."""
         own = self._spread(tree.sizes[level], f"nodes of level {level}")
-        return _rates(own, tree.parents(level)) if self.is_multinomial else own
+        weights = _rates(own, tree.parents(level)) if self.is_multinomial else own
+        return LevelSplit(weights, self.is_multinomial)
 
     def _spread(self, size: int, what: str) -> Reals:
         """The weights of so many nodes."""
@@ -149,16 +158,16 @@ class Splits(Shown):
         return {name: values if values.ndim else float(values)}
 
 
-def level_splits(prior: Splits | Sequence[Splits], tree: Tree) -> list[tuple[Reals, bool]]:
-    """A stated prior, level by level below the root: the weights, and whether they are rates."""
+def level_splits(prior: Splits | Sequence[Splits], tree: Tree) -> list[LevelSplit]:
+    """A stated prior, level by level below the root."""
     if isinstance(prior, Splits):
-        return [(own, prior.is_multinomial) for own in prior.concentrations_of(tree)]
+        return [LevelSplit(own, prior.is_multinomial) for own in prior.concentrations_of(tree)]
     stated = list(prior) if isinstance(prior, Sequence) else []
     if len(stated) != tree.depth - 1 or not all(isinstance(one, Splits) for one in stated):
         raise ValueError(
             f"prior must be a Splits, or {tree.depth - 1}, one for each level below the root, got {prior!r}"
         )
-    return [(one.of_level(tree, level), one.is_multinomial) for level, one in enumerate(stated, 1)]
+    return [one.of_level(tree, level) for level, one in enumerate(stated, 1)]
 
 
 def _numbers(values: ArrayLike, name: str) -> Reals:
