@@ -134,6 +134,7 @@ def test_a_table_is_planned_and_rehearsed(state: ServiceState) -> None:
     [
         ({"where": "age >= 65"}, "give either epsilon, or within with at_most or guess"),
         ({"where": "age >= 65", "epsilon": "1", "guess": 5}, "give either epsilon"),
+        ({"where": "age >= 65", "epsilon": "1", "within": ""}, "body.within: String should have at least 1 character"),
         ({"where": "age >= 65", "epsilon": "0.1234567890123456789"}, "epsilon must be"),
         ({"where": "age >= 65", "epsilon": "1", "confidence": "200%"}, "confidence must lie"),
         ({"where": "age >= 65", "within": "-3", "guess": 5}, "within must be above 0"),

@@ -45,7 +45,8 @@ _EXAMPLES: list[JsonValue] = [
 ]
 
 _Text = Annotated[str, Field(min_length=1, max_length=20_000)]
-_Price = Annotated[str, Field(max_length=100, examples=["0.15"])]
+_Short = Annotated[str, Field(min_length=1, max_length=100)]
+_Price = Annotated[_Short, Field(examples=["0.15"])]
 _Key = Annotated[str, Field(max_length=1000)] | int | bool | None
 
 
@@ -60,22 +61,20 @@ class Question(BaseModel):
     ] = Field(default=[])
     epsilon: Annotated[_Price | None, Field(description="The price: 0.1 or 1/3, as text.")] = None
     within: Annotated[
-        Annotated[str, Field(max_length=100)] | None,
+        _Short | None,
         Field(description="Or: how far off the answer may be, such as 20%,"),
     ] = None
     at_most: Annotated[
         _Price | None, Field(description="for a price of at most so much, charged as far as it is needed,")
     ] = None
     of: Annotated[
-        Annotated[str, Field(max_length=100)] | None,
+        _Short | None,
         Field(description="in a table of these counts: largest, total or a share such as 90%-of-cells;"),
     ] = None
     guess: Annotated[
         int | float | None, Field(gt=0, le=2**53, description="or as a share of about how many: a public guess.")
     ] = None
-    confidence: Annotated[
-        str, Field(max_length=100, description="With what probability; errors are stated for it.")
-    ] = "95%"
+    confidence: Annotated[_Short, Field(description="With what probability; errors are stated for it.")] = "95%"
     by: Annotated[
         _Text | Annotated[list[_Text], Field(max_length=16)],
         Field(description="A table: columns, such as town, age:0,18,65 or visit:month."),
