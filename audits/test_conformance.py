@@ -1,12 +1,14 @@
-"""All of the suite, of engines that take more than a minute for it."""
+"""All of the suite, of every engine."""
 
 from collections.abc import Callable
 
 from tests.postgresql import Server, postgresql
 from tests.spark import spark_url
+from tests.transcripts import said
 
-from noisycount.engines.conformance.certificate import EngineUnderTest
-from noisycount.engines.conformance.suite import examined
+from noisycount.engines.conformance.certificate import EngineUnderTest, Examination
+from noisycount.engines.conformance.suite import examined, suite_hash
+from noisycount.engines.duckdb.under_test import DuckDBUnderTest
 from noisycount.engines.spark.under_test import SparkUnderTest
 from noisycount.engines.sql.under_test import ServerUnderTest
 
@@ -14,14 +16,16 @@ __all__ = ["postgresql", "spark_url"]
 
 Tell = Callable[[str], None]
 NUL = ("the character NUL",)
+CASES = ("columns that differ in case",)
 
 
-def check_all(name: str, engine: EngineUnderTest, unheld: tuple[str, ...], tell: Tell) -> None:
+def check_all(name: str, engine: EngineUnderTest, unheld: tuple[str, ...], tell: Tell) -> Examination:
     """Every answer is the reference's, about all that the engine's tables can hold."""
     found = examined(engine)
     differences = len(found.differences)
     tell(f"{name} {found.identity.version}: {found.answers:,} answers, {differences} differ")
     assert (found.differences, found.unheld) == ((), unheld)
+    return found
 
 
 def test_spark_gives_every_answer_of_the_suite(spark_url: str, tell: Tell) -> None:
@@ -32,3 +36,10 @@ def test_spark_gives_every_answer_of_the_suite(spark_url: str, tell: Tell) -> No
 def test_postgresql_gives_every_answer_of_the_suite(postgresql: Server, tell: Tell) -> None:
     """The same, but for a character that none of its texts has."""
     check_all("PostgreSQL", ServerUnderTest(postgresql.url("postgres")), NUL, tell)
+
+
+def test_duckdb_gives_every_answer_of_the_suite(tell: Tell) -> None:
+    """The same, but for names that differ in case alone; a page shows how much is asked."""
+    found = check_all("DuckDB", DuckDBUnderTest(), CASES, tell)
+    assert found.suite == suite_hash()
+    assert said(f"answers compared        {found.answers:,}\n")

@@ -3,7 +3,8 @@
 A fast run is `-m "not thorough"`. Of the cases of a test it takes three, or n where it is marked
 `few(n)`, always the same, and one more that changes from day to day, or with `NOISYCOUNT_SEED`. Tests
 of the same cases take the same ones, so that they share what is computed once. Tests that are marked
-`long`, and those of Spark, begin first: else one process would end long after the others.
+`long`, and those of Spark, begin first: else one process would end long after the others. The first
+case of each test is marked `first`: with these, coverage is measured.
 """
 
 import hashlib
@@ -74,6 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         cases[item.nodeid.split("[")[0], mark.args[0] if mark else _FEW].append(item)
     for (_, count), all_of_them in cases.items():
         first = sorted(all_of_them, key=lambda item: order(_case(item)))
+        first[0].add_marker(pytest.mark.first)
         rest = sorted(first[count:], key=lambda item: order(_case(item), seed()))
         for item in rest[1:]:
             item.add_marker(pytest.mark.thorough)

@@ -29,8 +29,8 @@ def test_a_whole_desk_passes_the_audit() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("mutant", [ROWS, "one more", "two zeros"])
 def test_a_whole_desk_with_a_fault_fails_the_audit(mutant: str) -> None:
-    """A sensitivity of 2 where 1 is claimed, and noise that is off by one, are found."""
-    verdict = audited_desk(ONE, 1600, mutant)
+    """A sensitivity of 2 where 1 is claimed, and noise that is off by one, are found in lists of answers."""
+    verdict = audited_desk(ONE, 1600, mutant, at_once=200)
     assert not verdict.passed
     assert verdict.private == (mutant == "one more")
 

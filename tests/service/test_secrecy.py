@@ -122,10 +122,11 @@ def test_what_needs_no_record_waits_for_no_tick_and_reads_none(
 
 def test_nobody_can_tell_when_a_count_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until its tick every page and reply says what it said while it was counted."""
-    counted, go_on = Event(), Event()
+    seen, counted, go_on = Event(), Event(), Event()
     count = DuckDBSource.count
 
     def watched(source: DuckDBSource, predicates: Sequence[Predicate]) -> list[int]:
+        assert seen.wait(30)
         counts = count(source, predicates)
         counted.set()
         return counts
@@ -140,12 +141,12 @@ def test_nobody_can_tell_when_a_count_was_done(tmp_path: Path, monkeypatch: pyte
         caller = calling(state)
         caller.get("/v1/datasets/stay")
         monkeypatch.setattr(ReplyTick, "held", held)
-        monkeypatch.setattr(DuckDBSource, "count", lambda *said: go_on.wait(0.3) or watched(*said))
+        monkeypatch.setattr(DuckDBSource, "count", watched)
         asked = threads.submit(calling(state).ask, TOWN, "one")
         while not state.ledger.entries():
             time.sleep(0.01)
         during = [caller.get(path).text for path in paths]
-        assert not counted.is_set()
+        seen.set()
         assert counted.wait(30)
         time.sleep(0.05)
         assert [caller.get(path).text for path in paths] == during

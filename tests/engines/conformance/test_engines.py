@@ -8,26 +8,21 @@ from noisycount.engines.duckdb.under_test import DuckDBUnderTest
 from noisycount.engines.spark.under_test import SparkUnderTest
 from noisycount.engines.sql.under_test import ServerUnderTest
 from tests.postgresql import Server
-from tests.transcripts import said
 
 CASES = ("columns that differ in case",)
 NUL = ("the character NUL",)
-WHOLE, TENTH = (pytest.param(one_in, marks=pytest.mark.thorough) for one_in in (1, 10))
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("one_in", [200, WHOLE])
+@pytest.mark.parametrize("one_in", [200, 10])
 def test_duckdb_passes_the_suite(one_in: int) -> None:
-    """Names that differ in case alone are one name there; a page shows how much is asked."""
+    """Names that differ in case alone are one name there; `audits/test_conformance.py` asks it all of the suite."""
     found = examined(DuckDBUnderTest(), asked=suite(one_in))
     assert (found.differences, found.unheld) == ((), CASES)
-    if one_in == 1:
-        assert found.suite == suite_hash()
-        assert said(f"answers compared        {found.answers:,}\n")
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("one_in", [200, TENTH])
+@pytest.mark.parametrize("one_in", [200, 10])
 def test_postgresql_passes_the_suite(postgresql: Server, one_in: int) -> None:
     """It needs no certificate; `audits/test_conformance.py` asks it all of the suite."""
     found = examined(ServerUnderTest(postgresql.url("postgres")), asked=suite(one_in))
