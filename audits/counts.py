@@ -30,6 +30,7 @@ from audits.search import Draw, Refusal, Setting, Source, close, made, whole_pla
 __all__ = ["COUNTS", "law_of", "log_likelihood_at"]
 
 _TIE = arb("2e-14")  # within which a quantile's level counts as reached
+_QUANTUM = arb(2) ** -1074  # to which a double below 1e-308 is known
 _DEEP = 760  # nats below the top where a long law is cut
 _LONGEST = 12000  # counts of a law
 _BITS, _MORE_BITS = 300, 1600  # where something is far out, logarithms are far from each other
@@ -292,8 +293,8 @@ def _upper_quantile(law: Law, level: arb, value: object) -> str:
     """The smallest count beyond which at most a level is left."""
     return whole_place(
         value,
-        lambda k: bool(law.probability(k + 1, math.inf) <= level * (1 + arb("1e-9"))),
-        lambda k: bool(law.probability(k, math.inf) > level * (1 - arb("1e-9"))),
+        lambda k: bool(law.probability(k + 1, math.inf) <= level * (1 + arb("1e-9")) + _QUANTUM),
+        lambda k: bool(law.probability(k, math.inf) > level * (1 - arb("1e-9")) - _QUANTUM),
     )
 
 

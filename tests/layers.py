@@ -3,8 +3,9 @@
 A fast run is `-m "not thorough"`. Of the cases of a test it takes three, or n where it is marked
 `few(n)`, always the same, and one more that changes from day to day, or with `NOISYCOUNT_SEED`. Tests
 of the same cases take the same ones, so that they share what is computed once. Tests that are marked
-`long`, and those of Spark, begin first: else one process would end long after the others. The first
-case of each test is marked `first`: with these, coverage is measured.
+`long`, and those of Spark, begin first: else one process would end long after the others. Coverage is
+measured with all cases of these tests, those left out being marked `further`, and the `first` case of
+each thorough one.
 """
 
 import hashlib
@@ -78,6 +79,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         first[0].add_marker(pytest.mark.first)
         rest = sorted(first[count:], key=lambda item: order(_case(item), seed()))
         for item in rest[1:]:
+            if item.get_closest_marker("thorough") is None:
+                item.add_marker(pytest.mark.further)
             item.add_marker(pytest.mark.thorough)
     items.sort(key=_begins_late)
 

@@ -115,8 +115,9 @@ def _whole_in(exact_scale: Fraction, _: int) -> arb:
 
 
 def _from(first: int, scale: arb) -> arb:
-    """Σ_{k >= first} e^(−k²/(2·scale²)), first >= 0."""
-    return _euler_maclaurin(first, scale) if scale > _WIDE else _summed(first, scale, 0)
+    """Σ_{k >= first} e^(−k²/(2·scale²)), first >= 0: term by term where few terms are left."""
+    is_far = first > scale**2 / 100
+    return _summed(first, scale, 0) if scale <= _WIDE or is_far else _euler_maclaurin(first, scale)
 
 
 def _summed(first: int, scale: arb, power: int) -> arb:
