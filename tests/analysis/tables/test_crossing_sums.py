@@ -110,3 +110,8 @@ def test_the_guess_of_an_unanswered_part_does_not_exceed_its_sum() -> None:
     for cell in range(3):
         is_in = np.arange(3) == cell
         check_sum(told.node((2, cell)), case.law(is_in), told.rounding)
+
+
+def test_windows_grow_until_they_hold_all_that_is_likely() -> None:
+    """Answers that contradict the prior and each other: after five passes windows left out 0.7 % of the tables."""
+    check_tables(2988)

@@ -63,12 +63,14 @@ class TreeSolution:
         Where many passes do not reach that, what was reached is told in `rounding`.
         """
         aim = LEARNED if any(level.is_learned for level in levels) else EXACT
+        evidence = math.nan
         for repeat in range(_MOST_REPEATS):
             up = UpwardPass(model, levels, settings)
             down = downward(up)
             wrong, is_shared = coarse(down, aim), repeat >= _MOVES
-            # a law goes on beyond its window, and all sums are exact enough to show that
-            is_cut = not any(own.rounding.any() for own in down) and any(own.short.any() for own in down)
+            # a law goes on beyond its window: sums are exact enough to show that, or a wider one held more
+            is_shown = not any(own.rounding.any() for own in down) or abs(up.evidence - evidence) > aim
+            is_cut, evidence = is_shown and any(own.short.any() for own in down), up.evidence
             is_late = repeat + 1 >= _REPEATS and not is_cut
             found = cls(up, down, told, records)
             if is_late or not any(map(np.any, (*wrong, down[-1].short))):
