@@ -101,7 +101,7 @@ def test_the_same_kills_find_a_mutant(mutant: type[Ledger], urls: Iterator[str],
 @pytest.mark.parametrize("pages", PAGES)
 @pytest.mark.parametrize("is_open", [False, True], ids=["opened after", "open before"])
 def test_no_byte_overspends_or_answers_twice(tmp_path: Path, pages: str, tell: Tell, *, is_open: bool) -> None:
-    """Every byte of a ledger of a few entries, changed as `changes_of` does."""
+    """Every byte of a ledger of a few entries, or every third where pages are mostly empty, changed by `changes_of`."""
     size, every = PAGES[pages]
     small = sample(tmp_path / "ledger.db", size)
     changes = changes_of(small.content)[:: 3 * every if is_open else every]
@@ -116,7 +116,7 @@ def test_no_byte_overspends_or_answers_twice(tmp_path: Path, pages: str, tell: T
 
 @pytest.mark.parametrize("pages", PAGES)
 def test_no_byte_changes_in_silence_what_a_ledger_tells(tmp_path: Path, pages: str, tell: Tell) -> None:
-    """Every byte of a served ledger, changed as above: refused, or nothing that is told differs."""
+    """The same bytes of a served ledger, changed as above: refused, or nothing that is told differs."""
     size, every = PAGES[pages]
     served = served_sample(tmp_path / "ledger.db", size)
     changes = changes_of(served.content)[::every]

@@ -14,7 +14,7 @@ from noisycount.model.sampling.vectors import discrete_gaussian_array, discrete_
 
 EPSILONS = [Fraction(1), Fraction(1, 10)]
 ANSWERS = 60_000
-AT_ONCE = 500  # of them; the short tests ask one by one
+AT_ONCE = 500  # of them; a short test asks one by one
 DRAWS = 20_000_000
 CHI_SQUARE_DRAWS = 4_000_000
 FALSE_ALARM = 1e-6

@@ -146,6 +146,7 @@ def test_nobody_can_tell_when_a_count_was_done(tmp_path: Path, monkeypatch: pyte
         while not state.ledger.entries():
             time.sleep(0.01)
         during = [caller.get(path).text for path in paths]
+        assert not counted.is_set()
         seen.set()
         assert counted.wait(30)
         time.sleep(0.05)
