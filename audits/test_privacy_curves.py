@@ -11,7 +11,7 @@ import noisycount as nc
 
 ENCLOSED = 20_000  # settings that are compared with sums of another make
 RUNS = 20
-SETTINGS = 1500
+SETTINGS = 750
 SEEDS = range(4)
 TABLES = 300_000  # records up to which a second way of computing is quick
 

@@ -1,11 +1,10 @@
 """Several answers about many records: drawn databases and answers show what brackets promise.
 
 The bounds of what is drawn hold for any number of draws; each pair is wrong once in a million
-runs at most. `NOISYCOUNT_DRAWS` is the share of the draws that a shorter run takes.
+runs at most.
 """
 
 import math
-import os
 from collections.abc import Callable, Iterator
 from itertools import product
 
@@ -25,17 +24,12 @@ from tests.oracles.drawn import (
 
 import noisycount as nc
 
-SHARE = float(os.environ.get("NOISYCOUNT_DRAWS", "1"))
+DRAWS = 200_000
 CROSSED = (0.05, 0.05, 0.15, 0.75)  # both, only the first, only the second, neither
 MOVES = ((1, 0), (0, 1), (1, 1), (1, -1))  # of the two answers, and back
 REACH = 60  # of discrete Gaussian noise of at most 6 records
 
 Tell = Callable[[str], None]
-
-
-def generator(runs: int) -> tuple[np.random.Generator, int]:
-    """What is drawn from, and how often."""
-    return np.random.default_rng(18), int(runs * SHARE)
 
 
 def tell_and_check(tell: Tell, name: str, bracket: tuple[float, float], drawn: tuple[float, float]) -> None:
@@ -49,7 +43,7 @@ def tell_and_check(tell: Tell, name: str, bracket: tuple[float, float], drawn: t
 def test_one_count_is_answered_sixteen_times(noise: nc.Mechanism, tell: Tell) -> None:
     """Of 100,000 records: each direction of δ lies within what 200,000 databases show."""
     size, rate, answers = 100_000, 0.1, 16
-    source, runs = generator(200_000)
+    source, runs = np.random.default_rng(18), DRAWS
     curve = nc.privacy_curve([noise] * answers, nc.Binomial(size, rate))
     is_laplace = isinstance(noise, nc.Laplace)
     draw, density = (source.laplace, laplace(20)) if is_laplace else (source.normal, gaussian(100))
@@ -69,7 +63,7 @@ def test_one_count_is_answered_sixteen_times(noise: nc.Mechanism, tell: Tell) ->
 def test_two_crossed_questions(epsilon: float, tell: Tell) -> None:
     """Of 10,000 records: the largest D of all moves lies within what 400,000 answers show."""
     size, scale = 10_000, 5
-    source, runs = generator(400_000)
+    source, runs = np.random.default_rng(18), 2 * DRAWS
     table, starts = two_counts(size - 1, CROSSED)
     errors, chances = discrete(gaussian(scale), REACH)
     law = np.apply_along_axis(np.convolve, 0, table, chances)
@@ -98,7 +92,7 @@ def test_two_crossed_questions(epsilon: float, tell: Tell) -> None:
 def test_independent_questions(size: int, rates: tuple[float, ...], epsilon: float, tell: Tell) -> None:
     """Their law is a product; five have only bounds, between which lies what answers show."""
     scale = 5
-    source, runs = generator(200_000)
+    source, runs = np.random.default_rng(18), DRAWS
     errors, chances = discrete(gaussian(scale), REACH)
     factors = []
     for rate in rates:
@@ -127,7 +121,7 @@ def test_table_of_thirty_cells(noise: nc.Mechanism, tell: Tell) -> None:
     inverse of their covariance, is large.
     """
     size, cells, epsilon = 3000, 30, 0.05
-    source, runs = generator(200_000)
+    source, runs = np.random.default_rng(18), DRAWS
     is_laplace = isinstance(noise, nc.Laplace)
     draw, density = (source.laplace, laplace(5)) if is_laplace else (source.normal, gaussian(5))
     counts = source.multinomial(size - 1, [1 / cells] * cells, runs)
@@ -164,7 +158,7 @@ def test_rule_of_a_desk(tell: Tell) -> None:
     """It is above what an outsider sees who is told who is in the small atom, but not far."""
     size, scale, epsilon, small = 2000, 4, 0.05, 0.003
     large = (0.1, 0.3, 0.597)
-    source, runs = generator(200_000)
+    source, runs = np.random.default_rng(18), DRAWS
     errors, chances = discrete(gaussian(scale), REACH)
     given = source.binomial(size - 1, small, runs)
     pieces = []

@@ -13,10 +13,10 @@ from tests.analysis.tables.test_crossing_sums import check_tables
 from noisycount.papers.simulation import EPSILONS, measured
 from noisycount.papers.table_estimates import true_tables
 
-RUNS = range(100, 104)  # releases that the simulation of the page has not
+RUNS = range(100, 102)  # releases that the simulation of the page has not
 LEAST_COVERED = 0.93
 MORE_IN_SUMS = 1.05
-TREES, PARTS = 2_000, 10
+TREES, PARTS = 1_000, 10
 
 Tell = Callable[[str], None]
 
@@ -50,7 +50,7 @@ def test_intervals_cover_and_refined_tables_are_nearer(answered: str, tell: Tell
 @pytest.mark.filterwarnings("ignore:sums of some cells")  # of a flat table, which is meant
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_small_trees_are_exact(part: int, tell: Tell) -> None:
-    """Evidence, means, quantiles and sums of cells of 2,000 trees, against all tables."""
+    """Evidence, means, quantiles and sums of cells of 1,000 trees, against all tables."""
     each = TREES // PARTS
     for seed in range(1000 + part * each, 1000 + (part + 1) * each):
         check_tables(seed)
