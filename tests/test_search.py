@@ -10,7 +10,7 @@ from audits.searched import SEARCHED, not_searched
 import noisycount as nc
 from noisycount.analysis.posterior.posterior import Estimates
 
-NUMBER, FEW = 3 * len(SEARCHED), len(SEARCHED)
+NUMBER, FEW = 2 * len(SEARCHED), len(SEARCHED)
 WRONG = 1 + 1e-6  # times what is right
 
 FUNCTIONS = [

@@ -19,7 +19,7 @@ _LONGEST_TEXT = 40
 # Three digits of exponent: a longer one could build an integer that fills the memory.
 _NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*")
 
-_SHARE = re.compile(r"[±+]?\s*(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})\s*(%?)")
+_SHARE = re.compile(r"[±+]?\s*([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})\s*(%?)")
 
 
 def parse_rational(value: object) -> Fraction | None:

@@ -172,7 +172,7 @@ def test_a_packed_file_that_is_cut_is_refused(tmp_path: Path) -> None:
         assert "cannot be read" in refusal(lambda: DuckDBSource.open(path))
 
 
-@pytest.mark.parametrize("columns", [600, pytest.param(5000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("columns", [600, pytest.param(2000, marks=pytest.mark.thorough)])
 def test_a_wide_file_is_read_in_seconds(tmp_path: Path, columns: int) -> None:
     """Thousands of columns of several kinds."""
     path = tmp_path / "x.csv"

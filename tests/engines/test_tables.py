@@ -140,7 +140,7 @@ def require_keys(
 @pytest.mark.thorough
 @pytest.mark.parametrize("unit", [None, "person"])
 @given(records(), FEW_CELL_QUESTIONS)
-@examples(25)
+@examples(15)
 def test_listed_cells_are_counted_as_the_definition_says(
     unit: str | None, rows: Records, questions: Sequence[CellQuestion]
 ) -> None:
@@ -152,7 +152,7 @@ def test_listed_cells_are_counted_as_the_definition_says(
 @pytest.mark.thorough
 @pytest.mark.parametrize("unit", [None, "person"])
 @given(records(), FEW_KEY_QUESTIONS)
-@examples(25)
+@examples(15)
 def test_hidden_keys_are_those_that_have_units(
     unit: str | None, rows: Records, questions: Sequence[KeyQuestion]
 ) -> None:

@@ -39,7 +39,7 @@ def test_one_person_moves_a_count_by_at_most_one(open_source: OpenSource, rows: 
     chance = random.Random(rows)  # noqa: S311 - not a secret
     others = people(range(3), min(rows, 3), chance)
     one, another = people([8], rows, chance), people([9], rows, chance)
-    asked = [predicate_text(DIRTY, chance, odd=0) for _ in range(40)]
+    asked = [predicate_text(DIRTY, chance, odd=0) for _ in range(20)]
     tables = [joined({**others, **added}) for added in (one, another, {})]
     counts = []
     for unit in ("person", None):

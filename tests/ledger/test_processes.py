@@ -35,7 +35,7 @@ def test_racing_processes_with_several_prices_spend_what_fits(ledger_url: str) -
     check_race(ledger_url, granted, prices, budget)
 
 
-@pytest.mark.parametrize("workers", [WORKERS, pytest.param(64, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("workers", [WORKERS, pytest.param(32, marks=pytest.mark.thorough)])
 def test_racing_processes_top_up_the_last_of_a_budget(ledger_url: str, workers: int) -> None:
     """Whoever pays what, together it is the highest price that was granted, exactly, and that is all that fits."""
     prices, budget = [Fraction(number, 23) for number in range(1, 25)], Fraction(1, 2)

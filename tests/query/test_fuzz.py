@@ -6,7 +6,7 @@ from noisycount.query.language import parse
 from tests.query.fuzzing import fuzz
 from tests.query.grammar import DIRTY
 
-SIZES = [250, pytest.param(2_000, marks=pytest.mark.thorough)]
+SIZES = [250, pytest.param(1_000, marks=pytest.mark.thorough)]
 
 
 @pytest.mark.parametrize("size", SIZES)

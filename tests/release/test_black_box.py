@@ -21,7 +21,7 @@ ONE, TENTH = Fraction(1), Fraction(1, 10)
 @pytest.mark.thorough
 def test_a_whole_desk_passes_the_audit() -> None:
     """Answers about neighbouring files differ by no more than ε, and have the stated law; `audits` has ε = 0.1 too."""
-    verdict = audited_desk(ONE, 2400)
+    verdict = audited_desk(ONE, 1200)
     assert verdict.passed
     assert verdict.shown > 0.5 * verdict.claimed
 

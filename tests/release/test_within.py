@@ -111,15 +111,15 @@ def test_the_same_again_is_free(desk_of: DeskOf, where: str) -> None:
 
 @pytest.mark.thorough
 def test_what_is_told_is_true_as_often_as_it_says(source: FailingSource, ledger_url: str) -> None:
-    """Two hundred chains of a count of 40, near the middle of its prices."""
+    """A hundred chains of a count of 40, near the middle of its prices."""
     source = MemorySource(RECORDS[:40], {"town": Kind.TEXT})
     told = 0
     with Ledger.open(ledger_url) as ledger:
-        for number in range(200):
+        for number in range(100):
             desk = Desk(source, ledger, Dataset(f"survey {number}", Fraction(1)))
             low, high = desk.release(LARGE, within="50%", at_most=HALF, confidence=0.9).bounds or (0, 0)
             told += low <= 40 <= high
-    assert told >= 200 * coverage(stopping_rule("0.5", "0.9", HALF), 40) - 5 * 200**0.5 / 2
+    assert told >= 100 * coverage(stopping_rule("0.5", "0.9", HALF), 40) - 5 * 100**0.5 / 2
 
 
 @pytest.mark.parametrize("where", [LARGE, SMALL])

@@ -287,4 +287,4 @@ def test_each_count_is_where_it_is_told_as_often_as_it_says(kind: dict[str, Any]
 @KINDS
 def test_each_count_of_other_shapes_is_where_it_is_told(kind: dict[str, Any], shape: list[int]) -> None:
     """With more draws."""
-    check_coverage(shape, kind, 150)
+    check_coverage(shape, kind, 60)

@@ -86,7 +86,7 @@ def test_no_request_makes_the_service_fail(state: ServiceState, method: str, pat
     schema = schemathesis.openapi.from_dict(caller.get("/openapi.json").json())
     operation = schema[path][method]
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
     @given(operation.as_strategy(), st.sampled_from(["stay", None]))
     def check(case: schemathesis.Case, name: str | None) -> None:
         if name and "name" in case.path_parameters:

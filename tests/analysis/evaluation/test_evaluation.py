@@ -146,8 +146,7 @@ def test_samples_agree_with_the_double_sum(noise: nc.Mechanism | None) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("by", BAYES)
-@pytest.mark.parametrize("size", [1000, 10_000])
-@pytest.mark.parametrize("rate", [None, 0.31])
+@pytest.mark.parametrize(("size", "rate"), [(1000, None), (1000, 0.31), (10_000, 0.31)])
 def test_estimates_are_those_of_refine(by: str, size: int, rate: float | None) -> None:
     """The double sum with the estimates that `refine` gives, at the sizes of the paper."""
     population, noise = nc.Binomial(size, 0.3), nc.DiscreteLaplace(10)

@@ -55,26 +55,30 @@ def answers_about(population: nc.Population, noise: nc.Mechanism) -> Reals:
 def assert_posteriors(
     estimates: Reals, answers: Reals, population: nc.Population, noise: nc.Mechanism, by: Estimate
 ) -> None:
-    """Each estimate is that of the answer's own posterior: equal, means as exact as a posterior."""
+    """Each estimate is that of the answer's own posterior."""
     for answer, estimate in zip(answers.tolist(), estimates.tolist(), strict=True):
-        told = posterior(answer, population, noise)
-        expected = getattr(told, by)
-        if by == "mean":
-            error = 1e-10 * math.sqrt(told.variance) + 4 * math.ulp(expected)
-            assert abs(estimate - expected) <= error, f"{answer}"
-        else:
-            assert estimate == expected, f"{answer}"
+        assert_estimate(estimate, posterior(answer, population, noise), by)
+
+
+def assert_estimate(estimate: float, told: nc.Posterior, by: Estimate) -> None:
+    """Equal; means as exact as a posterior."""
+    expected = getattr(told, by)
+    error = 1e-10 * math.sqrt(told.variance) + 4 * math.ulp(expected) if by == "mean" else 0
+    assert abs(estimate - expected) <= error, f"{by} of {told}"
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("by", ESTIMATES)
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 @pytest.mark.parametrize("population", POPULATIONS)
-def test_refine_is_the_posterior_of_each_answer(population: str, noise: nc.Mechanism, by: Estimate) -> None:
+def test_refine_is_the_posterior_of_each_answer(population: str, noise: nc.Mechanism) -> None:
     """In the bulk, far out, and where look-up cells end."""
     known = POPULATIONS[population]
     answers = answers_about(known, noise)
-    assert_posteriors(refine(answers, known, noise, by), answers, known, noise, by)
+    columns = [refine(answers, known, noise, by).tolist() for by in ESTIMATES]
+    for answer, *estimates in zip(answers.tolist(), *columns, strict=True):
+        told = posterior(answer, known, noise)
+        for by, estimate in zip(ESTIMATES, estimates, strict=True):
+            assert_estimate(estimate, told, by)
 
 
 @pytest.mark.thorough
@@ -224,10 +228,8 @@ def test_ten_million_answers_need_64_mebibytes_beside_input_and_output(size: int
 @pytest.mark.parametrize(
     ("population", "scale"),
     [
-        (nc.Binomial(10**12, 0.3), 10.0),
         (nc.Binomial(10**12, 0.3), 1e6),
         (nc.BetaBinomial(10**9, 1.5, 1.5), 1e6),
-        (nc.BetaBinomial(10**9, 30, 70), 1e5),
     ],
 )
 def test_columns_about_very_large_counts_agree_with_single_answers(

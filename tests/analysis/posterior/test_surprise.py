@@ -42,7 +42,7 @@ NOISES = [
 
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("noise", NOISES, ids=lambda one: type(one).__name__)
-@pytest.mark.parametrize("answer", [12, -3, 45, -60, 160])
+@pytest.mark.parametrize("answer", [12, -60, 160])
 def test_surprise_is_the_two_sided_predictive_probability(
     population: nc.Population, noise: nc.Mechanism, answer: int
 ) -> None:

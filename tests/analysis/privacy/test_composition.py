@@ -302,7 +302,7 @@ def test_noise_that_hides_nothing_leaves_the_count(answers: int) -> None:
 @pytest.mark.parametrize(
     "noise", [nc.Laplace(3), nc.DiscreteLaplace(3), nc.Laplace(20), nc.DiscreteLaplace(20)], ids=case_name
 )
-@pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
 @pytest.mark.parametrize("size", [100, 1000])
 def test_brackets_are_within_what_is_said(noise: nc.Mechanism, epsilon: float, size: int) -> None:
     """5e-4 of δ, at ε = 0 too, for few and for many answers."""

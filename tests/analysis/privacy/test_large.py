@@ -143,7 +143,7 @@ WIDE_SUMS: dict[str, Callable[[float], list[nc.Mechanism]]] = {
 
 
 @pytest.mark.few(0)
-@pytest.mark.parametrize("scale", [3.0, 1e3, 1e7, 1e9])
+@pytest.mark.parametrize("scale", [3.0, 1e9])
 @pytest.mark.parametrize("name", WIDE_SUMS)
 def test_the_worst_case_of_a_wide_sum_is_exact(name: str, scale: float) -> None:
     """δ to 1e-10, in a bracket of 1e-8, up to a twentieth below the ε at which it ends."""

@@ -211,7 +211,7 @@ TABLES = {
 @pytest.mark.parametrize(
     ("size", "rate", "drawn", "noise"),
     [
-        (10**6, 0.3, 1000, nc.Gaussian(9.0)),
+        (10**6, 0.3, 300, nc.Gaussian(9.0)),
         (10**9, 0.5, 1, None),
         (10**9, 0.5, 1, nc.Laplace(2.0)),
         (10**7, 0.3, 50, nc.Laplace(2.0)),

@@ -72,9 +72,10 @@ def test_polynomials_are_extrapolated_exactly() -> None:
     assert correction == pytest.approx(17.0 - 14.0)
 
 
-EPSILONS = (0.0, 1e-12, 0.1, 1.0, 4.0, 5.0, 12.0, 50.0, 300.0, 350.0, 600.0, 690.0, 710.0, 1e6, 1e300)
+EPSILONS = (0.0, 1e-12, 0.1, 1.0, 5.0, 50.0, 350.0, 690.0, 710.0, 1e300)
 RECORDS = nc.Binomial(100, 0.3)
 TWO = nc.Atoms.independent(100, [0.3, 0.3])
+FEW = nc.Atoms.independent(12, [0.3, 0.3])
 CELLS = nc.Atoms.disjoint(100, [0.1] * 5)
 SAMPLES = [nc.Subsample(10), nc.Subsample(20, nc.Laplace(2))]
 CURVES = [
@@ -135,7 +136,7 @@ def test_no_risk_rises(population: nc.Atoms) -> None:
         (nc.Strata([5, 9], [0.2, 0.4]), None, nc.DiscreteLaplace(3)),
         (nc.Strata([5, 9], [0.2, 0.4]), None, nc.Laplace(3)),
         (TWO, [{0, 1}, {0, 2}], nc.DiscreteLaplace(3)),
-        pytest.param(TWO, [{0, 1}, {0, 2}], nc.Laplace(3), marks=pytest.mark.thorough),
+        pytest.param(FEW, [{0, 1}, {0, 2}], nc.Laplace(3), marks=pytest.mark.thorough),
     ],
     ids=case_name,
 )

@@ -133,13 +133,13 @@ LAWS = {
 @pytest.mark.parametrize("size", [5, 300])
 @pytest.mark.parametrize("kind", LAWS)
 def test_learned_intervals_cover(kind: str, size: int, noise: AdditiveNoise) -> None:
-    """At least 93 % of 1,500 counts, whatever the form; errors are about those of clamping or less.
+    """At least 93 % of 900 counts, whatever the form; errors are about those of clamping or less.
 
     Five cells of which three are empty gain nothing; all others do.
     """
     random = np.random.default_rng([size, *kind.encode()])
     inside, errors, clamped = [], [], []
-    for _ in range(1500 // size):
+    for _ in range(900 // size):
         counts = LAWS[kind](size, random)
         noisy = counts + noise.draws(size, random)
         answers = answered(noisy, noise, Tree.flat(size), None)

@@ -14,7 +14,7 @@ NUL = ("the character NUL",)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("one_in", [200, 10])
+@pytest.mark.parametrize("one_in", [200, 30])
 def test_duckdb_passes_the_suite(one_in: int) -> None:
     """Names that differ in case alone are one name there; `audits/test_conformance.py` asks it all of the suite."""
     found = examined(DuckDBUnderTest(), asked=suite(one_in))
@@ -22,7 +22,7 @@ def test_duckdb_passes_the_suite(one_in: int) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("one_in", [200, 10])
+@pytest.mark.parametrize("one_in", [200, 30])
 def test_postgresql_passes_the_suite(postgresql: Server, one_in: int) -> None:
     """It needs no certificate; `audits/test_conformance.py` asks it all of the suite."""
     found = examined(ServerUnderTest(postgresql.url("postgres")), asked=suite(one_in))
@@ -33,6 +33,6 @@ def test_postgresql_passes_the_suite(postgresql: Server, one_in: int) -> None:
 @pytest.mark.thorough
 def test_spark_passes_the_suite(spark_url: str) -> None:
     """It is another; `audits/test_conformance.py` asks it all of the suite, as the doctor does."""
-    found = examined(SparkUnderTest(spark_url), asked=suite(200))
+    found = examined(SparkUnderTest(spark_url), asked=suite(500))
     assert (found.differences, found.unheld) == ((), ())
     require_certified("records", found.identity, suite_hash(), [])

@@ -45,7 +45,7 @@ def refusal(frame: Frame, **options: object) -> str:
 @pytest.mark.thorough
 @pytest.mark.parametrize("library", FRAMES)
 @given(RECORDS, st.lists(PREDICATES, min_size=1, max_size=6), st.sampled_from([None, "person"]))
-@examples(60)
+@examples(30)
 def test_frames_count_as_the_reference_does(
     library: str, records: list[Mapping[str, object]], predicates: list[Predicate], unit: str | None
 ) -> None:

@@ -114,7 +114,7 @@ NEIGHBOURS = (
 
 @pytest.mark.thorough
 @given(*NEIGHBOURS)
-@examples(30)
+@examples(20)
 def test_one_more_record_moves_a_count_by_one_at_most_and_no_refusal(
     rows: list[tuple[str, str]],
     added: list[tuple[str, str]],

@@ -167,17 +167,12 @@ def test_without_pyspark_one_line_says_what_to_install(monkeypatch: pytest.Monke
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("has_java", [True, False])
-def test_a_process_prints_and_leaves_nothing_of_spark(
-    spark_url: str, ages: Path, tmp_path: Path, *, has_java: bool
-) -> None:
-    """Nothing on the terminal, nothing in its folder, also where Java comes from a package."""
+def test_a_process_prints_and_leaves_nothing_of_spark(spark_url: str, ages: Path, tmp_path: Path) -> None:
+    """Nothing on the terminal, nothing in its folder, where Java comes from a package."""
     here = tmp_path / "here"
     here.mkdir()
-    environment = dict(os.environ)
-    if not has_java:
-        environment.pop("JAVA_HOME", None)
-        environment["PATH"] = str(programs_without_java(tmp_path))
+    environment = {**os.environ, "PATH": str(programs_without_java(tmp_path))}
+    environment.pop("JAVA_HOME", None)
     words = [sys.executable, "-W", "default", "-c", COUNTING, f"{spark_url}#{ages}", str(ages)]
     told = subprocess.run(  # noqa: S603 - this Python
         words, cwd=here, env=environment, capture_output=True, text=True, check=True

@@ -96,7 +96,7 @@ def faults(found: Reals, exact: list[mpf]) -> list[str]:
 
 
 @pytest.mark.parametrize("noise", [DISCRETE_LAPLACES[0], DISCRETE_LAPLACES[1], *DISCRETE_GAUSSIANS])
-@pytest.mark.parametrize("width", [0, 1, 2, 7, 40])
+@pytest.mark.parametrize("width", [0, 2, 40])
 def test_tails_and_masses_of_discrete_noise_are_sums(noise: nc.Mechanism, width: int) -> None:
     """On both sides of 0 and across it."""
     last = 60

@@ -58,7 +58,7 @@ def brute_posterior(noises: list[nc.Mechanism], answer: int) -> tuple[mpf, mpf]:
 
 
 @pytest.mark.few(0)
-@pytest.mark.parametrize("answer", [-20, 15, 31, 90])
+@pytest.mark.parametrize("answer", [-20, 31])
 @pytest.mark.parametrize(
     "noises", [[nc.DiscreteLaplace(3), nc.DiscreteLaplace(5)], [nc.DiscreteLaplace(6), nc.DiscreteGaussian(2)]], ids=str
 )
@@ -71,7 +71,7 @@ def test_the_posterior_is_that_of_the_convolution(noises: list[nc.Mechanism], an
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("answer", [-(10**6), 299_000, 300_001.5, 330_000])
+@pytest.mark.parametrize("answer", [-(10**6), 300_001.5])
 @pytest.mark.parametrize(
     "noises",
     [

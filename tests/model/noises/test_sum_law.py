@@ -243,7 +243,7 @@ def test_the_mass_within_two_laplace_noises_has_its_closed_form(ratio: float) ->
 @pytest.mark.parametrize("deviation", [1e-6, 0.03, 1.0, 30.0, 1e6])
 def test_the_mass_within_laplace_and_gaussian_noise_is_the_integral(deviation: float) -> None:
     """Of the closed form of the density, decade by decade."""
-    for reach in (1e-12, 1e-3, 1.0, 10.0):
+    for reach in (1e-12, 1.0, 10.0):
         alpha = mpf(reach) * max(1, mpf(deviation))
         cuts = sorted({min(alpha, mpf(10) ** k) for k in range(-13, 9)})
         mass = mp.quad(lambda e: mp.exp(laplace_and_gaussian(1.0, deviation, e)), [0, *cuts])
@@ -292,6 +292,6 @@ def test_masses_within_many_noises_add_up_to_1_with_their_tails(noises: list[nc.
         alpha = max(1, round(share * noise.variance**0.5))
         within = noise.log_within(alpha)
         assert abs(np.exp(within) + np.exp(noise.log_tail(alpha)) - 1) < 1e-11
-        if alpha < 2000:
+        if alpha < 500:
             terms = [noise.log_density(error) for error in np.arange(1.0 - alpha, alpha)]
             assert within == pytest.approx(np.log(np.sum(np.exp(terms))), abs=CLOSE)

@@ -123,7 +123,7 @@ def test_single_draws_follow_the_law(
     law: Callable[[Fraction, RandomIntegers], int], p_value: PValue, scale: Fraction
 ) -> None:
     """χ² of the scalar path; false-alarm rate of all laws and scales and both paths together 1e-6."""
-    draws = np.array([law(scale, RandomIntegers()) for _ in range(60_000)])
+    draws = np.array([law(scale, RandomIntegers()) for _ in range(30_000)])
     assert p_value(draws, scale) > FALSE_ALARM
 
 

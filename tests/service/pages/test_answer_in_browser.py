@@ -36,8 +36,7 @@ def is_seen(part: Locator, width: int) -> bool:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [NARROW, WIDE])
+@pytest.mark.parametrize(("width", "dark"), [(NARROW, True), (WIDE, False)])
 def test_the_picture_is_seen_first(chromium: Browser, service: Service, width: int, *, dark: bool) -> None:
     """Without scrolling, in one size alone, with its details shut; nothing is wider than the window."""
     with window(chromium, service.url, width, dark=dark) as opened:

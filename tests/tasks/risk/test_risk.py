@@ -296,8 +296,8 @@ def test_the_plot_is_one_file(run: Run, here: Path, ending: str) -> None:
 )
 def test_every_curve_can_be_drawn(run: Run, here: Path, words: tuple[str, ...]) -> None:
     """Lines that never fall, that are far below, or far longer than the others."""
-    for more in ((), ("--epsilon", "1e-6"), ("--epsilon", "30")):
-        assert run("risk", *words, *more, "--plot", "plot.svg", "--json").object["adversaries"]
+    for epsilon in ("1e-6", "30"):
+        assert run("risk", *words, "--epsilon", epsilon, "--plot", "plot.svg", "--json").object["adversaries"]
         assert (here / "plot.svg").read_text(encoding="utf-8").startswith("<svg")
 
 

@@ -183,7 +183,7 @@ def _geometric_sums(logs: Reals, rate: float) -> Side:
 _CHUNK = 1 << 14  # answers whose scratch stays in the cache
 _MANY = 1 << 18  # answers that are worth a thread
 _FAR = 50.0  # scales: e^-50 of a sum is beyond a double
-_LARGEST_RUN = 500_000  # counts that are quicker summed than fitted by `wide_cells`
+LARGEST_RUN = 500_000  # counts that are quicker summed than fitted by `wide_cells`
 _SOUND = 40.0  # nats by which what is left out lies below what is kept: beyond a double
 
 
@@ -249,10 +249,10 @@ class LaplaceCells:
                 mean += self.below.take(place, out=value, mode="clip")
 
 
-def laplace_cells(
-    law: CountDistribution, size: int, scale: float, lowest: float, highest: float
+def laplace_cells(  # noqa: PLR0913, PLR0917  (a law, its noise, a range of answers, and a limit)
+    law: CountDistribution, size: int, scale: float, lowest: float, highest: float, most: int = LARGEST_RUN
 ) -> LaplaceCells | None:
-    """The cells for answers from lowest to highest, None where there would be too many.
+    """The cells for answers from lowest to highest, None where there would be more than `most`.
 
     Counts so improbable that the prior law loses their digits are left out; cells that they could
     matter to are left out too, and answers there need sums of their own.
@@ -260,7 +260,7 @@ def laplace_cells(
     reach, depth = math.ceil(_FAR * scale) + 1, law.depth
     first = bulk_end(law, depth, max(0, math.floor(min(lowest, law.mode)) - reach))
     last = bulk_end(law, depth, min(size, math.ceil(max(highest, law.mode)) + reach))
-    if last - first > _LARGEST_RUN:
+    if last - first > most:
         return None
     table = CountTable.between(law, first, last)
     sides = GeometricSides(table, 1 / scale)

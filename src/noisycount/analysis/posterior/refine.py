@@ -62,6 +62,7 @@ _FEW = 24  # answers, or Chebyshev points: fewer answers are found one by one
 _PIECE = 1 << 20  # answers that are looked through at once
 _EXTREMES = 2  # the smallest and the largest answer
 _WORTH_CELLS = 2000  # answers: fewer do not pay for fitting cells
+_LARGEST_TABLE = 1 << 20  # counts, for which thousands of answers pay; more would lose digits
 _TOLERANCE = 1e-12  # posterior standard deviations; 1e-10 is promised
 
 
@@ -265,11 +266,10 @@ def _one_by_one(answers: Reals, population: Population, mechanism: Mechanism, by
 def _laplace_means(answers: Reals, population: Population, mechanism: SymmetricNoise) -> Reals:
     """The means by look-up in cells, and one by one where there are no cells."""
     lowest, highest = float(np.fmin.reduce(answers)), float(np.fmax.reduce(answers))
-    cells: LaplaceCells | WideCells | None = laplace_cells(
-        population.law(), population.size, mechanism.errors.spread, lowest, highest
-    )
+    asked = population.law(), population.size, mechanism.errors.spread, lowest, highest
+    cells: LaplaceCells | WideCells | None = laplace_cells(*asked)
     if cells is None and answers.size > _WORTH_CELLS:
-        cells = wide_cells(population, mechanism)
+        cells = wide_cells(population, mechanism) or laplace_cells(*asked, _LARGEST_TABLE)
     if cells is None:
         return _where_present(answers, lambda some: _means(some, population, mechanism))
     means = cells.means(answers)
