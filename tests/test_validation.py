@@ -10,7 +10,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from noisycount.validation import exact_delta, exact_epsilon, exact_rational, exact_text, exact_value, largest_epsilon
+from noisycount.validation import (
+    exact_delta,
+    exact_epsilon,
+    exact_rational,
+    exact_text,
+    exact_value,
+    largest_epsilon,
+    parse_probability,
+)
 
 SMALLEST, LARGEST = Fraction(1, 10**9), Fraction(10**6)
 decimals = st.integers(10**9, 10**24).map(lambda units: Fraction(units, 10**18))
@@ -206,3 +214,9 @@ def test_a_comma_for_a_point_is_told() -> None:
         exact_epsilon("0,1")
     with pytest.raises(ValueError, match=r"got '0,1,2'$"):
         exact_epsilon("0,1,2")
+
+
+@pytest.mark.parametrize("text", ["٢٠%", "²0%", "20%%", "-20%", "", "%", "1e-3"])
+def test_a_share_is_written_in_plain_digits(text: str) -> None:
+    """As all other numbers are."""
+    assert parse_probability(text) is None
