@@ -6,6 +6,7 @@ import pytest
 from numpy.typing import NDArray
 
 import noisycount as nc
+from noisycount.analysis.tables import tree_solution
 from noisycount.analysis.tables.table_posterior import table_posterior
 from tests.oracles.tables import SummedTables, Told, random_tables
 
@@ -115,3 +116,9 @@ def test_the_guess_of_an_unanswered_part_does_not_exceed_its_sum() -> None:
 def test_windows_grow_until_they_hold_all_that_is_likely() -> None:
     """Answers that contradict the prior and each other: after five passes windows left out 0.7 % of the tables."""
     check_tables(2988)
+
+
+def test_what_windows_still_cut_off_in_the_last_pass_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After two passes those tables are not known yet, and `rounding` says so."""
+    monkeypatch.setattr(tree_solution, "_MOST_REPEATS", 2)
+    assert posterior_of(random_tables(2988)).rounding >= 1

@@ -81,6 +81,9 @@ class TreeSolution:
                 if is_over or not any(map(np.any, wrong)):
                     break
             settings = mended(settings, down, wrong, is_shared=is_shared)
+        else:  # windows still cut laws off, nobody knows by how much
+            cut = (replace(own, rounding=np.where(own.short, 1.0, own.rounding)) for own in down)
+            found = replace(found, down=tuple(cut))
         return found
 
     def _bounded(self) -> Self:
