@@ -132,7 +132,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     "\b\nExit status of a refusal, which is one line, or one JSON object with --json:\n"
     "  2  what was typed or configured    4  the records\n"
     "  3  the budget                      5  the ledger\n\n"
-    "\b\nCompletion of commands, data sets, columns and values (zsh_source, fish_source alike):\n"
+    "\b\nCompletion of commands, data sets, columns and values (zsh_source for Zsh,\nfish_source for Fish):\n"
     '  eval "$(_NOISYCOUNT_COMPLETE=bash_source noisycount)"',
 )
 @click.option(
