@@ -4,9 +4,9 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from tests.layers import pytest_report_header, pytest_xdist_auto_num_workers
+from tests.layers import pytest_configure, pytest_report_header, pytest_xdist_auto_num_workers
 
-__all__ = ["pytest_report_header", "pytest_xdist_auto_num_workers"]
+__all__ = ["pytest_configure", "pytest_report_header", "pytest_xdist_auto_num_workers"]
 
 _FOUND = "found"
 

@@ -1,11 +1,15 @@
 import gc
-import os
 
 from hypothesis import settings
 
 from tests.commands import here, refused, run
-from tests.layers import pytest_collection_modifyitems, pytest_report_header, pytest_xdist_auto_num_workers
-from tests.postgresql import postgresql, roomy_folder, unguarded
+from tests.layers import (
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_report_header,
+    pytest_xdist_auto_num_workers,
+)
+from tests.postgresql import postgresql, unguarded
 from tests.sources import ledger_url, open_source
 from tests.spark import spark_cluster, spark_connect, spark_url
 
@@ -15,6 +19,7 @@ __all__ = [
     "open_source",
     "postgresql",
     "pytest_collection_modifyitems",
+    "pytest_configure",
     "pytest_report_header",
     "pytest_xdist_auto_num_workers",
     "refused",
@@ -34,7 +39,3 @@ def pytest_collection_finish() -> None:
     """Collect the garbage of the tests alone."""
     gc.freeze()
     gc.enable()
-
-
-if folder := roomy_folder():  # a ledger waits for the disk at every row; no power is cut here
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)

@@ -17,6 +17,8 @@ from types import FunctionType
 import pytest
 from hypothesis import settings
 
+from tests.postgresql import roomy_folder
+
 SEED = "NOISYCOUNT_SEED"
 """What a run draws at random follows from this number; without it, from the day."""
 
@@ -54,6 +56,12 @@ def examples(share: int) -> settings:
 def case_name(value: object) -> str:
     """The name of a case that is the same in every process: no address of a function."""
     return value.__name__ if isinstance(value, FunctionType) else str(value)
+
+
+def pytest_configure() -> None:
+    """Keep the files of tests in memory: a ledger waits for the disk at every row, and no power is cut here."""
+    if folder := roomy_folder():
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)
 
 
 def pytest_report_header() -> str:
