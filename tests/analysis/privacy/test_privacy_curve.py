@@ -372,3 +372,19 @@ def test_noise_that_is_next_to_none_hides_nothing(noise: Callable[[float], nc.Me
     curve = nc.privacy_curve(noise(scale))
     assert curve.bracket(600.0)[0] > 1 - 1e-15
     assert curve.bracket(700.0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("population", [nc.Known(10), nc.Binomial(10, 0.3), nc.Strata([4, 6], [0.2, 0.9])], ids=str)
+def test_a_sample_of_independent_records_tells_no_more_than_its_price(population: nc.Population) -> None:
+    """From ln(1 + m/n·(e^ε − 1)) on δ is 0, under sums of noises too."""
+    for noise in (nc.Laplace(2), nc.NoiseSum([nc.Laplace(2), nc.Gaussian(1)])):
+        curve = nc.privacy_curve(nc.Subsample(3, noise), population)
+        price = math.log1p(0.3 * math.expm1(0.5))
+        assert curve.bracket(price * (1 + 1e-9)) == (0.0, 0.0)
+        assert curve.bracket(0.9 * price)[1] > 0 or not isinstance(population, nc.Known)
+
+
+def test_a_sample_of_records_that_tell_of_each_other_may_tell_more() -> None:
+    """A record with an uncertain rate tells about others, in the sample or not."""
+    curve = nc.privacy_curve(nc.Subsample(3, nc.Laplace(2)), nc.BetaBinomial(10, 2, 3))
+    assert curve.bracket(math.log1p(0.3 * math.expm1(0.5)))[0] > 0

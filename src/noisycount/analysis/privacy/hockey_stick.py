@@ -15,7 +15,7 @@ from noisycount.analysis.privacy.bounds import (
     MonotoneBounds,
     largest,
 )
-from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
+from noisycount.analysis.privacy.neighbour_pairs import has_independent_records, neighbour_pairs
 from noisycount.analysis.privacy.pairs import Excess, Pair
 from noisycount.analysis.privacy.threshold import Search, SignChange, ThresholdForecast, first_whole, root
 from noisycount.frozen import frozen
@@ -399,6 +399,7 @@ class OneAnswer:
 
     pairs: tuple[Pair, ...]  # the laws of the count for each kind of record
     errors: CertifiedErrorLaw | None  # the law of the noise; None: there is none
+    share: float | None = None  # of independent records that are drawn; None: all, or they depend on each other
 
     @classmethod
     def of(cls, mechanism: Mechanism, population: Population | None) -> "OneAnswer":
@@ -409,18 +410,26 @@ class OneAnswer:
         elif inner is not None and not isinstance(inner, Exact):
             raise ValueError(f"mechanism must be one of noisycount's mechanisms, got {mechanism!r}")
         errors = inner.errors if isinstance(inner, SymmetricNoise) else None
-        return cls(tuple(neighbour_pairs(mechanism, population)), errors)
+        pairs = tuple(neighbour_pairs(mechanism, population))
+        if isinstance(mechanism, Subsample) and population is not None and has_independent_records(population):
+            return cls(pairs, errors, mechanism.sample_size / population.size)
+        return cls(pairs, errors)
 
     @property
     def price(self) -> float | None:
         """The ε of differential privacy, rounded up, if each record moves the count by one alone.
 
-        None: the noise has none, or a record may tell about others.
+        That of a sample is ln(1 + m/n·(e^ε − 1)). None: the noise has none, or a record may tell about others.
+
+        Source: Balle, Barthe and Gaboardi (2018), Theorem 9, for samples.
         """
         steepest = None if self.errors is None else self.errors.steepest
-        if steepest is None or not all(pair.is_shift for pair in self.pairs):
+        if steepest is None or (self.share is None and not all(pair.is_shift for pair in self.pairs)):
             return None
-        return float(steepest) * (1 + ROUNDING_OF_RATIONAL)
+        price = float(steepest) * (1 + ROUNDING_OF_RATIONAL)
+        if self.share is None or price > LARGEST_EPSILON:
+            return price
+        return math.log1p(self.share * math.expm1(price)) * (1 + 4 * ROUNDING_OF_RATIONAL)
 
     @property
     def monotone(self) -> MonotoneBounds:

@@ -347,6 +347,12 @@ def neighbour_pairs(mechanism: Mechanism, population: Population | None) -> list
     return list(dict.fromkeys(pairs))
 
 
+def has_independent_records(population: Population) -> bool:
+    """Whether no record tells about others."""
+    kinds = population.worst_neighbours()
+    return not any(isinstance(one, ExchangeableNeighbours) and not one.population.are_independent for one in kinds)
+
+
 def _pair(neighbours: Neighbours, size: int, sample_size: int | None) -> Pair:
     """The laws for one kind of record."""
     match neighbours:
