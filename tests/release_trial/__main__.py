@@ -52,12 +52,12 @@ def trials(wheel: Path, sdist: Path, spark: Path) -> Iterator[Trial]:
     for version in VERSIONS:
         if version not in here:
             tell(f"  none           Python {version} is not on this machine: nothing is tried on it")
-    first, last = (end(here, key=VERSIONS.index) for end in (min, max))
+    first = min(here, key=VERSIONS.index)
     everything = [f"{wheel}[{','.join(EXTRAS)}]", str(spark), *BESIDE]
     yield Trial(f"{first} wheel, all extras", here[first], everything, [try_spark, try_all])
     yield Trial(f"{first} sdist, no extras", here[first], [str(sdist)], [try_bare])
-    yield Trial(f"{last} wheel, no extras", here[last], [str(wheel)], [try_bare])
     for version, place in here.items():
+        yield Trial(f"{version} wheel, no extras", place, [str(wheel)], [try_bare])
         if version != first:
             but_spark = [f"{wheel}[{BUT_SPARK}]", *BESIDE]
             yield Trial(f"{version} wheel, all but spark", place, but_spark, [try_all])

@@ -20,19 +20,17 @@ SOUGHT = {  # what people look for, and a page that must be found
     "exit status": "exit",
 }
 
-_ONE_IN = 3  # pages that axe-core judges, in seconds each: all are of one make
-
 
 def faults(browser: Browser, site: Path) -> Iterator[str]:
     """What a person would stumble over, a line each."""
     with window(browser, site.resolve().as_uri()) as opened:
-        for number, page in enumerate(pages_of(site)):
+        for page in pages_of(site):
             opened.go(f"/{page}")
             for width in (NARROW, WIDE):
                 opened.page.set_viewport_size({"width": width, "height": HEIGHT})
                 if opened.overflow():
                     yield f"{page}: {opened.overflow()} pixels wider than a window of {width}"
-            found = [*opened.complaints, *(_violations(opened, page) if number % _ONE_IN == 0 else ())]
+            found = [*opened.complaints, *_violations(opened, page)]
             yield from (f"{page}: {each}" for each in found)
             opened.complaints.clear()
     with window(browser, site.resolve().as_uri()) as opened:
