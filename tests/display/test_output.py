@@ -5,9 +5,9 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -112,6 +112,12 @@ CELLS = st.lists(WORDS, max_size=4).map(" ".join)
 NAMES = st.lists(WORDS, min_size=1, max_size=2).map(" ".join)
 
 
+def leaves_blank(text: str, width: int) -> bool:
+    """Whether rich breaks a word at a line's very end: it draws the blank behind it in the next line, we do not."""
+    broken = [word for word in text.split()[:-1] if cell_len(word) > width]
+    return any(len(chop_cells(f"{word} ", width)) > len(chop_cells(word, width)) for word in broken)
+
+
 @given(st.data(), st.integers(1, 4), st.integers(20, 100), st.sampled_from(["utf-8", "ascii"]))
 def test_a_table_is_drawn_as_rich_draws_it(data: st.DataObject, columns: int, width: int, encoding: str) -> None:
     """Lines and their breaks are those of rich, which takes longer to load than most answers."""
@@ -121,6 +127,7 @@ def test_a_table_is_drawn_as_rich_draws_it(data: st.DataObject, columns: int, wi
     widths = column_widths(texts, width)
     if widths is None:
         return
+    assume(not any(leaves_blank(cell, room) for row in texts for cell, room in zip(row, widths, strict=True)))
     expected = Table()
     for name, room in zip(texts[0], widths, strict=True):
         expected.add_column(Text(name), width=room, overflow="fold")
@@ -134,8 +141,7 @@ def test_a_table_is_drawn_as_rich_draws_it(data: st.DataObject, columns: int, wi
     drawn = []
     for stream in streams:
         stream.seek(0)
-        # A word that is broken at a line's very end leaves its blank to rich's next line.
-        drawn.append([" ".join(line.split()) for line in stream.read().splitlines()])
+        drawn.append(stream.read().splitlines())
     assert drawn[1] == drawn[0]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
+from noisycount.analysis.privacy.bounds import Bounded, MonotoneBounds
 from tests.analysis.privacy.checks import assert_exact
 from tests.oracles.enclosed import delta
 from tests.oracles.pairs import Outsider, beta_binomial_pairs, strata_pairs, tabulated_pairs
@@ -169,6 +170,41 @@ def test_no_delta_at_all_takes_an_epsilon_at_which_the_lower_end_underflows() ->
     low, high = curve.epsilon_bracket(0.0)
     assert 0 < low < high == math.inf
     assert curve.bracket(low * (1 - 1e-6))[0] > 0
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "most"),
+    [
+        (nc.Laplace(3), 30),  # its largest loss is known, and both ends lie next to it
+        (nc.Subsample(2, nc.NoiseSum([nc.Laplace(5), nc.Laplace(5.7)])), 30),  # the lower end lies 2e-3 below
+        (nc.Gaussian(3), 85),  # no ε is enough
+    ],
+    ids=str,
+)
+def test_no_delta_at_all_is_found_with_few_evaluations(
+    monkeypatch: pytest.MonkeyPatch, mechanism: nc.Mechanism, most: int
+) -> None:
+    """Where the curve ends in a jump, its values say nothing about the way there."""
+    curve, evaluated, inside = nc.privacy_curve(mechanism, nc.Binomial(3, 0.9)), [], MonotoneBounds.directions
+
+    def counted(bounds: MonotoneBounds, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
+        evaluated.append(epsilons)
+        return inside(bounds, epsilons)
+
+    monkeypatch.setattr(MonotoneBounds, "directions", counted)
+    low, high = curve.epsilon_bracket(0.0)
+    assert len(evaluated) <= most
+    monkeypatch.undo()
+    assert curve.bracket(low)[0] > 0
+    assert math.isinf(high) or curve.bracket(high)[1] == 0
+
+
+@pytest.mark.parametrize("scale", [1e155, 1e200, 1e250])
+def test_laplace_noise_of_any_scale_has_a_curve(scale: float) -> None:
+    """Also where the square of its scale is no float."""
+    curve = nc.privacy_curve(nc.Laplace(scale), nc.Binomial(100, 0.1))
+    assert curve.delta(0.0) == pytest.approx(1 / (2 * scale), rel=1e-9)
+    assert curve.epsilon(0.0) == pytest.approx(1 / scale, rel=1e-11)
 
 
 PAGE = Path(__file__).parents[3] / "docs" / "dependent-records.md"

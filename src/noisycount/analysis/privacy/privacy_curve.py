@@ -1,7 +1,7 @@
 """How much can one record move the law of an answer, or of several?"""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import NoReturn, overload
 
@@ -24,7 +24,7 @@ from noisycount.model.noises.additive import SymmetricNoise, require_log_concave
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
-from noisycount.model.searches import Bracket, bracketed, root
+from noisycount.model.searches import bracketed, root
 
 Answering = Exact | SymmetricNoise  # a mechanism that can be one of several
 
@@ -51,7 +51,7 @@ def _checked(
 
 def _several_answers(
     mechanisms: tuple[Answering, ...], population: Population | Atoms | None, questions: tuple[Question, ...] | None
-) -> bounds.Divergences:
+) -> bounds.MonotoneBounds:
     """The divergences of several answers."""
     whole = bounds.composed_epsilon(mechanisms)
     if isinstance(population, Atoms):
@@ -102,6 +102,12 @@ def _answering(mechanism: Mechanism) -> Answering:
 
 _LEAST_EPSILON = 2.0**-30  # the first step of a search for ε, which doubles from there
 _LARGEST_EPSILON = 700.0  # whose exponential does not overflow
+_EPSILONS = (0.0, _LARGEST_EPSILON)  # in which ε is searched
+_PRICE_STEP = 2.0**-36  # of the ε of differential privacy: the first step below it
+_LOW_STEP = 2.0**-20  # of the upper end of an ε: the first step to the lower one
+_OF_GAP = 1e-2  # of the distance of the two, if it is more than such a step
+_PRECISE = 1e-12  # of an ε, else
+_MOST_KEPT = 100  # ε of which δ is kept: those of a search
 _UNDERFLOW = 1e-305  # below every upper end but 0: a goal of 0 has a logarithm too
 _LIKELY = 0.5  # from which on 1 less a float is exact
 _SHOWN = (0.0, 0.01, 0.1, 0.5, 1.0)  # ε
@@ -189,7 +195,7 @@ class PrivacyCurve(Charted):
     mechanism: Mechanism | tuple[Mechanism, ...]
     population: Population | Atoms | None
     questions: tuple[Question, ...] | None
-    _divergences: bounds.Divergences = field(repr=False)
+    _divergences: bounds.MonotoneBounds = field(repr=False)
     _last: dict[tuple[float, ...], tuple[list[bounds.Bounded], list[bounds.Bounded]]] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -297,7 +303,7 @@ class PrivacyCurve(Charted):
             >>> nc.privacy_curve(nc.Laplace(4)).epsilon(0)
             0.25
         """
-        return bounds.shaped([self._epsilon(goal, 1).high for goal in _goals(delta)], delta)
+        return bounds.shaped([self._high(goal) for goal in _goals(delta)], delta)
 
     @overload
     def epsilon_bracket(self, delta: float) -> tuple[float, float]: ...
@@ -307,7 +313,8 @@ class PrivacyCurve(Charted):
         """Bounds between which the smallest ε with δ(ε) <= delta lies.
 
         The upper one is `epsilon(delta)`. At the lower one the lower end of the bracket of δ is above delta still; it
-        is 0 where that is so nowhere.
+        is 0 where that is so nowhere. Where the two lie more than 1e-6 of the upper one apart, the lower one may be too
+        small by a hundredth of the distance.
 
         Args:
             delta: As for `epsilon`.
@@ -327,8 +334,9 @@ class PrivacyCurve(Charted):
             >>> 0 < high - low < 1e-9, round(high, 6)
             (True, 13.956346)
         """
-        pairs = [(self._epsilon(one, 0).low, self._epsilon(one, 1).high) for one in _goals(delta)]
-        return _both_shaped([(max(low, 0.0), high) for low, high in pairs], delta)
+        return _both_shaped(
+            [(self._low(goal, high), high) for goal in _goals(delta) for high in [self._high(goal)]], delta
+        )
 
     def _facts(self) -> dict[str, object]:
         deltas = self.delta(_SHOWN).tolist()
@@ -342,8 +350,30 @@ class PrivacyCurve(Charted):
             return facts
         return {**facts, "questions": [sorted(question) for question in self.questions]}
 
-    def _epsilon(self, goal: float, end: int) -> Bracket:
-        """Two ε next to each other: an end of the bracket of δ is above a goal, and is not."""
+    def _high(self, goal: float) -> float:
+        """The smallest ε at which the upper end of the bracket of δ is at most a goal.
+
+        Where there is an ε of differential privacy, δ falls to 0 next to it.
+        """
+        shortfall, price = self._shortfall(goal, 1), self._divergences.price
+        start, step = 0.0, _LEAST_EPSILON
+        if goal == 0 and price is not None and price < _LARGEST_EPSILON:
+            start = float(f"{price:.14g}")  # without what it was rounded up by
+            step = max(_PRICE_STEP * start, math.ulp(start))
+        return root(shortfall, bracketed(shortfall, start, step, _EPSILONS)).high
+
+    def _low(self, goal: float, high: float) -> float:
+        """An ε next to the largest at which the lower end of the bracket of δ is above a goal, near the other end."""
+        shortfall = self._shortfall(goal, 0)
+        if math.isinf(high):
+            bracket = bracketed(shortfall, 0.0, _LEAST_EPSILON, _EPSILONS)
+            return max(root(shortfall, bracket).low, 0.0)
+        bracket = bracketed(shortfall, high, max(_LOW_STEP * high, math.ulp(high)), _EPSILONS)
+        gap = (high - bracket.high) / high if high else 0.0
+        return max(root(shortfall, bracket, max(_PRECISE, _OF_GAP * gap)).low, 0.0)
+
+    def _shortfall(self, goal: float, end: int) -> Callable[[float], float]:
+        """How far below a goal an end of the bracket of δ is at an ε, as a logarithm."""
 
         def shortfall(epsilon: float) -> float:
             plus, minus = (one[0] for one in self._directions([epsilon]))
@@ -351,8 +381,7 @@ class PrivacyCurve(Charted):
                 return _log_ratio(-max(plus.below_1[end], minus.below_1[end]), 1 - goal)
             return _log_ratio(goal, max((one.lower, one.upper)[end] for one in (plus, minus)))
 
-        bracket = bracketed(shortfall, 0.0, _LEAST_EPSILON, (0.0, _LARGEST_EPSILON))
-        return root(shortfall, bracket)
+        return shortfall
 
     def _bounds(self, epsilons: list[float]) -> list[tuple[float, float]]:
         """Below and above δ, for each ε."""
@@ -360,13 +389,14 @@ class PrivacyCurve(Charted):
         return [(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in zip(plus, minus, strict=True)]
 
     def _directions(self, epsilons: list[float]) -> tuple[list[bounds.Bounded], list[bounds.Bounded]]:
-        """δ₊ and δ₋ for each ε; the last are kept, as δ and its bracket are asked one by one."""
+        """δ₊ and δ₋ for each ε; the last are kept, as δ and its bracket, or both ends of an ε, are asked one by one."""
         rising = tuple(sorted(set(epsilons)))
         places = {epsilon: place for place, epsilon in enumerate(rising)}
         found = self._last.get(rising)
         if found is None:
             found = self._divergences.directions(list(rising))
-            self._last.clear()
+            if len(rising) > 1 or len(self._last) >= _MOST_KEPT:
+                self._last.clear()
             self._last[rising] = found
         plus, minus = found
         return ([plus[places[epsilon]] for epsilon in epsilons], [minus[places[epsilon]] for epsilon in epsilons])

@@ -229,7 +229,8 @@ class ThresholdForecast:
 
     def _if_normal(self, threshold: float) -> float:
         """That for laws that are about normal, near the threshold of w."""
-        beyond = threshold * (self.errors.spread / max(self.deviation, _SHORTEST)) ** 2
+        share = self.errors.spread / max(self.deviation, _SHORTEST)
+        beyond = threshold * share * share  # infinite at most, where a power raises
         farthest = self._farthest
         return threshold + max(-farthest, min(farthest, beyond))
 
