@@ -23,7 +23,7 @@ test: $(VENV)/developed
 
 thorough: export NOISYCOUNT_SEED := $(or $(NOISYCOUNT_SEED),$(shell date -u +%Y%m%d))
 thorough: $(VENV)/developed
-	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=thorough
+	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=thorough -m "not another_day"
 
 # To measure takes as long again as the tests themselves: the fast ones with all cases, and a case of each thorough one.
 coverage: $(VENV)/developed
