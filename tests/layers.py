@@ -75,8 +75,8 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than cores: in many tests it waits, for a tick, a server or other processes."""
-    return (os.cpu_count() or 1) + 1
+    """Two processes more than cores: in many tests they wait, for a tick, a server or other processes."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -27,6 +27,7 @@ def test_a_whole_desk_passes_the_audit() -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mutant", [ROWS, "one more", "two zeros"])
 def test_a_whole_desk_with_a_fault_fails_the_audit(mutant: str) -> None:
     """A sensitivity of 2 where 1 is claimed, and noise that is off by one, are found in lists of answers."""

@@ -33,6 +33,6 @@ def test_postgresql_passes_the_suite(postgresql: Server, one_in: int) -> None:
 @pytest.mark.thorough
 def test_spark_passes_the_suite(spark_url: str) -> None:
     """It is another; `audits/test_conformance.py` asks it all of the suite, as the doctor does."""
-    found = examined(SparkUnderTest(spark_url), asked=suite(500))
+    found = examined(SparkUnderTest(spark_url), asked=suite(1000))
     assert (found.differences, found.unheld) == ((), ())
     require_certified("records", found.identity, suite_hash(), [])

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.thorough
 
 def test_a_server_of_connect_passes_the_suite(spark_connect: ConnectServer) -> None:
     """A part of it: the plans are those of a driver, which passes all of it."""
-    found = examined(SparkUnderTest(spark_connect.url), asked=suite(one_in=2000))
+    found = examined(SparkUnderTest(spark_connect.url), asked=suite(one_in=4000))
     assert (found.differences, found.unheld) == ((), ())
 
 
