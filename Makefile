@@ -11,19 +11,21 @@ LOWEST := .venv-lowest
 MEETING := tests/service tests/tasks/servers tests/tasks/table tests/cli/test_cli.py tests/charts \
   tests/ledger tests/query tests/engines/duckdb tests/engines/sql
 
-.PHONY: demo test thorough coverage audit lint format docs screenshots bench release lowest clean
+.PHONY: demo test thorough landing coverage audit lint format docs screenshots bench release lowest clean
 
 demo: $(VENV)/installed
 	$(BIN)/noisycount demo
 
 # Half of what it takes to collect the tests is to compile them: what is compiled once is kept.
-test thorough: export PYTHONDONTWRITEBYTECODE :=
+test thorough landing: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/developed
 	$(BIN)/python -m pytest $(PARALLEL) -m "not thorough"
 
-thorough: export NOISYCOUNT_SEED := $(or $(NOISYCOUNT_SEED),$(shell date -u +%Y%m%d))
-thorough: $(VENV)/developed
-	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=thorough -m "not another_day"
+# What must pass before anything lands is `make landing`: the fast tests and today's third of all others.
+landing: TODAY := -m "not another_day"
+thorough landing: export NOISYCOUNT_SEED := $(or $(NOISYCOUNT_SEED),$(shell date -u +%Y%m%d))
+thorough landing: $(VENV)/developed
+	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=thorough $(TODAY)
 
 # To measure takes as long again as the tests themselves: the fast ones with all cases, and a case of each thorough one.
 coverage: $(VENV)/developed

@@ -2,11 +2,11 @@
 
 A fast run is `-m "not thorough"`. Of the cases of a test it takes three, or n where it is marked
 `few(n)`, always the same, and one more that changes from day to day, or with `NOISYCOUNT_SEED`. Tests
-of the same cases take the same ones, so that they share what is computed once. A thorough run takes
-these and a third of the others, each on one day of three; those of the other days are marked
-`another_day`. Tests that are marked `long`, and those of Spark, begin first: else one process would end
-long after the others. Coverage is measured with all cases of tests that a fast run takes, those left out
-being marked `further`, and the `first` case of each thorough one.
+of the same cases take the same ones, so that they share what is computed once. What lands has passed
+these and a third of all others, each of which has its turn on one day of three; those of the other days
+are marked `another_day`. Tests that are marked `long`, and those of Spark, begin first: else one
+process would end long after the others. Coverage is measured with all cases of the fast tests, those
+that a fast run leaves out being marked `further`, and the `first` case of each thorough one.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _FEW = 3
 """So many cases show that a test works."""
 
 _DAYS = 3
-"""On one of so many days a thorough run takes a case."""
+"""On one of so many days what lands passes a case that a fast run leaves out."""
 
 _SPARK = {"spark_url", "spark_cluster", "spark_connect"}  # fixtures
 
@@ -75,8 +75,8 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes more than cores: in many tests they wait, for a tick, a server or other processes."""
-    return (os.cpu_count() or 1) + 2
+    """One process more than cores: in many tests it waits, for a tick, a server or other processes."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -94,15 +94,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if item.get_closest_marker("thorough") is None:
                 item.add_marker(pytest.mark.further)
             item.add_marker(pytest.mark.thorough)
-            if not _has_its_day(_case(item)):
-                item.add_marker(pytest.mark.another_day)
+    for item in items:
+        is_costly = item.get_closest_marker("further") is None
+        if item.get_closest_marker("thorough") and not _has_its_day(item.nodeid if is_costly else _case(item)):
+            item.add_marker(pytest.mark.another_day)
     items.sort(key=_begins_late)
 
 
-def _has_its_day(case: str) -> bool:
-    """Whether this is the one day of three on which a thorough run takes a case."""
+def _has_its_day(name: str) -> bool:
+    """Whether this is the one day of three on which what lands passes a case."""
     day = int(seed()) if seed().isdecimal() else int.from_bytes(order(seed()))
-    return (int.from_bytes(order(case)) + day) % _DAYS == 0
+    return (int.from_bytes(order(name)) + day) % _DAYS == 0
 
 
 def _begins_late(item: pytest.Item) -> bool:
