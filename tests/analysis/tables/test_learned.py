@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from noisycount import Binomial, DiscreteGaussian, DiscreteLaplace, Splits, Tree, table_posterior
+from noisycount import Binomial, DiscreteGaussian, DiscreteLaplace, Gaussian, Splits, Tree, table_posterior
 from noisycount.analysis.tables.prior import CellLevel
 from noisycount.model.laws.gamma import Reals
+from noisycount.model.tables.cells import CellSums
 
 NOISE = DiscreteLaplace(10)
 
@@ -108,3 +109,17 @@ def test_what_has_no_concentration_says_so(total: int | None, prior: Splits | No
     """Nothing is varied under a law of a cell or known rates."""
     found = table_posterior(ANSWERS, STATED_NOISE, total=total, prior=prior).sensitivity
     assert (found.moves, found.words) == ((), words)
+
+
+@pytest.mark.filterwarnings("ignore:one of several answers")
+def test_sums_of_cells_are_computed_once_for_all_tilts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Narrow noise against a far total tilts the laws of cells in dozens of ways."""
+    computed, inside = [], CellSums.log_pmf
+
+    def counted(sums: CellSums, first: int, width: int) -> Reals:
+        computed.append((first, width))
+        return inside(sums, first, width)
+
+    monkeypatch.setattr(CellSums, "log_pmf", counted)
+    table_posterior([18.07, 20.0, 20.0, 14.77], Gaussian(0.9566), Tree.flat(4), total=Binomial(60, 0.5))
+    assert 0 < len(computed) <= 10

@@ -2,6 +2,7 @@
 
 from dataclasses import field
 from decimal import Decimal
+from functools import lru_cache
 from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -100,6 +101,13 @@ def _rising(counts: Counts, concentrations: Reals) -> Reals:
     if counts.any():
         return log_rising(counts, concentrations)
     return np.zeros(np.broadcast_shapes(counts.shape, concentrations.shape))
+
+
+@lru_cache(maxsize=1)
+def _log_sums(law: CellLaw, cells: int, lows: tuple[int, ...], width: int) -> Reals:
+    """The logarithms of the probabilities of sums of cells, shape (lows, width); kept for all tilts of a split."""
+    sums = CellSums(law, cells)
+    return np.array([sums.log_pmf(low, width) for low in lows])
 
 
 def _cumulated(steps: Reals) -> Reals:
@@ -217,8 +225,7 @@ class CellLevel:
         leaning = tilt[..., None] * np.arange(width)
         if self.given is None:
             return LogWeights(np.zeros((lows.size, 1)), -leaning)
-        sums = CellSums(self.law, self.given)
-        logs = np.array([sums.log_pmf(low, width) for low in lows.tolist()])
+        logs = _log_sums(self.law, self.given, tuple(lows.tolist()), width)
         return LogWeights(-logs[:, :1], (logs[:, :1] - logs)[:, None] - leaning)
 
     def scaled(self, factor: float) -> "CellLevel":  # noqa: ARG002  (its means fit the answers)
