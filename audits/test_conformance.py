@@ -6,8 +6,8 @@ from tests.postgresql import Server, postgresql
 from tests.spark import spark_url
 from tests.transcripts import said
 
-from noisycount.engines.conformance.certificate import EngineUnderTest, Examination
-from noisycount.engines.conformance.suite import examined, suite_hash
+from noisycount.engines.conformance.certificate import EngineUnderTest
+from noisycount.engines.conformance.suite import Examination, examined, suite_hash
 from noisycount.engines.duckdb.under_test import DuckDBUnderTest
 from noisycount.engines.spark.under_test import SparkUnderTest
 from noisycount.engines.sql.under_test import ServerUnderTest

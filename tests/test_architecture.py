@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
@@ -467,3 +468,10 @@ def test_long_file_is_found(tmp_path: Path) -> None:
     """500 lines pass, 501 do not."""
     files = {"model/a.py": "x = 1\n" * 500, "model/b.py": "x = 1\n" * 501}
     assert long_files(made_up(tmp_path, files)) == ["model/b.py"]
+
+
+@pytest.mark.few(100)
+@pytest.mark.parametrize("audit", sorted(path.stem for path in (PROJECT / "audits").glob("*.py")))
+def test_every_audit_can_be_imported(audit: str) -> None:
+    """What runs once in a while must not have lost a name on the way."""
+    import_module(f"audits.{audit}")
