@@ -32,7 +32,7 @@ _DAYS = 3
 _SPARK = {"spark_url", "spark_cluster", "spark_connect"}  # fixtures
 
 # No deadline: shared machines pause; speed is benchmarked. What decides whether a change lands is
-# the same for all changes; `make test` and `make audit` look at random.
+# the same for all changes of a day; `make test` and `make audit` look at random.
 settings.register_profile("fast", deadline=None, max_examples=10)
 settings.register_profile("thorough", deadline=None, max_examples=25, derandomize=True)
 

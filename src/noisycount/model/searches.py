@@ -12,7 +12,7 @@ from noisycount.frozen import frozen
 Reals = NDArray[np.float64]
 Function = Callable[[float], float]
 Number = TypeVar("Number", float, Reals)
-_PRECISE = 1e-12  # relative: far below every promise that rests on a root
+PRECISE = 1e-12  # relative: far below every promise that rests on a root
 _MOST_STEPS = 5000  # more than the widest bracket of doubles takes
 _POSITIVE = 2.0**-1022, 2.0**1023  # the powers of 2 among the normal doubles
 _ROUNDS = 200  # more than Chandrupatla's method takes from any bracket of doubles
@@ -82,7 +82,7 @@ def bracketed_by_factors(
     return Bracket(low, 2.0**powers.high, powers.at_low, powers.at_high)
 
 
-def root(function: Function, bracket: Bracket, precise: float = _PRECISE) -> Bracket:
+def root(function: Function, bracket: Bracket, precise: float = PRECISE) -> Bracket:
     """The bracket, narrowed to a share of its upper end; as it is if an end is missing."""
 
     def between(known: Bracket, share: float) -> float | None:

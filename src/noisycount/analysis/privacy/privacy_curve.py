@@ -24,7 +24,7 @@ from noisycount.model.noises.additive import SymmetricNoise, require_log_concave
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
-from noisycount.model.searches import bracketed, root
+from noisycount.model.searches import PRECISE, bracketed, root
 
 Answering = Exact | SymmetricNoise  # a mechanism that can be one of several
 
@@ -106,7 +106,6 @@ _EPSILONS = (0.0, _LARGEST_EPSILON)  # in which ε is searched
 _PRICE_STEP = 2.0**-36  # of the ε of differential privacy: the first step below it
 _LOW_STEP = 2.0**-20  # of the upper end of an ε: the first step to the lower one
 _OF_GAP = 1e-2  # of the distance of the two, if it is more than such a step
-_PRECISE = 1e-12  # of an ε, else
 _MOST_KEPT = 100  # ε of which δ is kept: those of a search
 _UNDERFLOW = 1e-305  # below every upper end but 0: a goal of 0 has a logarithm too
 _LIKELY = 0.5  # from which on 1 less a float is exact
@@ -365,12 +364,10 @@ class PrivacyCurve(Charted):
     def _low(self, goal: float, high: float) -> float:
         """An ε next to the largest at which the lower end of the bracket of δ is above a goal, near the other end."""
         shortfall = self._shortfall(goal, 0)
-        if math.isinf(high):
-            bracket = bracketed(shortfall, 0.0, _LEAST_EPSILON, _EPSILONS)
-            return max(root(shortfall, bracket).low, 0.0)
-        bracket = bracketed(shortfall, high, max(_LOW_STEP * high, math.ulp(high)), _EPSILONS)
-        gap = (high - bracket.high) / high if high else 0.0
-        return max(root(shortfall, bracket, max(_PRECISE, _OF_GAP * gap)).low, 0.0)
+        start, step = (0.0, _LEAST_EPSILON) if math.isinf(high) else (high, max(_LOW_STEP * high, math.ulp(high)))
+        bracket = bracketed(shortfall, start, step, _EPSILONS)
+        gap = (start - bracket.high) / start if start else 0.0
+        return max(root(shortfall, bracket, max(PRECISE, _OF_GAP * gap)).low, 0.0)
 
     def _shortfall(self, goal: float, end: int) -> Callable[[float], float]:
         """How far below a goal an end of the bracket of δ is at an ε, as a logarithm."""
