@@ -36,6 +36,7 @@ ARROWS = {
     "tasks": BASE | {"analysis", "charts", "papers", "config", "readers"},
     "service": BASE | {"charts", "config", "readers", "tasks"},
     "cli": BASE | {"analysis", "charts", "papers", "config", "readers", "tasks"} | {"service"},
+    "__main__": {"cli"},
 }
 HOMES: dict[str, str | tuple[str, ...]] = {
     "duckdb": ("engines/duckdb/", "display/columns.py"),  # there of results alone

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.release_trial.archives import ROOMS, ROOT_FILES
 from tests.transcripts import PROJECT, README, blocks_of, transcripts
 
 LONGEST = 150
@@ -52,6 +53,31 @@ def test_a_wheel_that_is_named_is_that_of_the_release() -> None:
     version = described["project"]["version"]
     told = (PROJECT / "docs/start/index.md").read_text(encoding="utf-8")
     assert re.findall(r"dist/noisycount-([\w.]+)-py3", told) == [version]
+
+
+def registry_page() -> str:
+    """Return README.md as the page of a package registry shows it, by the hook of `pyproject.toml`."""
+    described = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+    hook = described["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    page = "".join(
+        part["text"] if "text" in part else (PROJECT / part["path"]).read_text(encoding="utf-8")
+        for part in hook["fragments"]
+    )
+    for rule in hook["substitutions"]:
+        page = re.sub(rule["pattern"], rule["replacement"], page)
+    return page
+
+
+def test_no_link_of_a_registry_page_is_broken() -> None:
+    """It has no relative link and no picture, and every file that it names in place of them is packed."""
+    page = registry_page()
+    assert all(re.match("https://", link) for link in re.findall(r"\]\(([^)]*)\)", page))
+    assert "![" not in page
+    named = re.findall(r"\(`([\w./-]+)`\)", page)
+    assert len(named) > 15
+    for name in named:
+        assert (PROJECT / name).is_file(), name
+        assert name in ROOT_FILES or name.split("/")[0] in ROOMS, name
 
 
 def files() -> list[Path]:

@@ -42,6 +42,18 @@ def test_help_lists_every_command_in_one_line(run: Run) -> None:
     assert "Example:" in told.output
 
 
+def test_the_package_can_be_run_as_a_module() -> None:
+    """`python -m noisycount` is the command, also by the name that it has in help and refusals."""
+    words = [sys.executable, "-m", "noisycount"]
+    helped, refused = (
+        subprocess.run([*words, *more], capture_output=True, text=True, check=False)  # noqa: S603 - our own words
+        for more in (["plan", "--help"], ["plan", "--no-such-option"])
+    )
+    assert (helped.returncode, refused.returncode) == (0, 2)
+    assert helped.stdout.startswith("Usage: noisycount plan ")
+    assert refused.stderr.endswith("see `noisycount plan --help`\n")
+
+
 BELOW = [*("ledger show", "ledger verify", "ledger export"), *("analysts add", "analysts revoke", "analysts list")]
 
 

@@ -1,6 +1,7 @@
 """The two files of a release: how they are built, and what they hold."""
 
 import hashlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -56,6 +57,9 @@ def check_wheel(wheel: Path) -> None:
     expected |= {f"{described}/{name}" for name in METADATA}
     with ZipFile(wheel) as packed:
         _compare(wheel, set(packed.namelist()), expected)
+        description = packed.read(f"{described}/METADATA").decode()
+    if lost := set(re.findall(r"\]\((?!https://)([^)]*)\)", description)):
+        raise TrialError(f"the description of {wheel.name} has links that a registry cannot follow: {_some(lost)}")
     if odd := {name for name in package if Path(name).suffix not in INSTALLED}:
         raise TrialError(f"{wheel.name} holds files of an unknown kind: {_some(odd)}")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.version import Version
 
 import noisycount as nc
 from tests.release_trial.pythons import VERSIONS
@@ -36,9 +37,9 @@ def test_a_citation_has_what_its_format_needs(cited: dict) -> None:
     assert cited["type"] == "software"
     assert cited["message"]
     assert [set(author) for author in cited["authors"]] == [{"name"}]
-    assert set(cited) == {
+    assert set(cited) - {"date-released"} == {
         *("cff-version", "message", "title", "abstract", "type", "authors", "version"),
-        *("date-released", "license", "keywords", "references"),
+        *("license", "keywords", "references"),
     }
 
 
@@ -59,13 +60,26 @@ def test_the_package_tells_its_version() -> None:
 
 
 def test_a_release_has_one_version_and_one_date(stated: dict, cited: dict) -> None:
-    """The project, its citation and the newest entry of the changelog agree."""
+    """The project and its citation agree with the newest release, or both name a development version after it."""
     project = stated["project"]
-    newest = re.search(r"^## \[(.+)\] - (.+)$", FILES[2].read_text(encoding="utf-8"), re.MULTILINE)
+    changes = FILES[2].read_text(encoding="utf-8")
+    newest = re.search(r"^## \[(\d.+)\] - (.+)$", changes, re.MULTILINE)
     assert newest is not None
-    assert project["version"] == cited["version"] == newest[1]
-    assert str(cited["date-released"]) == newest[2]
     assert (project["name"], project["license"]) == (cited["title"], cited["license"])
+    assert project["version"] == cited["version"]
+    if Version(project["version"]).is_devrelease:
+        assert Version(project["version"]) > Version(newest[1])
+        assert re.search(r"^## \[Unreleased\]\n+### ", changes, re.MULTILINE)
+        assert "date-released" not in cited
+    else:
+        assert project["version"] == newest[1]
+        assert str(cited["date-released"]) == newest[2]
+
+
+def test_a_tree_with_unreleased_changes_is_no_release(stated: dict) -> None:
+    """Ledgers of a changed tree are not those of the release before, so the tree must not have its version."""
+    changes = FILES[2].read_text(encoding="utf-8")
+    assert Version(stated["project"]["version"]).is_devrelease is ("## [Unreleased]" in changes)
 
 
 def test_a_release_is_for_the_pythons_on_which_it_is_tried(stated: dict) -> None:
