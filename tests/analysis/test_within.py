@@ -20,6 +20,7 @@ from noisycount.analysis.within import (
 )
 from noisycount.model.gradual import finer_errors
 from noisycount.model.sampling.vectors import discrete_laplace_array
+from tests.transcripts import said
 
 GOALS = [
     ("0.2", "0.95", "0.5"),
@@ -221,6 +222,29 @@ def test_chains_that_are_drawn_end_as_often_as_computed(count: int) -> None:
 def test_not_to_know_the_count_costs_little(goal: tuple[str, str, str], ratio: float) -> None:
     """The mean price over that of somebody who knows a thousand."""
     assert 1 < mean_price(stopping_rule(*goal), 1000) / knowing_price(*goal[:2], 1000) < ratio
+
+
+def test_a_larger_half_record_helps_wide_shares_and_harms_small_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`docs/accuracy-first.md` states the slack and the ratios to the price of knowing the count."""
+
+    def chain_of(rule: StoppingRule, slack: float) -> StoppedChain:
+        depth, half = slack * -math.log(1 - rule.confidence) / float(rule.within), 1.5 / float(rule.within)
+        scales = [nc.DiscreteLaplace.for_epsilon(price).scale for price in rule.prices]
+        return StoppedChain.of(scales, [math.ceil(depth * float(scale) + half) for scale in scales])
+
+    def rules() -> list[StoppingRule]:
+        goals = ((Fraction(1, 2), Fraction(9, 10)), (Fraction(1, 5), Fraction(19, 20)))
+        return [StoppingRule(*goal, price_grid("0.5")) for goal in goals]
+
+    ours = rules()
+    monkeypatch.setattr(StoppingRule, "chain_of", chain_of)
+    larger, told = rules(), []
+    for wide, small in (larger, ours):
+        told.append(f"{mean_price(wide, 500) / knowing_price('0.5', '0.9', 500):.3f}")
+        told.append(f"{mean_price(small, 50) / knowing_price('0.2', '0.95', 50):.3f}")
+    assert (larger[0].slack, told) == (1.211, ["1.214", "1.262", "1.260", "1.129"])
+    assert said("is 1.211, and a count of 500 costs 1.214 times the price of knowing it, in place of 1.260.")
+    assert said("1.262 times that price at a count of 50, in place of 1.129.")
 
 
 @pytest.mark.parametrize("at_most", ["0.5", "1", "0.1", "1/3", "2.5", "1e-5", "40", "0.0101"])
