@@ -138,15 +138,27 @@ _SECRET_PARAMETER = re.compile(rf";{_HIDDEN}=[^;]*", re.IGNORECASE)
 COLUMNAR = (".parquet", ".pq")
 
 
+_LOGS = (".wal", "-wal", "-journal")  # of DuckDB, and the two of SQLite
+
+
+def pending_logs(database: Path) -> tuple[Path, ...]:
+    """Return the logs beside a file that hold changes which are not in the file yet.
+
+    DuckDB and SQLite write a log beside the file that a symbolic link leads to, never beside the link.
+    """
+    file = Path(os.path.realpath(database))
+    logs = (file.with_name(file.name + ending) for ending in _LOGS)
+    return tuple(log for log in logs if log.is_file() and log.stat().st_size)
+
+
 def files_of(place: Path) -> tuple[Path, ...]:
-    """The files that hold the records of a place, with the write-ahead log of a database.
+    """Return the files that hold the records of a place, with the logs of a database that have changes of its own.
 
     `place`: a file, taken literally; a folder, with all Parquet files below it; or a pattern such as `data/*.parquet`.
     """
     try:
         if place.is_file():
-            log = place.with_name(f"{place.name}.wal")
-            return (place, log) if log.is_file() else (place,)
+            return (place, *pending_logs(place))
         if place.is_dir():
             found = [file for file in files_below(place) if file.name.lower().endswith(COLUMNAR)]
         else:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import numpy as np
 
 from noisycount.engines.duckdb.connection import Connection, quoted_name, require_single_names
+from noisycount.engines.places import pending_logs
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
@@ -106,13 +107,11 @@ def chosen_table(place: Path, names: Sequence[str], table: str | None) -> str:
 
 
 def sqlite_table(connection: Connection, place: Path, table: str | None) -> ForeignTable:
-    """A table or view of a SQLite file, which is opened as it lies there: nothing is written, and no lock is set."""
-    for ending in ("-wal", "-journal"):
-        log = place.with_name(place.name + ending)
-        if log.is_file() and log.stat().st_size:
-            raise SourceError(
-                f"{str(place)!r} has changes that are not in it yet, in {log.name!r}: close the program that writes it"
-            )
+    """Load a table or view of a SQLite file, which is opened as it lies there: nothing is written, no lock is set."""
+    for log in pending_logs(place):
+        raise SourceError(
+            f"{str(place)!r} has changes that are not in it yet, in {log.name!r}: close the program that writes it"
+        )
     refusal = f"{str(place)!r} cannot be read as SQLite: check that the file is whole, and that its texts are UTF-8"
     try:
         with closing(sqlite3.connect(f"file:{quote(str(place))}?mode=ro&immutable=1", uri=True)) as database:
