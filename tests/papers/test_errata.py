@@ -49,7 +49,7 @@ def parameter() -> list[str]:
 
 @row(2)
 def least_out_of_range() -> list[str]:
-    """Eq. (6) holds for odd n; for even n the middle count gives less."""
+    """Eq. (6) is exact for odd n; for even n it is cosh(ε/2) times the smallest value."""
 
     def printed(size: int) -> float:
         return (math.exp(-(size - 1) / 2) + math.exp(-(size + 1) / 2)) / 2
@@ -59,7 +59,7 @@ def least_out_of_range() -> list[str]:
     for size in (2, 100):
         every = [nc.out_of_range_probability(k, size, nc.Laplace(1)) for k in range(size + 1)]
         assert min(every) == every[size // 2] == pytest.approx(math.exp(-size / 2))
-        assert min(every) < 0.9 * printed(size)
+        assert printed(size) == pytest.approx(math.cosh(0.5) * min(every))
     return [f"{printed(100):.4e} printed", f"{nc.out_of_range_bounds(100, nc.Laplace(1))[0]:.4e}"]
 
 
@@ -85,7 +85,11 @@ def additive_bound() -> list[str]:
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if reached(2, middle) <= middle else (low, middle)
-    return [f"β > {low:.4f}", f"by {reached(2, 0.3):.4f}", f"by {reached(20, 0.5):.4f}"]
+    signed = reached(2, 0.3) / 2, reached(20, 0.5) / 2
+    assert signed[0] < 0.3
+    assert signed[1] < 0.5
+    one_sided = f"with its sign {signed[0]:.4f} and {signed[1]:.4f}"
+    return [f"β > {low:.4f}", f"by {reached(2, 0.3):.4f}", f"by {reached(20, 0.5):.4f}", one_sided]
 
 
 @row(4)

@@ -120,7 +120,7 @@ class Figure(Plot):
 
 
 # How a claim in words is judged: texts do not say what they mean by them.
-ALIKE = 0.02  # "the same", "fall together": within 2 %
+ALIKE = 0.02  # "the same", "fall together", ≃: within 2 %
 NEARLY = 0.9  # "similar to", "levels off": from 90 % on
 CLEARLY = 1.1  # "significantly larger": by a tenth at least
 CLOSE = 0.05  # "very close": within 5 %

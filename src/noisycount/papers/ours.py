@@ -80,9 +80,10 @@ def _claims() -> tuple[Claim, ...]:
     return (
         Claim(
             "numeric queries, additive bound",
-            "P[Y ≥ √(Σb²)·ln(1/β)] ≤ β.",
+            "P[Y ≥ √(Σb²)·ln(1/β)] ≤ β, where Y is “interchangeable with” the size of the error, |M(D) − f(D)|.",
             f"for two equal noises only up to β = {number(breaks)}; at β = 0.3 the probability is "
-            f"{number(two, 4)}, and for twenty at β = 0.5 it is {number(twenty, 4)}.",
+            f"{number(two, 4)}, and for twenty at β = 0.5 it is {number(twenty, 4)}. Of Y with its sign they are half "
+            "as large, and these cases hold.",
             Verdict.of(*kept),
         ),
         Claim(
