@@ -43,7 +43,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "fsspec": "engines/duckdb/",
     "python_calamine": "engines/duckdb/",
     "pyreadstat": "engines/duckdb/",
-    "sqlglot": "engines/sql/",
+    "sqlglot": ("engines/sql/", "engines/views/"),
     "sqlalchemy": ("ledger/", "engines/"),  # the counting statement of every engine
     "psycopg": ("ledger/", "engines/sql/"),
     "pyspark": "engines/spark/",

@@ -1,0 +1,127 @@
+"""The views and tables of DuckDB and SQLite files, as their catalogs describe them."""
+
+import re
+import sqlite3
+from collections.abc import Mapping
+
+from noisycount.engines.duckdb.connection import Connection, quoted_name
+from noisycount.engines.views.definition import BaseTable, UnprovenError, ViewDefinition
+from noisycount.frozen import frozen
+
+_TYPES = {
+    **dict.fromkeys(["tinyint", "smallint", "integer", "bigint", "hugeint"], "integer"),
+    **dict.fromkeys(["utinyint", "usmallint", "uinteger", "ubigint"], "integer"),
+    "varchar": "text",
+    **{name: name for name in ("boolean", "uuid", "date")},
+}
+_MACROS = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal"
+_RELATIONS = (
+    "SELECT schema_name, table_name, sql, false FROM duckdb_tables() WHERE database_name = 'file' AND NOT internal "
+    "UNION ALL SELECT schema_name, view_name, sql, true FROM duckdb_views() "
+    "WHERE database_name = 'file' AND NOT internal ORDER BY ALL"
+)
+_COLUMNS = (
+    "SELECT column_name, data_type, column_default FROM duckdb_columns() "
+    "WHERE database_name = 'file' AND schema_name = ? AND table_name = ? ORDER BY column_index"
+)
+_KEYS = (
+    "SELECT constraint_column_names FROM duckdb_constraints() WHERE database_name = 'file' AND schema_name = ? "
+    "AND table_name = ? AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')"
+)
+
+
+@frozen
+class FileRelations:
+    """The relations of a database file, by their schema and name."""
+
+    entries: Mapping[tuple[str, str], BaseTable | ViewDefinition]
+
+    @property
+    def names(self) -> dict[str, tuple[str, str]]:
+        """The schema and the name of each relation, by the name that its owner writes."""
+        return {relation.name: place for place, relation in self.entries.items()}
+
+    def named(self, name: str) -> BaseTable | ViewDefinition:
+        """Return a relation by the name that its owner writes."""
+        return self.entries[self.names[name]]
+
+    def find(self, schema: str | None, name: str) -> BaseTable | ViewDefinition:
+        """Return the relation that a definition means; see `views.definition.Relations`."""
+        folded = name.lower(), None if schema is None else schema.lower()
+        matches = [
+            relation
+            for (its_schema, its_name), relation in self.entries.items()
+            if its_name.lower() == folded[0] and folded[1] in {None, its_schema.lower()}
+        ]
+        if len(matches) != 1:
+            raise UnprovenError(f"it reads {name!r}, which is no table of its file, or the name of several")
+        return matches[0]
+
+
+def duckdb_catalog(connection: Connection) -> FileRelations:
+    """Return the relations of a DuckDB file that is attached as `file`."""
+    macros = [name for (name,) in connection.execute(_MACROS).fetchall()]
+    rows = connection.execute(_RELATIONS).fetchall()
+    entries: dict[tuple[str, str], BaseTable | ViewDefinition] = {}
+    for schema, name, sql, is_view in rows:
+        shown = name if schema == "main" else f"{schema}.{name}"
+        if is_view:
+            calls_macro = any(re.search(rf"(?i)(?<!\w){re.escape(each)}\"?\s*\(", sql) for each in macros)
+            entries[schema, name] = ViewDefinition(shown, sql, is_readable=not calls_macro)
+        else:
+            entries[schema, name] = _duckdb_table(connection, schema, name, shown, sql)
+    return FileRelations(entries)
+
+
+def _duckdb_table(connection: Connection, schema: str, name: str, shown: str, sql: str) -> BaseTable:
+    """Return a table of a DuckDB file. A collation makes texts equal that differ, so its texts are no keys."""
+    columns = connection.execute(_COLUMNS, [schema, name]).fetchall()
+    types = {column: _TYPES.get(type_.lower(), "") for column, type_, _ in columns}
+    keys = connection.execute(_KEYS, [schema, name]).fetchall()
+    computed = {}
+    if re.search(r"(?i)\bgenerated\s+always\s+as\b", sql):  # a default is not told apart, and is judged as well
+        computed = {column: expression for column, _, expression in columns if expression is not None}
+    return BaseTable(
+        shown, _without_collated(types, sql), tuple(frozenset(names) for (names,) in keys), computed=computed
+    )
+
+
+def _without_collated(types: dict[str, str], sql: str) -> dict[str, str]:
+    """Return types in which no text is a key if the table has a collation."""
+    if not re.search(r"(?i)\bcollate\b", sql):
+        return types
+    return {name: "" if type_ == "text" else type_ for name, type_ in types.items()}
+
+
+def sqlite_catalog(database: sqlite3.Connection) -> FileRelations:
+    """Return the relations of a SQLite file."""
+    rows = database.execute(
+        "SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'"
+    ).fetchall()
+    return FileRelations(
+        {
+            ("main", name): ViewDefinition(name, sql) if type_ == "view" else _sqlite_table(database, name, sql)
+            for type_, name, sql in rows
+        }
+    )
+
+
+def _sqlite_table(database: sqlite3.Connection, name: str, sql: str) -> BaseTable:
+    """Return a table of a SQLite file. Values of columns without INTEGER or TEXT affinity are no keys."""
+    columns = database.execute(f"PRAGMA table_xinfo({quoted_name(name)})").fetchall()
+    types = {column: _affinity(type_) for _, column, type_, *_ in columns}
+    primary = frozenset(column for _, column, _, _, _, place, _ in columns if place)
+    keys = [primary] if primary else []
+    for _, index, is_unique, _, is_partial in database.execute(f"PRAGMA index_list({quoted_name(name)})").fetchall():
+        named = database.execute(f"PRAGMA index_info({quoted_name(index)})").fetchall()
+        if is_unique and not is_partial and all(column is not None for _, _, column in named):
+            keys.append(frozenset(column for _, _, column in named))
+    return BaseTable(name, _without_collated(types, sql), tuple(keys))
+
+
+def _affinity(type_: str) -> str:
+    """Return the type by which SQLite compares the values of a column, if equal values are equal texts."""
+    declared = type_.upper()
+    if "INT" in declared:
+        return "integer"
+    return "text" if any(word in declared for word in ("CHAR", "CLOB", "TEXT")) else ""

@@ -1,0 +1,250 @@
+"""The definition of a view: its syntax tree, its base tables, and the functions that it calls.
+
+A definition is read if every node of its tree is known here. All else is refused, as nothing can be proved about it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
+
+from sqlglot import TokenType, exp, parse_one
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import SqlglotError
+
+from noisycount.frozen import frozen
+
+
+class UnprovenError(Exception):
+    """A property of a view that its definition does not prove. The text is the reason, for its owner."""
+
+
+class VolatileError(Exception):
+    """A definition that gives other rows for the same records. The text names the cause."""
+
+
+@frozen
+class BaseTable:
+    """A table that holds records."""
+
+    name: str  # as its owner writes it
+    columns: Mapping[str, str]  # the type of each column in lower case; empty: equal values may differ in their bytes
+    keys: tuple[frozenset[str], ...] = ()  # sets of columns that no two records share
+    storages: frozenset[str] = frozenset()  # what holds its records; empty: the table itself
+    computed: Mapping[str, str] = field(default_factory=dict)  # the expressions of generated columns
+
+
+@frozen
+class ViewDefinition:
+    """A view and its definition."""
+
+    name: str  # as its owner writes it
+    definition: str  # a query, or the statement that creates the view
+    is_readable: bool = True  # False: it calls functions of others, which the text need not show
+
+
+Relations = Callable[[str | None, str], BaseTable | ViewDefinition]
+"""Finds a relation by its schema, if one is given, and its name; raises UnprovenError if there is no such relation."""
+
+
+class _StoredDuckDB(DuckDB):
+    """DuckDB as it writes definitions down: LIKE is `~~`."""
+
+    class Tokenizer(DuckDB.Tokenizer):
+        """The tokens of a stored definition."""
+
+        KEYWORDS = {  # noqa: RUF012 - as sqlglot has it
+            **DuckDB.Tokenizer.KEYWORDS,
+            "~~": TokenType.LIKE,
+            "~~*": TokenType.ILIKE,
+            "~~~": TokenType.GLOB,
+        }
+
+
+_DIALECTS: Mapping[str, str | type[Dialect]] = {"duckdb": _StoredDuckDB, "postgres": "postgres", "sqlite": "sqlite"}
+
+
+def _words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
+def _kinds(names: str) -> frozenset[type[exp.Expr]]:
+    """Return the classes of nodes that this version of sqlglot has of these."""
+    return frozenset(kind for name in _words(names) if (kind := getattr(exp, name, None)) is not None)
+
+
+_CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
+    getattr(exp, name): _words(parts)
+    for name, parts in {
+        "Select": "expressions from_ joins where group having qualify distinct with_ order",
+        "Union": "this expression distinct with_",
+        "Except": "this expression distinct with_",
+        "Intersect": "this expression distinct with_",
+        "With": "expressions",
+        "CTE": "this alias materialized",
+        "From": "this",
+        "Subquery": "this alias joins",
+        "Table": "this db alias joins",
+        "TableAlias": "this columns",
+        "Join": "this side kind on using",
+        "Values": "expressions alias",
+        "Unnest": "expressions alias",
+        "Group": "expressions all",
+        "Distinct": "expressions on",
+        "Star": "except_",
+        "Window": "this partition_by order over spec",
+        "WindowSpec": "kind start start_side end end_side",
+        "Filter": "this expression",
+        "Order": "this expressions",
+        "Exists": "this",
+        "Any": "this",
+        "In": "this expressions query",
+        "Column": "this table",
+        "Cast": "this to",
+        "TryCast": "this to safe",
+    }.items()
+}
+"""The clauses of a query that are understood, and no others."""
+
+AGGREGATES = _kinds("Count Sum Avg Min Max LogicalAnd LogicalOr Median Quantile PercentileCont PercentileDisc CountIf")
+"""Aggregates that depend on the set of their values, and not on the order of rows."""
+RANKS = _kinds("Rank DenseRank PercentRank CumeDist")
+"""Numbers of rows that are equal for rows of equal order."""
+_ORDERED = {
+    **dict.fromkeys(_kinds("RowNumber Lag Lead FirstValue LastValue NthValue Ntile First Last AnyValue ArgMax ArgMin")),
+    **dict.fromkeys(_kinds("ArrayAgg GroupConcat Mode")),
+}
+_SCALARS = _kinds(
+    "And Or Not Paren EQ NEQ LT LTE GT GTE Is Between Like ILike Glob NullSafeEQ NullSafeNEQ Add Sub Mul Div IntDiv "
+    "Mod Neg DPipe Concat ConcatWs BitwiseAnd BitwiseOr Case If Coalesce Nullif Greatest Least Literal Boolean Null "
+    "Identifier DataType DataTypeParam Alias Where Having Qualify Ordered Tuple Array Bracket Interval Var "
+    "Lower Upper Trim Length Substring Replace Left Right StrPosition StartsWith Reverse Pad Initcap Abs Ceil Floor "
+    "Round Sign Sqrt Exp Ln Log Pow Extract Year Month Day Quarter Week Hour Minute DayOfWeek DayOfYear DateTrunc "
+    "TimestampTrunc DateDiff DateAdd DateSub Date TsOrDsToDate MD5 SHA SHA2"
+)
+_PURE_NAMES = _words("count_star isfinite list_value printf format instr substr ifnull iif typeof isnan")
+_VOLATILE = _kinds(
+    "Rand Randn Uuid CurrentDate CurrentDatetime CurrentTime CurrentTimestamp CurrentTimestampLTZ Localtime "
+    "Localtimestamp CurrentUser SessionUser TableSample Sysdate UnixTimestamp UtcDate UtcTime UtcTimestamp"
+)
+_VOLATILE_NAMES = _words(
+    "now today random randomblob setseed uuid gen_random_uuid nextval currval lastval clock_timestamp timeofday "
+    "statement_timestamp transaction_timestamp localtime localtimestamp get_current_time get_current_timestamp age "
+    "changes total_changes last_insert_rowid current_setting current_user session_user user getenv getvariable "
+    "txid_current current_query current_localtime current_localtimestamp uuidv4 uuidv7 setval sysdate getdate"
+)
+_MOMENTS = frozenset({"now", "today", "tomorrow", "yesterday", "localtime"})
+"""Texts that stand for the time at which they are read."""
+_LARGEST = 1 << 20  # characters of a definition
+
+
+def parse_definition(view: ViewDefinition, dialect: str) -> tuple[exp.Query, tuple[str, ...]]:
+    """Return the query of a view, and the names that the view itself gives to its columns, if any."""
+    tree = _parsed(view.definition, dialect)
+    names: tuple[str, ...] = ()
+    if isinstance(tree, exp.Create):
+        if isinstance(tree.this, exp.Schema):
+            names = tuple(each.name.lower() for each in tree.this.expressions)
+        tree = tree.expression
+    if not isinstance(tree, exp.Query):
+        raise UnprovenError("its definition is no query that can be read")
+    return tree, names
+
+
+def _parsed(text: str, dialect: str) -> exp.Expr:
+    if len(text) > _LARGEST:
+        raise UnprovenError("its definition is too long to be read")
+    try:
+        return parse_one(text, read=_DIALECTS[dialect])
+    except (SqlglotError, RecursionError, ValueError):
+        raise UnprovenError("its definition cannot be read") from None
+
+
+def require_known(tree: exp.Expr) -> None:
+    """Raise UnprovenError if a node of a definition is not understood."""
+    for node in tree.walk():
+        kind = type(node)
+        given = {key for key, value in node.args.items() if value}
+        if kind in _CLAUSES:
+            unknown = given - _CLAUSES[kind]
+            if unknown:
+                raise UnprovenError(f"it has {_clause(unknown)}, of which nothing can be proved")
+        elif kind in _ORDERED:
+            raise UnprovenError(
+                f"{node.sql()[:60]} depends on the order of equal rows: take min, max or rank in its place"
+            )
+        elif kind is exp.Anonymous and node.name.lower() in _PURE_NAMES:
+            continue
+        elif kind not in AGGREGATES | RANKS | _SCALARS:
+            raise UnprovenError(f"it has {node.sql()[:60]!r}, of which nothing can be proved")
+
+
+def _clause(unknown: set[str]) -> str:
+    """Return the words of a clause."""
+    return min(unknown).rstrip("_").replace("_", " ").upper()
+
+
+def require_pure(tree: exp.Expr, dialect: str) -> None:
+    """Raise VolatileError if an expression is known to give other values for the same records."""
+    for node in tree.walk():
+        if dialect == "postgres" and isinstance(node, exp.CurrentUser):
+            continue  # the account that counts is the same at every count
+        name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+        is_moment = isinstance(node, exp.Literal) and node.is_string and node.name.strip().lower() in _MOMENTS
+        is_moment = is_moment and isinstance(node.parent, exp.Cast | exp.Func)
+        if type(node) in _VOLATILE or name in _VOLATILE_NAMES or name.startswith(("pg_", "sqlite_")) or is_moment:
+            raise VolatileError(node.sql()[:60])
+
+
+def read_definitions(view: ViewDefinition, relations: Relations, dialect: str) -> Iterator[BaseTable | ViewDefinition]:
+    """Yield the relations that a view reads, directly or through other views. The view itself is the first."""
+    seen: dict[str, BaseTable | ViewDefinition] = {}
+    waiting: list[BaseTable | ViewDefinition] = [view]
+    while waiting:
+        relation = waiting.pop()
+        if relation.name in seen:
+            continue
+        seen[relation.name] = relation
+        yield relation
+        if isinstance(relation, ViewDefinition):
+            tree, _ = parse_definition(relation, dialect)
+            waiting += [relations(table.db or None, table.name) for table in _tables(tree)]
+
+
+def _tables(tree: exp.Expr) -> Iterator[exp.Table]:
+    """Yield the relations that a query names, except its own common table expressions."""
+    for table in tree.find_all(exp.Table):
+        if not isinstance(table.this, exp.Identifier) or table.catalog:
+            raise UnprovenError(f"it reads {table.sql()[:60]!r}, which is no table of its database")
+        if table.db or table.name.lower() not in _common_names(table):
+            yield table
+
+
+def _common_names(table: exp.Table) -> Sequence[str]:
+    """Return the names of the common table expressions that a query may mean by a name."""
+    names: list[str] = []
+    node: exp.Expr | None = table
+    while node is not None:
+        found = node.args.get("with_")
+        if found is not None:
+            names += [each.alias.lower() for each in found.expressions]
+        node = node.parent
+    return names
+
+
+def base_tables(view: ViewDefinition, relations: Relations, dialect: str) -> frozenset[str]:
+    """Return the names of the tables whose records a view reads.
+
+    Raises UnprovenError if the definition cannot be read.
+    """
+    return frozenset(each.name for each in read_definitions(view, relations, dialect) if isinstance(each, BaseTable))
+
+
+def require_steady(view: ViewDefinition, relations: Relations, dialect: str) -> None:
+    """Raise VolatileError if a view, or what it reads, gives other rows for the same records."""
+    for relation in read_definitions(view, relations, dialect):
+        if isinstance(relation, ViewDefinition):
+            require_pure(parse_definition(relation, dialect)[0], dialect)
+            continue
+        for expression in relation.computed.values():
+            require_pure(_parsed(expression, dialect), dialect)
