@@ -39,17 +39,30 @@ class TableAnswer(Shown):
         TableAnswer(levels=[2, 1], keys=None)
     """
 
-    # a JSON object with `levels`, a list of lists of counts, and `keys`, one list a count of the first level,
-    # where keys were hidden; read when it is first asked what it holds
+    # a JSON object with `levels`, a list of lists of counts; with `keys`, one list a count of the first level, if keys
+    # were hidden; with `order`, if the asker listed the keys in another order. Read at its first use
     text: str
 
     @classmethod
-    def of(cls, levels: "Sequence[Sequence[int] | Counts]", keys: Keys | None = None) -> Self:
-        """The answer that holds these counts."""
+    def of(
+        cls,
+        levels: "Sequence[Sequence[int] | Counts]",
+        keys: Keys | None = None,
+        order: "Sequence[int] | Counts | None" = None,
+    ) -> Self:
+        """Return the answer that holds these counts, and the order in which the asker listed those of the first level.
+
+        Args:
+            levels: The counts of each level, the cells first, in the order of the ledger.
+            keys: The keys of the first level; None if the question has them.
+            order: For each count of the first level, as the asker listed them, its place in the ledger.
+        """
         import numpy as np  # noqa: PLC0415 - on first use: a ledger is opened without it
 
         counts = [np.asarray(level).tolist() for level in levels]
-        parts = {"levels": counts} if keys is None else {"keys": keys, "levels": counts}
+        parts: dict[str, object] = {"levels": counts} if keys is None else {"keys": keys, "levels": counts}
+        if order is not None and (places := np.asarray(order).tolist()) != list(range(len(places))):
+            parts["order"] = places
         answer = cls(json.dumps(parts, separators=(",", ":")))
         answer.__dict__["_read"] = _checked(parts)
         return answer
@@ -64,12 +77,17 @@ class TableAnswer(Shown):
         """The keys of each cell; None: they are in the question."""
         return self._read[1]
 
+    @property
+    def order(self) -> "Counts | None":
+        """For each count of the first level, as its asker listed them, its place in `levels`; None: the same order."""
+        return self._read[2]
+
     def check(self) -> None:
         """Refuse a text that no ledger wrote."""
         self._read  # noqa: B018 - it is the reading that refuses
 
     @cached_property
-    def _read(self) -> tuple[tuple[Counts, ...], Keys | None]:
+    def _read(self) -> "tuple[tuple[Counts, ...], Keys | None, Counts | None]":
         try:
             parts = json.loads(self.text)
         except (ValueError, TypeError, RecursionError):
@@ -84,14 +102,16 @@ class TableAnswer(Shown):
         return {"levels": sizes, "keys": None if self.keys is None else len(self.keys)}
 
 
-def _checked(parts: object) -> tuple[tuple[Counts, ...], Keys | None]:
-    """The counts and keys of an object of JSON."""
-    if not isinstance(parts, dict) or not {"levels"} <= parts.keys() <= {"levels", "keys"}:
+def _checked(parts: object) -> "tuple[tuple[Counts, ...], Keys | None, Counts | None]":
+    """Return the counts, the keys and the order of an object of JSON, or raise ValueError."""
+    if not isinstance(parts, dict) or not {"levels"} <= parts.keys() <= {"levels", "keys", "order"}:
         raise ValueError(_REFUSED)
-    levels, keys = parts["levels"], parts.get("keys")
+    levels, keys, order = parts["levels"], parts.get("keys"), parts.get("order")
     if not (_are_lists(levels) and levels and all(_only(level, {int}) for level in levels)):
         raise ValueError(_REFUSED)
     if keys is not None and not _are_keys(keys, len(levels[0])):
+        raise ValueError(_REFUSED)
+    if order is not None and not _is_order(order, len(levels[0])):
         raise ValueError(_REFUSED)
     import numpy as np  # noqa: PLC0415 - on first use
 
@@ -101,7 +121,12 @@ def _checked(parts: object) -> tuple[tuple[Counts, ...], Keys | None]:
         raise ValueError(_REFUSED) from None
     for level in counts:
         level.flags.writeable = False
-    return counts, keys
+    return counts, keys, None if order is None else np.array(order, dtype=np.int64)
+
+
+def _is_order(order: object, cells: int) -> bool:
+    """Return True if these are the places of all cells, each once."""
+    return isinstance(order, list) and _only(order, {int}) and sorted(order) == list(range(cells))
 
 
 def _are_keys(keys: object, cells: int) -> bool:

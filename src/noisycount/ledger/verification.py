@@ -33,7 +33,15 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
             repeated = entries[row["question"]]
             repeats = (*repeated.repeats, chain.repeat_of(row))
             entries[repeated.key] = replace(repeated, repeats=repeats)
-    return list(entries.values())
+    return [_with_base(entry, entries) for entry in entries.values()]
+
+
+def _with_base(entry: Entry, entries: Mapping[str, Entry]) -> Entry:
+    """Return a debit with the answer that it tops up; the draws of Gaussian noise are linked already."""
+    if not entry.replaces or entry.base is not None:
+        return entry
+    answered = (entries[key] for key in entry.replaces if entries[key].answer is not None)
+    return replace(entry, base=next(answered, None))
 
 
 def _without(rest: Fraction, settled: Entry, entries: Mapping[str, Entry]) -> dict[str, Entry]:

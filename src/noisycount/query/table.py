@@ -114,7 +114,7 @@ class TableQuestion:
             places = np.append(places, len(keys))
         theirs = self._levels_of(keys)
         return CanonicalTable(
-            keys, theirs, [_same_nodes(mine, other, places) for mine, other in zip(self.levels(), theirs, strict=True)]
+            keys, theirs, [same_nodes(mine, other, places) for mine, other in zip(self.levels(), theirs, strict=True)]
         )
 
     def facts(self, keys: KeySet | None) -> dict[str, Any]:
@@ -161,8 +161,8 @@ class CanonicalTable:
         return tuple(answer[places] for answer, places in zip(answers, self.places, strict=True))
 
 
-def _same_nodes(mine: Level, theirs: Level, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each node of a level the same node where the cells have other places."""
+def same_nodes(mine: Level, theirs: Level, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each node of a level the same node of a level whose cells have other places."""
     inside = mine.of_cell >= 0
     same = np.zeros(mine.size, dtype=np.int64)
     same[mine.of_cell[inside]] = theirs.of_cell[places[inside]]

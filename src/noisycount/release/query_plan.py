@@ -103,6 +103,11 @@ class QueryPlan(ABC):
     def facts(self) -> dict[str, Any]:
         """What decides which counts there are, as a ledger keeps it of a table."""
 
+    @property
+    def order(self) -> NDArray[np.int64] | None:
+        """For each count of the first level, as it was asked, its place in the ledger; None if only records know it."""
+        return None
+
     def outcome(self, source: Source, base: Entry | None = None) -> tuple[TableAnswer, Fraction | None]:
         """What is drawn, and at which ε it stopped where that was left open; the records are counted once.
 
@@ -124,7 +129,7 @@ class QueryPlan(ABC):
         for other, of in enumerate(counts):
             if other != place:
                 levels[other] = plan._noisy(other, of, coarser)  # noqa: SLF001 - of the same
-        return TableAnswer.of(levels), price
+        return TableAnswer.of(levels, order=self.order), price
 
     def at_price(self, epsilon: Fraction) -> Self:
         """The same at another price."""
@@ -202,7 +207,8 @@ class QueryPlan(ABC):
         """One noisy count for each node of each level; where they top up an answer, given that one."""
         counts = self._counts(source)
         coarser = self.coarser(base)
-        return TableAnswer.of([self._noisy(level, count, coarser) for level, count in enumerate(counts)])
+        noisy = [self._noisy(level, count, coarser) for level, count in enumerate(counts)]
+        return TableAnswer.of(noisy, order=self.order)
 
     def coarser(self, base: Entry | None) -> "Coarser | None":
         """The noise and the counts of an answer that is topped up, if one is."""
@@ -310,14 +316,19 @@ class ListPlan(QueryPlan):
         return len(self.texts) == 1 and self.loss.epsilon is not None
 
     @property
-    def order(self) -> list[int]:
-        """The places of the questions in the order of their texts, in which they are kept."""
+    def sorted_places(self) -> list[int]:
+        """Places of the questions in the order of their texts, in which the ledger keeps them."""
         return sorted(range(len(self.texts)), key=self.texts.__getitem__)
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """For each question its place in the ledger."""
+        return np.argsort(self.sorted_places)
 
     @property
     def facts(self) -> dict[str, Any]:
         """The questions, in one order."""
-        return {"questions": [self.texts[place] for place in self.order]}
+        return {"questions": [self.texts[place] for place in self.sorted_places]}
 
     @property
     def wordings(self) -> Sequence[str]:
@@ -340,7 +351,7 @@ class ListPlan(QueryPlan):
 
     def _counts(self, source: Source) -> Sequence[NDArray[np.int64]]:
         predicates = self.predicates
-        return [np.array(source.count([predicates[place] for place in self.order]), dtype=np.int64)]
+        return [np.array(source.count([predicates[place] for place in self.sorted_places]), dtype=np.int64)]
 
     def stored(self, entry: Entry) -> TableAnswer | None:
         """The counts; of one question, that of its count too."""
@@ -350,10 +361,8 @@ class ListPlan(QueryPlan):
 
     def shown(self, answer: TableAnswer) -> dict[str, Any]:
         """The counts in the order in which the questions were asked."""
-        shown = np.empty(len(self.texts), dtype=np.int64)
-        shown[self.order] = answer.levels[0]
         return {
-            "answers": (shown,),
+            "answers": (answer.levels[0][self.order],),
             "levels": (level_of_questions(len(self.texts)),),
             "labels": TableLabels(("question",), (self.texts,)),
             "is_additive": False,
@@ -421,7 +430,7 @@ def nearest_answer(noises: Sequence[DiscreteNoise | CombinedGaussian], parts: Se
     """The whole numbers nearest to the means of independent draws, weighted by their precisions."""
     levels = zip(noises, zip(*(part.levels for part in parts), strict=True), strict=True)
     nearest = [noise.nearest(of) for noise, of in levels if isinstance(noise, CombinedGaussian)]
-    return TableAnswer.of(nearest, parts[0].keys)
+    return TableAnswer.of(nearest, parts[0].keys, parts[0].order)
 
 
 def told_answer(entry: Entry) -> TableAnswer | None:

@@ -274,8 +274,15 @@ class TableRelease(Columns, _PublishedAnswer):
         """For each level: all counts of the table lie within these with the confidence."""
         return self.plan.errors_of_all(self.confidence, len(self))
 
+    @property
+    def row_errors(self) -> tuple[list[int], ...]:
+        """Error of each count, level by level: the count lies within ±this with the confidence, in units."""
+        if self.own_errors:
+            return tuple(level.tolist() for level in self.own_errors)
+        return tuple([error] * len(level) for error, level in zip(self.errors, self.answers, strict=True))
+
     def error_at(self, level: int, node: int) -> int:
-        """One count lies within ±this with the confidence, in units.
+        """Return the error of one count, as in `row_errors`.
 
         Args:
             level: From 0, the cells first.
@@ -299,24 +306,25 @@ class TableRelease(Columns, _PublishedAnswer):
         return tuple(map(TableRow, *self._told(), self._sums))
 
     @property
+    def level_names(self) -> list[str]:
+        """Name of the level of each row, such as "town", "total" or "other"."""
+        names = [level.name for level in self.levels for _ in range(level.size)]
+        if self.has_other:
+            names[self.levels[0].size - 1] = OTHER
+        return names
+
+    @property
     def _sums(self) -> list[str | None]:
         """Of whom each row is the sum."""
         return [sum_of for level in self.levels for sum_of in self.labels.sums(level)]
 
     def _told(self) -> tuple[list[str], list[tuple[Label, ...]], list[int], list[int], list[int]]:
         """The names of levels, the labels, the answers and both errors, row by row."""
-        names = [level.name for level in self.levels for _ in range(level.size)]
-        if self.has_other:
-            names[self.levels[0].size - 1] = OTHER
         labels = [labels for level in self.levels for labels in self.labels.of(level)]
         answers = [answer for level in self.answers for answer in level.tolist()]
-        errors, errors_of_all = (
-            [error for error, answer in zip(each, self.answers, strict=True) for _ in answer]
-            for each in (self.errors, self.errors_of_all)
-        )
-        if self.own_errors:
-            errors = [error for level in self.own_errors for error in level.tolist()]
-        return names, labels, answers, errors, errors_of_all
+        errors = [error for level in self.row_errors for error in level]
+        errors_of_all = [error for error, level in zip(self.errors_of_all, self.answers, strict=True) for _ in level]
+        return self.level_names, labels, answers, errors, errors_of_all
 
     @property
     def columns(self) -> dict[str, list[Label]]:

@@ -67,6 +67,11 @@ class CellsPlan(_GroupedPlan):
         return self.question.canonical()
 
     @property
+    def order(self) -> NDArray[np.int64]:
+        """For each cell its place in the ledger."""
+        return self.canonical.places[0]
+
+    @property
     def facts(self) -> dict[str, Any]:
         """Its parts, keys and margins, in one order."""
         return self.question.facts(self.canonical.keys)

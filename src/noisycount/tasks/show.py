@@ -20,7 +20,7 @@ from noisycount.tasks.answer import SpendingLimits
 from noisycount.tasks.answer_display import remaining_words
 from noisycount.tasks.check_display import value_words
 from noisycount.tasks.opening import DatasetSession, as_configured, catalog_of, existing_ledger, records_of
-from noisycount.tasks.refine.stored import rows_member
+from noisycount.tasks.refine.stored import rows_json
 from noisycount.tasks.report.report import releases_of
 from noisycount.tasks.report.words import answer_cell
 from noisycount.validation import exact_text
@@ -175,7 +175,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         **ledger.asked_json(entry),
         **ledger.price_json(entry),
         **ledger.entry_answer_json(entry),
-        **rows_member(entry),
+        **rows_json(entry),
         "analyst": entry.analyst,
         "key": entry.key,
     }

@@ -97,7 +97,7 @@ class Released:
         told = json.loads(stored_reply(name, user, state))
         entry = state.ledger.entry(told.get("first") or name)
         purpose, made = ("", "") if entry is None else (entry.purpose or "", f"{entry.made:%Y-%m-%d %H:%M} UTC")
-        is_of_ledger = entry is not None and "confidence" not in told
+        is_of_ledger = entry is not None and "odds" not in told
         if entry is not None and is_of_ledger:
             told = told_by_ledger(told, entry)
         shown = cls(told, purpose, made, *_query(state, user, told, entry))

@@ -12,16 +12,16 @@ from noisycount.display.columns import free_name
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry
 from noisycount.ledger.price import odds_of
-from noisycount.model.tables.levels import OTHER, Label
+from noisycount.model.tables.levels import Label
 from noisycount.query.grouping import NumberRanges, resolve_group_by
-from noisycount.query.query import parse_by_text
 from noisycount.query.schema import Kind
 from noisycount.readers.assumption import Assumed
 from noisycount.readers.values import noise_of
+from noisycount.tasks.answer_json import levels_json
 from noisycount.tasks.refine.estimate import Refinement
 from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.stored import table_of_entry
-from noisycount.tasks.report.report import CONFIDENCE, releases_of
+from noisycount.tasks.report.report import releases_of
 from noisycount.validation import exact_text, optional_text
 
 Row: TypeAlias = tuple[object, ...]  # the level of a row and its keys
@@ -103,29 +103,33 @@ def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[o
 
 
 def told_by_ledger(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
-    """An answer that no service gave, with its errors at 95 % confidence, as a reply would tell it."""
+    """Return the reply for an answer that no service gave, from its entry alone."""
     (found,) = releases_of([entry])
-    asked, noises = entry.request.asked, found.noises
-    if not noises or entry.answer is None:  # no noisycount wrote the question, or it was never answered
-        return {name: of for name, of in told.items() if name not in {"rows", "answer"}}
-    protected = "row" if asked["unit"] is None else "person"
+    asked, release = entry.request.asked, found.release
+    if release is None:  # no noisycount wrote the question, or it was never answered
+        return {name: value for name, value in told.items() if name not in {"rows", "answer", "error", "confidence"}}
     replaced = found.priced.replaced
-    said = {
-        "unit": asked["unit"],
-        "confidence": CONFIDENCE,
-        "mechanism": noises[0].name,
-        "odds": odds_of(entry.loss, protected, replaced if found.priced.relation is not None else None),
+    reply = {
+        **told,
+        "unit": release.unit,
+        "mechanism": found.levels[0].mechanism.name,
+        "odds": odds_of(
+            entry.loss,
+            "row" if release.unit is None else "person",
+            replaced if found.priced.relation is not None else None,
+        ),
         "price": {"epsilon": optional_text(entry.loss.epsilon), "rho": exact_text(entry.loss.rho)},
     }
     if "table" not in asked:
-        answer, error = told["answer"], noises[0].error
-        near = {"error": error, "low": answer - error, "high": answer + error}
-        return {**told, **said, **near, "epsilon": said["price"]["epsilon"], "scale": exact_text(noises[0].scale)}
-    by = [item.column for text in asked["table"].get("by", []) for item in parse_by_text(text)] or ["question"]
-    names = list(dict.fromkeys(row["level"] for row in told["rows"] if row["level"] != OTHER or OTHER in by))
-    levels = {
-        name: {"level": name, "scale": exact_text(noise.scale), "error": noise.error}
-        for name, noise in zip(names, noises, strict=True)
-    }
-    rows = [{**row, "error": levels.get(row["level"], levels[names[0]])["error"]} for row in told["rows"]]
-    return {**told, **said, "by": by, "rows": rows, "levels": list(levels.values())}
+        answer, error = told["answer"], told["error"]
+        scale = exact_text(found.levels[0].mechanism.exact_scale)
+        return {
+            **reply,
+            "low": answer - error,
+            "high": answer + error,
+            "epsilon": reply["price"]["epsilon"],
+            "scale": scale,
+        }
+    plan, by = release.plan, list(release.labels.names)
+    levels = levels_json(plan, release.confidence, len(release))
+    return {**reply, "by": by, "levels": levels, "threshold": plan.threshold, "surely_shown": plan.surely_shown()}

@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from noisycount.config.config import Config
-from noisycount.display.numbers import plus_minus, rounded_up, signed
+from noisycount.display.numbers import percent, plus_minus, rounded_down, rounded_up, signed
 from noisycount.display.texts import redacted_name
-from noisycount.model.tables.levels import OTHER
+from noisycount.ledger.entries import asks_for_table
+from noisycount.release.results import TableRelease
 from noisycount.tasks import ledger
-from noisycount.tasks.answer_display import NEIGHBOURS
+from noisycount.tasks.answer_display import NEIGHBOURS, shown_rows
 from noisycount.tasks.answer_json import loss_json
-from noisycount.tasks.refine.stored import StoredRows, rows_member
+from noisycount.tasks.refine.stored import CONFIDENCE, rows_json
 from noisycount.tasks.report import words
 from noisycount.tasks.report.registry import registry_json
-from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Report, ReportedRelease, priced_for
+from noisycount.tasks.report.report import DatasetReport, Report, ReportedRelease, priced_for
 from noisycount.validation import exact_text
 
 Rows = list[tuple[str, ...]]
@@ -31,28 +32,23 @@ def appendix(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
     """The title, the names of the columns and the rows of each table that was answered."""
     for dataset in report.datasets:
         for released in dataset.releases:
-            found = released.rows
-            if found is not None and found.rows:
+            release = released.release
+            if release is not None and asks_for_table(released.entry) and len(release):
                 made = f"{released.entry.made:%Y-%m-%d %H:%M} UTC"
                 title = f"{dataset.account.name}: {released.question}, {made}"
-                header = ("counts by", *found.names, "answer")
-                yield title, header, _rows(released, found)
+                header = ("counts by", *release.labels.names, f"answer ({percent(release.confidence)})")
+                yield title, header, _rows(release)
 
 
-def _rows(released: ReportedRelease, found: StoredRows) -> Rows:
-    """The first rows, each with the error of its level."""
-    rows, other = found.rows, None if OTHER in found.names else OTHER
-    names = list(dict.fromkeys(row.level for row in rows if row.level != other))
-    errors = dict(zip(names, released.noises, strict=False))
-    told = []
-    for row in rows[:_MOST]:
-        noise = errors.get(row.level, released.noises[0] if released.noises else None)
-        error = "" if noise is None else f" {plus_minus(noise.error)}"
-        told.append((row.level, *row.texts, f"{signed(row.answer)}{error}"))
-    if len(rows) > _MOST:
-        rest = f"{len(rows) - _MOST:,} more rows are in the JSON form"
-        told.append(("…", *("" for _ in rows[0].texts), rest))
-    return told
+def _rows(release: TableRelease) -> Rows:
+    """Return the first rows of a table, each with its error."""
+    names = [row.level for row in release.rows[:_MOST]]
+    shown = zip(names, shown_rows(release, range(len(names))), strict=True)
+    rows = [(name, *keys, f"{signed(answer)} {plus_minus(error)}") for name, (keys, answer, error, _) in shown]
+    if len(release) > _MOST:
+        rest = f"{len(release) - _MOST:,} more rows are in the JSON form"
+        rows.append(("…", *("" for _ in release.labels.names), rest))
+    return rows
 
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
@@ -175,7 +171,7 @@ _OF_DATASET = ("dataset", "unit", "neighbours")
 
 _HEADER = (
     *("version", "made", "analyst", "question", "purpose"),
-    *("answer", "error_95", "mechanism", "scale", "epsilon", "rho", "delta", "status", "key"),
+    *("answer", "error", "confidence", "mechanism", "scale", "epsilon", "rho", "delta", "status", "key"),
 )
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", *"\uff1d\uff0b\uff0d\uff20")
@@ -213,7 +209,8 @@ def as_text(cell: str) -> str:
 
 
 def _row(released: ReportedRelease) -> list[object]:
-    entry, noises = released.entry, released.noises
+    entry, release = released.entry, released.release
+    mechanism = released.levels[0].mechanism if released.levels else None
     is_count = isinstance(entry.answer, int)
     texts = (
         *(released.version or "", f"{entry.made:%Y-%m-%dT%H:%M:%SZ}", entry.analyst),
@@ -223,9 +220,10 @@ def _row(released: ReportedRelease) -> list[object]:
     return [
         *map(as_text, texts),
         entry.answer if is_count else as_text(ledger.answer_words(entry)),
-        noises[0].error if noises else "",
-        noises[0].name if noises else "",
-        rounded_up(noises[0].scale) if noises else "",
+        "" if release is None else max(release.row_errors[0], default=""),
+        "" if release is None else release.confidence,
+        "" if mechanism is None else mechanism.name,
+        "" if mechanism is None else rounded_down(mechanism.exact_scale),
         *(rounded_up(charged[name]) if name in charged else "" for name in ("epsilon", "rho")),
         rounded_up(price.delta),
         "charged, never answered" if released.failed else "answered",
@@ -285,10 +283,14 @@ def release_json(released: ReportedRelease) -> Object:
         "neighbours": priced_for(released.priced),
         "failed": released.failed,
         **ledger.entry_answer_json(entry),
-        **rows_member(entry),
+        **rows_json(entry),
         "noise": [
-            {"mechanism": noise.name, "scale": exact_text(noise.scale), "error": noise.error}
-            for noise in released.noises
+            {
+                "mechanism": level.mechanism.name,
+                "scale": exact_text(level.mechanism.exact_scale),
+                "error": level.error(released.confidence),
+            }
+            for level in (released.levels if released.release is None else released.release.plan.levels)
         ],
     }
 

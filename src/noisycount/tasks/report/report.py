@@ -17,23 +17,23 @@ from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.chain import DESCRIPTION
 from noisycount.ledger.entries import Entry, Head, TableAnswer, asked_part
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.price import NoisyLevels, TablePrice, odds_of, odds_of_all
-from noisycount.ledger.series import difference, parts_of, standing_of
+from noisycount.ledger.price import NoisyLevels, odds_of, odds_of_all
+from noisycount.ledger.series import difference, standing_of
 from noisycount.ledger.storage import Row
 from noisycount.ledger.verification import Verification, entries_of
-from noisycount.model.half_width import error_within
-from noisycount.model.noises.additive import DiscreteNoise
-from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.readers.values import noise_of
-from noisycount.release.goal import Goal, Stopping
-from noisycount.release.noise_plan import LevelPlan, TablePlan
-from noisycount.release.query_plan import gaussian_noises
+from noisycount.release.noise_plan import LevelPlan
+from noisycount.release.results import TableRelease
 from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import Account, accounts_of_analysts, accounts_of_datasets, asked_words
 from noisycount.tasks.opening import existing_ledger
-from noisycount.tasks.refine.stored import StoredCells, StoredRows, stored_levels, stored_rows
-
-_UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError)
+from noisycount.tasks.refine.stored import (
+    CONFIDENCE,
+    UNREADABLE,
+    StoredCells,
+    stored_levels,
+    stored_plan,
+    stored_release,
+)
 
 
 @frozen
@@ -52,7 +52,7 @@ class Priced:
         asked, price = entry.request.asked, entry.request.price
         if "table" not in asked:
             return cls("scale" in asked, None, price)
-        with suppress(*_UNREADABLE):
+        with suppress(*UNREADABLE):
             noisy = _noisy(asked, entry)
             return cls(is_known=True, relation=noisy.relation, replaced=_share_of(noisy.replaced, entry))
         return cls(is_known=False, relation=None, replaced=price)
@@ -95,17 +95,7 @@ def _sizes(table: dict[str, Any], entry: Entry) -> list[int]:
     return [level.size for level in stored_levels(table, cells)]
 
 
-CONFIDENCE = 0.95  # with which the ± of a report are stated
 _LONGEST = 300  # characters of a question that no noisycount wrote
-
-
-@frozen
-class Noise:
-    """The noise of one level of a release."""
-
-    name: str  # such as "discrete Laplace"
-    scale: Fraction  # in units, exact
-    error: int  # a count lies within ±error of its answer with the confidence of the report
 
 
 @frozen
@@ -134,25 +124,26 @@ class ReportedRelease:
 
     entry: Entry  # as the ledger holds it; without an answer, what was charged stays charged
     question: str  # what was asked, in words
-    # of a count one, of a table that of each level, its cells first; none where no noisycount wrote the question
-    noises: tuple[Noise, ...]
+    # the noise of each level, of a table its cells first; none if no desk wrote the question
+    levels: tuple[LevelPlan, ...]
+    release: TableRelease | None  # the answer with its errors, a count as a list of one; None if there is none
     version: str | None  # the number of the version of the records that were counted; None: none is known
     priced: Priced  # for which neighbours its price was made, and what it costs for the others
 
     @classmethod
     def of(cls, entry: Entry, versions: Versions) -> "ReportedRelease":
         """The release of an entry."""
-        asked = entry.request.asked
-        noises: tuple[Noise, ...] = ()
-        with suppress(*_UNREADABLE):
-            noises = _stated(entry, asked, _noises(asked, entry))
+        levels: tuple[LevelPlan, ...] = ()
+        release = None
+        with suppress(*UNREADABLE):
+            levels, release = stored_plan(entry).levels, stored_release(entry)
         version = versions.number(entry.request.dataset, asked_part(entry, "version"))
-        return cls(entry, _question(entry), noises, version, Priced.of(entry))
+        return cls(entry, _question(entry), levels, release, version, Priced.of(entry))
 
     @property
-    def rows(self) -> StoredRows | None:
-        """The counts of a table with their keys; None where there are none."""
-        return stored_rows(self.entry)
+    def confidence(self) -> float:
+        """The confidence of its errors."""
+        return CONFIDENCE if self.release is None else self.release.confidence
 
     @property
     def failed(self) -> bool:
@@ -172,47 +163,6 @@ def _question(entry: Entry) -> str:
     except LedgerError:
         text = entry.request.question
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def _noises(asked: Mapping[str, Any], entry: Entry) -> tuple[Noise, ...]:
-    """The noise of each level that a question names, with that of what it is combined with."""
-    if len(parts_of(entry)) > 1 and entry.answer is not None:
-        told = gaussian_noises(entry)
-        return tuple(Noise(one.name, one.exact_scale, error_within(one, CONFIDENCE)) for one in told)
-    scales = asked["scales"] if "table" in asked else [asked["scale"]]
-    return tuple(_noise(asked["mechanism"], scale) for scale in scales)
-
-
-def _noise(name: str, scale: str) -> Noise:
-    mechanism = noise_of(name, Fraction(scale))
-    if not isinstance(mechanism, DiscreteNoise):
-        raise ValueError(f"mechanism must be of whole numbers, got {name!r}")  # noqa: TRY004
-    return Noise(name, Fraction(scale), error_within(mechanism, CONFIDENCE))
-
-
-def _stated(entry: Entry, asked: Mapping[str, Any], noises: tuple[Noise, ...]) -> tuple[Noise, ...]:
-    """The same where answers stopped because they were near: with the errors that were told, the largest of a level.
-
-    Where less confidence was wanted, or a coarser answer was known, with what noise keeps at all prices together.
-    """
-    goal, price = Goal.stored(entry), entry.loss.epsilon
-    if goal is None or price is None or entry.answer is None:
-        return noises
-    answer = entry.answer if isinstance(entry.answer, TableAnswer) else TableAnswer.of([[entry.answer]])
-    names = ["question"]
-    if "table" in asked:
-        names = [level.name for level in stored_levels(asked["table"], StoredCells.of(asked["table"], answer))]
-    levels = tuple(
-        LevelPlan(name, len(of), 1, 1 / (noise.scale * price), DiscreteLaplace(noise.scale))
-        for name, of, noise in zip(names, answer.levels, noises, strict=True)
-    )
-    plan = TablePlan(TablePrice(DiscreteLaplace, Loss.of(price)), levels, None, is_replacement=False)
-    stopping = Stopping(goal, plan)
-    if goal.confidence < Fraction(str(CONFIDENCE)) or entry.replaces:
-        sure = 1 - (1 - CONFIDENCE) / (len(stopping.prices) + 1)
-        return tuple(replace(each, error=error_within(DiscreteLaplace(each.scale), sure)) for each in noises)
-    told = stopping.of_table(answer.levels)["own_errors"]
-    return tuple(replace(noise, error=int(of.max())) for noise, of in zip(noises, told, strict=True))
 
 
 @frozen

@@ -1,7 +1,10 @@
 """The report in words: what every form of it shows, in few digits."""
 
+from collections.abc import Sequence
+from itertools import chain
+
 from noisycount.config.config import Config
-from noisycount.display.numbers import number_of, percent, plus_minus, rounded_up
+from noisycount.display.numbers import number_of, percent, plus_minus, rounded_down, rounded_up
 from noisycount.display.output import Facts
 from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.entries import Head, TableAnswer
@@ -9,7 +12,8 @@ from noisycount.ledger.verification import Verification
 from noisycount.release.dataset import left_words
 from noisycount.tasks.answer_display import NEIGHBOURS, ledger_words
 from noisycount.tasks.ledger import Account, answer_words, intact_words
-from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Report, ReportedRelease
+from noisycount.tasks.refine.stored import CONFIDENCE
+from noisycount.tasks.report.report import DatasetReport, Report, ReportedRelease
 
 TITLE = "Report on private counts"
 CHECKED = "checked"  # the name of what is told of the rows of the ledger
@@ -222,26 +226,32 @@ def _price_words(released: ReportedRelease) -> str:
 
 
 def answer_cell(released: ReportedRelease) -> str:
-    """What was answered, with the ± that was told."""
+    """Return the answer with its ±, and the confidence of that if it is not 95 %."""
     if released.failed:
         return "none: charged, never answered"
-    told, errors = answer_words(released.entry), [noise.error for noise in released.noises]
-    if not errors:
-        return told
+    words, release = answer_words(released.entry), released.release
+    if release is None:
+        return words
+    sure = "" if release.confidence == CONFIDENCE else f" ({percent(release.confidence)})"
     if not isinstance(released.entry.answer, TableAnswer):
-        return f"{told} {plus_minus(errors[0])}"
-    cells, sums = plus_minus(errors[0]), sorted(errors[1:])
-    if released.entry.request.asked.get("within"):
-        cells += " or less"  # each has its own, of which this is the largest
-    if not sums:
-        return f"{told}, each {cells}"
-    least, most = plus_minus(sums[0]), plus_minus(sums[-1])
-    return f"{told}, each {cells}, sums {least if least == most else f'{least} to {most}'}"
+        return f"{words} {plus_minus(release.error_at(0, 0))}{sure}"
+    cells, *sums = [[*dict.fromkeys(level)] for level in release.row_errors]
+    if not cells:
+        return words
+    words = f"{words}, each {_widths(cells)}"
+    return f"{words}, sums {_widths([*chain(*sums)])}{sure}" if sums else f"{words}{sure}"
+
+
+def _widths(errors: Sequence[int]) -> str:
+    """Return the errors of some counts, from the smallest to the largest."""
+    least, most = plus_minus(min(errors)), plus_minus(max(errors))
+    return least if least == most else f"{least} to {most}"
 
 
 def _noise_words(released: ReportedRelease) -> str:
-    if not released.noises:
+    """Return the name of the noise and its scale, which is rounded down."""
+    if not released.levels:
         return "not known"
-    scales = [rounded_up(scale) for scale in sorted({noise.scale for noise in released.noises})]
-    named = scales[0] if len(scales) == 1 else f"{scales[0]} to {scales[-1]}"
-    return f"{released.noises[0].name}, scale {named}"
+    scales = sorted({level.mechanism.exact_scale for level in released.levels})
+    named = " to ".join(dict.fromkeys((rounded_down(scales[0]), rounded_down(scales[-1]))))
+    return f"{released.levels[0].mechanism.name}, scale {named}"

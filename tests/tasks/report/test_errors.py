@@ -1,0 +1,89 @@
+"""The report states of each row what its answer stated."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import noisycount as nc
+from noisycount.config.config import Config
+from noisycount.config.file import load_config
+from noisycount.config.places import sqlite_url
+from noisycount.query.query import Query
+from noisycount.release.results import Release, TableRelease
+from noisycount.tasks.report.forms import written_report
+from noisycount.tasks.report.report import report_of
+
+TOWNS = {"town": ["Köln", "Bern", "Aarau"]}
+SURVEY = pl.DataFrame({"town": ["Köln"] * 900 + ["Bern"] * 90 + ["Aarau"] * 9, "age": [30] * 999})
+
+
+def reported(folder: Path, form: str = "json") -> str:
+    """Give the report of the ledger of a folder."""
+    configuration = _configuration(folder)
+    return written_report(report_of(configuration), configuration, form)
+
+
+def _configuration(folder: Path) -> Config:
+    text = f'[ledger]\nurl = "{sqlite_url(folder / "ledger.db")}"\n'
+    (folder / "noisycount.toml").write_text(text, encoding="utf-8")
+    return load_config(folder / "noisycount.toml")
+
+
+def releases(folder: Path) -> list[dict[str, Any]]:
+    """Give the releases of the report, oldest first."""
+    (dataset,) = json.loads(reported(folder))["datasets"]
+    return list(dataset["releases"])
+
+
+def stated(answer: Release | TableRelease) -> list[tuple[object, int, int]]:
+    """Give the keys, the answer and the error of each row of an answer."""
+    if isinstance(answer, Release):
+        return [(None, answer.answer, answer.error)]
+    return [(row.labels, row.answer, row.error) for row in answer.rows]
+
+
+def rows(release: dict[str, Any]) -> list[tuple[object, int, int]]:
+    """Give the same of a release of the report."""
+    if "rows" not in release:
+        return [(None, release["answer"], release["error"])]
+    return [(tuple(row["keys"].values()), row["answer"], row["error"]) for row in release["rows"]]
+
+
+ASKED: list[list[dict[str, Any]]] = [
+    [{"wheres": ["age = 30"], "epsilon": "1/3"}],
+    [{"wheres": ["age = 30"], "within": share, "at_most": "3"} for share in ("20%", "10%", "5%")],
+    [{"wheres": ["town = 'Bern'"], "within": "20%", "at_most": "1", "confidence": sure} for sure in (0.8, 0.9)],
+    [{"wheres": ["town = 'Aarau'"], "within": "10%", "at_most": "0.1"}],
+    [{"wheres": ["town = 'Köln'", "age = 30", "town = 'Bern'"], "is_list": True, "epsilon": "1"}],
+    [
+        {"wheres": ["town = 'Köln'", "town = 'Bern'"], "is_list": True, "within": share, "at_most": "9"}
+        for share in ("40%", "30%")
+    ],
+    [
+        {"by": ["town"], "keys": TOWNS, "margins": ["total"], "within": share, "at_most": "1", "of": "largest"}
+        for share in ("30%", "10%")
+    ],
+    [
+        {"by": ["town"], "keys": TOWNS, "margins": ["total"], "within": share, "at_most": "2", "of": "total"}
+        for share in ("30%", "3%")
+    ],
+    [{"by": ["town"], "keys": TOWNS, "other": True, "within": "20%", "at_most": "2", "of": "90%-of-cells"}],
+    [{"by": ["town"], "keys": TOWNS, "rho": rho, "noise": nc.DiscreteGaussian} for rho in ("0.01", "0.02")],
+]
+
+
+@pytest.mark.parametrize("questions", ASKED, ids=range(len(ASKED)))
+def test_the_report_states_the_errors_of_the_answers_in_their_order(
+    tmp_path: Path, questions: list[dict[str, Any]]
+) -> None:
+    """Of counts, lists and tables, at a price, within a share of the count, and topped up."""
+    budget = {"rho": "1000"} if "rho" in questions[0] else "1000"
+    with nc.open_desk(SURVEY, unit="row", budget=budget, ledger=tmp_path / "ledger.db", name="survey") as desk:
+        answers = [desk.answer(Query(**question)) for question in questions]
+    found = releases(tmp_path)
+    kept = {answer.key: answer for answer in reversed(answers)}  # a later question may have an earlier answer
+    assert [rows(each) for each in found] == [stated(kept[each["key"]]) for each in found]
+    assert [each["confidence"] for each in found] == [kept[each["key"]].confidence for each in found]
