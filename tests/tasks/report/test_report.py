@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import polars as pl
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.model.half_width import error_within
 from noisycount.tasks.report.forms import FORMS, as_inline, as_text, written_report
 from noisycount.tasks.report.registry import registry_json
-from noisycount.tasks.report.report import Noise, Report, releases_of, report_of
+from noisycount.tasks.report.report import Report, report_of
 from noisycount.tasks.report.words import dataset_facts, release_cells
 from tests.commands import Refused, Run
 from tests.ledger.ledgers import change
@@ -336,11 +336,15 @@ def test_the_counts_of_a_table_stand_beside_their_keys(tmp_path: Path) -> None:
     """In JSON, and in an appendix for people."""
     tables = [each for of in told(tmp_path)["datasets"] for each in of["releases"] if "rows" in each]
     assert tables
+    cells, total = (
+        {"error": error_within(noise, 0.95), "error_of_all": error_within(noise, 0.95, 3)}
+        for noise in (nc.DiscreteGaussian(Fraction(7, 3)), nc.DiscreteGaussian(20))
+    )
     for table in tables:
         assert table["rows"] == [
-            {"level": "town", "keys": {"town": "Bern"}, "answer": 3},
-            {"level": "town", "keys": {"town": "Genf"}, "answer": -4},
-            {"level": "total", "keys": {"town": None}, "answer": -1, "sum_of": "all of Bern, Genf"},
+            {"level": "town", "keys": {"town": "Bern"}, "answer": 3, **cells},
+            {"level": "town", "keys": {"town": "Genf"}, "answer": -4, **cells},
+            {"level": "total", "keys": {"town": None}, "answer": -1, **total, "sum_of": "all of Bern, Genf"},
         ]
     text = report(tmp_path, "md")
     assert text.count("| town | Genf | −4 ±") == len(tables)
@@ -479,14 +483,25 @@ def test_nothing_is_called_verified_that_was_compared_with_nothing(tmp_path: Pat
     assert not any("**verified**" in text for text in texts)
 
 
-def test_sums_of_several_errors_are_told_from_the_least_to_the_most(tmp_path: Path) -> None:
-    """Of a table with margins; the error of its cells stands first."""
+@pytest.mark.parametrize(
+    ("errors", "words"),
+    [
+        (([5, 5], [40]), "each ±5, sums ±40"),
+        (([9, 5], [40]), "each ±5 to ±9, sums ±40"),
+        (([5, 5], [40, 7]), "each ±5, sums ±7 to ±40"),
+    ],
+)
+def test_several_errors_are_reported_from_the_smallest_to_the_largest(
+    tmp_path: Path, errors: tuple[list[int], list[int]], words: str
+) -> None:
+    """Of a table with margins; the errors of its cells stand first."""
     configuration = configured(tmp_path)
     filled(configuration, 8)
     releases = [each for one in report_of(configuration).datasets for each in one.releases]
-    table = next(each for each in releases if len(each.noises) == 2 and not each.failed)
-    noises = tuple(Noise("discrete Gaussian", Fraction(3), error) for error in (5, 40, 7))
-    assert release_cells(replace(table, noises=noises))[4].endswith("each ±5, sums ±7 to ±40")
+    table = next(each for each in releases if len(each.levels) == 2 and not each.failed)
+    assert table.release is not None
+    release = replace(table.release, own_errors=tuple(map(np.array, errors)))
+    assert release_cells(replace(table, release=release))[4].endswith(words)
 
 
 def test_a_registry_entry_was_published_first_with_its_first_release(tmp_path: Path) -> None:
@@ -502,18 +517,3 @@ def test_a_registry_entry_was_published_first_with_its_first_release(tmp_path: P
     days = [f"{each.entry.made:%Y-%m-%d}" for each in (first, later)]
     assert product["publication_date"] == days[0]
     assert f"from {days[0]} to {days[1]};" in model["release_type_description"]
-
-
-@pytest.mark.thorough
-def test_an_answer_that_stopped_is_reported_with_the_error_that_was_told(tmp_path: Path) -> None:
-    """Its noise alone says less than that: answers that are large by chance stop first."""
-    towns = {"town": ["Bern", "Genf"]}
-    survey = pl.DataFrame({"town": ["Bern"] * 90 + ["Genf"] * 9, "age": [30] * 99})
-    with nc.open_desk(survey, unit="row", budget="20", ledger=tmp_path / "ledger.db") as desk:
-        count = desk.release("age = 30", within="50%", at_most="1")
-        unsure = desk.release("age >= 30 and town = 'Bern'", within="50%", at_most="1", confidence=0.9)
-        table = desk.release_table("town", towns, within="50%", at_most="1", of="total", margins="total")
-        told = [[noise.error for noise in each.noises] for each in releases_of(desk.ledger.entries())]
-    assert told[0] == [count.error] != [error_within(count.mechanism, 0.95)]
-    assert told[1][0] > error_within(unsure.mechanism, 0.95)
-    assert told[2] == list(table.errors)

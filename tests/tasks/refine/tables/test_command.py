@@ -212,7 +212,7 @@ def test_a_file_says_what_its_sums_and_keys_mean(run: Run, here: Path, words: tu
 @pytest.mark.parametrize(
     ("words", "keys"),
     [
-        (("--where", "age > 60", "--where", "age > 30"), ["age > 30.0", "age > 60.0"]),
+        (("--where", "age > 60", "--where", "age > 30"), ["age > 60.0", "age > 30.0"]),
         (("--by", "site", "--keys", "site=1,null", "--other", "--margins", "total"), None),
         (("--by", "age:0,18,65"), ["0 to under 18", "18 to under 65", "65 or more"]),
     ],
