@@ -25,8 +25,8 @@ def as_lines(text: str, longest: int) -> list[str]:
     """The lines of a text that stands above a chart, at least one.
 
     Example:
-        >>> as_lines("age >= 65 and site = 4", 12)
-        ['age >= 65', 'and site = 4']
+        >>> as_lines("age >= 50 and site = 4", 12)
+        ['age >= 50', 'and site = 4']
     """
     return wrap(text, longest) or [text]
 

@@ -73,7 +73,7 @@ def answer_chart(curve: AnswerCurve, subtitle: str, unit: str = "records") -> al
 
     Example:
         >>> curve = AnswerCurve(1, (0, 1, 2), (0.2, 0.4, 0.2), 0, 2, 0.95)
-        >>> answer_chart(curve, "age >= 65").title.text
+        >>> answer_chart(curve, "age >= 50").title.text
         'What is the true count?'
     """
     interval = f"{to_one_place(curve.low)} to {to_one_place(curve.high)} {unit}"

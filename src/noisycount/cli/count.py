@@ -125,10 +125,10 @@ def _schema(ctx: click.Context) -> Schema:
 @click.command(
     name="count",
     epilog="\b\nExample:\n"
-    "  noisycount count survey.csv --unit person --epsilon 0.1\n"
-    "  noisycount count survey.csv --where \"age >= 65 and health = 'poor'\" \\\n"
+    "  noisycount count survey.parquet --unit person --epsilon 0.1\n"
+    "  noisycount count survey.parquet --where \"age >= 50 and health = 'poor'\" \\\n"
     "      --unit person --within 20% --at-most 0.5\n"
-    "  noisycount count survey.csv --by town,age:0,18,65 --keys town=Bern,Biel \\\n"
+    "  noisycount count survey.parquet --by site,age:0,18,50 --keys site=1..6 \\\n"
     "      --unit person --groups-per-unit 1 --epsilon 1",
 )
 @click.argument("source", shell_complete=options.source_names)

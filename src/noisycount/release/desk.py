@@ -56,11 +56,11 @@ class Desk(Shown, Closeable):
         >>> import tempfile
         >>> import noisycount as nc
         >>> import polars as pl
-        >>> survey = pl.DataFrame({"person": [1, 1, 2], "age": [71, 72, 29]})
+        >>> survey = pl.DataFrame({"person": range(600), "age": [20 + n % 60 for n in range(600)]})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with nc.open_desk(survey, unit="person", ledger=f"{folder}/ledger.db") as desk:
-        ...         answer = desk.release("age >= 65", "1/2")
-        ...         again = desk.release("AGE >= 65", 0.5)
+        ...         answer = desk.release("age >= 50", "1/2")
+        ...         again = desk.release("AGE >= 50", 0.5)
         >>> again.answer == answer.answer, answer.charged, again.charged, again.remaining
         (True, Fraction(1, 2), Fraction(0, 1), Fraction(3, 2))
     """

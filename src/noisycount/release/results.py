@@ -89,9 +89,9 @@ class Release(_PublishedAnswer):
         >>> survey = pl.DataFrame({"age": [71] * 102 + [29] * 498})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with nc.open_desk(survey, unit="row", ledger=f"{folder}/ledger.db") as desk:
-        ...         answer = desk.release("age >= 65", within="20%", guess=100)
+        ...         answer = desk.release("age >= 50", within="20%", guess=100)
         >>> answer  # doctest: +ELLIPSIS
-        Release(answer=..., error=20, epsilon=0.15, remaining=1.85, where='age >= 65')
+        Release(answer=..., error=20, epsilon=0.15, remaining=1.85, where='age >= 50')
         >>> told = nc.posterior(answer, nc.BetaBinomial.from_rate(600, 0.17, 0.02))
         >>> low, high = told.interval(0.95)
         >>> low <= told.median <= high

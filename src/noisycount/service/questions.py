@@ -35,7 +35,7 @@ from noisycount.validation import exact_epsilon
 
 _EXAMPLES: list[JsonValue] = [
     {"where": "health = 'poor'", "within": "20%", "at_most": "0.5"},
-    {"where": ["health = 'poor'", "age >= 65"], "epsilon": "0.2"},
+    {"where": ["health = 'poor'", "age >= 50"], "epsilon": "0.2"},
     {
         "by": ["health"],
         "keys": {"health": ["poor", "fair", "good", "excellent"]},

@@ -91,7 +91,7 @@ INTRODUCTION = (
     "Nobody may learn from the answer whether one of them was in poor health."
 )
 
-NEXT = 'noisycount count FILE.csv --unit ID --where "age>64" --within 20% --at-most 1'
+NEXT = 'noisycount count FILE.csv --unit ID --where "age>49" --within 20% --at-most 1'
 
 
 class Step(NamedTuple):

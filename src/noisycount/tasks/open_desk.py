@@ -62,10 +62,10 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
         >>> import tempfile
         >>> import noisycount as nc
         >>> import polars as pl
-        >>> frame = pl.DataFrame({"person": [1, 1, 2], "age": [71, 72, 29]})
+        >>> frame = pl.DataFrame({"person": range(600), "age": [20 + n % 60 for n in range(600)]})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with nc.open_desk(frame, unit="person", ledger=f"{folder}/ledger.db") as desk:
-        ...         answer = desk.release("age >= 65", "1/2")
+        ...         answer = desk.release("age >= 50", "1/2")
         >>> answer.unit, answer.charged, answer.remaining
         ('person', Fraction(1, 2), Fraction(3, 2))
     """
