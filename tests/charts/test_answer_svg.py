@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from noisycount.charts.answer_svg import NARROW, WIDE, CountPicture, Estimated, LinesPicture, bar_svg, place_of
+from noisycount.charts.answer_svg import NARROW, WIDE, CountPicture, Estimated, LinesPicture, Point, bar_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -32,7 +32,7 @@ def test_a_count_lies_in_its_range_on_a_line_from_0(told: Estimated, width: floa
     assert 0 <= left < right <= width
     assert right - left >= 3
     numbers = {text.text: float(text.attrib["x"]) for text in picture.iter(f"{SVG}text")}
-    assert "0" in numbers
+    assert {"0", "persons"} <= set(numbers)
     if told.low == 62:
         step = (numbers["100"] - numbers["0"]) / 100
         assert left == pytest.approx(numbers["0"] + 62 * step, abs=0.2)
@@ -64,48 +64,138 @@ def test_what_says_no_more_is_left_out(refined: tuple[int, int, int], *, differs
     assert Estimated(*refined).differs(Estimated(91, 71, 111)) is differs
 
 
-def test_lines_have_their_bands() -> None:
-    """Each point of a line lies between the ends of its band, and no number across touches another."""
-    line = [
-        (float(place), f"2026-{place:02d}", Estimated(place * 9, place * 9 - 5, place * 9 + 5))
-        for place in range(1, 13)
+MONTHS = [f"{year}-{month:02d}" for year in (2025, 2026) for month in range(1, 13)]
+AXES = ("admitted, by month", "persons")
+
+
+def line(
+    labels: list[str], name: str = "", low: float = -5, middle: float = 90, steps: list[int] | None = None
+) -> list[Point]:
+    """Give the counts of periods, which rise by one from each to the next unless their steps are given."""
+    places = steps or list(range(len(labels)))
+    return [
+        Point(name, place, label, Estimated(middle + place, middle + place + low, middle + place + 5))
+        for place, label in zip(places, labels, strict=True)
     ]
-    for width in (NARROW, WIDE):
-        picture = drawn(LinesPicture("persons by month", {"a": line, "b": line}).svg(width))
-        assert len([path for path in picture.iter(f"{SVG}path") if "ribbon" in path.get("class", "")]) == 2
-        assert len(list(picture.iter(f"{SVG}circle"))) == 24
-        labels = [
-            float(text.attrib["x"]) for text in picture.iter(f"{SVG}text") if (text.text or "").startswith("2026")
-        ]
-        gaps = {round(after - before, 0) for before, after in pairwise(labels)}
-        assert max(gaps) - min(gaps) <= 1  # even, but for a pixel
-        assert min(gaps) > 7 * 7
+
+
+def lines(*points: list[Point]) -> LinesPicture:
+    """Give the picture of lines, which there must be."""
+    found = LinesPicture.of("persons by month", [point for each in points for point in each], AXES)
+    assert found is not None
+    return found
+
+
+def words(picture: ET.Element) -> list[str]:
+    """Give the texts of a picture."""
+    return [text.text or "" for text in picture.iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+@pytest.mark.parametrize("months", [3, 12, 24])
+def test_labels_of_months_stand_evenly(width: float, months: int) -> None:
+    """Every month has a tick; on wide pictures each has its label, on a narrow one every second of many."""
+    picture = drawn(lines(line(MONTHS[:months], "a"), line(MONTHS[:months], "b")).svg(width))
+    assert len([path for path in picture.iter(f"{SVG}path") if "ribbon" in path.get("class", "")]) == 2
+    assert len(list(picture.iter(f"{SVG}circle"))) == 2 * months
+    ticks = [path for path in picture.iter(f"{SVG}path") if path.attrib["d"].endswith("v5")]
+    assert len(ticks) == months
+    labels = [text for text in picture.iter(f"{SVG}text") if re.fullmatch(r"\d\d", text.text or "")]
+    counts = [text for text in labels if text.get("text-anchor") == "end"]
+    labels = [text for text in labels if text not in counts]
+    step = 2 if (width, months) == (NARROW, 24) else 1
+    assert [text.text for text in labels] == [month[5:] for month in MONTHS[:months:step]]
+    assert [text for text in words(picture) if re.fullmatch("20..", text)] == ["2025", "2026"][: -(-months // 12)]
+    places = [float(text.attrib["x"]) for text in labels]
+    assert {round(after - before) for before, after in pairwise(places)} <= {
+        round(places[1] - places[0]) + move for move in (-1, 0, 1)
+    }
+    assert min(after - before for before, after in pairwise(places)) > 2 * 8.4
+    assert set(AXES) <= set(words(picture))
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        line(MONTHS[:4], steps=[0, 1, 2, 5]),
+        line(MONTHS[:2]),
+        [*line(MONTHS[:3], "a"), *line(MONTHS[:3], "b", steps=[0, 2, 4])],
+        [point for name in "abcde" for point in line(MONTHS[:3], name)],
+        [],
+    ],
+    ids=["a gap", "two points", "other steps", "five lines", "no rows"],
+)
+def test_unequal_steps_are_no_line(points: list[Point]) -> None:
+    """A line would show a course that nobody counted, or no eye could tell the lines apart."""
+    assert LinesPicture.of("persons by month", points, AXES) is None
+
+
+def test_years_have_one_row_of_labels() -> None:
+    """Every second year is an equal step of time too; rows in any order are drawn in that of time."""
+    points = line(["2020", "2022", "2024"], steps=[2020, 2022, 2024])
+    picture = drawn(lines(points[::-1]).svg(NARROW))
+    assert [text for text in words(picture) if text.startswith("20")] == ["2020", "2022", "2024"]
+    (course,) = [path.attrib["d"] for path in picture.iter(f"{SVG}path") if path.get("class") == "line-1"]
+    places = [float(x) for x in re.findall(r"[ML]([\d.]+) ", course)]
+    assert places == sorted(places)
+
+
+def test_names_keep_their_order() -> None:
+    """Lines stand in the order of the rows, whatever the order of time."""
+    later = [point._replace(period=point.period - 1) for point in line(MONTHS[:4], "a")]
+    assert list(lines(line(MONTHS[:4], "z"), later).lines) == ["z", "a"]
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+@pytest.mark.parametrize("middle", [0.0, -400.0, 3.0])
+def test_a_band_below_0_stays_in_the_picture(width: float, middle: float) -> None:
+    """It ends where the numbers of its axis say, however far below 0 a noisy count lies."""
+    picture = drawn(lines(line(MONTHS[:3], low=-300, middle=middle, steps=[0, 1, 2])).svg(width))
+    (band,) = [path.attrib["d"] for path in picture.iter(f"{SVG}path") if "ribbon" in path.get("class", "")]
+    heights = [float(y) for y in re.findall(r" (-?[\d.]+)", band)]
+    numbers = {
+        float((text.text or "").replace(",", "").replace("−", "-")): float(text.attrib["y"]) - 4.5
+        for text in picture.iter(f"{SVG}text")
+        if text.get("text-anchor") == "end" and re.fullmatch(r"−?[\d,]+", text.text or "")
+    }
+    (low, bottom), *_, (high, top) = sorted(numbers.items())
+    pixel = (bottom - top) / (high - low)
+    assert 0 in numbers
+    assert heights[0] == pytest.approx(numbers[0] - (middle - 300) * pixel, abs=0.2)
+    assert heights[-1] == pytest.approx(numbers[0] - (middle + 5) * pixel, abs=0.2)
+    assert 0 < min(heights) < max(heights) < float(picture.attrib["height"]) - 46
+
+    answer = Estimated(middle, middle - 300, middle + 5)
+    ((left, right),) = bands(picture := drawn(CountPicture(answer).svg(width)))
+    places = {
+        float((text.text or "").replace(",", "").replace("−", "-")): float(text.attrib["x"])
+        for text in picture.iter(f"{SVG}text")
+        if re.fullmatch(r"−?[\d,]+", text.text or "")
+    }
+    inner = sorted(places.items())[1:-1]
+    unit = (inner[-1][1] - inner[0][1]) / (inner[-1][0] - inner[0][0])
+    assert 0 <= left < right <= width
+    assert left == pytest.approx(places[inner[0][0]] + (middle - 300 - inner[0][0]) * unit, abs=0.5)
+    assert right - left == pytest.approx(305 * unit, abs=0.5)
+
+
+@pytest.mark.parametrize("low", [-2_000_000.0, 0.0])
+def test_no_number_of_an_axis_vanishes(low: float) -> None:
+    """Where the first or the last would leave the picture, it moves inwards."""
+    picture = drawn(CountPicture(Estimated(10**6, low, 3 * 10**6)).svg(NARROW))
+    numbers = [text for text in picture.iter(f"{SVG}text") if text.get("text-anchor") == "middle"]
+    assert len(numbers) >= 3
+    for text in numbers:
+        half = 8.4 * len(text.text or "") / 2
+        assert half - 0.1 <= float(text.attrib["x"]) <= NARROW - half + 0.1
+    assert "persons" in words(picture)
 
 
 def test_names_are_escaped() -> None:
     """No key of a table becomes markup."""
-    text = LinesPicture("<b>", {"<i>": [(1.0, "<u>", Estimated(1, 0, 2))] * 3, "x": [(2.0, "y", Estimated(1, 0, 2))]})
-    assert not re.search("<[biu]>", text.svg(WIDE))
-
-
-@pytest.mark.parametrize("label", [None, True, "Bern", "2026-02-31", "1 town", "5 tonnes", "18-64"])
-def test_other_keys_have_no_order(label: object) -> None:
-    """A name is none of time or number."""
-    assert place_of(label) is None
-
-
-def test_places_are_in_order() -> None:
-    """Days, months, quarters, years, numbers and ranges."""
-    for labels in (
-        ["2025-12-31", "2026-01-01"],
-        ["2025-12", "2026-01"],
-        ["2025-Q4", "2026-Q1"],
-        ["2025", 2026],
-        ["-5 to 4", "5", "6 to under 7.5", "7.5 or more"],
-    ):
-        places = [place_of(label) for label in labels]
-        assert None not in places
-        assert places == sorted(places, key=lambda place: place or 0.0)
+    shown = lines(line(MONTHS[:3], "<i>"), line(["<u>-1", "<u>-2", "<u>-3"], "x"))
+    text = LinesPicture("<b>", shown.lines, ("<b>", "<i>")).svg(WIDE)
+    assert not re.search("<[biu]>", text)
 
 
 def test_bars_stay_inside() -> None:

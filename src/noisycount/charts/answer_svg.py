@@ -1,57 +1,57 @@
-"""Answers on pages as SVG: one count on a line from 0, a row of a table as a bar, ordered rows as lines with bands."""
+"""Answers on pages as SVG: one count on a line from 0, a row of a table as a bar, equal steps of time as lines."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import date
 from html import escape
-from typing import Self, TypeAlias
+from itertools import pairwise
+from typing import NamedTuple, Self
 
 from noisycount.charts.plot import Axis
-from noisycount.charts.svg import AxisRange, apart, digits, svg_text
+from noisycount.charts.svg import AxisRange, below_axis, digits, fitted, svg_text
 from noisycount.display.numbers import signed
 from noisycount.frozen import frozen
 
-NARROW, WIDE = 360.0, 720.0  # of a picture on a telephone and elsewhere, so that its words stay readable
-_SIDE, _ROW, _BELOW = 14.0, 22.0, 26.0  # beside an axis, of a row of the key, and of the numbers below
-_BAND, _CURVE = 22.0, 54.0  # the height of a range, and of a curve above it
-_LEAST = 3.0  # the width of a range that would not be seen
-_SAMPLE = 26.0  # of the key
+NARROW, WIDE = 360.0, 720.0  # width of a picture on a telephone and elsewhere, so that its text stays readable
+_SIDE, _ROW = 14.0, 22.0  # beside an axis, and height of a row of the key
+_BELOW = 46.0  # height of the numbers below an axis and of its name
+_BAND, _CURVE = 22.0, 54.0  # height of a range, and of a curve above it
+_MIN_WIDTH = 3.0  # width of a range that would not be seen
+_SAMPLE = 26.0  # width of a sample in the key
 
 
 @frozen
 class Estimated:
-    """A count as it is told, and the ends of the range in which it lies; in units."""
+    """A noisy or refined count, and the ends of the range in which the true count lies; in units."""
 
     value: float
     low: float
     high: float
 
     def differs(self, other: Self) -> bool:
-        """Whether another says so much else that a reader should see both."""
+        """Return True if the other count differs so much that a reader should see both."""
         gaps = (abs(self.value - other.value), abs(self.low - other.low), abs(self.high - other.high))
         return max(gaps) > max(1.0, (other.high - other.low) / 8)
 
     @property
     def words(self) -> str:
-        """It in a few words."""
+        """The count and its range in a few words."""
         return f"{signed(self.value)}, from {signed(self.low)} to {signed(self.high)}"
 
 
 @frozen
 class CountPicture:
-    """One count on a line from 0: the answer with its range and, where that says more, the refined curve."""
+    """One count on a line from 0: the answer with its range and, if it differs, the refined curve."""
 
     answer: Estimated
-    refined: Estimated | None = None  # what it says together with what is public; None: nothing more
-    curve: Sequence[tuple[float, float]] = ()  # counts, and how likely each is then
+    refined: Estimated | None = None  # the estimate from the answer and what is public
+    curve: Sequence[tuple[float, float]] = ()  # counts, and the probability of each given the answer
+    unit: str = "persons"  # what is counted, the name of the axis
 
     def svg(self, width: float) -> str:
-        """The picture, so many units wide."""
-        told = [self.answer, *([self.refined] if self.refined else [])]
-        names = [f"{name}: {each.words}" for name, each in zip(("the answer", "refined"), told, strict=False)]
-        low = min(0.0, *(each.low for each in told))
-        axis = AxisRange.of(Axis("", low=low), [max(1.0, *(each.high for each in told))])
+        """Draw the picture, so many units wide."""
+        counts = [self.answer, *([self.refined] if self.refined else [])]
+        names = [f"{name}: {each.words}" for name, each in zip(("the answer", "refined"), counts, strict=False)]
+        low = min(0.0, *(each.low for each in counts))
+        axis = AxisRange.of(Axis(self.unit, low=low), [max(1.0, *(each.high for each in counts))])
 
         def across(value: float) -> float:
             return _SIDE + axis.share(value) * (width - 2 * _SIDE)
@@ -59,11 +59,12 @@ class CountPicture:
         above = 6 + (_ROW * len(names) + _CURVE) * bool(self.refined)
         floor = above + _BAND + 12
         left, right = across(self.answer.low), across(self.answer.high)
-        wide = max(_LEAST, right - left)
+        wide = max(_MIN_WIDTH, right - left)
         parts = [
             *(_key(names, ("bar", "refined-line")) if self.refined else ()),
             *_axis([(across(value), number) for value, number in axis.ticks if value == int(value)], floor, width),
-            _bar((left + right - wide) / 2, above + 6, wide, _BAND),
+            svg_text(self.unit, width - _SIDE, floor + 38, anchor="end", kind="ink"),
+            _bar(max(0.0, (left + right - wide) / 2), above + 6, wide, _BAND),
             _path("line-1", f"M{digits(across(self.answer.value))} {digits(above)}V{digits(floor)}"),
         ]
         if self.curve:
@@ -74,106 +75,87 @@ class CountPicture:
         return _picture(parts, width, floor + _BELOW, "; ".join(names))
 
 
-Point: TypeAlias = tuple[float, str, Estimated]  # a place across, its label, and the count there
-_TALL = 210.0  # the height of the lines
-_LEFT = 58.0  # of the numbers beside them
-_MOST_DOTS = 40  # of a line: more would be one thick line
-_MOST_LINES, _FEWEST = 4, 3  # which colours tell apart, and points of each
+class Point(NamedTuple):
+    """A count of a period of time."""
+
+    line: str  # the name of the line on which it lies
+    period: int  # the number of the period, which rises by 1 from each to the next
+    label: str  # the name of the period, such as 2026-01
+    estimate: Estimated
+
+
+_TALL = 210.0  # height of the lines
+_LEFT = 58.0  # width of the numbers beside them
+_MAX_DOTS = 40  # of a line: more would be one thick line
+_MAX_LINES, _MIN_POINTS = 4, 3  # lines that colours tell apart, and points of each
+_YEARS = 18.0  # height of the years below months or quarters
 
 
 @frozen
 class LinesPicture:
-    """Counts in the order of time or of numbers: lines, each with the band in which the true counts lie."""
+    """Counts at equal steps of time as lines, each with the band in which the true counts lie."""
 
-    title: str  # what is counted
-    lines: Mapping[str, Sequence[Point]]  # at most four, by the name of each
+    title: str  # what is counted, and by what
+    lines: Mapping[str, Sequence[Point]]  # by their names, each in the order of time
+    axes: tuple[str, str] = ("time", "persons")  # the names of the axes, across and upwards
 
     @classmethod
-    def of(cls, title: str, cells: Sequence[tuple[Sequence[object], Sequence[str], Estimated]]) -> Self | None:
-        """The picture of cells, with keys and their texts, along the first column that has an order; None: none."""
-        for column in range(len(cells[0][0]) if cells else 0):
-            lines: dict[str, list[Point]] = {}
-            for keys, texts, told in (cell for cell in cells if cell[0][column] is not None):
-                place = place_of(keys[column])
-                if place is None:
-                    break
-                name = ", ".join(text for at, text in enumerate(texts) if at != column)
-                lines.setdefault(name, []).append((place, texts[column], told))
-            else:
-                fewest = min((len({place for place, *_ in line}) for line in lines.values()), default=0)
-                if len(lines) <= _MOST_LINES and fewest >= _FEWEST:
-                    return cls(title, {name: sorted(line, key=lambda point: point[0]) for name, line in lines.items()})
-        return None
+    def of(cls, title: str, points: Sequence[Point], axes: tuple[str, str]) -> Self | None:
+        """Return the picture of points; None if steps of time differ, or lines are too many or too short."""
+        lines: dict[str, list[Point]] = {}
+        for point in sorted(points, key=lambda point: point.period):
+            lines.setdefault(point.line, []).append(point)
+        steps = {after.period - before.period for line in lines.values() for before, after in pairwise(line)}
+        shortest = min(map(len, lines.values()), default=0)
+        is_drawn = len(lines) <= _MAX_LINES and shortest >= _MIN_POINTS and len(steps) == 1
+        names = dict.fromkeys(point.line for point in points)
+        return cls(title, {name: lines[name] for name in names}, axes) if is_drawn else None
 
     def svg(self, width: float) -> str:
-        """The picture, so many units wide."""
-        points = [point for line in self.lines.values() for point in line]
-        low = min(0.0, *(told.low for _, _, told in points))
-        x = AxisRange(Axis(""), min(place for place, _, _ in points), max(place for place, _, _ in points))
-        y = AxisRange.of(Axis("", low=low), [max(1.0, *(told.high for _, _, told in points))])
+        """Draw the picture, so many units wide."""
+        points = sorted((point for line in self.lines.values() for point in line), key=lambda point: point.period)
+        low = min(0.0, *(point.estimate.low for point in points))
+        x = AxisRange(Axis(self.axes[0]), points[0].period, points[-1].period)
+        y = AxisRange.of(Axis(self.axes[1], low=low), [max(1.0, *(point.estimate.high for point in points))])
         names = list(self.lines) if len(self.lines) > 1 else []
-        top = _ROW * len(names) + 10
+        top = _ROW * len(names) + 30
         floor = top + _TALL
 
-        def across(place: float) -> float:
-            return _LEFT + x.share(place) * (width - _LEFT - 2 * _SIDE)
+        def across(period: float) -> float:
+            return _LEFT + x.share(period) * (width - _LEFT - 2 * _SIDE)
 
         def upwards(count: float) -> float:
             return floor - y.share(count) * _TALL
 
         parts = list(_key(names, [f"line-{number}" for number in range(1, len(names) + 1)]))
+        parts.append(svg_text(self.axes[1], 4, top - 12, kind="ink"))
         for count, number in y.ticks:
             parts.append(_path("grid", f"M{digits(_LEFT)} {digits(upwards(count))}H{digits(width - _SIDE)}"))
             parts.append(svg_text(number, _LEFT - 8, upwards(count) + 4.5, anchor="end"))
-        labels = sorted({(across(place), _short(label)) for place, label, _ in points})
-        parts += _axis(labels, floor, width, left=_LEFT)
+        labels = {across(point.period): point.label.partition("-") for point in points}
+        parts += _axis([(place, part or year) for place, (year, _, part) in labels.items()], floor, width, left=_LEFT)
+        years = {year: place for place, (year, _, part) in reversed(labels.items()) if part}
+        starts = [(place, year) for year, place in reversed(years.items())]
+        parts += [svg_text(year, place, floor + 37, anchor="middle") for place, year in fitted(starts, width)]
+        below = _BELOW + _YEARS * bool(years)
+        parts.append(svg_text(self.axes[0], width - _SIDE, floor + below - 8, anchor="end", kind="ink"))
         for place, line in enumerate(self.lines.values(), 1):
             parts += _line(line, place, across, upwards)
-        return _picture(parts, width, floor + _BELOW, self.title)
-
-
-def _short(label: str) -> str:
-    """A range as it stands below an axis."""
-    return label.replace(" to under ", "–").replace(" to ", "–").replace(" or more", "+")
+        return _picture(parts, width, floor + below, self.title)
 
 
 def _line(
     line: Sequence[Point], number: int, across: Callable[[float], float], upwards: Callable[[float], float]
 ) -> Iterator[str]:
-    """A line over its band, with a dot at each count."""
-    at = [(digits(across(place)), told) for place, _, told in line]
-    ends = [f"{x} {digits(upwards(told.low))}" for x, told in at]
-    ends += [f"{x} {digits(upwards(told.high))}" for x, told in reversed(at)]
+    """Draw a line over its band, with a dot at each count."""
+    places = [(digits(across(point.period)), point.estimate) for point in line]
+    ends = [f"{x} {digits(upwards(count.low))}" for x, count in places]
+    ends += [f"{x} {digits(upwards(count.high))}" for x, count in reversed(places)]
     yield _path(f"fill-{number} ribbon", f"M{'L'.join(ends)}Z")
-    yield _path(f"line-{number}", f"M{'L'.join(f'{x} {digits(upwards(told.value))}' for x, told in at)}")
-    if len(at) <= _MOST_DOTS:
-        for x, told in at:
-            yield f'<circle class="fill-{number}" cx="{x}" cy="{digits(upwards(told.value))}" r="3.5"/>'
-
-
-_NUMBER, _PERIOD = re.compile(r"-?\d+(\.\d+)?(e\+\d+)?"), re.compile(r"(\d{4})-(Q?)(\d\d?)(?:-(\d\d))?")
-
-
-def place_of(label: object) -> float | None:
-    """Where a key lies in the order of time or of numbers; None for one that has no such place.
-
-    Example:
-        >>> place_of(7), place_of("2026-Q2"), place_of("2026-01"), place_of("18 to 64"), place_of("Bern")
-        (7.0, 8106.0, 24313.0, 18.0, None)
-    """
-    if isinstance(label, bool) or label is None:
-        return None
-    text = str(label)
-    if (found := _PERIOD.fullmatch(text)) is not None:
-        year, is_quarter, part, day = int(found[1]), found[2], int(found[3]), found[4]
-        if day is None:
-            return float(year * (4 if is_quarter else 12) + part)
-        with suppress(ValueError):  # a text that is no day
-            return float(date.fromisoformat(text).toordinal())
-        return None
-    number, _, rest = text.partition(" ")
-    is_one = rest == "" or rest.startswith(("to ", "or more"))
-    return float(number) if is_one and _NUMBER.fullmatch(number) else None
+    yield _path(f"line-{number}", f"M{'L'.join(f'{x} {digits(upwards(count.value))}' for x, count in places)}")
+    if len(places) <= _MAX_DOTS:
+        for x, count in places:
+            yield f'<circle class="fill-{number}" cx="{x}" cy="{digits(upwards(count.value))}" r="3.5"/>'
 
 
 def bar_svg(told: Estimated, ends: tuple[float, float], refined: Estimated | None = None) -> str:
@@ -207,7 +189,7 @@ def _bar(left: float, top: float, width: float, height: float) -> str:
 
 
 def _path(kind: str, path: str) -> str:
-    return f'<path class="{kind}" vector-effect="non-scaling-stroke" d="{path}"/>'
+    return f'<path class="{kind}" d="{path}"/>'
 
 
 def _key(words: Sequence[str], kinds: Sequence[str]) -> Iterator[str]:
@@ -222,13 +204,9 @@ def _key(words: Sequence[str], kinds: Sequence[str]) -> Iterator[str]:
 
 
 def _axis(numbers: Sequence[tuple[float, str]], floor: float, width: float, left: float = _SIDE) -> Iterator[str]:
-    """A line across with as many of its numbers as there is room for."""
+    """Draw a line across with ticks, and with as many of its numbers as there is room for."""
     yield _path("axis", f"M{digits(left)} {digits(floor)}H{digits(width - _SIDE)}")
-    told = (list(apart(numbers[::step], width)) for step in range(1, len(numbers) + 1))
-    evenly = (found for step, found in enumerate(told, 1) if len(found) == len(numbers[::step]))
-    for place, number in next(evenly, ()):
-        yield _path("axis", f"M{digits(place)} {digits(floor)}v5")
-        yield svg_text(number, place, floor + 20, anchor="middle")
+    yield from below_axis(numbers, floor, width)
 
 
 def _picture(parts: Sequence[str], width: float, height: float, said: str) -> str:

@@ -1,8 +1,9 @@
 """A chart of a page as SVG: its colours are classes of the page's style, light or dark."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Self
 
 from noisycount.charts.plot import Axis, Line, Plot, share_of
@@ -135,7 +136,7 @@ _WIDTH, _LEFT, _RIGHT = 360.0, 64.0, 12.0  # of the picture, and beside the axes
 _ROW, _HEIGHT = 20.0, 190.0  # of a row of the key, and of the axes
 _ABOVE, _BELOW = 30.0, 46.0  # room for the title of an axis, and for numbers too
 _SAMPLE = 30.0  # of a line in the key
-_LETTER = 8.4  # of a number below the axis, at most
+_LETTER, _APART = 8.4, 6.0  # width of a character below an axis, at most, and of the gap between two labels
 _CLASSES = {BLUE: "line-1", VERMILION: "line-2", GREEN: "line-3", PURPLE: "line-4"}
 
 
@@ -213,21 +214,33 @@ def _axes(frame: _Frame) -> Iterator[str]:
         yield f'<path class="grid" d="M{digits(_LEFT)} {digits(height)}H{digits(right)}"/>'
         yield svg_text(number, _LEFT - 8, height + 4.5, anchor="end")
     yield f'<path class="axis" d="M{digits(_LEFT)} {digits(frame.bottom)}H{digits(right)}"/>'
-    for place, number in apart([(frame.across(value), number) for value, number in frame.x.ticks], _WIDTH):
-        yield f'<path class="axis" d="M{digits(place)} {digits(frame.bottom)}v5"/>'
-        yield svg_text(number, place, frame.bottom + 19, anchor="middle")
+    yield from below_axis([(frame.across(value), number) for value, number in frame.x.ticks], frame.bottom, _WIDTH)
     yield svg_text(frame.shown.plot.y.label, 4, frame.top - 12, kind="ink")
     yield svg_text(frame.shown.plot.x.label, right, frame.bottom + 40, anchor="end", kind="ink")
 
 
-def apart(numbers: Iterable[tuple[float, str]], width: float) -> Iterator[tuple[float, str]]:
-    """The numbers below an axis, each with its place from the left, that do not touch."""
-    end = 0.0
-    for middle, number in numbers:
-        half = _LETTER * len(number) / 2
-        if middle - half >= end and middle + half <= width:
-            yield middle, number
-            end = middle + half + 2 * _LETTER
+def below_axis(labels: Sequence[tuple[float, str]], floor: float, width: float) -> Iterator[str]:
+    """Yield a tick at each place of an axis, and below it as many of the labels as there is room for."""
+    for place, _ in labels:
+        yield f'<path class="axis" d="M{digits(place)} {digits(floor)}v5"/>'
+    for place, text in fitted(labels, width):
+        yield svg_text(text, place, floor + 19, anchor="middle")
+
+
+def fitted(labels: Sequence[tuple[float, str]], width: float) -> list[tuple[float, str]]:
+    """Return the labels below an axis, or every second, third … of them if they would touch.
+
+    Args:
+        labels: The place of the middle of each label from the left, in order, and its text.
+        width: That of the picture. A label that would leave the picture is moved inwards.
+    """
+    halves = [_LETTER * len(text) / 2 for _, text in labels]
+    inside = [min(max(place, half), width - half) for (place, _), half in zip(labels, halves, strict=True)]
+    ends = [(middle - half, middle + half) for middle, half in zip(inside, halves, strict=True)]
+    for step in range(1, len(labels) + 1):
+        if all(end + _APART <= start for (_, end), (start, _) in pairwise(ends[::step])):
+            return list(zip(inside, (text for _, text in labels), strict=True))[::step]
+    return []
 
 
 def _drawn(frame: _Frame) -> Iterator[str]:

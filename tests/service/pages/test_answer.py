@@ -88,17 +88,66 @@ def test_what_is_said_of_privacy_follows_from_the_price(state: ServiceState, eps
     assert [each for each in said if each in page] == [each for each in said if words in each]
 
 
-def test_ordered_rows_are_a_line_and_others_are_not(state: ServiceState) -> None:
-    """With its band; bars stand below either."""
-    _, ages = asked(state, AGES)
-    assert ages.count("ribbon") == 2  # narrow and wide
-    style = calling(state).get("/static/noisycount.css").text
-    kinds = {kind for kinds in re.findall(r'<(?:path|circle|rect) class="([^"]+)"', ages) for kind in kinds.split()}
-    assert [kind for kind in kinds if not re.search(rf"\.{kind}\b|\^=\"{kind[:5]}\"", style)] == []
-    assert ages.count('class="chart spark') == 9
+@pytest.fixture(scope="module")
+def dated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceState]:
+    """Give a service over persons of whom each has a day."""
+    folder = tmp_path_factory.mktemp("dated")
+    rows = (f"{i},{i % 90},{2015 + i % 11}-{i % 12 + 1:02d}-03" for i in range(1317))
+    (folder / "stay.csv").write_text("person,age,day\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    with serving(configured(folder, budget="500")) as opened:
+        yield opened
+
+
+MONTHS = [f"2025-{month:02d}" for month in range(1, 13)]
+GROUPED = {"epsilon": "1", "groups_per_unit": 1}
+LINES = [
+    {"by": "day:month", "keys": {"day": [*MONTHS, None]}, "margins": ["total"]},
+    {"by": "day:quarter", "keys": {"day": ["2025-Q3", "2025-Q1", "2025-Q2"]}},
+    {"by": "day:year", "keys": {"day": ["2015", "2016", "2017"]}},
+    {"by": ["age:0,40", "day:month"], "keys": {"day": MONTHS}},
+]
+
+
+@pytest.mark.parametrize("body", LINES, ids=["months", "quarters", "years", "two lines"])
+def test_equal_steps_of_time_are_lines(dated: ServiceState, body: dict[str, object]) -> None:
+    """With bands and named axes; every class of a picture is one of the style sheet; bars stand below."""
+    _, page = asked(dated, {**body, **GROUPED})
+    lines = 1 + (body["by"] == ["age:0,40", "day:month"])
+    assert page.count("ribbon") == 2 * lines  # narrow and wide
+    assert f">day, by {str(body['by']).rpartition(':')[2].strip(chr(39) + ']')}</text>" in page
+    assert ">persons</text>" in page
+    style = calling(dated).get("/static/noisycount.css").text
+    kinds = {kind for kinds in re.findall(r'<(?:path|circle|rect) class="([^"]+)"', page) for kind in kinds.split()}
+    assert [kind for kind in kinds if not re.search(rf"svg\.chart \.{kind} \{{", style)] == []
+    assert "^=" not in style
+    assert 'class="chart spark' in page
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        AGES,
+        {"by": "day:month", "keys": {"day": ["2025-01", "2025-02", "2025-03", "2025-07"]}, **GROUPED},
+        {"by": "day", "keys": {"day": ["2015-01-03", "2016-02-03", "2017-03-03"]}, **GROUPED},
+        {"by": "age", "keys": {"age": [2023, 2024, 2025, 2026]}, **GROUPED},
+    ],
+    ids=["ranges", "a gap", "days", "numbers"],
+)
+def test_other_rows_are_bars(dated: ServiceState, body: dict[str, object]) -> None:
+    """Ranges of unequal width, months with a gap and plain numbers are no line; each row has its whole label."""
+    place, page = asked(dated, body)
+    assert "ribbon" not in page
+    cells = [row for row in told(dated, place)["rows"] if row["level"] != "total"]
+    labels = [str(label) for row in cells for label in row["keys"].values()]
+    assert [label for label in labels if f'<th scope="row">{label}</th>' not in page] == []
+    assert page.count('class="chart spark') == len(cells)
+
+
+def test_towns_are_bars(state: ServiceState) -> None:
+    """Each in the order in which it was listed."""
     _, towns = asked(state, TOWNS)
     assert "ribbon" not in towns
-    assert towns.count('class="chart spark') == 3
+    assert re.findall(r'<th scope="row">(.*?)</th>', towns) == ["Bern", "=cmd()", "(missing)"]
 
 
 def test_many_rows_are_folded(state: ServiceState) -> None:
@@ -109,7 +158,7 @@ def test_many_rows_are_folded(state: ServiceState) -> None:
     assert page.count('<tr><th scope="row">') == 500
     assert len(page) < 500_000
     files = re.findall(r"file\?form=(\w+)", page)
-    assert files == ["csv", "svg", "png"]
+    assert files == ["csv"]  # nobody reads so many bars
     assert len(calling(state).get(f"{place}/file?form=csv").text.splitlines()) == 501
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from noisycount.charts.answer_svg import NARROW, WIDE, CountPicture, Estimated, LinesPicture, bar_svg
+from noisycount.charts.answer_svg import NARROW, WIDE, CountPicture, Estimated, LinesPicture, Point, bar_svg
 from noisycount.charts.theme import MOST_ROWS
 from noisycount.display.columns import free_name
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
@@ -23,7 +23,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.tables.levels import OTHER, Label
-from noisycount.query.query import Query
+from noisycount.query.query import PERIODS, PeriodLength, Query
 from noisycount.query.table import query_of_stored
 from noisycount.readers.values import parse_number
 from noisycount.release.dataset import next_words
@@ -88,6 +88,7 @@ class Released:
     query: Query | None = None  # the same question; None for what no form asks
     needs_purpose: bool = False
     is_askable: bool = False  # whether its data set is still there for this user
+    periods: Sequence[PeriodLength | None] = ()  # of each column of a table the length of its periods, if it has any
     estimate: CountEstimate | None = None  # the refined count
     estimates: RefinedRows | None = None  # the refined rows
 
@@ -100,7 +101,7 @@ class Released:
         is_of_ledger = entry is not None and "odds" not in told
         if entry is not None and is_of_ledger:
             told = told_by_ledger(told, entry)
-        shown = cls(told, purpose, made, *_query(state, user, told, entry))
+        shown = cls(told, purpose, made, *_query(state, user, told, entry), _periods(entry))
         dataset = state.configuration.datasets.get(state.dataset_name(told["dataset"]))
         if shown.is_count and not shown.is_table:
             size = None if dataset is None else dataset.size
@@ -174,13 +175,25 @@ class Released:
 
     @cached_property
     def picture(self) -> CountPicture | LinesPicture | None:
-        """One count on a line, or ordered rows as lines; None where there are bars alone."""
+        """One count on a line, or equal steps of time as lines; None if bars alone show the rows."""
         if not self.is_table:
             found = self.refined
-            told = (None, ()) if found is None else (found.told, found.curve)
-            return CountPicture(self.answer, *told) if self.is_count else None
-        cells = [(row.labels, row.keys, row.told) for row in self.rows if row.level == self.rows[0].level]
-        return LinesPicture.of(self.question, cells)
+            refined, curve = (None, ()) if found is None else (found.told, found.curve)
+            return CountPicture(self.answer, refined, curve, self.unit) if self.is_count else None
+        return self._lines
+
+    @property
+    def _lines(self) -> LinesPicture | None:
+        """Counts along the first column of months, quarters or years; None if no column has equal steps of time."""
+        column, length = next(((place, length) for place, length in enumerate(self.periods) if length), (0, None))
+        if length is None:
+            return None
+        points = [
+            Point(", ".join([*row.keys[:column], *row.keys[column + 1 :]]), period, row.keys[column], row.told)
+            for row in self.rows
+            if row.level == self.rows[0].level and (period := length.number(str(row.labels[column]))) is not None
+        ]
+        return LinesPicture.of(self.question, points, (f"{self.header[column]}, by {length.name.lower()}", self.unit))
 
     @property
     def drawn(self) -> Sequence[tuple[str, Markup]]:
@@ -388,6 +401,12 @@ def _query(
             if query is not None and price.epsilon is None:
                 query = replace(query, noise=DiscreteGaussian, epsilon=None, rho=price.rho)
     return query, needs_purpose, is_askable
+
+
+def _periods(entry: Entry | None) -> Sequence[PeriodLength | None]:
+    """Return for each column that a table is grouped by the length of its periods, or None if it has none."""
+    table = {} if entry is None else entry.request.asked.get("table") or {}
+    return [PERIODS.get(text.rpartition(":")[2]) for text in table.get("by", [])]
 
 
 def _ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:

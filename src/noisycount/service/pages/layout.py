@@ -22,6 +22,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from noisycount.charts.svg import digits, svg_text
+from noisycount.charts.theme import CONFIG
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
 from noisycount.service.auth import (
@@ -181,32 +182,51 @@ _LETTER = 7.2  # the width of a character of them
 
 
 def standalone_svg(picture: str, lines: Sequence[str]) -> str:
-    """A picture of a page, below lines that say what it is, as a file with the light style of the pages."""
+    """Return a picture of a page as an SVG file of its own, below lines of text, in the light colours of the pages.
+
+    Colours and widths are attributes of the elements: not every program that shows an SVG understands a style sheet.
+    """
     width, height = _size(picture)
-    lines = [line for words in lines for line in wrap(words, int(width / _LETTER))]
+    lines = [line for text in lines for line in wrap(text, int(width / _LETTER))]
     above = _ABOVE + _LINE * len(lines) + 8
-    told = [svg_text(words, _MARGIN, _ABOVE + _LINE * place, kind="ink") for place, words in enumerate(lines, 1)]
+    texts = [svg_text(line, _MARGIN, _ABOVE + _LINE * row, kind="ink") for row, line in enumerate(lines, 1)]
     placed = picture.replace("<svg ", f'<svg x="{_MARGIN}" y="{above}" ', 1)
-    whole = f'width="{width + 2 * _MARGIN:g}" height="{height + above + _MARGIN:g}"'
+    size = f"{width + 2 * _MARGIN:g}", f"{height + above + _MARGIN:g}"
     return (
-        f'<svg class="chart" xmlns="http://www.w3.org/2000/svg" {whole}><style>{_chart_style()}</style>'
-        f'<rect width="100%" height="100%" fill="#ffffff"/>{"".join(told)}{placed}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {" ".join(size)}" width="{size[0]}" height="{size[1]}"'
+        f' font-family="{CONFIG["font"]}"><rect width="100%" height="100%" fill="#ffffff"/>'
+        f"{_with_attributes(''.join([*texts, placed]))}</svg>"
     )
 
 
 def _size(picture: str) -> tuple[float, float]:
-    found = re.search(r'width="([\d.]+)" height="([\d.]+)">', picture)
-    assert found is not None  # noqa: S101 - the pictures of this project say their size
-    return float(found[1]), float(found[2])
+    """Read the width and height of a picture of this project."""
+    match = re.search(r'width="([\d.]+)" height="([\d.]+)">', picture)
+    assert match is not None  # noqa: S101 - the pictures of this project state their size
+    return float(match[1]), float(match[2])
+
+
+def _with_attributes(picture: str) -> str:
+    """Replace the classes of each element by the attributes that the style sheet of the pages gives them."""
+    styles = _chart_styles()
+
+    def attributes(match: re.Match[str]) -> str:
+        tag, classes = match[1], (match[2] or "").split()
+        style = {name: text for kind in (tag, *classes) for name, text in styles.get(kind, {}).items()}
+        return " ".join([f"<{tag}", *(f'{name}="{text}"' for name, text in style.items())])
+
+    return re.sub(r'<(text|path|rect|circle)\b(?: class="([^"]*)")?', attributes, picture)
 
 
 @cache
-def _chart_style() -> str:
-    """What the style of the pages says of charts, each colour in place of its name."""
+def _chart_styles() -> dict[str, dict[str, str]]:
+    """Read what the style sheet says of texts and of each class in a chart, with the values of the light colours."""
     style = _content("noisycount.css").decode()
-    named = dict(re.findall(r"(--[\w-]+): ([^;]+);", style.partition("}")[0]))
-    rules = re.findall(r"^svg\.chart.+$", style, re.MULTILINE)
-    return re.sub(r"var\((--[\w-]+)\)", lambda name: named[name[1]], "".join(rules)).replace('"', "'")
+    colours = dict(re.findall(r"(--[\w-]+): ([^;]+);", style.partition("}")[0]))
+    style = re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]], style)
+    rules = re.findall(r"^svg\.chart \.?([\w-]+) \{ (.+) \}$", style, re.MULTILINE)
+    drawn = re.compile(r"((?:fill|stroke|opacity|font-size)[a-z-]*): ([^;]+);")
+    return {kind: dict(drawn.findall(rule)) for kind, rule in rules}
 
 
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
