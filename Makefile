@@ -11,7 +11,7 @@ LOWEST := .venv-lowest
 MEETING := tests/service tests/tasks/servers tests/tasks/table tests/cli/test_cli.py tests/charts \
   tests/ledger tests/query tests/engines/duckdb tests/engines/sql
 
-.PHONY: demo test thorough landing coverage audit lint format docs screenshots bench release lowest clean
+.PHONY: demo test thorough landing landed coverage audit lint format docs screenshots bench release lowest clean
 
 demo: $(VENV)/installed
 	$(BIN)/noisycount demo
@@ -21,11 +21,17 @@ test thorough landing: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/developed
 	$(BIN)/python -m pytest $(PARALLEL) -m "not thorough"
 
-# What must pass before anything lands is `make landing`: the fast tests and today's third of all others.
-landing: TODAY := -m "not another_day"
-thorough landing: export NOISYCOUNT_SEED := $(or $(NOISYCOUNT_SEED),$(shell date -u +%Y%m%d))
-thorough landing: $(VENV)/developed
-	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=thorough $(TODAY)
+thorough: $(VENV)/developed
+	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=thorough
+
+# What must pass before a change lands: the fast tests, all tests of the rooms that the change can affect, and a third
+# of the others, another third at each landing (tests/landing.py).
+landing: $(VENV)/developed
+	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=landing --landing
+
+# Begin the next change: note the number of landings so far, and the commit that landed last.
+landed:
+	@echo "$$(( $$(cut -d' ' -f1 .ci/landed) + 1 )) $$(git rev-parse HEAD)" > .ci/landed
 
 # To measure takes as long again as the tests themselves: the fast ones with all cases, and a case of each thorough one.
 coverage: $(VENV)/developed

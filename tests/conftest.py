@@ -4,6 +4,7 @@ from hypothesis import settings
 
 from tests.commands import here, refused, run
 from tests.layers import (
+    pytest_addoption,
     pytest_collection_modifyitems,
     pytest_configure,
     pytest_report_header,
@@ -18,6 +19,7 @@ __all__ = [
     "ledger_url",
     "open_source",
     "postgresql",
+    "pytest_addoption",
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_report_header",

@@ -1,65 +1,58 @@
-"""Which tests a fast run takes: `thorough` ones wait, and of many cases a few go first.
+"""Choose the tests of a fast run, of a landing and of a thorough run.
 
-A fast run is `-m "not thorough"`. Of the cases of a test it takes three, or n where it is marked
-`few(n)`, always the same, and one more that changes from day to day, or with `NOISYCOUNT_SEED`. Tests
-of the same cases take the same ones, so that they share what is computed once. What lands has passed
-these and a third of all others, each of which has its turn on one day of three; those of the other days
-are marked `another_day`. Tests that are marked `long`, and those of Spark, begin first: else one
-process would end long after the others. Coverage is measured with all cases of the fast tests, those
-that a fast run leaves out being marked `further`, and the `first` case of each thorough one.
+* A fast run (`make test`) takes every test that is not marked `thorough`. Of a test marked `few(n)`, whose cases are
+  samples of one rule, it takes n cases, always the same ones. Other tests keep all their cases: each may be a branch
+  of its own. Two fast runs of one commit take equal tests.
+* A landing (`make landing`) takes the fast tests and those that `tests.landing` chooses from the rest.
+* A thorough run (`make thorough`) takes all tests, and draws other random examples each time.
+
+Tests that are marked `long`, and those of Spark, begin first: else one process would end long after the others.
+Coverage is measured with all cases of the fast tests, those that a fast run leaves out being marked `further`, and the
+`first` case of each thorough one.
 """
 
-import hashlib
 import os
 from collections import defaultdict
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from types import FunctionType
 
 import pytest
 from hypothesis import settings
 
+from tests.landing import Landing, rank
 from tests.postgresql import roomy_folder
 
 SEED = "NOISYCOUNT_SEED"
-"""What a run draws at random follows from this number; without it, from the day."""
-
-_FEW = 3
-"""So many cases show that a test works."""
-
-_DAYS = 3
-"""On one of so many days what lands passes a case that a fast run leaves out."""
+"""Name of the variable with the seed of random tests that vary; without it, the time of the run."""
 
 _SPARK = {"spark_url", "spark_cluster", "spark_connect"}  # fixtures
 
-# No deadline: shared machines pause; speed is benchmarked. What decides whether a change lands is
-# the same for all changes of a day; `make test` and `make audit` look at random.
-settings.register_profile("fast", deadline=None, max_examples=10)
-settings.register_profile("thorough", deadline=None, max_examples=25, derandomize=True)
+# No deadline: shared machines pause; speed is benchmarked. A fast run and a landing are the same at every run;
+# `make thorough` and `make audit` draw new examples each time.
+settings.register_profile("fast", deadline=None, max_examples=10, derandomize=True)
+settings.register_profile("landing", deadline=None, max_examples=25, derandomize=True)
+settings.register_profile("thorough", deadline=None, max_examples=25)
 
 
 def seed() -> str:
-    """The seed of this run, the same in all its processes."""
-    return os.environ.setdefault(SEED, str(datetime.now(UTC).toordinal()))
-
-
-def order(name: str, salt: str = "") -> bytes:
-    """A place among others that has nothing to do with their order."""
-    return hashlib.sha256(f"{salt} {name}".encode()).digest()
-
-
-def is_drawn(name: str, one_in: int) -> bool:
-    """Whether this run's seed picks a name, one in so many."""
-    return int.from_bytes(order(name, seed())) % one_in == 0
+    """Return the seed of this run, the same in all its processes."""
+    return os.environ.setdefault(SEED, str(int(datetime.now(UTC).timestamp())))
 
 
 def examples(share: int) -> settings:
-    """So many percent of the random examples of other properties, as each of these takes longer."""
+    """Return settings with this percentage of the usual random examples, for tests with slow examples."""
     return settings(max_examples=max(5, share * settings().max_examples // 100))
 
 
 def case_name(value: object) -> str:
-    """The name of a case that is the same in every process: no address of a function."""
+    """Return a name of a case that is the same in every process: no address of a function."""
     return value.__name__ if isinstance(value, FunctionType) else str(value)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that `make landing` sets."""
+    parser.addoption("--landing", action="store_true", help="run what must pass before a change lands")
 
 
 def pytest_configure() -> None:
@@ -68,50 +61,43 @@ def pytest_configure() -> None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)
 
 
-def pytest_report_header() -> str:
-    """Tell the seed, so that a run can be repeated."""
-    return f"{SEED}={seed()}"
+def pytest_report_header(config: pytest.Config) -> str:
+    """Show what repeats this run: its seed, or what the landing was chosen from."""
+    return Landing.read().text if config.getoption("landing", default=False) else f"{SEED}={seed()}"
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than cores: in many tests it waits, for a tick, a server or other processes."""
+    """Return one process more than cores: in many tests it waits, for a tick, a server or other processes."""
     return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as thorough what a fast run leaves out of the tests with many cases, and begin with long tests."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that a fast run leaves out, deselect those that a landing leaves out, put long ones first."""
+    _mark_thorough_cases(items)
+    if config.getoption("landing", default=False):
+        waiting = Landing.read().waiting(items)
+        config.hook.pytest_deselected(items=waiting)
+        items[:] = [item for item in items if item not in set(waiting)]
+    items.sort(key=_starts_late)
+
+
+def _mark_thorough_cases(items: Iterable[pytest.Item]) -> None:
+    """Mark as thorough the cases beyond the first n of each test marked `few(n)`."""
     cases = defaultdict(list)
     for item in items:
-        mark = item.get_closest_marker("few")
-        cases[item.nodeid.split("[")[0], mark.args[0] if mark else _FEW].append(item)
-    for (_, count), all_of_them in cases.items():
-        first = sorted(all_of_them, key=lambda item: order(_case(item)))
-        first[0].add_marker(pytest.mark.first)
-        rest = sorted(first[count:], key=lambda item: order(_case(item), seed()))
-        for item in rest[1:]:
+        cases[item.nodeid.split("[")[0]].append(item)
+    for all_cases in cases.values():
+        ranked = sorted(all_cases, key=lambda item: rank(item.nodeid.partition("[")[2]))
+        ranked[0].add_marker(pytest.mark.first)
+        mark = ranked[0].get_closest_marker("few")
+        for item in ranked[mark.args[0] :] if mark else []:
             if item.get_closest_marker("thorough") is None:
                 item.add_marker(pytest.mark.further)
             item.add_marker(pytest.mark.thorough)
-    for item in items:
-        is_costly = item.get_closest_marker("further") is None
-        if item.get_closest_marker("thorough") and not _has_its_day(item.nodeid if is_costly else _case(item)):
-            item.add_marker(pytest.mark.another_day)
-    items.sort(key=_begins_late)
 
 
-def _has_its_day(name: str) -> bool:
-    """Whether this is the one day of three on which what lands passes a case."""
-    day = int(seed()) if seed().isdecimal() else int.from_bytes(order(seed()))
-    return (int.from_bytes(order(name)) + day) % _DAYS == 0
-
-
-def _begins_late(item: pytest.Item) -> bool:
-    """Whether it is not long; one process drives all of Spark, which takes longest to start."""
+def _starts_late(item: pytest.Item) -> bool:
+    """Return False for tests that begin first: long ones, and those of Spark, which one process drives."""
     return item.get_closest_marker("long") is None and _SPARK.isdisjoint(getattr(item, "fixturenames", ()))
-
-
-def _case(item: pytest.Item) -> str:
-    """Which case of its test an item is."""
-    return item.nodeid.partition("[")[2]

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noisycount.engines.duckdb.source import DuckDBSource
@@ -138,9 +138,10 @@ def require_keys(
 
 
 @pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("unit", [None, "person"])
 @given(records(), FEW_CELL_QUESTIONS)
-@examples(15)
+@settings(max_examples=50)
 def test_listed_cells_are_counted_as_the_definition_says(
     unit: str | None, rows: Records, questions: Sequence[CellQuestion]
 ) -> None:
@@ -150,9 +151,10 @@ def test_listed_cells_are_counted_as_the_definition_says(
 
 
 @pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("unit", [None, "person"])
 @given(records(), FEW_KEY_QUESTIONS)
-@examples(15)
+@settings(max_examples=50)
 def test_hidden_keys_are_those_that_have_units(
     unit: str | None, rows: Records, questions: Sequence[KeyQuestion]
 ) -> None:

@@ -58,6 +58,7 @@ def test_no_page_without_its_cells_refills_a_budget(tmp_path: Path, *, is_open: 
 
 
 @pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("is_open", [False, True])
 def test_no_byte_of_a_pages_header_overspends_or_answers_twice(small: Sample, *, is_open: bool) -> None:
     """Some changes of each page; `audits/test_ledger.py` changes every byte."""
@@ -162,6 +163,7 @@ def test_an_older_copy_under_an_open_ledger_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.always
 def test_no_stale_index_of_a_server_hides_a_row(postgresql: Server) -> None:
     """An index that a crash left behind its table, as from an older copy, is not believed."""
     database = postgresql.database()

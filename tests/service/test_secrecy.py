@@ -90,6 +90,7 @@ def test_a_spend_that_cannot_be_stored_is_refused_without_its_answer(
 
 
 @pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("slot", [3600.0])
 def test_what_needs_no_record_waits_for_no_tick_and_reads_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slot: float

@@ -1,0 +1,87 @@
+"""What a landing runs follows from the change and from the number of landings, and from nothing else."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.house import ARROWS, EVERYBODY
+from tests.landing import PROJECT, Landing, affected_rooms, room
+
+ALL = affected_rooms(["pyproject.toml"])
+
+
+def items(paths: Iterable[str], marks: Iterable[str] = ("thorough",), number: int = 20) -> list[Any]:
+    """Return tests as pytest collects them, some in each file."""
+    return [
+        SimpleNamespace(
+            nodeid=f"{path}::test_{place}",
+            path=PROJECT / path,
+            get_closest_marker=lambda name: name if name in {*marks} else None,
+        )
+        for path in paths
+        for place in range(number)
+    ]
+
+
+def test_every_folder_of_tests_is_a_room() -> None:
+    """No test stands in a room that no change affects."""
+    files = [path.relative_to(PROJECT) for folder in ("tests", "src") for path in (PROJECT / folder).rglob("*.py")]
+    assert {room(path) for path in files if path.name.startswith("test_")} <= ALL
+    assert {room(path) for path in files} <= ALL | EVERYBODY | {"noisycount", "pages"}
+
+
+@pytest.mark.parametrize(
+    ("path", "affected"),
+    [
+        ("src/noisycount/cli/main.py", {"cli"}),
+        ("src/noisycount/service/pages/form.py", {"service", "cli"}),
+        ("src/noisycount/papers/figure.py", {"papers", "tasks", "cli"}),
+        ("tests/ledger/test_chain.py", {"ledger"}),
+        ("tests/test_docs.py", {"pages"}),
+        ("docs/tables.md", {"pages", "reference", "website"}),
+        ("audits/test_noise.py", set()),
+        (
+            "src/noisycount/model/exact.py",
+            {name for name, rooms in ARROWS.items() if name and "model" in rooms} | {"model"},
+        ),
+        ("src/noisycount/errors.py", ALL),
+        ("src/noisycount/display/texts.py", ALL),
+        ("tests/oracles/balls.py", ALL),
+        ("tests/layers.py", ALL),
+        ("Makefile", ALL),
+    ],
+)
+def test_a_change_affects_its_room_and_those_that_import_it(path: str, affected: set[str]) -> None:
+    """What all rooms share affects all of them; what is no part of a test or of the source affects none."""
+    assert affected_rooms([path]) == affected
+
+
+def test_every_test_of_an_affected_room_runs() -> None:
+    """At every landing, like fast tests and those that are marked so."""
+    for number in range(3):
+        landing = Landing(number, "", frozenset({"ledger"}))
+        assert landing.waiting(items(["tests/ledger/test_chain.py"])) == []
+        assert landing.waiting(items(["tests/model/test_exact.py"], ())) == []
+        assert landing.waiting(items(["tests/model/test_exact.py"], ("thorough", "always"))) == []
+
+
+def test_every_other_test_runs_at_one_landing_of_three() -> None:
+    """Of each file a third at a time, whatever the file's length."""
+    tests = [*items(["tests/model/test_exact.py"]), *items(["tests/query/test_query.py"], number=1)]
+    runs = []
+    for number in (7, 8, 9):
+        waiting = Landing(number, "", frozenset({"ledger"})).waiting(tests)
+        runs += [test.nodeid for test in tests if test not in waiting]
+        assert 6 <= sum("test_exact" in test.nodeid for test in tests if test not in waiting) <= 7
+    assert sorted(runs) == sorted(test.nodeid for test in tests)
+
+
+def test_an_unknown_commit_affects_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A shallow clone, or a history that was written again, skips nothing."""
+    (tmp_path / "landed").write_text(f"3 {'0' * 40}\n", encoding="ascii")
+    monkeypatch.setattr("tests.landing.LANDED", tmp_path / "landed")
+    landing = Landing.read.__wrapped__(Landing)
+    assert (landing.number, landing.rooms) == (4, ALL)
