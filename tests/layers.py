@@ -1,8 +1,9 @@
 """Choose the tests of a fast run, of a landing and of a thorough run.
 
-* A fast run (`make test`) takes every test that is not marked `thorough`. Of a test marked `few(n)`, whose cases are
-  samples of one rule, it takes n cases, always the same ones. Other tests keep all their cases: each may be a branch
-  of its own. Two fast runs of one commit take equal tests.
+* A fast run (`make test`) takes every test that is not marked `thorough`, with all cases: each may be a branch of its
+  own. Only cases that are samples of one rule are thinned: of a test marked `few(n)` a fast run takes n cases, and of
+  a test in the rooms of mathematics three, unless its name says that something is refused. It always takes the same
+  cases, so that two fast runs of a commit are equal.
 * A landing (`make landing`) takes the fast tests and those that `tests.landing` chooses from the rest.
 * A thorough run (`make thorough`) takes all tests, and draws other random examples each time.
 
@@ -20,11 +21,14 @@ from types import FunctionType
 import pytest
 from hypothesis import settings
 
-from tests.landing import Landing, rank
+from tests.landing import PROJECT, Landing, rank, room
 from tests.postgresql import roomy_folder
 
 SEED = "NOISYCOUNT_SEED"
 """Name of the variable with the seed of random tests that vary; without it, the time of the run."""
+
+_SAMPLED = {"model", "analysis", "papers"}  # rooms whose cases are samples of one formula
+_FEW = 3  # so many samples show that a test works
 
 _SPARK = {"spark_url", "spark_cluster", "spark_connect"}  # fixtures
 
@@ -84,18 +88,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _mark_thorough_cases(items: Iterable[pytest.Item]) -> None:
-    """Mark as thorough the cases beyond the first n of each test marked `few(n)`."""
+    """Mark as thorough the samples that a fast run leaves out."""
     cases = defaultdict(list)
     for item in items:
         cases[item.nodeid.split("[")[0]].append(item)
     for all_cases in cases.values():
         ranked = sorted(all_cases, key=lambda item: rank(item.nodeid.partition("[")[2]))
         ranked[0].add_marker(pytest.mark.first)
-        mark = ranked[0].get_closest_marker("few")
-        for item in ranked[mark.args[0] :] if mark else []:
+        for item in ranked[_fast_cases(ranked[0]) :]:
             if item.get_closest_marker("thorough") is None:
                 item.add_marker(pytest.mark.further)
             item.add_marker(pytest.mark.thorough)
+
+
+def _fast_cases(item: pytest.Item) -> int | None:
+    """Return the number of cases that a fast run takes of a test, or None for all of them."""
+    if mark := item.get_closest_marker("few"):
+        return int(mark.args[0])
+    is_sampled = room(item.path.relative_to(PROJECT)) in _SAMPLED
+    return _FEW if is_sampled and "refuse" not in item.name.partition("[")[0] else None
 
 
 def _starts_late(item: pytest.Item) -> bool:
