@@ -22,7 +22,8 @@ LANDED = PROJECT / ".ci" / "landed"
 _TURNS = 3  # every thorough test runs at one of so many landings
 _PAGES = "pages"  # the room of tests directly in `tests/`, which run what the pages of `docs/` state
 _PAGE_ROOMS = {_PAGES, "reference", "website"}
-_ALL = frozenset({*ARROWS, *_PAGE_ROOMS, "oracles", "release_trial"})
+_WITHOUT_TESTS = {"", "__main__"}  # modules directly in the package
+_ALL = frozenset({*ARROWS, *_PAGE_ROOMS, "oracles", "release_trial"}) - _WITHOUT_TESTS
 
 
 def rank(name: str) -> bytes:
@@ -79,7 +80,7 @@ def affected_rooms(paths: Iterable[str]) -> frozenset[str]:
     for path in map(Path, paths):
         match path.parts:
             case ("src", _, name, _, *_) if name not in EVERYBODY:
-                importing = {importer for importer, rooms in ARROWS.items() if importer and name in rooms}
+                importing = {importer for importer, rooms in ARROWS.items() if name in rooms}
                 affected |= {name, *importing}
             case ("tests", name, _, *_) if name in _ALL - {"oracles"}:
                 affected.add(name)
@@ -91,7 +92,7 @@ def affected_rooms(paths: Iterable[str]) -> frozenset[str]:
                 continue
             case _:  # what all rooms share: common files of the source and of the tests, settings of the project
                 return _ALL
-    return frozenset(affected)
+    return frozenset(affected) - _WITHOUT_TESTS
 
 
 def _git(*arguments: str) -> str | None:
