@@ -12,6 +12,7 @@ from fractions import Fraction
 from multiprocessing.context import ForkServerContext
 from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
+from typing import Any
 
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.truth import Record
@@ -46,9 +47,9 @@ class RedrawingLedger(Ledger):
 
     __slots__ = ()
 
-    def reserve(self, *words: object, purpose: str | None = None) -> tuple[Entry, Loss]:
+    def reserve(self, *words: Any, **named: Any) -> tuple[Entry, Loss]:  # noqa: ANN401 - as a ledger's
         """Give the debit without its answer; that of a settled reserve stays, as its price is settled, too."""
-        entry, charged = super().reserve(*words, purpose=purpose)
+        entry, charged = super().reserve(*words, **named)
         return (entry if "within" in entry.request.asked else replace(entry, answer=None)), charged
 
     def store(self, entry: Entry, answer: int | TableAnswer, *others: object) -> Entry:
@@ -82,11 +83,12 @@ class LateLedger(Ledger):
         formers: Sequence[Request] = (),
         *,
         purpose: str | None = None,
+        alone: Request | None = None,
     ) -> tuple[Entry, Loss]:
         """Admit by what is paid now, and write nothing down."""
         asked = self.entries_asking(request, formers)
         if "within" not in request.asked or any(covers(entry, request) for entry in asked):
-            return super().reserve(key, request, budget, analyst, formers, purpose=purpose)
+            return super().reserve(key, request, budget, analyst, formers, purpose=purpose, alone=alone)
         paid = self.paid(request.dataset)
         if not budget_of(budget).admits(paid + request.price):
             raise BudgetError("nothing is left")

@@ -1,3 +1,4 @@
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -257,9 +258,14 @@ OTHERS = {
 
 
 def seen_by(state: ServiceState, user: User, bodies: Sequence[dict[str, Any]]) -> list[str]:
-    """Give all that a user is told who looks, and asks for nothing."""
+    """Give all that a user is told who looks, and asks for what is not paid for."""
     caller = calling(state, user)
     told = [caller.post("/v1/datasets/stay/plan", body).text for body in bodies]
+    for place, body in enumerate(bodies):
+        sent = {"question": json.dumps(body), "key": f"{place:032x}"}
+        for reply in (caller.ask(body, f"try-{place}"), caller.request("POST", "/ask/stay/spend", data=sent)):
+            assert reply.status_code == 403
+            told.append(reply.text)
     for body in bodies:
         typed = {"goal": "epsilon", "epsilon": body["epsilon"], "confidence": "95%"}
         if isinstance(body.get("where"), str):
@@ -277,7 +283,7 @@ def seen_by(state: ServiceState, user: User, bodies: Sequence[dict[str, Any]]) -
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_what_only_others_asked_is_told_as_what_nobody_asked(tmp_path: Path, kind: str) -> None:
-    """No preview, plan, page or price tells which question another analyst has paid for."""
+    """No preview, plan, page, price or refused spend tells which question another analyst has paid for."""
     bodies = [{**body, "epsilon": "0.25"} for body in OTHERS[kind]]
     told = []
     for place, body in enumerate(bodies):

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from operator import itemgetter
+from sys import intern
 from typing import Any
 
 from sqlalchemy import Connection
 
 from noisycount.errors import LedgerError
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Entry, Head, Repeat, Request, TableAnswer, check_text
+from noisycount.ledger.entries import Analyst, Entry, Head, Repeat, Request, TableAnswer, check_text
 from noisycount.ledger.series import Standing, difference, standing_of, stopped_at
 from noisycount.ledger.storage import COLUMNS, LATER_COLUMNS, RESTORE, Row, later_columns, row_at, rows_from
 from noisycount.validation import exact_text, optional_text, optional_value
@@ -204,8 +205,9 @@ class LedgerState:
     # the key of the debit that each tops up, and of the debit by which it was topped up
     coarser: MutableMapping[str, str] = field(default_factory=dict)
     finer: MutableMapping[str, str] = field(default_factory=dict)
-    # what was reserved until it is known where its answers stop, by the key of its debit, with who asked
-    reserves: MutableMapping[str, tuple[Request, str]] = field(default_factory=dict)
+    # what was reserved until it is known where its answers stop, by the key of its debit
+    reserves: MutableMapping[str, Request] = field(default_factory=dict)
+    payers: MutableMapping[str, str] = field(default_factory=dict)  # the analyst who paid each debit, by its key
     # the newest rows of a draft, which the table does not have yet
     unwritten: list[Row] = field(default_factory=list, kw_only=True)
 
@@ -227,7 +229,7 @@ class LedgerState:
         return (
             *(self.debits, self.keys, self.answers),
             *(self.datasets, self.analysts, self.descriptions, self.replies, self.repeats),
-            *(self.series, self.prices, self.coarser, self.finer, self.reserves),
+            *(self.series, self.prices, self.coarser, self.finer, self.reserves, self.payers),
         )
 
     def paid_for(self, dataset: str) -> Loss:
@@ -271,24 +273,33 @@ class LedgerState:
         while (following := links.get(key)) is not None:
             yield (key := following)
 
-    def finest(self, requests: Iterable[Request]) -> str | None:
-        """The key of the debit at the highest price that asks what some requests ask; of equals the first."""
-        return max(self.keys_asking(requests), key=self.prices.__getitem__, default=None)
+    def askers(self, key: str) -> Iterator[str]:
+        """Yield the analysts who asked for a debit; the first of them paid. Reads no row."""
+        yield self.payers[key]
+        yield from (repeat.analyst for repeat in self.repeats.get(key, ()))
 
-    def keys_asking(self, requests: Iterable[Request]) -> list[str]:
-        """The keys of the debits that ask what some requests ask, at any price."""
+    def keys_asking(self, requests: Iterable[Request], analyst: Analyst | None = None) -> list[str]:
+        """Return the keys of the debits for the question of some requests, at any price.
+
+        If an analyst is given, only the debits that this analyst may know.
+        """
         subjects = dict.fromkeys(standing_of(each).subject for each in requests)
-        return [key for subject in subjects for key in self.series.get(subject, ())]
+        keys = [key for subject in subjects for key in self.series.get(subject, ())]
+        return keys if analyst is None else [key for key in keys if analyst.may_see(self.askers(key))]
 
-    def covering(self, requests: Sequence[Request]) -> str | None:
-        """The same where its answer is as good as that of a request, or better."""
-        key = self.finest(requests)
+    def finest(self, requests: Iterable[Request], analyst: Analyst | None = None) -> str | None:
+        """Return the key of the debit at the highest price among `keys_asking`; of equal ones the first."""
+        return max(self.keys_asking(requests, analyst), key=self.prices.__getitem__, default=None)
+
+    def covering(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
+        """Return the `finest` key if its price is at least that of the first request, else None."""
+        key = self.finest(requests, analyst)
         return key if key is not None and self.prices[key] >= standing_of(requests[0]).price else None
 
     def reserved_for(self, request: Request, keys: Iterable[str]) -> list[str]:
         """The keys of debits that reserved for the same goal as a request, wherever their answers stopped."""
         goal = request.asked.get("within")
-        reserved = [(key, self.reserves[key][0]) for key in keys if goal is not None and key in self.reserves]
+        reserved = [(key, self.reserves[key]) for key in keys if goal is not None and key in self.reserves]
         return [key for key, each in reserved if each.asked.get("within") == goal]
 
     def is_settled(self, requests: Sequence[Request]) -> bool:
@@ -379,7 +390,8 @@ class LedgerState:
         self.series[standing.subject] = (*self.series.get(standing.subject, ()), entry.key)
         self.prices[entry.key] = standing.price
         if standing.is_reserve:
-            self.reserves[entry.key] = entry.request, entry.analyst
+            self.reserves[entry.key] = entry.request
+        self.payers[entry.key] = intern(analyst)
         self.debits[entry.key], self.keys[digest] = row["number"], entry.key
         self.datasets[dataset], self.analysts[analyst] = entry.spent, entry.analyst_spent
         return None
@@ -413,7 +425,7 @@ class LedgerState:
         key = row["key"]
         if key not in self.reserves or row["question"] is None:
             return False
-        request, analyst = self.reserves[key]
+        request, analyst = self.reserves[key], self.payers[key]
         price = standing_of(Request(request.dataset, row["question"], request.epsilon, request.price.rho)).price
         base = self.prices[self.coarser[key]] if key in self.coarser else Fraction(0)
         if not base < price <= self.prices[key]:

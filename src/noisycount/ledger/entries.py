@@ -309,9 +309,9 @@ class Analyst(Shown):
         if self.budget is not None:
             object.__setattr__(self, "budget", budget_of(self.budget))
 
-    def may_see(self, entry: "Entry") -> bool:
-        """Whether they may know of an entry: they asked for it, as the first or later."""
-        return self.sees_all or self.name in entry.askers
+    def may_see(self, askers: Iterable[str]) -> bool:
+        """Return True if the analyst may know of a debit: its askers include the analyst, or the analyst sees all."""
+        return self.sees_all or self.name in askers
 
 
 @frozen

@@ -158,14 +158,18 @@ class Ledger(Shown):
         formers: Sequence[Request] = (),
         *,
         purpose: str | None = None,
+        alone: Request | None = None,
     ) -> tuple[Entry, Loss]:
-        """The debit of a request, and what this call charged for it.
+        """Return the debit of a request, and what this call charged for it.
 
-        What was asked before at this price or a higher one, under any key, is free; that somebody else asks is
-        written down once. What was asked at a lower price is charged the difference. What shall top up a reserve, or
-        reserve on top of a debit, or top up Gaussian noise, needs the answer to that: without one that debit is given,
-        to be answered first, and nothing is charged. Both budgets must pay; `formers` are the same request as the
-        ledger may hold it, by `Request.forms`.
+        A question that the analyst asked before at this price or a higher one, under any key, is free. If only other
+        analysts asked it, it is free too and written down as a repeat, but both budgets must be able to pay for it as
+        if nobody else had asked: see `require_payable`. A question that was asked at a lower price is charged the
+        difference. A top-up of a reserve or under Gaussian noise, and a reserve on top of a debit, need the answer to
+        the debit below: if that has none, it is returned to be answered first, and nothing is charged.
+
+        `formers` are the same request as the ledger may hold it, by `Request.forms`; `alone` is what the analyst would
+        be charged for if `request` asks for the known answer of another analyst in its place.
         """
         check_text("key", key)
         check_type("request", request, Request)
@@ -176,10 +180,14 @@ class Ledger(Shown):
         def reserved(connection: Connection, state: chain.LedgerState) -> tuple[Entry, Loss]:
             forms = request.forms(formers)
             if key in state.debits:
-                self._require_own(state, key, request, forms)
-            own = key if key in state.answers else state.answered_finer(key) or key
-            finest = None
-            known = state.entry(connection, own if key in state.debits else state.covering(forms))
+                self._require_own(state, key, request, forms, analyst)
+            own = key if key in state.debits else state.covering(forms, analyst)
+            if own is None:
+                _require_payable(connection, state, alone or request, forms, limit, analyst)
+                own = state.covering(forms)
+            if own is not None and own not in state.answers:
+                own = state.answered_finer(own) or own
+            finest, known = None, state.entry(connection, own)
             if known is None and (finest := state.entry(connection, state.finest(forms))) is not None:
                 standings = [standing_of(each) for each in (request, finest.request)]
                 is_open = any(each.is_reserve or each.is_gaussian for each in standings)
@@ -189,9 +197,7 @@ class Ledger(Shown):
                     repeat = Repeat(analyst.name, max(self.clock(), state.made), purpose)
                     state.append(chain.repeat_columns(secrets.token_hex(16), known, repeat))
                 return known, Loss()
-            charged = request
-            if finest is not None:
-                charged = topped_up(finest, standing_of(request).price, request.asked.get("within"))
+            charged = _charged_request(finest, request)
             spent, of_analyst = totals(state, charged, limit, analyst)
             made = time_of_debit(state, self.clock())
             state.append(chain.debit_columns(Entry(key, charged, spent, made, None, analyst.name, of_analyst, purpose)))
@@ -199,10 +205,25 @@ class Ledger(Shown):
 
         return self.transactions.written(reserved)
 
-    def has_answer(self, request: Request, formers: Sequence[Request] = ()) -> bool:
-        """Whether there is an answer to a request already."""
+    def require_payable(
+        self, request: Request, budget: Fraction | Budget, analyst: Analyst, formers: Sequence[Request] = ()
+    ) -> None:
+        """Raise BudgetError unless both budgets pay for a request as if no other analyst had asked its question.
+
+        A question that the analyst asked before at this price or a higher one needs no payment.
+        """
+        forms, limit = request.forms(formers), budget_of(budget)
+
+        def checked(connection: Connection, state: chain.LedgerState) -> None:
+            if state.covering(forms, analyst) is None:
+                _require_payable(connection, state, request, forms, limit, analyst)
+
+        self.transactions.found(checked)
+
+    def has_answer(self, request: Request, formers: Sequence[Request] = (), analyst: Analyst | None = None) -> bool:
+        """Return True if a request has an answer, of which the analyst may know if one is given."""
         forms = request.forms(formers)
-        return self.transactions.noted(lambda state: state.covering(forms) in state.answers)
+        return self.transactions.noted(lambda state: state.covering(forms, analyst) in state.answers)
 
     def store(
         self,
@@ -222,7 +243,7 @@ class Ledger(Shown):
         def answered(connection: Connection, state: chain.LedgerState) -> tuple[Entry, bool]:
             made = max(self.clock(), state.made)
             stored = state.entry(connection, entry.key)
-            reserved = state.reserves.get(entry.key, (None,))[0]
+            reserved = state.reserves.get(entry.key)
             if stored is None or entry.request not in {stored.request, reserved}:
                 raise LedgerError(f"key {entry.key!r} has no debit here; reserve before you store")
             if stored.answer is not None:
@@ -292,12 +313,17 @@ class Ledger(Shown):
         check_text("key", key)
         return self.transactions.found(lambda connection, state: state.entry(connection, key))
 
-    def entries_asking(self, request: Request, formers: Sequence[Request] = ()) -> list[Entry]:
-        """The debits that ask what a request asks, at any price, oldest first."""
+    def entries_asking(
+        self, request: Request, formers: Sequence[Request] = (), analyst: Analyst | None = None
+    ) -> list[Entry]:
+        """Return the debits for the question of a request, at any price, oldest first.
+
+        If an analyst is given, only the debits that this analyst may know; the rows of others are not read.
+        """
         forms = request.forms(formers)
 
         def found(connection: Connection, state: chain.LedgerState) -> list[Entry]:
-            return [cast("Entry", state.entry(connection, key)) for key in state.keys_asking(forms)]
+            return [cast("Entry", state.entry(connection, key)) for key in state.keys_asking(forms, analyst)]
 
         return self.transactions.found(found)
 
@@ -347,8 +373,12 @@ class Ledger(Shown):
             return is_made(connection)
 
     @staticmethod
-    def _require_own(state: chain.LedgerState, key: str, request: Request, forms: Sequence[Request]) -> None:
-        """The refusal of a key that was used for something else, or for less than is asked."""
+    def _require_own(
+        state: chain.LedgerState, key: str, request: Request, forms: Sequence[Request], analyst: Analyst
+    ) -> None:
+        """Raise ReuseError if a key was used by another analyst, for another question, or at a lower price."""
+        if not analyst.may_see(state.askers(key)):  # whatever that analyst asked under it
+            raise ReuseError(f"key {key!r} was used by another analyst; choose another key")
         if all(key not in state.series.get(standing_of(each).subject, ()) for each in forms):
             raise ReuseError(f"key {key!r} was used for another question; choose another key")
         if key not in state.reserved_for(request, [key]) and state.prices[key] < standing_of(forms[0]).price:
@@ -383,6 +413,30 @@ def totals(state: chain.LedgerState, request: Request, budget: Budget, analyst: 
     if analyst.budget is not None and not analyst.budget.admits(own + price):
         raise BudgetError(_excess(price, analyst.budget, own, f"analyst {analyst.name!r}"))
     return spent + price, own + price
+
+
+def _charged_request(finest: Entry | None, request: Request) -> Request:
+    """Return what a request is charged as: a top-up of the finest answer to its question, if there is one."""
+    if finest is None:
+        return request
+    return topped_up(finest, standing_of(request).price, request.asked.get("within"))
+
+
+def _require_payable(  # noqa: PLR0913, PLR0917 - a debit that is not made
+    connection: Connection,
+    state: chain.LedgerState,
+    request: Request,
+    forms: Sequence[Request],
+    budget: Budget,
+    analyst: Analyst,
+) -> None:
+    """Raise BudgetError unless both budgets pay for a request as if no other analyst had asked its question.
+
+    Only answers that the analyst has lower the price. So neither a refusal nor its text depends on what others asked:
+    an analyst cannot search for their questions without paying, or leaving a row in the ledger.
+    """
+    own = state.entry(connection, state.finest(forms, analyst))
+    totals(state, _charged_request(own, request), budget, analyst)
 
 
 def time_of_debit(state: chain.LedgerState, time: datetime) -> datetime:

@@ -1,7 +1,7 @@
 """From a question to a published answer: reserve, count, add noise, store, reply."""
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -123,9 +123,10 @@ class Desk(Shown, Closeable):
         """The private count of the units with at least one record that matches.
 
         The price is debited before the records are read, and stays debited whatever follows. The
-        same question at the same price or a lower one gives the best answer that was paid for, at
-        no further price; at a higher one it is charged the difference, and the finer answer is
-        drawn given the coarser one, which it `replaces`. A key names one answer for ever.
+        same question at the same price or a lower one gives the best answer that the analyst has, at
+        no further price; at a higher one it is charged the difference, and the finer answer is drawn
+        given the coarser one, which it `replaces`. If another analyst paid for the answer already, it
+        is free for an analyst who could pay for it. A key names one answer for ever.
 
         Args:
             where: A question in the predicate language; left out: how many there are.
@@ -326,16 +327,23 @@ class Desk(Shown, Closeable):
             is_replacement = NeighbourRelation.of_size(dataset.size) is NeighbourRelation.REPLACEMENT
             plan = plan_of(query, source.schema, source.unit, is_replacement=is_replacement)
         source.require_unchanged()
-        request, formers = forms = self._requests(plan)
+        alone = plan.requests(dataset.name, source)
+        own = self._known(plan, alone, self.analyst)
         plan.require_possible(
-            public_of(source.schema), lambda: any(covers(entry, request) for entry in self._asked(forms))
+            public_of(source.schema), lambda: any(covers(entry, own[0]) for entry in self._asked(own))
         )
         if purpose is None and dataset.needs_purpose:
-            self._require_asked(forms)
-        if not self.ledger.has_answer(request, formers):
+            self._require_asked(own)
+        request, formers = own
+        if plan.goal is not None and own is alone:  # others' answers count only for an analyst who could do without
+            self.ledger.require_payable(request, dataset.budget, self.analyst, formers)
+            request, formers = self._known(plan, alone, None)
+        if not self.ledger.has_answer(request, formers, self.analyst):
             source.prepare()
-        name = secrets.token_hex(16) if key is None else key
-        entry, charged = self.ledger.reserve(name, request, dataset.budget, self.analyst, formers, purpose=purpose)
+        name, payer = secrets.token_hex(16) if key is None else key, self.analyst
+        entry, charged = self.ledger.reserve(
+            name, request, dataset.budget, payer, formers, purpose=purpose, alone=alone[0]
+        )
         debited = dataset.budget, entry.spent, self.analyst, entry.analyst_spent
         remains = RemainingBudget.of(*debited) if charged else self._remains()  # a new debit says it by its totals
         told = partial(plan.published, charged=charged, remains=remains, source=source, confidence=query.confidence)
@@ -367,19 +375,22 @@ class Desk(Shown, Closeable):
         own = Loss() if analyst.budget is None else self.ledger.paid_by(analyst.name)
         return RemainingBudget.of(self.dataset.budget, spent.less(rest), analyst, own.less(rest))
 
-    def _requests(self, plan: QueryPlan) -> Forms:
-        """What asks for an answer; where one is known that is as near as is wanted, what asks for that one."""
-        forms = plan.requests(self.dataset.name, self.source)
+    def _known(self, plan: QueryPlan, forms: Forms, analyst: Analyst | None) -> Forms:
+        """Return the request for a stored answer that meets the accuracy goal, else the request that was asked.
+
+        If an analyst is given, only among the answers that this analyst may know.
+        """
         if plan.goal is None:
             return forms
-        known = finest_of(entry for entry in self.ledger.entries_asking(*forms) if entry.answer is not None)
+        entries = self.ledger.entries_asking(*forms, analyst)
+        known = finest_of(entry for entry in entries if entry.answer is not None)
         if known is None or not plan.is_met(known):
             return forms
         return plan.at(known).requests(self.dataset.name, self.source)
 
-    def _asked(self, forms: Forms) -> Iterator[Entry]:
-        """The debits of the same question at any price of which the analyst may know."""
-        return filter(self.analyst.may_see, self.ledger.entries_asking(*forms))
+    def _asked(self, forms: Forms) -> list[Entry]:
+        """Return the debits of the same question at any price that the analyst may know."""
+        return self.ledger.entries_asking(*forms, self.analyst)
 
     def _require_asked(self, forms: Forms) -> None:
         """The refusal of a spend without a purpose; who has the answer already asks for it again.

@@ -359,9 +359,8 @@ class DatasetSession:
         )
 
     def asked(self, analyst: Analyst, requests: Forms) -> list[Entry]:
-        """The debits of the same question at any price of which an analyst may know."""
-        asked = [] if self.ledger is None else self.ledger.entries_asking(*requests)
-        return [entry for entry in asked if analyst.may_see(entry)]
+        """Return the debits of the same question at any price that an analyst may know."""
+        return [] if self.ledger is None else self.ledger.entries_asking(*requests, analyst)
 
     def desk(self, analyst: Analyst, slot: ReplyTick | None = None, attach: Attach | None = None) -> Desk:
         """The desk that charges an analyst's questions to an open ledger."""

@@ -92,16 +92,21 @@ def test_a_dry_run_asks_as_an_analyst(run: Run, here: Path) -> None:
 )
 def test_a_dry_run_is_silent_of_what_only_others_asked(run: Run, here: Path, words: tuple[str, ...]) -> None:
     """It tells the full price until the analyst has asked, which is free and written down."""
-    configure(here, 'unit = "person"\n[analysts.alice]\n[analysts.bob]\nbudget = "0.2"')
+    configure(
+        here, 'unit = "person"\n[analysts.alice]\n[analysts.bob]\nbudget = "0.3"\n[analysts.carol]\nbudget = "0.2"'
+    )
     asked = ("count", "survey", *words, "--epsilon", "0.3", "--json", "--analyst")
+    refused = run(*asked, "carol")
+    assert "exceeds the 0.2 that is left" in refused.errors
     paid = run(*asked, "alice").object
     assert run(*asked, "alice", "--dry-run").object["repeated"]
     told = run(*asked, "bob", "--dry-run").object
     cost = told["cost"] if isinstance(told["cost"], str) else told["cost"]["epsilon"]
-    assert (told["repeated"], told["affordable"], cost) == (False, False, "0.3")
+    assert (told["repeated"], told["affordable"], cost) == (False, True, "0.3")
     again = run(*asked, "bob").object
     assert (again["repeated"], again.get("answer")) == (True, paid.get("answer"))
     assert run(*asked, "bob", "--dry-run").object["repeated"]
+    assert run(*asked, "carol").errors == refused.errors
     (entry,) = run("ledger", "show", "--json").object["entries"]
     assert [each["analyst"] for each in entry["repeats"]] == ["bob"]
 
