@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date, datetime
-from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import NoneType
 from typing import Any, Self
@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from noisycount.engines.duckdb.apart import EXACT, read_apart
 from noisycount.engines.duckdb.connection import Connection, quoted_name, require_single_names
 from noisycount.engines.places import pending_logs
 from noisycount.errors import SourceError, install_hint
@@ -21,7 +22,6 @@ from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
 
 _AT_ONCE = 1 << 16  # rows that are held beside the table that is made of them
-EXACT = 2**53  # below it, a float is as good as an integer
 
 
 @frozen
@@ -144,39 +144,31 @@ _XPORT_RECORD = 80  # bytes, of which a whole file has a multiple; how many rows
 
 
 def statistics_table(connection: Connection, place: Path, encoding: str | None) -> ForeignTable:
-    """The records of a file of Stata, SPSS or SAS: labels in the place of the codes that have one.
+    """Load the records of a file of Stata, SPSS or SAS, with labels in the place of the codes that have one.
 
-    What the file declares missing is missing.
+    A value that the file declares missing is missing.
     """
     program, reader = STATISTICS[place.suffix.lower()]
-    try:
-        pyreadstat = import_module("pyreadstat")  # an extra, and only for such files
-    except ImportError:
+    if find_spec("pyreadstat") is None:
         raise SourceError(
             f"{str(place)!r} needs a reader of {program} files: {install_hint('statistics')}; or save it as CSV"
-        ) from None
-    encoded = {} if encoding is None or reader == "read_por" else {"encoding": encoding}
-    try:
-        cells, told = getattr(pyreadstat, reader)(str(place), output_format="dict", **encoded)
-    except MemoryError:
-        raise
-    except Exception:  # noqa: BLE001 - its text could quote a cell
-        cells = None
+        )
+    parts = read_apart("statistics", place, reader, None if reader == "read_por" else encoding)
     is_cut = reader == "read_xport" and place.stat().st_size % _XPORT_RECORD
-    if cells is None or is_cut:
+    if parts is None or is_cut:
         raise SourceError(
             f"{str(place)!r} cannot be read as {program}: check that the file is whole, or state its encoding"
         )
-    labels = told.variable_value_labels
+    labels, *cells = parts
     columns = [
-        _labelled(f"column {name!r} of {str(place)!r}", list(column), _label_texts(labels.get(name, {})))
-        for name, column in cells.items()
+        _labelled(f"column {name!r} of {str(place)!r}", column, _label_texts(labels.get(name, {})))
+        for name, column in cells
     ]
     batches = (
         [column[first : first + _AT_ONCE] for column in columns]
         for first in range(0, max(map(len, columns), default=0), _AT_ONCE)
     )
-    return ForeignTable.load(connection, f"{str(place)!r} has", [*cells], batches)
+    return ForeignTable.load(connection, f"{str(place)!r} has", [name for name, _ in cells], batches)
 
 
 def _labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> Sequence[Any]:

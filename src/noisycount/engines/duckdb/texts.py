@@ -109,6 +109,8 @@ class TextFile:
             options += ", allow_quoted_nulls=false"
         if self.line_end and not rewrites:
             options += ", new_line='\\r'"
+        if rewrites or self.form.encoding != "utf-8" or not _ends_in_short_line(self.place):
+            options += ", parallel=false"  # in parallel DuckDB drops a last line that is longer than its buffer
         with self._readable(rewrites=rewrites) as path:
             connection.execute(
                 f"CREATE TABLE loaded AS SELECT * FROM read_csv({quoted_text(path)}, {options}, encoding='utf-8', "
@@ -132,7 +134,9 @@ class TextFile:
             return f"what follows line {number:,} is not in {self.form.encoding}"
         except _UNREADABLE:
             return f"what follows line {number:,} is damaged"
-        except csv.Error:
+        except csv.Error as error:
+            if "field limit" in str(error):
+                return f"what follows line {number:,} has a cell of more than {csv.field_size_limit():,} characters"
             return f"what follows line {number:,} has a quotation mark without its second"
         return None
 
@@ -222,6 +226,20 @@ def opened_bytes(place: Path) -> BinaryIO:
     """The bytes of a file, decompressed."""
     opened = gzip.open if place.suffix.lower() == ".gz" else open
     return opened(place, "rb")  # type: ignore[return-value]  # a GzipFile is read as any other
+
+
+_SHORT = 1 << 21  # bytes of a line: more than DuckDB reads, and less than its buffer
+
+
+def _ends_in_short_line(place: Path) -> bool:
+    """Return True if the last line is seen to be short; the end of a compressed file cannot be seen."""
+    if place.suffix.lower() == ".gz":
+        return False
+    with place.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _SHORT))
+        end = file.read().rstrip(b"\r\n")
+    return size <= _SHORT or b"\n" in end or b"\r" in end
 
 
 def _head(place: Path) -> bytes:

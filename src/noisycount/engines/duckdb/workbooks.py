@@ -5,13 +5,16 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
 import duckdb
 
 from noisycount.engines.duckdb import connection as duck
-from noisycount.engines.duckdb.foreign import EXACT, ForeignTable, cell_text
+from noisycount.engines.duckdb.apart import read_apart
+from noisycount.engines.duckdb.foreign import ForeignTable, cell_text
 from noisycount.engines.duckdb.texts import opened_bytes, title_lines
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
@@ -108,11 +111,11 @@ def _text(value: str) -> str:
 
 
 def _fault(place: Path) -> str:
-    """What is wrong with the first line that is no object; none of it is quoted."""
+    """Return the fault of the first line that is no object, in words that quote none of it."""
     number = 0
     try:
-        with opened_bytes(place) as lines:
-            for number, line in enumerate(lines, start=1):
+        with opened_bytes(place) as file:
+            for number, line in enumerate(iter(partial(file.readline, _LONGEST + 1), b""), start=1):
                 if line.strip() and (wrong := _wrong(line)):
                     return f"line {number:,} {wrong}"
     except (OSError, EOFError, zlib.error):
@@ -121,7 +124,9 @@ def _fault(place: Path) -> str:
 
 
 def _wrong(line: bytes) -> str | None:
-    """What is wrong with one line."""
+    """Return the fault of one line; None if it is one object without a key twice."""
+    if len(line) > _LONGEST:
+        return f"has more than {_LONGEST >> 20} MB, which no object may have: shorten it"
     try:
         pairs = json.loads(line.decode("utf-8"), object_pairs_hook=_Pairs)
     except UnicodeError:
@@ -170,31 +175,14 @@ class Workbook:
 
 
 def _rows(place: Path, table: str | None) -> list[list[Any]]:
-    """The rows of a sheet, all of one length."""
-    try:
-        import python_calamine as calamine  # noqa: PLC0415 - an extra, and only for workbooks
-    except ImportError:
-        raise SourceError(
-            f"{str(place)!r} needs a reader of workbooks: {install_hint('excel')}; or save it as CSV"
-        ) from None
-    refusal = f"{str(place)!r} cannot be read as a workbook: save it as .xlsx again, without a password"
-    sheets: list[str] = []
-    try:
-        with calamine.load_workbook(str(place)) as book:
-            sheets = book.sheet_names
-            name = sheets[0] if table is None and len(sheets) == 1 else table
-            if name in sheets:
-                rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
-                return [list(map(_value, row)) for row in rows]
-            given = "" if table is None else f", got {table!r}"
-            refusal = f"table must name a sheet of {str(place)!r}{given}: use {close_names(table or '', sheets)}"
-    except (calamine.CalamineError, OSError, ValueError):
-        pass
-    raise SourceError(refusal)
-
-
-def _value(cell: Any) -> Any:  # noqa: ANN401 - of any kind
-    """A cell of a sheet, which keeps all numbers as floats; None where it is empty."""
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT:
-        return int(cell)
-    return None if cell == "" else cell
+    """Return the rows of a sheet, all of one length."""
+    if find_spec("python_calamine") is None:
+        raise SourceError(f"{str(place)!r} needs a reader of workbooks: {install_hint('excel')}; or save it as CSV")
+    parts = read_apart("sheet", place, table)
+    if parts is None:
+        raise SourceError(f"{str(place)!r} cannot be read as a workbook: save it as .xlsx again, without a password")
+    sheets, *batches = parts
+    if table not in sheets and (table is not None or len(sheets) != 1):
+        given = "" if table is None else f", got {table!r}"
+        raise SourceError(f"table must name a sheet of {str(place)!r}{given}: use {close_names(table or '', sheets)}")
+    return [row for batch in batches for row in batch]

@@ -1,0 +1,128 @@
+"""Readers of workbooks and of statistics files, each in a process of its own whose memory is limited.
+
+A packed file of a megabyte can ask for any amount of memory, and a reader that gets none ends its process. So the
+process of the desk or the service never reads such a file itself.
+"""
+
+import os
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
+from typing import Any
+
+from noisycount.errors import SourceError
+
+_BASE = 1 << 29  # bytes that a reader may use for a file of any size
+_PER_BYTE = 100  # bytes that it may use besides for each byte of the file
+_AT_ONCE = 1 << 12  # rows that are handed over together
+_MEGABYTE = 1 << 20
+EXACT = 2**53  # below it, a float is as good as an integer
+
+
+def memory_limit(place: Path) -> int:
+    """Return how many bytes of memory the reader of a file may use."""
+    return _BASE + _PER_BYTE * place.stat().st_size
+
+
+def read_apart(reader: str, place: Path, *arguments: object) -> list[Any] | None:
+    """Return the parts that a reader of `READERS` yields for a file; None if it cannot read the file.
+
+    Raises:
+        SourceError: The reader needs more memory than `memory_limit`. macOS and Windows set no such limit: there a
+            reader gets all the memory that is free.
+    """
+    limit = memory_limit(place)
+    process = Popen(  # noqa: S603 - of this interpreter and this module alone
+        [sys.executable, "-P", "-m", __name__],
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,  # a reader's message may quote a cell
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"},
+    )
+    parts: list[Any] = []
+    with process as running, suppress(EOFError, pickle.UnpicklingError):
+        running.stdin.write(pickle.dumps((reader, str(place), limit, arguments)))  # type: ignore[union-attr]  # a pipe
+        running.stdin.close()  # type: ignore[union-attr]  # as above
+        while True:
+            parts.append(pickle.load(running.stdout))  # type: ignore[arg-type]  # noqa: S301 - as above; of this file
+    match parts[-1:]:
+        case [True]:
+            return parts[:-1]
+        case [False]:
+            return None
+    raise SourceError(
+        f"{str(place)!r} needs more than {limit // _MEGABYTE:,} MB of memory to be read, which is the limit for a file "
+        "of its size: save it as CSV or Parquet"
+    )
+
+
+def sheet_rows(place: str, table: str | None) -> Iterator[Any]:
+    """Yield the names of a workbook's sheets, then batches of rows of the sheet `table`, or of the only sheet."""
+    calamine = import_module("python_calamine")  # an extra, and only for workbooks
+    with calamine.load_workbook(place) as book:
+        names = book.sheet_names
+        yield names
+        name = names[0] if table is None and len(names) == 1 else table
+        if name in names:
+            rows = iter(book.get_sheet_by_name(name).to_python(skip_empty_area=False))
+            while batch := [list(map(_cell, row)) for row in islice(rows, _AT_ONCE)]:
+                yield batch
+
+
+def _cell(cell: object) -> object:
+    """Return a cell of a sheet, which keeps all numbers as floats; None if it is empty."""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT:
+        return int(cell)
+    return None if cell == "" else cell
+
+
+def statistics_columns(place: str, reader: str, encoding: str | None) -> Iterator[Any]:
+    """Yield the value labels of a file of SPSS, Stata or SAS, then each column's name and cells."""
+    pyreadstat = import_module("pyreadstat")  # an extra, and only for such files
+    encoded = {} if encoding is None else {"encoding": encoding}
+    columns, facts = getattr(pyreadstat, reader)(place, output_format="dict", **encoded)
+    yield facts.variable_value_labels
+    for name, cells in columns.items():
+        yield name, list(cells)
+
+
+READERS: dict[str, Callable[..., Iterator[Any]]] = {"sheet": sheet_rows, "statistics": statistics_columns}
+
+
+def _limit_memory(size: int) -> None:
+    """Let this process use at most so many bytes, and leave no image of its memory when it ends."""
+    try:
+        import resource  # noqa: PLC0415 - of this system alone
+    except ImportError:
+        return
+    for limit, most in ((resource.RLIMIT_AS, size), (resource.RLIMIT_CORE, 0)):
+        with suppress(ValueError, OSError):  # macOS refuses some, and a lower limit of the system stays
+            resource.setrlimit(limit, (most, most))
+
+
+def _serve() -> None:
+    """Read one file as standard input asks, and write its parts to standard output, then True if that is all."""
+    reader, place, limit, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by `read_apart`
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # nothing that a reader prints gets between the parts
+    _limit_memory(limit)
+    is_whole = False
+    with output:
+        try:
+            for part in READERS[reader](place, *arguments):
+                pickle.dump(part, output)
+            is_whole = True
+        except MemoryError:
+            sys.exit(1)
+        except BaseException:  # noqa: BLE001, S110 - of readers in C and Rust, with messages that may quote cells
+            pass
+        pickle.dump(is_whole, output)
+
+
+if __name__ == "__main__":
+    _serve()
