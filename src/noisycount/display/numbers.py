@@ -1,4 +1,8 @@
-"""Numbers as people read them; exact rationals rounded to the side of more spending."""
+"""Numbers as people read them, rounded to the side that claims less.
+
+A price, what was spent, an error, δ and odds are rounded up. What is left of a budget and the scale of noise, which
+hides the records, are rounded down. Only where the exact number stands beside it, as in 20/3 ≈ 6.67, is it the nearest.
+"""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -13,7 +17,7 @@ _PLAIN = Decimal("1e-4")  # smaller ones are read by their power of ten
 
 
 def rounded_up(value: Fraction) -> str:
-    """What was spent: as it is where that is a short decimal, else never less.
+    """Return a price, an error or a δ in three digits, never less than it is; a short decimal stays as it is.
 
     Example:
         >>> rounded_up(Fraction("0.25")), rounded_up(Fraction(1, 3)), rounded_up(Fraction(20, 3))
@@ -25,7 +29,7 @@ def rounded_up(value: Fraction) -> str:
 
 
 def rounded_down(value: Fraction) -> str:
-    """What is left: as it is where that is a short decimal, else never more.
+    """Return what is left, or a scale of noise, in three digits, never more than it is; a short decimal stays.
 
     Example:
         >>> rounded_down(Fraction(2, 3)), rounded_down(Fraction(3, 2))

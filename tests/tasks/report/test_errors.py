@@ -1,6 +1,7 @@
 """The report states of each row what its answer stated."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import polars as pl
 import pytest
 
 import noisycount as nc
+from noisycount.analysis.within import price_grid
 from noisycount.config.config import Config
 from noisycount.config.file import load_config
 from noisycount.config.places import sqlite_url
+from noisycount.model.half_width import error_within
 from noisycount.query.query import Query
 from noisycount.release.results import Release, TableRelease
 from noisycount.tasks.report.forms import written_report
@@ -87,3 +90,25 @@ def test_the_report_states_the_errors_of_the_answers_in_their_order(
     kept = {answer.key: answer for answer in reversed(answers)}  # a later question may have an earlier answer
     assert [rows(each) for each in found] == [stated(kept[each["key"]]) for each in found]
     assert [each["confidence"] for each in found] == [kept[each["key"]].confidence for each in found]
+
+
+def test_a_top_up_adds_its_share_to_what_is_lost_for_replacement(tmp_path: Path) -> None:
+    """A table whose units come and go loses twice its price for replacement, also where the price was paid in parts."""
+    with nc.open_desk(SURVEY, unit="row", budget="9", ledger=tmp_path / "ledger.db", name="survey") as desk:
+        for price in ("1/2", "7/10"):
+            desk.release_table("town", TOWNS, epsilon=price)
+    (dataset,) = json.loads(reported(tmp_path))["datasets"]
+    assert dataset["spent"]["epsilon"] == "0.7"
+    assert dataset["spent_replaced"]["epsilon"] == "1.4"
+
+
+def test_a_level_that_does_not_decide_has_a_wider_error_after_a_top_up(tmp_path: Path) -> None:
+    """Its answer may be stated because of itself at each price, and the chances to be wrong add up to 5 % together."""
+    with nc.open_desk(SURVEY, unit="row", budget="9", ledger=tmp_path / "ledger.db", name="survey") as desk:
+        first = desk.release_table("town", TOWNS, epsilon="1/10", margins="total")
+        goal = {"within": "3%", "at_most": "1", "of": "largest", "margins": "total"}
+        table = desk.release_table("town", TOWNS, **goal)
+    total = table.plan.levels[1].mechanism
+    prices = [price for price in price_grid("1") if price >= Fraction(103, 1000)]
+    assert table.replaces == (first.key,)
+    assert table.error_at(1, 0) == error_within(total, 1 - 0.05 / (1 + len(prices))) > error_within(total, 0.95)

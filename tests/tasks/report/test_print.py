@@ -39,7 +39,33 @@ def test_the_report_prints_on_pages_of_a4(printed: Page) -> None:
     pdf = printed.pdf(prefer_css_page_size=True)
     boxes = re.findall(rb"/MediaBox\s*\[0 0 ([\d.]+) ([\d.]+)\]", pdf)
     assert {(round(float(wide)), round(float(high))) for wide, high in boxes} == {A4}
-    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 10  # 61 releases, and an appendix
+    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 10  # 61 releases, and an annex
+
+
+def test_no_word_of_a_header_is_broken(printed: Page) -> None:
+    """Nor a day: a column is as wide as its longest usual word."""
+    printed.emulate_media(media="print")
+    printed.set_viewport_size({"width": 688, "height": 973})
+    heights = """words => words.map(([select, word]) => {
+        const cell = [...document.querySelectorAll(select)].find(e => e.textContent.includes(word));
+        const node = cell.firstChild, range = document.createRange(), at = node.textContent.indexOf(word);
+        range.setStart(node, at);
+        range.setEnd(node, at + word.length);
+        return range.getClientRects().length;
+    })"""
+    words = [["th", word] for word in ("when", "who", "asked", "question", "answer", "noise", "price")]
+    assert printed.evaluate(heights, [*words, [".releases td", "discrete"], [".releases td", "Laplace"]]) == [1] * 9
+
+
+def test_the_first_page_has_the_signature(printed: Page) -> None:
+    """With the summary and the guide, whatever the data sets were asked."""
+    printed.emulate_media(media="print")
+    printed.set_viewport_size({"width": 688, "height": 973})
+    first = printed.locator(".first")
+    box = first.bounding_box()
+    assert box is not None
+    assert box["height"] + box["y"] < 1000  # A4 within its margins, in pixels
+    assert "Signature" in first.inner_text()
 
 
 def test_nothing_is_cut_off_in_print(printed: Page) -> None:

@@ -225,7 +225,7 @@ def test_a_broken_chain_is_told_first(tmp_path: Path, requests: list[Request]) -
         assert text.count("nothing, until the ledger is restored") == accounts
         assert "for one answer" not in text
         assert "if all is spent" not in text
-        assert len(re.findall("at least [ερ] = ", text)) == accounts
+        assert len(re.findall("at least [ερ] = ", text)) == accounts + len(found.datasets)  # and in the summary
         assert "50:50" not in text
         assert str(found.found.head) not in text
     shown = told(tmp_path)
@@ -362,6 +362,33 @@ def test_a_report_explains_itself(tmp_path: Path) -> None:
         assert "Whoever has an answer may have passed it on" in text
         assert "Signature" in text
         assert "analyst 2" in text
+
+
+@pytest.mark.usefixtures("requests")
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_the_summary_the_guide_and_the_signature_stand_before_the_releases(tmp_path: Path, form: str) -> None:
+    """And the tables of cells after them, as an annex; the summary says of each data set what its section says."""
+    text = report(tmp_path, form)
+    order = ["consistent in themselves", " releases", "How to read this", "Signature", "when (UTC)", "counts by"]
+    assert [text.index(words) for words in order] == sorted(text.index(words) for words in order)
+    for dataset in told(tmp_path)["datasets"]:
+        assert text.replace("\\", "").count(dataset["odds"]) == 2
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_data_sets_that_nobody_asked_are_listed_once(tmp_path: Path, form: str) -> None:
+    """However many there are, by name alone."""
+    configuration = configured(tmp_path)
+    filled(configuration, 4)
+    more = "".join(f'[datasets.ward-{number}]\nsource = "{number}.csv"\n' for number in range(300))
+    with (tmp_path / "noisycount.toml").open("a", encoding="utf-8") as file:
+        file.write(more)
+    configuration = load_config(tmp_path / "noisycount.toml")
+    text = written_report(report_of(configuration), configuration, form)
+    assert text.count("Nothing was asked yet") == 1
+    assert "300 data sets: ward-0, ward-1, " in text
+    assert text.count("ward-299") == 1
+    assert text.count("neighbours") == 4  # of two data sets, in the guide, and of what is lost to it
 
 
 def test_a_ledger_that_lost_its_end_is_told_by_a_head(run: Run, here: Path) -> None:

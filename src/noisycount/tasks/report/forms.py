@@ -28,8 +28,8 @@ Rows = list[tuple[str, ...]]
 _MOST = 200  # rows of one table; JSON has all
 
 
-def appendix(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
-    """The title, the names of the columns and the rows of each table that was answered."""
+def annex(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
+    """Yield the title, the names of the columns and the rows of each table that was answered."""
     for dataset in report.datasets:
         for released in dataset.releases:
             release = released.release
@@ -57,19 +57,22 @@ _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def _report_markdown(report: Report, configuration: Config) -> str:
-    """The whole report."""
+    """Return the report as Markdown: summary, guide and signature first, tables of cells last."""
     lines = [f"# {words.TITLE}", "", *_listed(words.report_facts(report, configuration))]
-    for dataset in report.datasets:
-        lines += ["", f"## {as_inline(dataset.account.name)}", "", *_listed(words.dataset_facts(dataset))]
-        rows = [words.release_cells(each) for each in dataset.releases]
-        lines += ["", *(_table(words.HEADER, rows) if rows else ["Nothing was asked yet."])]
-    if report.analysts:
-        lines += ["", "## Analysts", "", *_table(words.ANALYSTS, words.analyst_rows(report))]
-    for title, header, rows in appendix(report):
-        lines += ["", f"## {as_inline(title)}", "", *_table(header, rows)]
-    lines += ["", "## How to read this", "", *_listed(words.TERMS)]
+    if summary := words.summary_rows(report):
+        lines += ["", *_table(words.SUMMARY, summary)]
+    lines += ["", f"## {words.GUIDE}", "", *_listed(words.TERMS)]
     lines += ["", *(f"*{as_inline(note)}*  " for note in words.NOTES)]
     lines += ["", *(f"{name}: {as_inline(_TO_FILL)}  " for name in words.SIGNED)]
+    for dataset in words.asked_datasets(report):
+        lines += ["", f"## {as_inline(dataset.account.name)}", "", *_listed(words.dataset_facts(dataset))]
+        lines += ["", *_table(words.HEADER, [words.release_cells(each) for each in dataset.releases])]
+    if unasked := words.unasked_words(report):
+        lines += ["", f"## {words.UNASKED}", "", as_inline(unasked)]
+    if report.analysts:
+        lines += ["", "## Analysts", "", *_table(words.ANALYSTS, words.analyst_rows(report))]
+    for title, header, rows in annex(report):
+        lines += ["", f"## {as_inline(title)}", "", *_table(header, rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -111,38 +114,47 @@ def report_page(report: Report, configuration: Config) -> str:
 
 
 def report_fragment(report: Report, configuration: Config) -> str:
-    """The report below its title, escaped, for a page that has a frame of its own."""
+    """Return the report below its title, escaped, for a page that has a frame of its own.
+
+    The first page of a print has the summary, the guide and the signature; tables of cells are an annex.
+    """
     kind = words.notice_kind(report.found, report.known_head)
     facts = words.report_facts(report, configuration)
-    verified = next(told for name, told in facts if name == words.CHECKED)
-    told = appendix(report)
+    verified = next(value for name, value in facts if name == words.CHECKED)
+    summary = words.summary_rows(report)
     parts = [
-        f'<p class="notice {kind}">{escape(verified)}.</p>\n',
+        f'<section class="first">\n<p class="notice {kind}">{escape(verified)}.</p>\n',
         _facts([fact for fact in facts if fact[0] != words.CHECKED]),
-        *map(_dataset, report.datasets),
-        *_analysts(report),
-        *(_section(title, _table_page(title, "", header, rows)) for title, header, rows in told),
-        "<section>\n<h2>How to read this</h2>\n",
-        _facts(words.TERMS),
+        _table_page("Summary", "", words.SUMMARY, summary, "summary") if summary else "",
+        f'<div class="guide">\n<h2>{words.GUIDE}</h2>\n{_facts(words.TERMS)}',
         *(f"<p>{escape(note)}</p>\n" for note in words.NOTES),
-        "</section>\n",
-        f"<section>\n{_facts([(name, '') for name in words.SIGNED], 'facts signed')}</section>\n",
+        f"</div>\n{_facts([(name, '') for name in words.SIGNED], 'facts signed')}</section>\n",
+        *map(_dataset, words.asked_datasets(report)),
+        *_unasked(report),
+        *_analysts(report),
+        *(_section(title, _table_page(title, "", header, rows, "annex")) for title, header, rows in annex(report)),
     ]
     return "".join(parts)
 
 
 def _dataset(dataset: DatasetReport) -> str:
+    """Return the section of a data set that was asked."""
     name = dataset.account.name
     rows = [words.release_cells(each) for each in dataset.releases]
-    told = "<p>Nothing was asked yet.</p>\n"
-    if rows:
-        told = _table_page(f"Releases of {name}", "Releases, the oldest first", words.HEADER, rows)
-    return _section(name, f"{_facts(words.dataset_facts(dataset))}{told}")
+    table = _table_page(f"Releases of {name}", "Releases, the oldest first", words.HEADER, rows, "releases")
+    return _section(name, f"{_facts(words.dataset_facts(dataset))}{table}")
+
+
+def _unasked(report: Report) -> Iterator[str]:
+    """Yield the section of the data sets of which nothing was asked, if there are any."""
+    if unasked := words.unasked_words(report):
+        yield _section(words.UNASKED, f"<p>{escape(unasked)}.</p>\n")
 
 
 def _analysts(report: Report) -> Iterator[str]:
+    """Yield the section of the analysts, if any is named."""
     if report.analysts:
-        yield _section("Analysts", _table_page("Analysts", "", words.ANALYSTS, words.analyst_rows(report)))
+        yield _section("Analysts", _table_page("Analysts", "", words.ANALYSTS, words.analyst_rows(report), "analysts"))
 
 
 def _section(title: str, told: str) -> str:
@@ -154,7 +166,8 @@ def _facts(facts: Iterable[tuple[str, str]], kind: str = "facts") -> str:
     return f'<dl class="{kind}">\n{items}</dl>\n'
 
 
-def _table_page(name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table_page(name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], kind: str) -> str:
+    """Return a table, whose kind decides the widths of its columns in print."""
     head = "".join(f'<th scope="col">{escape(each)}</th>' for each in header)
     labels = [f'<td data-label="{escape(each)}">' for each in header]
     cells = (map("{}{}</td>".format, labels, map(escape, row)) for row in rows)
@@ -162,7 +175,7 @@ def _table_page(name: str, caption: str, header: Sequence[str], rows: Sequence[S
     above = f"<caption>{escape(caption)}</caption>\n" if caption else ""
     return (
         f'<div class="wide" role="region" aria-label="{escape(name)}" tabindex="0">\n'
-        f'<table class="stack">\n{above}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n'
+        f'<table class="stack {kind}">\n{above}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n'
         "</div>\n"
     )
 

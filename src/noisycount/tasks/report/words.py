@@ -26,7 +26,10 @@ _ERROR = (
     "near. It says nothing of the sampling error, of how well the records stand for anybody else."
 )
 
-_ROUNDING = "What was spent is rounded up, what is left is rounded down; the JSON form has every number exactly."
+_ROUNDING = (
+    "Numbers are rounded to the side that claims less: prices, errors and odds up, what is left and the scale of noise"
+    " down. The JSON form has every number exactly."
+)
 
 _ASKERS = (
     "Of several who asked the first has paid; the others asked for the same answer later, free of"
@@ -89,6 +92,9 @@ TERMS = (
 )
 
 SIGNED = ("Controller", "Date", "Signature")  # what is added by hand when a report is filed
+SUMMARY = ("data set", "releases", "spent of the budget", "meaning")  # the columns of the summary
+UNASKED = "Nothing was asked yet"  # the title of the list of such data sets
+GUIDE = "How to read this"
 ANALYSTS = ("analyst", "budget", "spent", "left")  # the names of the columns of a table of analysts
 
 _CHANGES = {NeighbourRelation.ADD_REMOVE: "adding or removing", NeighbourRelation.REPLACEMENT: "replacing"}
@@ -121,6 +127,33 @@ def report_facts(report: Report, configuration: Config) -> Facts:
         (CHECKED, verified_words(report.found, report.known_head)),
         *([("head", str(report.found.head))] if report.is_verified else []),
     ]
+
+
+_FIRST = 8  # data sets of the summary, which fits on the first page
+
+
+def asked_datasets(report: Report) -> list[DatasetReport]:
+    """Return the data sets that were asked."""
+    return [dataset for dataset in report.datasets if dataset.releases]
+
+
+def summary_rows(report: Report) -> list[tuple[str, ...]]:
+    """Return a row for each of the first data sets that were asked, with cells as `SUMMARY` names them."""
+    asked, rows = asked_datasets(report), list[tuple[str, ...]]()
+    for dataset in asked[:_FIRST]:
+        name, budget, spent, _ = account_cells(dataset.account)
+        number = number_of("release", len(dataset.releases))
+        spent = spent if dataset.is_intact else f"at least {spent}"
+        rows.append((name, number, f"{spent} of {budget}", dataset.odds or "not known"))
+    if len(asked) > _FIRST:
+        rows.append(("…", f"{len(asked) - _FIRST:,} more data sets stand below", "", ""))
+    return rows
+
+
+def unasked_words(report: Report) -> str:
+    """Return the names of the data sets of which nothing was asked yet; empty if there are none."""
+    names = [dataset.account.name for dataset in report.datasets if not dataset.releases]
+    return f"{number_of('data set', len(names))}: {', '.join(names)}" if names else ""
 
 
 def dataset_facts(dataset: DatasetReport) -> Facts:
