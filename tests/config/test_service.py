@@ -45,6 +45,14 @@ def test_a_slot_is_one_that_a_clock_can_keep(tmp_path: Path) -> None:
         assert f": [server] {told}" in refusal(tmp_path, f"[server]\nslot = {slot}")
 
 
+def test_proxies_are_addresses_and_networks(tmp_path: Path) -> None:
+    """Nobody is one unless the owner says so; a name is refused, and so is everybody."""
+    assert ServiceConfig().proxies == said(tmp_path, "[server]\nproxies = []").proxies == ()
+    assert said(tmp_path, '[server]\nproxies = ["127.0.0.1", "10.0.0.0/8"]').proxies == ("127.0.0.1/32", "10.0.0.0/8")
+    for wrong in ('["*"]', '["proxy.example.org"]', '["10.0.0.1/8"]', '""', "false"):
+        assert ": [server] proxies = " in refusal(tmp_path, f"[server]\nproxies = {wrong}")
+
+
 def test_the_template_tells_the_usual_values(tmp_path: Path) -> None:
     """Its numbers of the service, no longer remarks, say what holds without them."""
     _, _, lines = TEMPLATE.partition("# [server]\n")

@@ -129,7 +129,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="\b\nExample:\n"
     '  noisycount count survey.parquet --unit person --where "age >= 50" \\\n'
-    '      --within 20% --at-most 0.5\n\n'
+    "      --within 20% --at-most 0.5\n\n"
     "\b\nExit status of a refusal, which is one line, or one JSON object with --json:\n"
     "  2  what was typed or configured    4  the records\n"
     "  3  the budget                      5  the ledger\n\n"

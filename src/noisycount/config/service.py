@@ -1,6 +1,7 @@
 """What an owner says of the service: whose tokens are as good as a key, when replies leave, and how much is asked."""
 
 from collections.abc import Callable, Mapping
+from ipaddress import ip_network
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -133,6 +134,8 @@ class ServiceConfig:
     body: int = 1_000_000  # so many bytes may a request have
     depth: int = 16  # so deep may its JSON be
     purpose: bool = False  # whether a spend must say what its answer is for, whatever data set it is about
+    # addresses and networks of proxies, whose X-Forwarded-For and X-Forwarded-Proto are believed
+    proxies: tuple[str, ...] = ()
     oidc: OidcConfig | None = None  # whose tokens are as good as a key; None: nobody's
 
 
@@ -143,10 +146,21 @@ def read_service(table: TomlTable) -> ServiceConfig:
         "deadline": table.seconds,
         **dict.fromkeys(("concurrency", "rate", "body", "depth"), table.whole_number),
         "purpose": table.boolean,
+        "proxies": lambda key: _proxies(table, key),
         "oidc": lambda key: read_oidc(table.table(key)),
     }
     table.require_known(readers)
     return ServiceConfig(**{key: readers[key](key) for key in table.values})
+
+
+def _proxies(table: TomlTable, key: str) -> tuple[str, ...]:
+    """Read the addresses and networks of proxies; a name, or everybody, is refused."""
+    proxies = () if table.values[key] == [] else table.texts(key) or ()
+    try:
+        return tuple(str(ip_network(text)) for text in proxies)
+    except ValueError:
+        problem = 'must list IP addresses or networks of proxies, such as ["127.0.0.1", "172.17.0.0/16"]'
+        raise table.refusal(key, problem) from None
 
 
 def _slot(table: TomlTable, key: str) -> float:

@@ -10,6 +10,7 @@ from functools import partial
 
 from anyio import to_thread
 from fastapi import APIRouter, FastAPI
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from noisycount.service import middleware
 from noisycount.service.auth import Auth
@@ -50,6 +51,8 @@ def application(state: ServiceState, write: middleware.Write = middleware.write_
     made.add_middleware(middleware.ConcurrencyLimit, most=service.concurrency)
     made.add_middleware(middleware.BodyLimit, most=service.body, depth=service.depth)
     made.add_middleware(middleware.RequestLog, write=write)
+    if service.proxies:
+        made.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(service.proxies))
     add_handlers(made)
     show_refusals_as_pages(made)
     return made

@@ -24,7 +24,7 @@ from noisycount.service.errors import ForbiddenError, ForgedError, Unauthenticat
 from noisycount.service.keys import IssuedKey, Keyring, User
 from noisycount.service.state import State
 
-MOST_ATTEMPTS, ATTEMPT_SECONDS = 10, 60.0  # so many wrong keys may come from one place within so many seconds
+MOST_ATTEMPTS, ATTEMPT_SECONDS = 10, 60.0  # wrong keys from one network within so many seconds are answered at once
 _PLACES = 10_000  # that are kept in mind, the latest
 _HOME_BITS = 64  # of an IPv6 address, of which one customer has all the rest
 
@@ -38,7 +38,7 @@ class Attempts:
     _turn: Lock = field(default_factory=Lock, init=False)
 
     def seconds_left(self, host: str) -> float:
-        """How long an address has to wait until its next attempt; 0 where it may try."""
+        """Return the seconds until the network of an address may show another wrong key; 0 if it may now."""
         with self._turn:
             failed = self._failed.get(_network(host))
             if failed is None or len(failed) < MOST_ATTEMPTS:

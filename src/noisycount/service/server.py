@@ -264,6 +264,7 @@ def run(configuration: Config, place: socket.socket, ready: Callable[[], None], 
             backlog=accepted_at_once(),
             access_log=False,
             server_header=False,
+            proxy_headers=False,  # the application reads those of configured proxies
             timeout_graceful_shutdown=round(state.patience) + 1,
         )
         server = _Server(config, state, made.state.late)

@@ -1,13 +1,15 @@
 import re
 from http.cookies import Morsel, SimpleCookie
+from pathlib import Path
 
 import httpx
 import pytest
 
+from noisycount.service.app import application
 from noisycount.service.auth import ATTEMPT_SECONDS, FORM_SECONDS, IDLE_SECONDS, LONGEST_SECONDS, MOST_ATTEMPTS
 from noisycount.service.keys import Key
 from tests.service.auth.conftest import Served
-from tests.service.callers import Caller, problem
+from tests.service.callers import Caller, configured, problem, serving
 
 HOST = "http://desk.example.org"
 TLS = "https://desk.example.org"
@@ -172,18 +174,47 @@ def test_nobody_is_led_elsewhere(served: Served, elsewhere: str) -> None:
     assert "a" not in morsels(reply)
 
 
-def test_wrong_keys_are_slowed_down(served: Served) -> None:
-    """After ten a minute from one place even the right one waits; other places do not."""
+def test_wrong_keys_are_slowed_down_and_right_ones_are_not(served: Served) -> None:
+    """After ten a minute from one place wrong keys wait; the right key of a neighbour is let in all the while."""
     client, key = served.client(), served.key().text
     for _ in range(MOST_ATTEMPTS):
         assert attempt(client, Key.new().text).status_code == 403
         served.clock.seconds += 1
-    refused = attempt(client, key)
+    refused = attempt(client, Key.new().text)
     assert (refused.status_code, refused.headers["retry-after"]) == (429, str(int(ATTEMPT_SECONDS) - MOST_ATTEMPTS))
     assert "try again in 50 seconds" in refused.text
     assert served.auth.attempts.seconds_left("192.0.2.7") == 0
+    assert attempt(served.client(), key).status_code == 303
+    assert attempt(client, Key.new().text).status_code == 429
     served.clock.seconds += ATTEMPT_SECONDS - MOST_ATTEMPTS
-    assert attempt(client, key).status_code == 303
+    assert attempt(client, Key.new().text).status_code == 403
+    assert attempt(client, Key.new().text).status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "status"),
+    [
+        ((), "192.0.2.{}", 429),
+        (("203.0.113.0/24",), "192.0.2.{}", 429),
+        (("127.0.0.1",), "192.0.2.{}", 403),
+        (("127.0.0.1",), "192.0.2.{}, 198.51.100.7", 429),
+        (("127.0.0.1", "198.51.100.7"), "192.0.2.{}, 198.51.100.7", 403),
+    ],
+)
+def test_only_a_configured_proxy_tells_where_a_visitor_is(
+    tmp_path: Path, proxies: tuple[str, ...], forwarded: str, status: int
+) -> None:
+    """What a visitor claims before it reaches the proxy is ignored, like all of it if no such proxy is configured."""
+    configuration = configured(tmp_path, proxies=proxies)
+    with serving(configuration) as state:
+        client = Caller(application(state), base=HOST)
+        for number in range(MOST_ATTEMPTS + 1):
+            client.headers = {"X-Forwarded-For": forwarded.format(number)}
+            refused = attempt(client, Key.new().text)
+        assert refused.status_code == status
+        client.headers, client.cookies = {"X-Forwarded-Proto": "https"}, httpx.Cookies()
+        cookies = morsels(client.get("/login")).values()
+        assert [bool(cookie["secure"]) for cookie in cookies] == ["127.0.0.1" in proxies]
 
 
 def test_places_are_told_apart_and_forgotten(served: Served) -> None:

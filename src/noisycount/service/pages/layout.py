@@ -29,6 +29,7 @@ from noisycount.service.auth import (
     CSRF_FIELD,
     FORM_COOKIE,
     SESSION_COOKIE,
+    Attempts,
     auth_of,
     check_origin,
     cookie_value,
@@ -301,11 +302,6 @@ async def log_in(request: Request) -> Response:
     """A session for the holder of a key; the same page again for others."""
     auth, host = auth_of(request), request.client.host if request.client else ""
     onwards, key = await form_field(request, "next"), (await form_field(request, "key")).strip()
-    if wait := auth.attempts.seconds_left(host):
-        words = f"Too many wrong keys came from here: try again in {ceil(wait)} seconds."
-        reply = _login_form(request, onwards, words, 429)
-        reply.headers["Retry-After"] = str(ceil(wait))
-        return reply
     try:
         check_origin(request)
     except ForgedError:
@@ -314,12 +310,26 @@ async def log_in(request: Request) -> Response:
         return _login_form(request, onwards, _AGAIN, 403)
     begun = await run_in_threadpool(auth.login, key)
     if begun is None:
-        auth.attempts.fail(host)
-        return _login_form(request, onwards, _WRONG, 403)
+        return _refuse_key(request, auth.attempts, host, onwards)
     _end_session(request)
     reply = redirect(_local_path(onwards))
     set_cookie(request, reply, SESSION_COOKIE, begun[0])
     drop_cookie(request, reply, FORM_COOKIE)
+    return reply
+
+
+def _refuse_key(request: Request, attempts: Attempts, host: str, onwards: str) -> Response:
+    """Return the form again for a wrong key, which may have to wait for its next attempt.
+
+    A right key never waits: else anybody could lock out all others behind one address. No limit is needed against
+    guessing, as a key has 256 random bits.
+    """
+    wait = ceil(attempts.seconds_left(host))
+    if not wait:
+        attempts.fail(host)
+        return _login_form(request, onwards, _WRONG, 403)
+    reply = _login_form(request, onwards, f"Too many wrong keys came from here: try again in {wait} seconds.", 429)
+    reply.headers["Retry-After"] = str(wait)
     return reply
 
 
