@@ -1,0 +1,159 @@
+"""What the pages state of noisycount in numbers and consequences is what noisycount does."""
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import noisycount as nc
+from noisycount.analysis.within import knowing_price, mean_price, stopping_rule
+from noisycount.data import survey_path
+from noisycount.ledger.budget import PureBudget
+from noisycount.release.desk import Desk
+from noisycount.tasks import demo
+from tests.commands import Run, configure
+from tests.test_architecture import LONGEST_FILE
+from tests.transcripts import PROJECT, README, pages
+
+pytestmark = pytest.mark.skipif(not README.is_file(), reason="the tests run outside the project's folder")
+
+
+def page(name: str) -> str:
+    """Return the text of a page, in one line."""
+    return " ".join((PROJECT / name).read_text(encoding="utf-8").split())
+
+
+@pytest.fixture(name="desk")
+def desk_of_the_survey(here: Path) -> Iterator[Desk]:
+    """Yield a desk of the survey with a budget of 2."""
+    with nc.open_desk(survey_path(), unit="person", ledger=here / "statements.db") as desk:
+        yield desk
+
+
+def test_a_question_at_another_price(desk: Desk) -> None:
+    """`reference/language.md`: a lower price returns the stored answer, a higher one draws a more accurate answer."""
+    told = page("docs/reference/language.md")
+    assert "At the same price, or a lower one, the stored answer is returned and nothing is charged." in told
+    assert "At a higher price a more accurate answer is drawn" in told
+    first = desk.release("age >= 50", "0.2")
+    lower, higher = desk.release("not age < 50", "0.1"), desk.release("age >= 50", "0.4")
+    assert (lower.answer, lower.charged) == (first.answer, 0)
+    assert (higher.charged, higher.error < first.error) == (Fraction("0.2"), True)
+
+
+def test_a_repeat_by_another_analyst_adds_a_row(run: Run, here: Path) -> None:
+    """`reference/glossary.md`, purpose: one row with the name and the purpose; none for the same analyst."""
+    told = page("docs/reference/glossary.md")
+    assert "a row of the ledger records the name and the purpose of that analyst" in told
+    assert "If the same analyst asks again, no row is added." in told
+    configure(here, 'unit = "person"\nbudget = "1"\n[analysts.ana]\n[analysts.bo]')
+    heads = []
+    for analyst in ("ana", "ana", "bo"):
+        words = ("--where", "age >= 50", "--epsilon", "0.1", "--purpose", f"for {analyst}")
+        assert run("count", "survey", *words, "--analyst", analyst).status == 0
+        heads.append(int(run("ledger", "verify", "--json").object["head"].split(":")[0]))
+    assert [later - earlier for earlier, later in pairwise(heads)] == [0, 1]
+    assert "for bo" in run("ledger", "show", "--json").output
+
+
+def test_what_the_demonstration_spends() -> None:
+    """`guides/choosing-epsilon.md`: the most, and the mean at a count of 100."""
+    rule = stopping_rule("0.2", "0.95", demo.AT_MOST)
+    told = f"The demonstration spends {float(demo.AT_MOST)} of it at most, and {mean_price(rule, 100):.2f} on average"
+    assert told in page("docs/guides/choosing-epsilon.md")
+
+
+def test_the_picture_of_the_demonstration_shows_the_numbers_beside_it() -> None:
+    """The picture, README and `start/index.md` have one answer, one estimate and one interval."""
+    drawn = re.findall(r">([^<]*)<", (PROJECT / "docs/poor-health.svg").read_text(encoding="utf-8"))
+    (answer,) = re.findall(r"the answer, (\d+) persons", " ".join(drawn))
+    (estimate,) = re.findall(r"the estimate, ([\d.]+) persons", " ".join(drawn))
+    low, high = re.findall(r"shaded: (\d+) to (\d+) persons", " ".join(drawn))[0]
+    start, readme = page("docs/start/index.md"), page("README.md")
+    assert f"3 The answer: {answer} ±" in start
+    assert f"4 A better estimate: {estimate} persons" in start
+    assert f"{low} to {high} with 95 %" in start
+    assert f"answer {answer} ±" in readme
+    assert f"mean {estimate} " in readme
+    assert f"interval {low} to {high} with 95 %" in readme
+
+
+def test_the_numbers_of_the_demonstration_belong_together() -> None:
+    """`start/index.md`: the scale, the price, what is left and the estimate follow from one answer."""
+    told = page("docs/start/index.md")
+    (answer, error), charged = (
+        re.findall(r"3 The answer: (\d+) ±(\d+) persons", told)[0],
+        re.findall(r"It cost ε = ([\d.]+);", told)[0],
+    )
+    rule, scale = stopping_rule("0.2", "0.95", demo.AT_MOST), 1 / Fraction(charged)
+    assert Fraction(charged) in rule.prices
+    assert int(answer) >= rule.thresholds[rule.prices.index(Fraction(charged))]
+    assert f"scale {scale} ≈ {float(scale):.2f}" in told
+    assert f"{float(2 - Fraction(charged)):g} of the budget of 2 is left" in told
+    low, high = rule.nearby(int(answer))
+    assert int(error) == max(int(answer) - low, high - int(answer))
+
+
+def test_a_table_costs_as_one_count_without_a_public_size(here: Path) -> None:
+    """README, `start/analyst.md`, `start/owner.md`: with a public size the noise of a table is twice as wide."""
+    assert "the number of persons is not public, a table costs as much as one count" in page("README.md")
+    assert "has noise that is twice as wide" in page("docs/start/analyst.md")
+    errors = []
+    for size in (None, 600):
+        frame = pl.DataFrame({"person": range(600), "age": [20 + n % 60 for n in range(600)]})
+        with nc.open_desk(frame, unit="person", size=size, ledger=here / f"{size}.db", name="frame") as desk:
+            table = desk.release_table("age:0,50", epsilon="0.5", groups_per_unit=1)
+            errors.append(table.errors)
+    assert errors == [(nc.accuracy(nc.DiscreteLaplace(scale), 0.05) - 1,) for scale in (2, 4)]
+    told = page("docs/start/owner.md")
+    assert "by more than a factor of e¹ ≈ 2.72." in told
+    assert "the group of a person by e² ≈ 7.39, unless" in told
+
+
+def test_the_length_of_files() -> None:
+    """CONTRIBUTING: files have at most the length that a test allows."""
+    low, high = map(int, re.findall(r"files of (\d+) to (\d+) lines", page("CONTRIBUTING.md"))[0])
+    assert low < high <= LONGEST_FILE
+
+
+@pytest.mark.thorough
+def test_the_disk_that_an_entry_takes(here: Path) -> None:
+    """`scale.md`: a debit with its answer, of a question about two columns."""
+    told = page("docs/scale.md")
+    (kilobytes,) = re.findall(r"([\d.]+) kB of the disk", told)
+    assert f"| disk | {10 * float(kilobytes):g} MB | {100 * float(kilobytes):g} MB | {kilobytes} GB |" in told
+    frame = pl.DataFrame({"person": range(600), "age": [20 + n % 60 for n in range(600)], "health": ["good"] * 600})
+    file, sizes = here / "long.db", []
+    with nc.open_desk(frame, unit="person", ledger=file, name="frame", budget=PureBudget(Fraction(1000))) as desk:
+        for number in range(201):
+            if number in {100, 200}:
+                sizes.append(file.stat().st_size)
+            desk.release(f"age >= 30 and age < {40 + number} and health = 'good'", "0.01")
+    assert (sizes[1] - sizes[0]) / 100 == pytest.approx(1000 * float(kilobytes), rel=0.1)
+
+
+GOALS = re.findall(
+    r"^\| ±(\d+) % at (\d+) % \| ([\d.]+) \| ([\d.]+), ([\d.]+), ([\d.]+) \|$",
+    (PROJECT / "docs/accuracy-first.md").read_text(encoding="utf-8") if README.is_file() else "",
+    re.MULTILINE,
+)
+
+
+def test_the_slacks_and_prices_of_goals() -> None:
+    """`accuracy-first.md`: each slack, and the mean price over that of knowing a count of 200, 1,000 and 5,000."""
+    assert len(GOALS) == 5
+    for within, confidence, slack, *ratios in GOALS:
+        goal = str(Fraction(int(within), 100)), str(Fraction(int(confidence), 100))
+        rule = stopping_rule(*goal, "0.5")
+        found = [mean_price(rule, count) / knowing_price(*goal, count) for count in (200, 1000, 5000)]
+        assert [f"{each:.2f}" for each in found] == ratios
+        assert f"{rule.slack:.3f}" == slack
+
+
+def test_pages_are_there() -> None:
+    """What this module reads is what readers see."""
+    assert {each.name for each in pages()} >= {"language.md", "glossary.md", "scale.md", "CONTRIBUTING.md"}
