@@ -2,6 +2,8 @@
 
 import os
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -92,6 +94,19 @@ class Window:
     def overflow(self) -> int:
         """Give by how many pixels the page is wider than the window."""
         return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+    def printed(self, folder: Path) -> str:
+        """Give the text of the page as it is printed on A4, laid out as there."""
+        pdftotext = shutil.which("pdftotext")
+        if pdftotext is None:
+            absent = "pdftotext is not there, so no test of a printed page can run"
+            if os.environ.get(REQUIRED):
+                pytest.fail(f"{absent}, though {REQUIRED} is set")
+            pytest.skip(f"{absent}: on Debian apt-get install poppler-utils")
+        file = folder / "printed.pdf"
+        self.page.pdf(path=file, format="A4")
+        done = subprocess.run([pdftotext, "-layout", file, "-"], check=True, capture_output=True, text=True)  # noqa: S603
+        return done.stdout
 
     def require_clean(self) -> None:
         """Check that nothing went elsewhere, was forbidden, or failed."""

@@ -17,7 +17,7 @@ from noisycount.charts.drawing import svg_as_png
 from noisycount.service.keys import Role, User
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.explore.views import VIEWS
-from tests.browser import chromium
+from tests.browser import WIDE, chromium, window
 from tests.commands import Run, here, run
 from tests.serving import Service, configured, served
 
@@ -197,6 +197,23 @@ def test_figures_are_the_pictures_of_a_browser(chromium: Browser, run: Run, here
     for file in files:
         require_sized(file.read_text(encoding="utf-8"))
         require_same(chromium, file, file.with_suffix(".png").read_bytes())
+
+
+@pytest.mark.parametrize(("width", "dark"), [(360, True), (WIDE, False)])
+def test_lines_of_a_page_are_no_areas(chromium: Browser, service: Service, width: int, *, dark: bool) -> None:
+    """On a phone and a desktop, in light and dark: every line has a colour and no inside, and the picture fits."""
+    headers = {"Authorization": f"Bearer {service.keys['ana']}", "Idempotency-Key": "lines"}
+    reply = httpx.post(f"{service.url}/v1/datasets/stay/releases", json=ASKED["lines"], headers=headers, timeout=60)
+    with window(chromium, service.url, width, dark=dark) as opened:
+        opened.log_in(service.keys["ana"])
+        opened.go(f"/releases/{reply.json()['key']}")
+        lines = opened.page.locator(".picture svg:visible .line-1, .picture svg:visible .line-2")
+        styles = lines.evaluate_all("lines => lines.map(getComputedStyle).map(style => [style.fill, style.stroke])")
+        assert [fill for fill, _ in styles] == ["none"] * 4  # two lines, and their samples in the key
+        assert len({stroke for _, stroke in styles}) == 2
+        assert "none" not in {stroke for _, stroke in styles}
+        assert opened.overflow() <= 0
+        assert opened.violations() == []
 
 
 def test_another_picture_is_found(chromium: Browser, tmp_path: Path) -> None:
