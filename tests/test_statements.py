@@ -157,3 +157,20 @@ def test_the_slacks_and_prices_of_goals() -> None:
 def test_pages_are_there() -> None:
     """What this module reads is what readers see."""
     assert {each.name for each in pages()} >= {"language.md", "glossary.md", "scale.md", "CONTRIBUTING.md"}
+
+
+SOURCE = PROJECT / "src/noisycount"
+SHIPPED = {".py", ".toml", ".html", ".js"}
+
+
+def test_nothing_that_is_installed_names_a_file_of_the_documentation() -> None:
+    """Help, errors and docstrings name a page by its title, as an installed package has no folder `docs`."""
+    titles = [each.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for each in pages()]
+    named = set()
+    for file in SOURCE.rglob("*.*"):
+        if file.suffix in SHIPPED:
+            text = file.read_text(encoding="utf-8")
+            assert not re.search(r"(?<![\w./])docs/[\w-]", text), file
+            named |= set(re.findall(r"\bpage “([^”]+)”", " ".join(text.split())))
+    assert len(named) > 5
+    assert {name for name in named if not any(title.startswith(name) for title in titles)} == set()

@@ -2,7 +2,7 @@
 
 Prices rise on a public grid, each answer finer than the one before (`model.gradual`), until one is so large that its
 noise is small beside it. To stop where an answer happens to be large is a selection, so thresholds carry a slack.
-`docs/accuracy-first.md` has the rule, the closed form of the stopped chain, and the proofs.
+The page “Accuracy first” has the rule, the closed form of the stopped chain, and the proofs.
 """
 
 import math
@@ -154,7 +154,7 @@ class StoppingRule:
         return np.nan_to_num(bounds, copy=False, nan=np.inf, posinf=np.inf)
 
     def _wrong(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
-        """P[stops and is wrong], at most; `docs/accuracy-first.md` proves it for the counts between."""
+        """P[stops and is wrong], at most; the page “Accuracy first” proves it for the counts between."""
         low, high = first.astype(float), last.astype(float)
         above = self._above(first)
         rates, ends = chain.rates[:, None], chain.thresholds[:, None]

@@ -110,7 +110,7 @@ def verify(
 def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
     """Write every row with its hash: one JSON object a line, or one for all (--json).
 
-    Whoever has the rows can check the hashes; docs/security.md tells how. The questions name the
+    Whoever has the rows can check the hashes; the page “What is promised” tells how. The questions name the
     version of the records, the size and the time of the file in clear: treat the export as the
     ledger itself. Where a row is not as it was written, all rows are written as they are, a
     warning names the first on standard error, and the exit status is 5.

@@ -2,7 +2,7 @@
 
 Laplace noise of a finer answer is drawn from its law given the coarser one (`model.gradual`), so that all of them
 together are no more than the finest, and cost its price. Under Gaussian noise an independent answer is drawn at the
-difference of the prices, and what is told is all of them combined: docs/accuracy-first.md.
+difference of the prices, and what is told is all of them combined: see the page “Accuracy first”.
 """
 
 import hashlib
@@ -112,7 +112,7 @@ def difference(paid: Fraction, price: Fraction, *, is_gaussian: bool = False) ->
     """What a finer answer is charged where a coarser one was paid for: the difference, in ε, or in ρ if Gaussian.
 
     In ρ an answer in ε is charged as one of its own. Given the coarser one its loss can still be any between -ε and ε,
-    less a constant: such a bounded range of 2ε has a ρ of ε²/2, and no less is proved (docs/accuracy-first.md).
+    less a constant: such a bounded range of 2ε has a ρ of ε²/2, and no less is proved (see the page “Accuracy first”).
 
     Source: M. Cesar and R. Rogers, Bounding, Concentrating, and Truncating: Unifying Privacy Loss Composition for
         Data Analytics (2021), for mechanisms of a bounded range.

@@ -2,7 +2,7 @@
 
 With scales b₁ > b₂, aᵢ = e^(−1/bᵢ) and discrete Laplace errors: if the fine error is D₂ ~ DLap(a₂), and Z is 0 with
 probability p₀ and else DLap(a₁), then D₂ + Z ~ DLap(a₁). So a coarse answer is the fine one and more noise, and one
-that is out can be followed by a fine one from its conditional law. `docs/accuracy-first.md` has the proofs.
+that is out can be followed by a fine one from its conditional law. The page “Accuracy first” has the proofs.
 """
 
 import math

@@ -385,7 +385,7 @@ def sampled() -> Figure:
         title="Amplification by subsampling",
         caption=f"n = {SIZE:,}, π = {SAMPLED_RATE}, ε = {SAMPLED_EPSILON}. Sample: δ at ε' = ln(1 + λ(e^ε − 1)) of a "
         "sample of m = λn records. Conjecture: λ times δ(ε) of the count of m records. Added: the smaller bound that "
-        "docs/amplification.md proves. The axis of λ is logarithmic here.",
+        "the page “Amplification by subsampling” proves. The axis of λ is logarithmic here.",
         x=SHARES,
         y=DELTA,
         panels=(Panel("", lines),),

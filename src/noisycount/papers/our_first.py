@@ -38,7 +38,7 @@ def first() -> Figure:
         number="after Naldi and D'Acquisto (2015)",
         title="What a share of the count costs without a guess",
         caption="The mean ε over that of somebody who knows the count. ±: without a guess, prices rise until an answer "
-        f"is large enough, to at most {float(AT_MOST)} (docs/accuracy-first.md). Guess: the price of the paper's eq. "
+        f"is large enough, to at most {float(AT_MOST)} (page “Accuracy first”). Guess: the price of the paper's eq. "
         "(10) for ±20 % at 95 % where the guess is that part of the count; where it is too high, less is paid and the "
         "accuracy is not kept. Both axes are logarithmic.",
         x=Axis("count", "records", is_log=True, ticks=(200, 500, 1000, 2000, 5000, 10_000)),
@@ -61,7 +61,7 @@ def _of_guess(times: int, count: int) -> float:
 def _hardly_more(lines: list[Line]) -> Claim:
     narrow = [*lines[0].ys, *lines[1].ys]
     return Claim(
-        "docs/accuracy-first.md",
+        "the page “Accuracy first”",
         "Not to know the count costs hardly more than to know it, where the share is narrow.",
         f"for counts from {COUNTS[0]} to {COUNTS[-1]:,} it costs {number(min(narrow))} to {number(max(narrow))} times "
         f"as much for ±20 % and ±10 % at 95 %, and {number(min(lines[2].ys))} to {number(max(lines[2].ys))} for ±50 % "
@@ -74,7 +74,7 @@ def _kept() -> Claim:
     worst = [min(coverage(stopping_rule(*goal, AT_MOST), count) for count in COUNTS) for goal in GOALS.values()]
     told = ", ".join(f"{100 * least:.2f} % for {words}" for words, least in zip(GOALS, worst, strict=True))
     return Claim(
-        "docs/accuracy-first.md, Theorem 5",
+        "the page “Accuracy first”, Theorem 5",
         "What is told holds with the stated confidence, whatever the count.",
         f"the least over these counts is {told}.",
         Verdict.of(*(each >= goal[1] for each, goal in zip(worst, GOALS.values(), strict=True))),
@@ -86,7 +86,7 @@ def _wrong_guess() -> Claim:
     sure = [float(relative_confidence(1000 / times, float(WITHIN), price)) for times in WRONG]
     paid = [_of_guess(times, COUNTS[-1]) for times in WRONG]
     return Claim(
-        "docs/accuracy-first.md",
+        "the page “Accuracy first”",
         "A wrong guess costs as many times as it is wrong, or breaks the promise.",
         f"2, 5 or 10 times too low it costs {', '.join(map(number, paid))} times as much; as much too high it keeps "
         f"±20 % with {', '.join(map(percent, sure))} in place of 95 %.",

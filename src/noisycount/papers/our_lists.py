@@ -46,7 +46,7 @@ def repeated() -> Figure:
         panels=(Panel("", tuple(lines)),),
         claims=(
             Claim(
-                "docs/several-answers.md, Theorem 1",
+                "the page “Several answers, one outsider”, Theorem 1",
                 "Answers to one question tell an outsider at most what the count tells.",
                 f"at a rate of 0.1 δ rises from {number(rare[0])} for one answer to {number(rare[-1])} for 256; the "
                 f"count has {number(counted)}, the worst case {number(worst[-1])}.",
@@ -94,14 +94,14 @@ def overlap() -> Figure:
         ),
         claims=(
             Claim(
-                "docs/several-answers.md, Theorem 2",
+                "the page “Several answers, one outsider”, Theorem 2",
                 "A second question tells more the fewer records tell it from the first, but none.",
                 f"δ is {number(both[0])} if no record satisfies both, {number(both[-1])} if a tenth of a record does "
                 f"not, and {number(same)} if all do; one answer has {number(alone)}, the worst case {number(worst)}.",
                 Verdict.of(max(both) == both[-1], same < both[0], both[-1] <= worst),
             ),
             Claim(
-                "docs/several-answers.md, Theorem 2",
+                "the page “Several answers, one outsider”, Theorem 2",
                 "The normal approximation of δ lies on both sides of it, so that it is no bound.",
                 f"at overlaps from {SHARED[0]:.0%} to {SHARED[-1]:.3%} it is "
                 f"{min(ratios):.4f} to {max(ratios):.4f} times the exact δ.",
@@ -159,7 +159,7 @@ def rule() -> Figure:
         ),
         claims=(
             Claim(
-                "docs/several-answers.md, Theorem 7",
+                "the page “Several answers, one outsider”, Theorem 7",
                 "The rule is never below the exact δ, and never above the worst case.",
                 f"for a group of {GROUPS[0]} expected records the exact δ is {number(exact[0])}, "
                 f"for one of {GROUPS[-1]:g} it is {number(exact[-1])}; the rule says "

@@ -60,7 +60,7 @@ def samples() -> Figure:
         number="after Breutigam and Reischuk, section 7",
         title="How tight are the bounds on samples?",
         caption=f"δ of a sample of {DRAWN} of {SIZE:,} records, over the bound; 1 would be tight, more a violation. "
-        "Conjectured: λ times δ of the count of as many records; proved: docs/amplification.md.",
+        "Conjectured: λ times δ of the count of as many records; proved on the page “Amplification by subsampling”.",
         x=Axis("ε of the sample"),
         y=Axis("exact δ over the bound", low=0.0, high=1.05),
         panels=tuple(panels),

@@ -135,8 +135,8 @@ class Desk(Shown, Closeable):
             within: In place of a price: how near the answer should be to the count, as a share of the count ("20%" or
                 0.2). Prices rise up to `at_most`, each answer finer than the one before, until it is that near; what is
                 told then holds with the confidence, whatever the count is, and charged is the price at which it
-                stopped (docs/accuracy-first.md). With a guess: a share of that; the price follows as `noisycount plan`
-                computes it.
+                stopped (see the page “Accuracy first”). With a guess: a share of that; the price follows as
+                `noisycount plan` computes it.
             error: The same in units.
             guess: A public guess of the count, for `within`; never the true count.
             at_most: With `within` and no guess: the largest price, which is reserved until the answer is stored.
@@ -276,7 +276,7 @@ class Desk(Shown, Closeable):
             PredicateError: A column, a key or a margin is none, or they do not go together; nothing was charged.
             NoisyCountError: As `release` tells.
 
-        Source: as for `release_many`; shares by docs/table-errors.md, keys by docs/hidden-keys.md.
+        Source: as for `release_many`; shares: the page “How far off tables are”; keys: the page “Hidden keys”.
 
         Example:
             >>> import tempfile

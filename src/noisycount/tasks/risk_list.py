@@ -209,7 +209,7 @@ def _risk(asked: AnswersSoFar, atoms: Atoms, known: BackgroundKnowledge) -> List
     """What the counts show of the records of these atoms.
 
     Whoever holds records takes them off each count: what is left are the answers about the others, which are
-    independent of them (docs/several-answers.md, the corollary of Theorem 2).
+    independent of them (the page “Several answers, one outsider”, the corollary of Theorem 2).
     """
     sets = [atoms.questions[place] for place in asked.places]
     return list_risk(asked.mechanisms, atoms, sets, least=known.least)

@@ -220,7 +220,7 @@ def delta_upper_one_count(count: OneCount, answers: Sequence[Answer], epsilons: 
     """An upper bound of δ₊ of one count that has one or two answers, for each ε in rising order.
 
     The count itself tells more than two answers. From an answer with discrete Laplace noise one with Laplace noise of
-    the same scale can be made (docs/several-answers.md), so that it tells more, too.
+    the same scale can be made (see the page “Several answers, one outsider”), so that it tells more, too.
     """
     if len(answers) == 1:
         return [one.upper for one in _sticks(count, answers[0], tuple(epsilons))]

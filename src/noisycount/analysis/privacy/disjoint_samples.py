@@ -181,7 +181,7 @@ def parts_curve(
             or larger parts than can be had.
 
     Source: the setting of Breutigam and Reischuk, *Parallel Composition for Statistical Privacy* (2026); the formulas
-    and their proof are ours, docs/several-answers.md.
+    and their proof are ours: the page “Several answers, one outsider”.
     Numerical error: `bracket` holds it, with the grid of the sum; δ is its upper end.
 
     Example:

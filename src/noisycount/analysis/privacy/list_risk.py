@@ -94,7 +94,7 @@ def list_risk(
     Raises:
         ValueError: As `privacy_curve`, except where a list is too long for an exact curve: then bounds take its place.
 
-    Source: ours, docs/several-answers.md, Theorems 7 and 8.
+    Source: ours: the page “Several answers, one outsider”, Theorems 7 and 8.
     Numerical error: every number is an upper end of a bracket.
 
     Example:

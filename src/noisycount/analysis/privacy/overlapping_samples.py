@@ -127,7 +127,7 @@ def samples_curve(
         ValueError: If these are not samples, one is larger than the database, there are not as many questions, or more
             different samples than can be had.
 
-    Source: ours, docs/several-answers.md.
+    Source: ours: the page “Several answers, one outsider”.
     Numerical error: `bracket` holds both bounds; δ is the upper one. Of two samples of at most 512 records both are
     equal only as the whole is large against them.
 

@@ -246,7 +246,7 @@ def amplified_delta(size: int, sample_size: int, rate: float, epsilon: ArrayLike
             not in that range.
 
     Source: the conjecture of Breutigam and Reischuk, section 7, proved by advanced joint convexity, Balle, Barthe and
-    Gaboardi (2018), Theorem 2; docs/amplification.md has the proof.
+    Gaboardi (2018), Theorem 2; the page “Amplification by subsampling” has the proof.
     Numerical error: rounded up, from the upper end of the bracket of the privacy curve, by 1e-9 relative at most where
     it is above 1e-50.
 

@@ -78,7 +78,7 @@ def table_posterior(
         UserWarning: If the answers contradict the prior, the total, or every table: see `warning`.
 
     Source: for one count Naldi and D'Acquisto (2014), eq. (8)-(11); the Dirichlet-multinomial law
-    Mosimann (1962). docs/table-posteriors.md has the theorem and its proof.
+    Mosimann (1962). The page “What a table of noisy counts means” has the theorem and its proof.
     Numerical error: bounded as it is computed, see `rounding`: at each node laws are within 5e-11
     in total variation under a stated prior, within 1e-3 under a learned one of a tree, and within
     1e-12 where tables are small; the logarithm of the evidence as well, and within 1e-15 of the

@@ -2,7 +2,7 @@
 
 Of answers yᵢ with the scales σᵢ the count x has the likelihood Π e^(−(yᵢ − x)²/(2σᵢ²)), which is e^(−τ·(ȳ − x)²/2) but
 for a factor without x: τ = Σ 1/σᵢ², ȳ = Σ yᵢ/(σᵢ²·τ). So ȳ, a rational number, tells all that they tell, exactly: the
-sums that make discrete noise a law do not depend on x. The proofs are in docs/accuracy-first.md.
+sums that make discrete noise a law do not depend on x. The proofs are on the page “Accuracy first”.
 """
 
 import math

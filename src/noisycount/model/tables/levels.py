@@ -122,7 +122,7 @@ def shares(levels: Sequence[Level], sensitivities: Sequence[int], noise: type[Di
 
     With a share s of the price, N rows that one unit moves by Δ together have a variance that is
     Δ/s of the smallest possible under Gaussian noise, (Δ/s)² under Laplace noise. The sum over all
-    rows of all levels is smallest for s ∝ (N·Δ)^(1/2) and s ∝ (N·Δ²)^(1/3). `docs/table-errors.md`
+    rows of all levels is smallest for s ∝ (N·Δ)^(1/2) and s ∝ (N·Δ²)^(1/3). The page “How far off tables are”
     compares it with the least possible error of all rows that are combined.
 
     Of ranges prefix sums are wanted: the cells get twice as much as each level of ranges, s ∝ Δ

@@ -17,7 +17,7 @@ def threshold(noise: AdditiveNoise, delta: Fraction | float, groups: int) -> int
     Only keys that the records have get noise, and only noisy counts of at least T are shown. A key that one unit alone
     has is shown with probability p = P[Z >= T − 1], and at least one of the g keys that it can have with δ(T) = 1 − (1
     − p)^g. Where none of them is shown, an answer comes from counts of which the unit moves only those of keys that
-    others have, too. From that `docs/hidden-keys.md` proves, for units that come, go, or are replaced, and without
+    others have, too. From that the page “Hidden keys” proves, for units that come, go, or are replaced, and without
     another condition,
 
         P[M(D) in S] <= e^ε·P[M(D') in S] + δ(T).

@@ -32,7 +32,7 @@ _MECHANISMS = (
 def registry_json(report: Report) -> list[Object]:
     """An entry for each data set that has answers; what only its owner knows is null.
 
-    The names are those of the registry's own entries and schema, which `docs/report.md` names.
+    The names are those of the registry's own entries and schema, which the page “The report for an officer” names.
     """
     return [_entry(each) for each in report.datasets if each.releases]
 
