@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -96,6 +97,8 @@ def test_what_a_question_means_depends_on_no_cell(cells: list[tuple[str, ...]]) 
     assert found[0] == found[1]
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @examples(40)
 @given(rows)
 def test_a_data_set_answers_all_questions_or_none(cells: list[tuple[str, ...]]) -> None:

@@ -93,6 +93,7 @@ def test_a_picture_fits_a_phone(key: str) -> None:
     assert figure(key).title not in picture
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_axes_name_their_units(key: str) -> None:
     """The titles are those of the figure; a reversed axis runs backwards."""

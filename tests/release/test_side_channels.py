@@ -122,6 +122,8 @@ def test_replies_and_refusals_do_not_depend_on_a_record(opened: Opened, others: 
         assert any(text.startswith(start) for text in with_row)
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 def test_kinds_guessed_from_the_cells_would_tell_of_a_record(tmp_path: Path) -> None:
     """The comparison above can fail."""
     rows: list[Record] = [{"age": 31}, {"age": 32}]

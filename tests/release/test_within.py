@@ -63,6 +63,7 @@ def desk_of(ledger: Ledger, source: FailingSource) -> DeskOf:
     return made
 
 
+@pytest.mark.thorough
 def test_an_answer_that_meets_another_goal_is_told_as_it_was_asked(ledger: Ledger) -> None:
     """With the share and the confidence of that goal, where those of its own promise less; the nearer one stays."""
     source = MemorySource([{"town": "Bern"}] * 100_000, {"town": Kind.TEXT})

@@ -272,7 +272,7 @@ def listed(size: int, rates: Sequence[float], noises: Sequence[nc.Mechanism]) ->
     return reduced_workload(atoms, atoms.questions, noises)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("noises", DISCRETE, ids=case_name)
 @pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.parametrize("epsilon", [0.0, 1.5])

@@ -170,6 +170,7 @@ FORMS: dict[str, dict[str, object]] = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("state", "name"),
     [
@@ -220,6 +221,7 @@ BODIES: dict[str, dict[str, object]] = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("state", "name"),
     [*((EVERYTHING, name) for name in BODIES), *(("nobody named", name) for name in ("apostrophe", "table"))],
