@@ -41,6 +41,8 @@ class DatasetRecord:
     form: FileFormat | None = None  # how the texts of a file are found in it; None where it states its types
     earlier: tuple[str, ...] = ()  # what its content was before, the oldest first
     edition: str | None = None  # what the owner of records on a server calls them as they are now
+    # of a table of a server: what identifies it by whatever address, then the tables whose records it shares
+    relations: tuple[str, ...] = ()
     # the form that its version leaves out, as an older release wrote it down; None: its version covers every form
     legacy_form: FileFormat | None = None
 
@@ -55,6 +57,7 @@ class DatasetRecord:
                 "columns": columns,
                 "form": form,
                 "earlier": tuple(said.get("earlier", ())),
+                "relations": tuple(said.get("relations", ())),
                 "legacy_form": _form(said["legacy_form"]) if "legacy_form" in said else form,
             }
             return cls(**{**said, **read})
@@ -75,6 +78,7 @@ class DatasetRecord:
                 "form": None if self.form is None else asdict(self.form),
                 "earlier": list(self.earlier),
                 **({} if self.edition is None else {"edition": self.edition}),
+                **({"relations": list(self.relations)} if self.relations else {}),
                 **({} if self.legacy_form == self.form else {"legacy_form": legacy}),
             }
         )
@@ -87,9 +91,9 @@ class DatasetRecord:
         contents.pop(self.content, None)
         return replace(self, earlier=tuple(contents), legacy_form=former.legacy_form)
 
-    def held(self, digest: str, table: str | None) -> bool:
-        """Whether these were its records once, or are."""
-        return self.table == table and digest in {self.content, *self.earlier}
+    def has_had(self, digest: str) -> bool:
+        """Return True if this was the content of the data set once, or is."""
+        return digest in {self.content, *self.earlier}
 
     @cached_property
     def version(self) -> str:
@@ -167,6 +171,10 @@ def _nothing(_: str) -> Sequence[Entry]:
     return ()
 
 
+def _never(_: str, __: str) -> bool:
+    return False
+
+
 @frozen
 class Catalog:
     """What a ledger has written down of every data set."""
@@ -184,17 +192,45 @@ class Catalog:
         written = {name: DatasetRecord.read(text) for name, text in ledger.descriptions().items()}
         return cls(written, ledger.entries, folder)
 
-    def name_of(self, stated: DatasetSettings, digest: str) -> str:
-        """The name of the data set that records belong to."""
-        same = [name for name, it in self.written.items() if it.held(digest, stated.table)]
-        if not same or stated.name in same:
+    def name_of(
+        self,
+        stated: DatasetSettings,
+        digest: str,
+        relations: Sequence[str] = (),
+        shares: Callable[[str, str], bool] = _never,
+    ) -> str:
+        """Return the name of the data set that records belong to.
+
+        `digest`: of their content, or of the address of their table. `relations`: see `DatasetRecord`. `shares`: judges
+        whether two tables of a file of this content have records in common.
+
+        Raises:
+            ConfigError: The records, or some of them, belong to a data set of another name.
+        """
+
+        def is_same(record: DatasetRecord) -> bool:
+            is_one_table = record.table == stated.table or None in {record.table, stated.table}
+            is_one_relation = bool(relations) and record.relations[:1] == tuple(relations[:1])
+            return is_one_relation or (record.has_had(digest) and is_one_table)
+
+        def is_overlapping(record: DatasetRecord) -> bool:
+            if not record.has_had(digest) or record.table is None or stated.table is None:
+                return not {*record.relations}.isdisjoint(relations)
+            return shares(record.table, stated.table)
+
+        same = [name for name, record in self.written.items() if is_same(record)]
+        if stated.name in same:
             return stated.name
-        if stated.is_path and stated.name not in self.written:
+        if same and stated.is_path and stated.name not in self.written:
             return same[0]
+        others = same or [name for name, record in self.written.items() if is_overlapping(record)]
+        if not others or stated.name in others:
+            return stated.name
+        shared = "are those" if same else "are partly those"
         raise ConfigError(
-            f"the records of {stated.name!r} are those of {same[0]!r} in this ledger, and a second "
-            f"name would be a second budget: name them {same[0]!r}, in noisycount.toml by "
-            f"account = {json.dumps(same[0])}"
+            f"the records of {stated.name!r} {shared} of {others[0]!r} in this ledger, and a second "
+            f"name would be a second budget: name them {others[0]!r}, in noisycount.toml by "
+            f"account = {json.dumps(others[0])}"
         )
 
     def knows(self, name: str) -> bool:

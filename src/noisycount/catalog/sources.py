@@ -380,20 +380,26 @@ class ServerSource(LazySource):
 
     table: ServedTable  # where they are, and how they are counted
     kept: Certificates  # the certificates of engines
+    relations: tuple[str, ...]  # what identifies the table, and those whose records it shares
 
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
         """The same, described; where nothing is known the server is asked now."""
         if known is not None:
-            record = replace(known, content=self.table.digest, edition=self.table.edition)
+            record = replace(known, **self._facts)
             return self._described_as(record.after(self.former))
         source = self._served(unit)
         try:
             remedy = "count a view of it in which that has another name"
-            record = self._recorded(unit, source, remedy, content=self.table.digest, edition=self.table.edition)
+            record = self._recorded(unit, source, remedy, **self._facts)
             return self._described_as(record.after(self.former), source)
         except BaseException:
             source.close()
             raise
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        """The facts that are written down of the table."""
+        return {"content": self.table.digest, "edition": self.table.edition, "relations": self.relations}
 
     def _require_same(self) -> None:
         """Nothing: it changes all the time, and an edition is what its owner says."""

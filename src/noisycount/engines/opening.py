@@ -57,6 +57,15 @@ def served(  # noqa: PLR0913 - one argument a property of the records
     return source
 
 
+def relation_identities(place: ServerPlace | LakePlace) -> tuple[str, ...]:
+    """Return what identifies a table by whatever address, then the tables whose records it shares; () if unknown."""
+    if isinstance(place, LakePlace) or place.engine != "postgresql":
+        return ()
+    from noisycount.engines.sql.source import SqlSource  # noqa: PLC0415 - on first use
+
+    return SqlSource.relation_identities(place)
+
+
 def engine_under_test(place: ServerPlace | None) -> EngineUnderTest:
     """What tests an engine, on tables of made-up records.
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord, DatasetSettings
 from noisycount.catalog.folder import Certificates
-from noisycount.catalog.sources import Contents, FileSource, LazySource, ServerSource, require_described
+from noisycount.catalog.sources import Content, Contents, FileSource, LazySource, ServerSource, require_described
 from noisycount.display.texts import redacted_name
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.conformance.certificate import Certificate
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CheckedSource, Closeable
-from noisycount.engines.opening import engine_under_test, files, frames, served
+from noisycount.engines.opening import engine_under_test, files, frames, relation_identities, served
 from noisycount.engines.places import ServedTable, ServerPlace
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -58,14 +58,13 @@ class Records(Shown, Closeable):
         Else they are read now, and what they are is written down by the first desk or check.
         """
         if isinstance(place, ServedTable):
-            name = catalog.name_of(stated, place.digest)
+            name, relations = _served_name(place, stated, catalog)
             former = catalog.written.get(name)
             shown, kept = repr(str(place)), Certificates(catalog.folder)
-            source: LazySource = ServerSource(shown, stated, former, place, kept)
+            source: LazySource = ServerSource(shown, stated, former, place, kept, relations)
         else:
             path = Path(place).absolute()
-            content = Contents(catalog.folder).at(path)
-            name = catalog.name_of(stated, content.digest)
+            name, content = _file_name(path, stated, catalog)
             former, shown = catalog.written.get(name), repr(redacted_name(path))
             source = FileSource(shown, stated, former, path, name, content, catalog.folder)
         unit = catalog.unit(name, stated.unit)
@@ -73,11 +72,10 @@ class Records(Shown, Closeable):
 
     @staticmethod
     def account_of(place: Path | str | ServedTable, stated: DatasetSettings, catalog: Catalog) -> str:
-        """The name of the data set that the records at a place belong to."""
+        """Return the name of the data set that the records at a place belong to."""
         if isinstance(place, ServedTable):
-            return catalog.name_of(stated, place.digest)
-        content = Contents(catalog.folder).at(Path(place).absolute())
-        return catalog.name_of(stated, content.digest)
+            return _served_name(place, stated, catalog)[0]
+        return _file_name(Path(place).absolute(), stated, catalog)[0]
 
     @property
     def unit(self) -> str | None:
@@ -167,6 +165,26 @@ class Records(Shown, Closeable):
     def close(self) -> None:
         """The end of their use."""
         self._source.close()
+
+
+def _file_name(path: Path, stated: DatasetSettings, catalog: Catalog) -> tuple[str, Content]:
+    """Return the name of the data set that the records of a file belong to, and what the file holds."""
+    content = Contents(catalog.folder).at(path)
+    name = catalog.name_of(stated, content.digest, shares=partial(files().shares_records, path))
+    return name, content
+
+
+def _served_name(table: ServedTable, stated: DatasetSettings, catalog: Catalog) -> tuple[str, tuple[str, ...]]:
+    """Return the name of the data set that a table of a server belongs to, and what identifies the table.
+
+    A server that cannot be asked now can count nothing now either: what is written down of the table holds.
+    """
+    written = catalog.written.get(stated.name)
+    try:
+        relations = relation_identities(table.place)
+    except SourceError:
+        relations = () if written is None else written.relations
+    return catalog.name_of(stated, table.digest, relations), relations
 
 
 _SHOWN = "frame"

@@ -15,7 +15,15 @@ import duckdb
 
 from noisycount.engines.check import Check
 from noisycount.engines.duckdb import foreign
-from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_name, quoted_text
+from noisycount.engines.duckdb.connection import (
+    Connection,
+    Result,
+    path_pattern,
+    private_connection,
+    quoted_name,
+    quoted_text,
+    without_engine_errors,
+)
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import Lines, TextFile
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
@@ -403,6 +411,45 @@ def format_of(path: Path, told: Description) -> Format:
         if name not in found.describes and getattr(told.form, name) is not None:
             raise SourceError(f"{name} says nothing of {str(path)!r}, as {found.name} files are: leave it out")
     return found
+
+
+def shares_records(place: Path, one: str, other: str) -> bool:
+    """Return True if two tables or views of a file read a table in common, or if a view cannot be read."""
+    from noisycount.engines.duckdb.definitions import duckdb_catalog, sqlite_catalog  # noqa: PLC0415 - loads a parser
+    from noisycount.engines.views.definition import UnprovenError, ViewDefinition, base_tables  # noqa: PLC0415
+
+    kind = by_ending(place, FORMATS)
+    kind = _database_of(place) if kind is _DATABASE else kind
+    if kind is _SQLITE:
+        relations, dialect = foreign.read_sqlite(place, sqlite_catalog), "sqlite"
+    elif kind is _DATABASE:
+        relations, dialect = _with_database(place, duckdb_catalog), "duckdb"
+    else:
+        return False
+
+    def read_tables(name: str) -> frozenset[str]:
+        relation = relations.named(name)
+        if isinstance(relation, ViewDefinition):
+            return base_tables(relation, relations.find, dialect)
+        return frozenset([relation.name])
+
+    try:
+        return not read_tables(one).isdisjoint(read_tables(other))
+    except UnprovenError:
+        return True
+    except KeyError:  # a name of no table, which the opening of the file refuses
+        return False
+
+
+def _with_database(place: Path, read: Callable[[Connection], Result]) -> Result:
+    """Return what is read of a DuckDB file, which is attached as `file` for the time of the reading."""
+
+    def work() -> Result:
+        with private_connection() as connection:
+            connection.execute(f"ATTACH {quoted_text(place.resolve().as_posix())} AS file (READ_ONLY, TYPE duckdb)")
+            return read(connection)
+
+    return without_engine_errors(work, f"{str(place)!r} cannot be read as DuckDB: check that {_DATABASE.check}")
 
 
 def stated_forms(kinds: Mapping[str, Kind | ColumnFormat] | None) -> dict[str, ColumnFormat] | None:

@@ -3,7 +3,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date, datetime
 from importlib.util import find_spec
@@ -15,7 +15,7 @@ from urllib.parse import quote
 import numpy as np
 
 from noisycount.engines.duckdb.apart import EXACT, read_apart
-from noisycount.engines.duckdb.connection import Connection, quoted_name, require_single_names
+from noisycount.engines.duckdb.connection import Connection, Result, quoted_name, require_single_names
 from noisycount.engines.places import pending_logs
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
@@ -112,19 +112,29 @@ def sqlite_table(connection: Connection, place: Path, table: str | None) -> Fore
         raise SourceError(
             f"{str(place)!r} has changes that are not in it yet, in {log.name!r}: close the program that writes it"
         )
-    refusal = f"{str(place)!r} cannot be read as SQLite: check that the file is whole, and that its texts are UTF-8"
+
+    def load(database: sqlite3.Connection) -> ForeignTable:
+        found = database.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'"
+        )
+        name = chosen_table(place, sorted(name for (name,) in found), table)
+        rows = database.execute(f"SELECT * FROM {quoted_name(name)}")
+        names = [column[0] for column in rows.description]
+        return ForeignTable.load(connection, f"{str(place)!r} has", names, _batches(rows))
+
+    return read_sqlite(place, load)
+
+
+def read_sqlite(place: Path, read: Callable[[sqlite3.Connection], Result]) -> Result:
+    """Return what is read of a SQLite file, which is opened as it lies there."""
     try:
         with closing(sqlite3.connect(f"file:{quote(str(place))}?mode=ro&immutable=1", uri=True)) as database:
-            found = database.execute(
-                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'"
-            )
-            name = chosen_table(place, sorted(name for (name,) in found), table)
-            rows = database.execute(f"SELECT * FROM {quoted_name(name)}")
-            names = [column[0] for column in rows.description]
-            return ForeignTable.load(connection, f"{str(place)!r} has", names, _batches(rows))
+            return read(database)
     except sqlite3.Error:
         pass  # what follows must not have that error as its context, as it may quote cells
-    raise SourceError(refusal)
+    raise SourceError(
+        f"{str(place)!r} cannot be read as SQLite: check that the file is whole, and that its texts are UTF-8"
+    )
 
 
 def _batches(rows: sqlite3.Cursor) -> Iterator[list[tuple[Any, ...]]]:

@@ -168,6 +168,11 @@ class DuckDBSource(CountedSource):
         return check
 
     @classmethod
+    def shares_records(cls, path: Path, one: str, other: str) -> bool:
+        """Return True if two tables of a file have records in common: a table and a view of it, or two such views."""
+        return files.shares_records(path, one, other)
+
+    @classmethod
     def _read(
         cls,
         kind: files.Format,

@@ -53,6 +53,15 @@ class ServerDialect(Dialect):
         """The columns of a table or view."""
         return reflected_columns(connection, table.schema, table.name)
 
+    def relation_identities(
+        self,
+        connection: Connection,  # noqa: ARG002 - PostgreSQL asks
+        table: FoundName,  # noqa: ARG002 - as above
+        address: str,  # noqa: ARG002 - as above
+    ) -> tuple[str, ...]:
+        """Return what identifies a table by whatever address, then the tables whose records it has; () if unknown."""
+        return ()
+
     def identity(self, connection: Connection) -> Identity:
         """Which engine answers."""
         version = connection.dialect.server_version_info or ()

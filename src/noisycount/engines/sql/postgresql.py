@@ -1,8 +1,10 @@
 """What PostgreSQL says in its own way, and what its own catalog says of a table."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
+from hashlib import sha256
 from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +80,31 @@ _COLUMNS = sa.text(
 )
 """A domain is what it is made of, however often; a cast to text may be a function of somebody's."""
 
+_REACHED = sa.text(
+    """
+    WITH RECURSIVE reached AS (
+      SELECT c.oid, 0 AS place FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE n.nspname = :schema AND c.relname = :name
+      UNION
+      SELECT read.oid, 1 FROM reached AS r CROSS JOIN LATERAL (
+        SELECT d.refobjid AS oid FROM pg_rewrite AS w
+        JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+        WHERE w.ev_class = r.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> r.oid
+        UNION ALL
+        SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = r.oid
+      ) AS read
+    )
+    SELECT d.oid AS database, c.oid AS relation
+    FROM reached AS r JOIN pg_class AS c ON c.oid = r.oid JOIN pg_database AS d ON d.datname = current_database()
+    WHERE r.place = 0 OR c.relkind = ANY (ARRAY['r', 'm', 'p', 'f'])
+    ORDER BY r.place, c.oid
+    """
+)
+"""A relation, then the tables that its views read, and their parts."""
+_SYSTEM = sa.text("SELECT system_identifier::text FROM pg_control_system()")
+_MAY_ASK = sa.text(
+    "SELECT coalesce(has_function_privilege(to_regprocedure('pg_catalog.pg_control_system()'), 'EXECUTE'), false)"
+)
 _IDENTITY = sa.text("SELECT version(), current_setting('server_version_num'), current_setting('server_encoding')")
 
 
@@ -161,6 +188,18 @@ class PostgreSQL(ServerDialect):
             FoundColumn(row["name"], row["type"], is_computed=True) if row["name"] in computed else _column(row)
             for row in rows
         )
+
+    def relation_identities(self, connection: sa.Connection, table: FoundName, address: str) -> tuple[str, ...]:
+        """Return a digest of the table, then of those whose records it shares; see `ServerDialect`.
+
+        A digest is of the identifier that `initdb` gave the server, of the database's and of the relation's. If the
+        account may not read the first, the address of the server stands for it.
+        """
+        may_ask = connection.execute(_MAY_ASK).scalar()
+        system = connection.execute(_SYSTEM).scalar() if may_ask else address
+        rows = connection.execute(_REACHED, asdict(table)).all()
+        parts = (json.dumps([system, row.database, row.relation]) for row in rows)
+        return tuple(sha256(part.encode()).hexdigest() for part in parts)
 
     def identity(self, connection: sa.Connection) -> Identity:
         """Which server it is; one that only speaks the language of PostgreSQL has another name.

@@ -119,6 +119,7 @@ class CountedTable:
 
 
 Result = TypeVar("Result")
+_SECONDS_TO_IDENTIFY = 10.0  # s, for a few rows of the server's own catalog
 
 
 @frozen
@@ -177,6 +178,20 @@ class SqlSource(TypedSource):
             return cls(transactions, table, schema, identity, place.shown, unit)
 
         return without_server_errors(place.shown, found)
+
+    @classmethod
+    def relation_identities(cls, place: ServerPlace) -> tuple[str, ...]:
+        """Return what identifies a table, and those whose records it shares; see `ServerDialect`."""
+        server = Server.at(place, _SECONDS_TO_IDENTIFY)
+
+        def identities() -> tuple[str, ...]:
+            with server.transaction(has_own_path=True) as connection:
+                path = server.dialect.path(connection)
+            with server.transaction() as connection:
+                name = server.dialect.found(connection, *tables.table_name(place.table), path)
+                return server.dialect.relation_identities(connection, name, "\n".join(place.canonical[:3]))
+
+        return without_server_errors(place.shown, identities)
 
     @property
     def version(self) -> str:
