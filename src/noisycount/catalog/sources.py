@@ -295,6 +295,11 @@ class FileSource(LazySource):
             return self._described_as(record, source)
 
     @property
+    def has_exact_version(self) -> bool:
+        """True: the version is a digest of the bytes of all files, which are compared before and after each count."""
+        return True
+
+    @property
     def former_versions(self) -> tuple[str, ...]:
         """What the version of records that state their types was called."""
         return self.content.former_versions if self.record.form is None else ()
@@ -381,6 +386,16 @@ class ServerSource(LazySource):
     table: ServedTable  # where they are, and how they are counted
     kept: Certificates  # the certificates of engines
     relations: tuple[str, ...]  # what identifies the table, and those whose records it shares
+
+    @property
+    def edition(self) -> str | None:
+        """Name that the owner gives the records as they are now; see ``Source.edition``."""
+        return self.table.edition
+
+    @property
+    def has_exact_version(self) -> bool:
+        """True if the owner promises by an edition that the records stay the same."""
+        return self.edition is not None
 
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
         """The same, described; where nothing is known the server is asked now."""

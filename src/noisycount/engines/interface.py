@@ -75,6 +75,18 @@ class Source(Protocol):
         """An opaque text that changes when the records may have changed."""
 
     @property
+    def has_exact_version(self) -> bool:
+        """True if equal versions mean exactly the same counted records.
+
+        Only then may an answer top up an earlier one. It is true of a digest of all that is counted, and of an edition
+        that the owner promises; false of the name, the size or the time of records.
+        """
+
+    @property
+    def edition(self) -> str | None:
+        """Name that the owner gives the records of a server as they are now; None: no name, or no server."""
+
+    @property
     def former_versions(self) -> Sequence[str]:
         """The texts that were its version in older ledgers."""
 
@@ -159,6 +171,16 @@ class CountedSource(Closeable):
     __slots__ = ()
 
     schema: Schema
+
+    @property
+    def has_exact_version(self) -> bool:
+        """False unless a source proves it; see ``Source.has_exact_version``."""
+        return False
+
+    @property
+    def edition(self) -> str | None:
+        """None: most sources have no edition; see ``Source.edition``."""
+        return None
 
     @abstractmethod
     def require_unchanged(self) -> None:

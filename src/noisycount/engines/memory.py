@@ -126,6 +126,11 @@ class MemorySource(TypedSource):
             raise missing_units(unit)
         self.version = sha256(repr(self._records).encode(errors="surrogatepass")).hexdigest()
 
+    @property
+    def has_exact_version(self) -> bool:
+        """True: the version is a digest of a copy of the records."""
+        return True
+
     def prepare(self) -> None:
         """Nothing: the records were checked as they were taken in."""
 

@@ -13,10 +13,20 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from noisycount.errors import LedgerError
+from noisycount.errors import ConfigError, LedgerError
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Analyst, Entry, Head, Repeat, Request, TableAnswer, check_text
-from noisycount.ledger.series import Standing, difference, standing_of, stopped_at
+from noisycount.ledger.entries import (
+    Analyst,
+    Entry,
+    Head,
+    Repeat,
+    Request,
+    TableAnswer,
+    check_text,
+    edition_of,
+    unit_of,
+)
+from noisycount.ledger.series import EDITION, Standing, can_top_up, difference, standing_of, stopped_at
 from noisycount.ledger.storage import COLUMNS, LATER_COLUMNS, RESTORE, Row, later_columns, row_at, rows_from
 from noisycount.validation import exact_text, optional_text, optional_value
 
@@ -101,27 +111,6 @@ def answer_of(text: str) -> int | TableAnswer:
     return TableAnswer(text) if text.startswith("{") else int(text)
 
 
-_LONGEST_DESCRIPTION = 10_000_000  # characters: some of each of the columns of a wide table
-
-
-def check_description(text: str) -> None:
-    """Refuse a description of a data set that says nothing of the unit."""
-    check_text("description", text, _LONGEST_DESCRIPTION)
-    try:
-        unit_of(text)
-    except (ValueError, TypeError, KeyError):
-        shown = repr(text[:80])
-        raise ValueError(f"description must be a JSON object with a unit, got {shown}") from None
-
-
-def unit_of(description: str) -> str | None:
-    """The column that names the person in a data set, by its description; None: rows count."""
-    unit = json.loads(description)["unit"]
-    if not isinstance(unit, str | None):
-        raise ValueError(f"unit must be a text or null, got {repr(unit)[:80]}")  # noqa: TRY004
-    return unit
-
-
 def reply_columns(name: str, digest: str, made: datetime) -> dict[str, str]:
     """The columns that keep what was replied to the request of a name, by its digest."""
     return {"kind": REPLY, "key": name, "digest": digest, "made": made.isoformat()}
@@ -195,6 +184,8 @@ class LedgerState:
     analysts: MutableMapping[str, Loss] = field(default_factory=dict)  # what each analyst has paid
     # what was written down last of each data set, a JSON object
     descriptions: MutableMapping[str, str] = field(default_factory=dict)
+    # the editions of each data set in the order of its descriptions; None: the owner named none
+    editions: MutableMapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     # the digest of each reply, by the name of its request
     replies: MutableMapping[str, str] = field(default_factory=dict)
     # who else asked for what was debited, by the key of the debit
@@ -228,7 +219,7 @@ class LedgerState:
         """All that it knows by a name."""
         return (
             *(self.debits, self.keys, self.answers),
-            *(self.datasets, self.analysts, self.descriptions, self.replies, self.repeats),
+            *(self.datasets, self.analysts, self.descriptions, self.editions, self.replies, self.repeats),
             *(self.series, self.prices, self.coarser, self.finer, self.reserves, self.payers),
         )
 
@@ -291,10 +282,20 @@ class LedgerState:
         """Return the key of the debit at the highest price among `keys_asking`; of equal ones the first."""
         return max(self.keys_asking(requests, analyst), key=self.prices.__getitem__, default=None)
 
+    def base(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
+        """Return the `finest` key that the first of some requests may top up, as it is about exactly its records."""
+        return self.finest([each for each in requests if can_top_up(requests[0], each)], analyst)
+
     def covering(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
-        """Return the `finest` key if its price is at least that of the first request, else None."""
-        key = self.finest(requests, analyst)
-        return key if key is not None and self.prices[key] >= standing_of(requests[0]).price else None
+        """Return the key of a debit that the first request needs no other for, else None.
+
+        That is the `finest` key if its price is at least that of the request, or of a request whose records may change
+        one whose answer reached its goal.
+        """
+        key, standing = self.finest(requests, analyst), standing_of(requests[0])
+        if key is not None and self.prices[key] >= standing.price:
+            return key
+        return None if standing.is_exact else self.settled(requests, analyst)
 
     def reserved_for(self, request: Request, keys: Iterable[str]) -> list[str]:
         """The keys of debits that reserved for the same goal as a request, wherever their answers stopped."""
@@ -302,9 +303,19 @@ class LedgerState:
         reserved = [(key, self.reserves[key]) for key in keys if goal is not None and key in self.reserves]
         return [key for key, each in reserved if each.asked.get("within") == goal]
 
-    def is_settled(self, requests: Sequence[Request]) -> bool:
-        """Whether the goal of the first of some requests was reached by an answer to what they ask."""
-        return any(key in self.answers for key in self.reserved_for(requests[0], self.keys_asking(requests)))
+    def settled(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
+        """Return the key of the finest answer that reached the goal of the first of some requests, if there is one."""
+        reserved = self.reserved_for(requests[0], self.keys_asking(requests, analyst))
+        answered = [key for key in reserved if key in self.answers]
+        return max(answered, key=self.prices.__getitem__, default=None)
+
+    def require_newest(self, dataset: str, edition: str | None) -> None:
+        """Refuse an edition that another one followed: it is never set back, nor asked by a desk opened before."""
+        if edition is not None and edition in self.editions.get(dataset, ())[:-1]:
+            raise ConfigError(
+                f"edition {edition!r} was followed by another, and its records may have changed since: give the "
+                "records of now an edition of their own, and open them again"
+            )
 
     def answered_finer(self, key: str) -> str | None:
         """The key of the finest answer that rests on a debit; None: there is none."""
@@ -380,7 +391,7 @@ class LedgerState:
             return "holds a total that its debits do not add up to"
         standing = standing_of(entry.request)
         if (replaced := standing.replaces) is not None:
-            if (why := self._fault_of_top_up(price, standing, replaced)) is not None:
+            if (why := self._fault_of_top_up(entry.request, standing, replaced)) is not None:
                 return why
             self.coarser[entry.key], self.finer[replaced] = replaced, entry.key
         elif entry.request.epsilon is not None and entry.request.rho is not None:
@@ -396,9 +407,12 @@ class LedgerState:
         self.datasets[dataset], self.analysts[analyst] = entry.spent, entry.analyst_spent
         return None
 
-    def _fault_of_top_up(self, price: Loss, standing: Standing, replaced: str) -> str | None:
+    def _fault_of_top_up(self, request: Request, standing: Standing, replaced: str) -> str | None:
+        price, asked = request.price, request.asked
         if replaced in self.finer or replaced not in self.series.get(standing.subject, ()):
             return "tops up what asks something else, or what was topped up before"
+        if not standing.is_exact and EDITION in asked:
+            return "tops up an answer about records that may have changed"
         if price != difference(self.prices[replaced], standing.price, is_gaussian=standing.is_gaussian):
             return "charges something else than the difference to what it tops up"
         if replaced not in self.answers and standing.is_gaussian:
@@ -446,6 +460,9 @@ class LedgerState:
         if unit_of(former) != unit_of(text):
             return "changes whose records a data set holds"
         self.descriptions[dataset] = text
+        edition, editions = edition_of(text), self.editions.get(dataset, ())
+        if edition not in editions[-1:]:
+            self.editions[dataset] = (*editions, edition)
         return None
 
     def _fault_of_reply(self, row: Row) -> str | None:

@@ -400,6 +400,33 @@ def asks_for_table(entry: Entry) -> bool:
     return "table" in entry.request.asked
 
 
+_LONGEST_DESCRIPTION = 10_000_000  # characters: some of each of the columns of a wide table
+
+
+def check_description(text: str) -> None:
+    """Refuse a description of a data set that says nothing of the unit."""
+    check_text("description", text, _LONGEST_DESCRIPTION)
+    try:
+        unit_of(text)
+    except (ValueError, TypeError, KeyError):
+        shown = repr(text[:80])
+        raise ValueError(f"description must be a JSON object with a unit, got {shown}") from None
+
+
+def unit_of(description: str) -> str | None:
+    """The column that names the person in a data set, by its description; None: rows count."""
+    unit = json.loads(description)["unit"]
+    if not isinstance(unit, str | None):
+        raise ValueError(f"unit must be a text or null, got {repr(unit)[:80]}")  # noqa: TRY004
+    return unit
+
+
+def edition_of(description: str) -> str | None:
+    """Return the edition of the records that a description names; None: it names none."""
+    edition: str | None = json.loads(description).get("edition")
+    return edition
+
+
 _HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{32,64})")
 _HEAD_FORM = "be a number, a colon and 32 to 64 hexadecimal digits, as `noisycount ledger verify` prints it"
 _NO_HASH = "0" * 64

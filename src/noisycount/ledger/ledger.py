@@ -23,13 +23,16 @@ from noisycount.ledger.entries import (
     Repeat,
     Request,
     TableAnswer,
+    check_description,
     check_purpose,
     check_text,
     check_type,
+    edition_of,
     storable_answer,
+    unit_of,
 )
 from noisycount.ledger.replies import Replies, check_older, digests_of
-from noisycount.ledger.series import standing_of, stopped_at, topped_up
+from noisycount.ledger.series import EDITION, standing_of, stopped_at, topped_up
 from noisycount.ledger.storage import LEDGER, all_rows, check_structure, is_made, refusals
 from noisycount.ledger.transactions import AttachedWrite, Transactions, lock_out_writers
 from noisycount.ledger.verification import Verification, entries_of, require_row, verification
@@ -165,8 +168,9 @@ class Ledger(Shown):
         A question that the analyst asked before at this price or a higher one, under any key, is free. If only other
         analysts asked it, it is free too and written down as a repeat, but both budgets must be able to pay for it as
         if nobody else had asked: see `require_payable`. A question that was asked at a lower price is charged the
-        difference. A top-up of a reserve or under Gaussian noise, and a reserve on top of a debit, need the answer to
-        the debit below: if that has none, it is returned to be answered first, and nothing is charged.
+        difference if its version says exactly which records are counted, else its full price. A top-up of a reserve or
+        under Gaussian noise, and a reserve on top of a debit, need the answer to the debit below: if that has none, it
+        is returned to be answered first, and nothing is charged.
 
         `formers` are the same request as the ledger may hold it, by `Request.forms`; `alone` is what the analyst would
         be charged for if `request` asks for the known answer of another analyst in its place.
@@ -179,6 +183,7 @@ class Ledger(Shown):
 
         def reserved(connection: Connection, state: chain.LedgerState) -> tuple[Entry, Loss]:
             forms = request.forms(formers)
+            state.require_newest(request.dataset, request.asked.get(EDITION))
             if key in state.debits:
                 self._require_own(state, key, request, forms, analyst)
             own = key if key in state.debits else state.covering(forms, analyst)
@@ -188,10 +193,10 @@ class Ledger(Shown):
             if own is not None and own not in state.answers:
                 own = state.answered_finer(own) or own
             finest, known = None, state.entry(connection, own)
-            if known is None and (finest := state.entry(connection, state.finest(forms))) is not None:
+            if known is None and (finest := state.entry(connection, state.base(forms))) is not None:
                 standings = [standing_of(each) for each in (request, finest.request)]
                 is_open = any(each.is_reserve or each.is_gaussian for each in standings)
-                known = finest if is_open and (finest.answer is None or state.is_settled(forms)) else None
+                known = finest if is_open and (finest.answer is None or state.settled(forms)) else None
             if known is not None:
                 if analyst.name not in known.askers:
                     repeat = Repeat(analyst.name, max(self.clock(), state.made), purpose)
@@ -265,13 +270,14 @@ class Ledger(Shown):
     def describe(self, dataset: str, text: str, former: str | None = None) -> str:
         """The newest description of a data set: this one, unless another took the former's place."""
         check_text("dataset", dataset)
-        chain.check_description(text)
+        check_description(text)
 
         def described(_: Connection, state: chain.LedgerState) -> str:
             known = state.descriptions.get(dataset)
             if known is not None and (known != former or known == text):
                 return known
-            if known is not None and chain.unit_of(known) != chain.unit_of(text):
+            state.require_newest(dataset, edition_of(text))
+            if known is not None and unit_of(known) != unit_of(text):
                 raise LedgerError(f"data set {dataset!r} was written down with another unit")
             made = max(self.clock(), state.made).isoformat()
             key, named = secrets.token_hex(16), {"dataset": dataset, "question": text}
@@ -435,7 +441,7 @@ def _require_payable(  # noqa: PLR0913, PLR0917 - a debit that is not made
     Only answers that the analyst has lower the price. So neither a refusal nor its text depends on what others asked:
     an analyst cannot search for their questions without paying, or leaving a row in the ledger.
     """
-    own = state.entry(connection, state.finest(forms, analyst))
+    own = state.entry(connection, state.base(forms, analyst))
     totals(state, _charged_request(own, request), budget, analyst)
 
 

@@ -1,12 +1,14 @@
 """One question at rising prices: which answers belong together, and what the next one is charged.
 
-Laplace noise of a finer answer is drawn from its law given the coarser one (`model.gradual`), so that all of them
-together are no more than the finest, and cost its price. Under Gaussian noise an independent answer is drawn at the
-difference of the prices, and what is told is all of them combined: see the page “Accuracy first”.
+Answers belong together only if they are about the same records, which `Standing.is_exact` decides. Then Laplace noise
+of a finer answer is drawn from its distribution given the coarser one (`model.gradual`), so that all of them together
+reveal no more than the finest, and cost its price. Under Gaussian noise an independent answer is drawn at the
+difference of the prices, and the published answer combines all draws: see the page “Accuracy first”.
 """
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -24,6 +26,9 @@ from noisycount.validation import exact_text, exact_value
 _LAPLACE, _GAUSSIAN = "discrete Laplace", "discrete Gaussian"
 _DESIGNS = 1024  # that are remembered: most answers of a ledger have one of a few prices
 _OF_PRICE = {"scale", "scales", "replaces", "price", "within"}  # the parts of a question that differ with its price
+EDITION = "edition"  # the part of a question about a server that holds the owner's edition, null if there is none
+# a version that is a digest; older ledgers hold the size and the time of a file as well
+_DIGEST = re.compile(r"(sha256:)?[0-9a-f]{64}")
 
 
 @frozen
@@ -37,6 +42,8 @@ class Standing:
     replaces: str | None = None  # the key of the debit that it tops up
     is_reserve: bool = False  # whether the price is the most that it may cost, until it is known where it stopped
     is_gaussian: bool = False  # whether what tops up another is a draw of its own, and is combined with it
+    # True if its version says which records are counted, so that an answer may top up another of the same version
+    is_exact: bool = False
 
 
 def standing_of(request: Request) -> Standing:
@@ -63,8 +70,20 @@ def _standing(request: Request) -> Standing:
             kept["design"] = [_design(scale, price) for scale in _scale_texts(asked)]
         parts = repr((request.dataset, kept, loss.delta.as_integer_ratio()))  # desks sort the parts of a question
         digest = hashlib.sha256(parts.encode()).hexdigest()
-        return Standing(digest, price, asked.get("replaces"), "within" in asked, is_gaussian)
+        is_exact = has_exact_version(asked)
+        return Standing(digest, price, asked.get("replaces"), "within" in asked, is_gaussian, is_exact)
     return Standing(request.digest, price)
+
+
+def has_exact_version(asked: Mapping[str, Any]) -> bool:
+    """Return True if questions of the same version count the same records: it is a digest, or an edition names them."""
+    is_live = asked.get(EDITION, "") is None
+    return not is_live and _DIGEST.fullmatch(str(asked.get("version"))) is not None
+
+
+def can_top_up(request: Request, base: Request) -> bool:
+    """Return True if the answer to a request may rest on that to another form of it: both count the same records."""
+    return standing_of(request).is_exact and standing_of(base).is_exact
 
 
 def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = None) -> Request:

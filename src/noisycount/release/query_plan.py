@@ -22,7 +22,7 @@ from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Request, TableAnswer, asks_for_table
-from noisycount.ledger.series import parts_of, scales_in, standing_of
+from noisycount.ledger.series import EDITION, parts_of, scales_in, standing_of
 from noisycount.ledger.storage import unexpected_answer
 from noisycount.model.gradual import finer_errors
 from noisycount.model.noises.additive import DiscreteNoise
@@ -172,7 +172,11 @@ class QueryPlan(ABC):
         mechanism, price = self.noise.levels[0].mechanism.name, self.loss
         rho = price.rho if price.epsilon is None else None
         asked = {**parts, **self._goal_parts, "unit": source.unit, "mechanism": mechanism}
-        texts = [json.dumps({**asked, "version": v}, sort_keys=True) for v in (source.version, *source.former_versions)]
+        known = source.version, *source.former_versions
+        versions: list[dict[str, str | None]] = [{"version": version} for version in known]
+        if source.edition is not None or not source.has_exact_version:  # an older ledger holds no edition
+            versions.insert(0, {**versions[0], EDITION: source.edition})
+        texts = [json.dumps({**asked, **version}, sort_keys=True) for version in versions]
         return [Request(dataset, text, price.epsilon, rho, price.delta) for text in texts]
 
     def _counts(self, source: Source) -> Sequence[NDArray[np.int64]]:

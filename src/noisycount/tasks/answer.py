@@ -21,13 +21,13 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, Request, asks_for_table
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.series import covers, difference, finest_of, standing_of, topped_up
+from noisycount.ledger.series import can_top_up, covers, difference, finest_of, standing_of, topped_up
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget, next_words
-from noisycount.release.goal import Stopping
+from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.query_plan import CountPlan, QueryPlan
 from noisycount.release.reply_tick import ReplyTick
@@ -37,6 +37,10 @@ from noisycount.tasks.opening import DatasetSession, existing_ledger, session_of
 from noisycount.tasks.plan import AvailableBudget, planned
 from noisycount.validation import exact_text
 
+_ANEW = (
+    "nothing says whether the records are still those of your earlier answer, so this one is independent and costs its "
+    "full price; an edition, which the owner names, lets it top up the earlier answer for the difference"
+)
 _FAR = 2  # times as large as the count may be, or as small
 
 
@@ -75,7 +79,9 @@ class Answer:
     affordable: bool = True  # whether the budgets pay for it
     # the columns of the question whose cells, where they could not be read, count as missing
     unreadable_as_missing: tuple[str, ...] = ()
-    known: Entry | None = None  # of a preview the finest answer to the same question that the analyst has, at any price
+    known: Entry | None = None  # of a preview the finest answer that the analyst has and that this one would top up
+    # True if the analyst has an earlier answer that is not topped up, as the records may have changed since
+    is_anew: bool = False
     impossible: Sequence[str] = ()  # what the question says of itself: what no record can satisfy
     ledger: Path | None = None  # where the answer is kept, for who may know; None for a server
     leaves: Sequence[str] = ()  # what an answer that is previewed would leave, where that is not plain
@@ -182,7 +188,7 @@ class Answer:
     @property
     def hints(self) -> list[str]:
         """What to do better next time, from the question and published numbers alone."""
-        found = list(self.impossible)
+        found = [*self.impossible, *([_ANEW] if self.is_anew else [])]
         if self.query.is_table:
             by_keys = self.query.by is not None
             told = _hints_of_table(self.noise, self.unit if by_keys else None)
@@ -243,9 +249,12 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
     purpose: str | None = None,
     attach: Callable[[Answer], AttachedWrite] | None = None,
 ) -> Answer:
-    """The same of open records and an open ledger."""
+    """Answer a question about open records, and charge it to their open ledger."""
     plan = plan or session.plan(query, analyst)
     impossible = session.require_possible(plan, analyst)
+    requests = session.records.requests(plan)
+    is_exact = standing_of(requests[0]).is_exact
+    has_earlier = not is_exact and any(entry.answer is not None for entry in session.asked(analyst, requests))
 
     def told(release: Release | TableRelease) -> Answer:
         return Answer(
@@ -257,6 +266,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
             remains=release.remains or RemainingBudget(session.dataset.budget, release.remaining),
             release=release,
             repeated=release.repeated,
+            is_anew=has_earlier and not release.repeated,
             unreadable_as_missing=release.unreadable_as_missing,
             impossible=impossible,
         )
@@ -282,10 +292,9 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     spent = SpendingLimits.of(account, analyst, session.ledger)
     requests = records.requests(plan)
     asked = session.asked(analyst, requests)
-    known = finest_of(entry for entry in asked if entry.answer is not None)
-    free = finest_of(entry for entry in asked if covers(entry, requests[0]))
-    if free is None and known is not None and plan.is_met(known):
-        free = known
+    answered = [entry for entry in asked if entry.answer is not None]
+    known, base = finest_of(answered), finest_of(each for each in answered if can_top_up(requests[0], each.request))
+    free = finest_of(entry for entry in asked if covers(entry, requests[0])) or _reached(plan, known, answered, base)
     preview = Answer(
         query=query,
         plan=plan,
@@ -294,17 +303,29 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         analyst=analyst,
         remains=spent.remains,
         repeated=free is not None,
-        known=known,
+        known=base,
+        is_anew=free is None and base is None and known is not None,
         unreadable_as_missing=records.unreadable_in(plan),
         impossible=plan.in_vain(records.schema.public)[1],
     )
     if free is not None:
         return _known_preview(preview, plan.at(free), free)
-    if known is not None and plan.goal is None:
-        preview = replace(preview, plan=plan.at(_finer(known, requests[0])))
+    if base is not None and plan.goal is None:
+        preview = replace(preview, plan=plan.at(_finer(base, requests[0])))
     if not spent.admits(preview.cost):
         return replace(preview, affordable=False)
     return replace(preview, leaves=list(_hints_after(spent, preview.cost)))
+
+
+def _reached(plan: QueryPlan, known: Entry | None, answered: Sequence[Entry], base: Entry | None) -> Entry | None:
+    """Return the answer that is given for free because the goal is reached: by the finest, or by an equal goal before.
+
+    Whichever answer reached an equal goal before, the finest that rests on it is given.
+    """
+    if known is None or plan.goal is None or plan.is_met(known):
+        return None if plan.goal is None else known
+    settled = finest_of(entry for entry in answered if Goal.stored(entry) == plan.goal)
+    return settled and (base or settled)
 
 
 def _known_preview(preview: Answer, plan: QueryPlan, free: Entry) -> Answer:

@@ -114,7 +114,7 @@ def test_what_is_written_down_is_enough_to_tell_an_old_answer(run: Run, here: Pa
 
 
 def test_an_edition_is_what_the_owner_says_it_is(run: Run, here: Path, clinic: Clinic) -> None:
-    """An answer holds while records change, until another edition; the old one is still told."""
+    """An answer holds while records change, until another edition; an edition is never set back."""
     clinic.configure(here, more='edition = "2026-10"')
     first = asked(run, "visits", "--where", OLD)
     clinic.run("INSERT INTO visits (person, age) VALUES (1, 99)")
@@ -128,8 +128,28 @@ def test_an_edition_is_what_the_owner_says_it_is(run: Run, here: Path, clinic: C
         new["answer"],
     ]
     clinic.configure(here, more='edition = "2026-10"')
-    old = asked(run, "visits", "--where", OLD)
-    assert (old["answer"], old["charged"]) == (first["answer"], "0")
+    refused = run("count", "visits", "--where", OLD, "--epsilon", EXACTLY)
+    assert (refused.status, "edition '2026-10' was followed by another" in refused.errors) == (2, True)
+
+
+def test_a_higher_price_is_charged_in_full_while_records_change(run: Run, here: Path, clinic: Clinic) -> None:
+    """Without an edition nothing says that the records are those of the earlier answer; with one it is topped up."""
+    clinic.configure(here)
+    words = ("count", "visits", "--where", OLD, "--json")
+    coarse = run(*words, "--epsilon", "30").object
+    clinic.run("INSERT INTO visits (person, age) SELECT 1, 99 FROM generate_series(1, 1000)")
+    preview = run(*words, "--epsilon", "31", "--dry-run").object
+    assert (preview["cost"], preview["charged"]) == ("31", "0")
+    assert preview["hints"][0].startswith("nothing says whether the records are still those of your earlier answer")
+    fine = run(*words, "--epsilon", "31").object
+    assert (fine["answer"] - coarse["answer"], fine["charged"], fine["replaces"]) == (1000, "31", [])
+    assert fine["hints"] == preview["hints"]
+    repeat = run(*words, "--epsilon", "30").object
+    assert (repeat["answer"], repeat["charged"], repeat["hints"]) == (fine["answer"], "0", [])
+    goal = run(*words, "--within", "1%", "--at-most", "40").object
+    assert (goal["answer"], goal["charged"]) == (fine["answer"], "0")  # it is near enough already
+    clinic.configure(here, more='edition = "2026-11"')
+    assert [run(*words, "--epsilon", price).object["charged"] for price in ("30", "31")] == ["30", "1"]
 
 
 @pytest.mark.parametrize("edition", ["", 'edition = "2"'])

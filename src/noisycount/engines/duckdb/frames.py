@@ -126,6 +126,12 @@ def require_readable_cells(
     raise SourceError(message)
 
 
+def _columns_read(parts: Sequence[GroupBy], where: Predicate | None) -> Iterator[Column]:
+    """Yield the columns that a table by some parts reads."""
+    yield from (part.column for part in parts)
+    yield from () if where is None else columns(where)
+
+
 _FAILURE = "frame cannot be counted: check that it is not closed meanwhile, and that memory is free"
 _CATEGORIES = "enum"
 
@@ -134,9 +140,10 @@ _CATEGORIES = "enum"
 class FrameSource(TypedSource):
     """The records of a table in memory; made by ``FrameSource.open``.
 
-    They are those that the table has at opening: what is changed in it afterwards is not counted. Arrays of NumPy that
-    a table was made of without a copy must not be written to meanwhile. A frame of pandas, Polars or Arrow is counted
-    where it is; what another library computes as it is read, such as a relation of DuckDB, is copied. A float that
+    They are those that the table has at opening: changes that its library makes afterwards are not counted. A frame of
+    pandas, Polars or Arrow is counted where it is; what another library computes as it is read, such as a relation of
+    DuckDB, is copied. If an array of NumPy that a table was made of without a copy is written to, the count is refused,
+    as the columns that it read are compared with those of the version. A float that
     pandas knows as missing (NaN) is missing; in Polars and Arrow NaN is a value. Categories and dictionaries count as
     what they stand for, FLOAT and DECIMAL as DOUBLE, times in UTC and in microseconds, finer ones cut off.
 
@@ -156,6 +163,9 @@ class FrameSource(TypedSource):
     unit: str | None  # the column that names the person, or None where every record is one unit
     seconds: float | None = None  # after which a count is given up; None: never
     _version: str = ""
+    _contents: dict[str, list[object]] = field(
+        default_factory=dict
+    )  # the facts of each column that the version digests
 
     @classmethod
     def open(
@@ -194,6 +204,11 @@ class FrameSource(TypedSource):
             self._version = duck.without_engine_errors(self._hash, _FAILURE)
         return self._version
 
+    @property
+    def has_exact_version(self) -> bool:
+        """True: the version is a digest of the cells, with which each count compares the columns that it read."""
+        return True
+
     def prepare(self) -> None:
         """The refusal of records that are closed; all else was looked at when they were opened."""
         self.require_unchanged()
@@ -201,10 +216,25 @@ class FrameSource(TypedSource):
     def _hash(self) -> str:
         """The hash; each thread reads columns of its own."""
         names = [n for n in self.types if n in self.schema.entire or n == self.unit]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = dict(zip(names, pool.map(self._content, names), strict=True))
+        self._contents = self._contents_of(names)
         rows, _ = self._counting(()).values((), None)
-        return content_hash(found, rows)
+        return content_hash(self._contents, rows)
+
+    def _contents_of(self, names: Sequence[str]) -> dict[str, list[object]]:
+        """Return the facts of some columns, by their names."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return dict(zip(names, pool.map(self._content, names), strict=True))
+
+    def _require_same(self, read: Iterable[Column]) -> None:
+        """Refuse a count if a column that it read, or the unit, is not as it was in the version, and close the frame.
+
+        It is compared after the count: a change between the version and the count is found, whenever it was made.
+        """
+        names = sorted(self._contents.keys() & {self.unit, *(column.name for column in read)})
+        found = duck.without_engine_errors(lambda: self._contents_of(names), _FAILURE)
+        if any(found[name] != self._contents[name] for name in names):
+            self.close()
+            raise SourceError("frame was changed in place while it was open: open it again")
 
     def _content(self, name: str) -> list[object]:
         """What one column is, and holds."""
@@ -241,7 +271,9 @@ class FrameSource(TypedSource):
         texts = {name: known for name, known in self.snapshot.texts.items() if name in used}
         if set().union(*map(compared_columns, predicates)) & {*kept, *texts}:
             kept, texts = set(), {}
-        return self._decided_counts(predicates, used, kept, texts)
+        counts = self._decided_counts(predicates, used, kept, texts)
+        self._require_same(column for predicate in predicates for column in columns(predicate))
+        return counts
 
     def _decided_counts(
         self,
@@ -262,15 +294,17 @@ class FrameSource(TypedSource):
         return self._counting(used, {*kept, *texts}, texts, tests).counts(asked)
 
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        return self._of_table(question.keys.parts, question.where).cells(question)
+        counts = self._of_table(question.keys.parts, question.where).cells(question)
+        self._require_same(_columns_read(question.keys.parts, question.where))
+        return counts
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        return self._of_table(question.parts, question.where).keys(question)
+        yield from self._of_table(question.parts, question.where).keys(question)
+        self._require_same(_columns_read(question.parts, question.where))
 
     def _of_table(self, parts: Sequence[GroupBy], where: Predicate | None) -> Counting:
         """How tables by some parts are counted."""
-        asked = [] if where is None else columns(where)
-        return self._counting({column.name for column in (*(p.column for p in parts), *asked)})
+        return self._counting({column.name for column in _columns_read(parts, where)})
 
     def _counting(
         self,
