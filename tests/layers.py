@@ -95,7 +95,8 @@ def _mark_thorough_cases(items: Iterable[pytest.Item]) -> None:
     for all_cases in cases.values():
         ranked = sorted(all_cases, key=lambda item: rank(item.nodeid.partition("[")[2]))
         ranked[0].add_marker(pytest.mark.first)
-        for item in ranked[_fast_cases(ranked[0]) :]:
+        number = _fast_cases(ranked[0])
+        for item in [] if number is None else ranked[number:]:
             if item.get_closest_marker("thorough") is None:
                 item.add_marker(pytest.mark.further)
             item.add_marker(pytest.mark.thorough)

@@ -85,3 +85,17 @@ def test_an_unknown_commit_affects_everything(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr("tests.landing.LANDED", tmp_path / "landed")
     landing = Landing.read.__wrapped__(Landing)
     assert (landing.number, landing.rooms) == (4, ALL)
+
+
+@pytest.mark.parametrize("case", range(5))
+def test_a_fast_run_takes_all_cases_of_a_test_without_marks(request: pytest.FixtureRequest, case: int) -> None:
+    """Only samples of one rule, and tests that are marked, may wait."""
+    assert request.node.get_closest_marker("thorough") is None, case
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("case", range(5))
+def test_a_fast_run_takes_some_samples_of_one_rule(request: pytest.FixtureRequest, case: int) -> None:
+    """So many as the test says: the fourth and the fifth case wait."""
+    waits = request.node.get_closest_marker("thorough") is not None
+    assert waits == (request.node.get_closest_marker("further") is not None), case
