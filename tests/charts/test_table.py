@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import noisycount as nc
@@ -59,7 +60,7 @@ def test_each_row_has_a_bar_and_its_interval() -> None:
 
 def test_long_labels_are_cut_into_lines() -> None:
     """None is lost, and the lines of one label do not overlap those of the next."""
-    *_, (_, labels) = layers(BARS)
+    *_, (_, labels), _ = layers(BARS)
     assert [label["label"] for label in labels] == ["Bern", "Überlingen am Bodensee, Landkreis\nKonstanz"]
     assert labels[1]["place"] - labels[0]["place"] >= 16
 
@@ -71,7 +72,8 @@ def test_few_last_keys_have_colours() -> None:
     assert (bars.kinds, bars.names) == ("female", ["false", "true"])
     assert bars.title == "Persons by site and female"
     assert bars.notes == ["age >= 40", "line: ±9 around each answer, 95 % sure; all at once within ±14"]
-    *_, (_, labels) = layers(bars)
+    *_, (_, labels), (name, _) = layers(bars)
+    assert name["encoding"]["text"]["value"] == "site"
     assert [label["label"] for label in labels] == ["1", "2", "3"]
 
 
@@ -105,6 +107,47 @@ def test_what_nobody_could_read_is_refused() -> None:
         replace(BARS, bars=[])
     with pytest.raises(ValueError, match="5 kinds of bars"):
         replace(BARS, bars=[TableBar("a", 1, 1, kind) for kind in "abcde"], kinds="plan")
+
+
+SUMS = SimpleNamespace(cumulative=np.array([40.5, 30.25, 100.0]), cumulative_errors=np.array([3.0, 4.0, 5.5]))
+
+
+def test_sums_of_a_cumulative_table_stand_below_its_rows() -> None:
+    """Each with two standard errors on both sides, on a scale of its own, with the same labels in the same order."""
+    rows = [Row(("18 to 64",), 40), Row(("0 to 17",), -10), Row(("65 or more",), 70)]
+    table = told(rows, ("age",))
+    table.cumulative, table.cumulative_errors = SUMS.cumulative, SUMS.cumulative_errors
+    bars = TableBars.of(table)
+    assert [(bar.label, bar.answer, bar.error) for bar in bars.sums] == [
+        ("18 to 64", 40.5, 6.0),
+        ("0 to 17", 30.25, 8.0),
+        ("65 or more", 100.0, 11.0),
+    ]
+    chart = table_chart(bars).to_dict()
+    cells, sums = chart["vconcat"]
+    assert sums["title"]["text"] == "Sum so far"
+    assert "2 standard errors" in sums["title"]["subtitle"]
+    assert chart["resolve"]["scale"]["x"] == "independent"
+    for panel, answers in ((cells, [40, -10, 70]), (sums, [40.5, 30.25, 100.0])):
+        values = [chart["datasets"][layer["data"]["name"]] for layer in panel["layer"]]
+        assert [value["answer"] for value in values[0]] == answers
+        assert [value["label"] for value in values[-2]] == ["18 to 64", "0 to 17", "65 or more"]
+        assert [value["place"] for value in values[-2]] == sorted(value["place"] for value in values[-2])
+        low, high = panel["layer"][0]["encoding"]["x"]["scale"]["domain"]
+        assert low <= min(value["low"] for value in values[0])
+        assert high >= max(value["high"] for value in values[0])
+
+
+def test_a_list_keeps_its_order() -> None:
+    """Questions stand as they were asked, whatever their counts, and each bar beside its own."""
+    questions = ["town = 'Bern'", "age >= 65", "10 <= age", "age < 9", "age >= 65 and town = 'Bern'"]
+    counts = [30, 900, 5, 400, 1]
+    rows = [Row((question,), count) for question, count in zip(questions, counts, strict=True)]
+    (_, bars), *_, (_, labels), (name, _) = layers(TableBars.of(told(rows, ("question",))))
+    assert [label["label"] for label in labels] == questions
+    assert [bar["answer"] for bar in bars] == counts
+    assert [bar["place"] for bar in bars] == [label["place"] for label in labels]
+    assert name["encoding"]["text"]["value"] == "question"
 
 
 @pytest.mark.thorough

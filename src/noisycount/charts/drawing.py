@@ -47,7 +47,7 @@ def heading(title: str, notes: Sequence[str] | str, offset: int = 18) -> alt.Tit
 
 
 def table_heading(title: str, notes: Sequence[str]) -> alt.TitleParams:
-    """What stands above rows, long notes in lines."""
+    """Return the heading of rows, with long notes in lines."""
     lines = [line for note in notes for line in as_lines(note, _NOTE)]
     return alt.TitleParams(title, subtitle=lines, fontSize=19, offset=18, frame="group")
 
@@ -70,8 +70,8 @@ def rows_axis(height: float) -> alt.Y:
     return alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False))
 
 
-def row_labels(labels: Iterable[tuple[str, float]], y: alt.Y) -> alt.Chart:
-    """Labels, each beside the middle of its row."""
+def row_labels(labels: Iterable[tuple[str, float]], y: alt.Y, name: str) -> list[alt.Chart]:
+    """Return the labels, each beside the middle of its row, and above them the name of what they are."""
     values = [
         {"label": "\n".join(as_lines(label, _LABEL)), "place": middle - (label_height(label) - _LINE) / 2}
         for label, middle in labels
@@ -79,7 +79,11 @@ def row_labels(labels: Iterable[tuple[str, float]], y: alt.Y) -> alt.Chart:
     texts: alt.Chart = data_chart(values).mark_text(
         align="right", baseline="middle", lineBreak="\n", lineHeight=_LINE, fontSize=13, color=INK
     )
-    return texts.encode(x=alt.XValue(-8), y=y, text="label:N")
+    heading: alt.Chart = data_chart([{}]).mark_text(align="right", baseline="middle", fontSize=13, color=MUTED)
+    return [
+        texts.encode(x=alt.XValue(-8), y=y, text="label:N"),
+        heading.encode(x=alt.XValue(-8), y=alt.YValue(-12), text=alt.TextValue(name)),
+    ]
 
 
 def zero_line() -> alt.Chart:

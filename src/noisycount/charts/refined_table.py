@@ -64,6 +64,7 @@ class RefinedDots:
     notes: Sequence[str] = ()  # lines below it
     level: float = 0.95  # the probability of every interval
     unit: str = "records"  # what is counted, in the plural
+    labels: str = ""  # what the labels of the cells are, such as the names of columns
     sums: Sequence[RefinedSums] = ()  # the levels of sums that stand below the cells; of too many those of few counts
 
     def __post_init__(self) -> None:
@@ -122,7 +123,9 @@ def posterior_dots(told: TablePosterior) -> RefinedDots:
         for level in reversed(range(cells))
         if told.solution.answers(level)
     ]
-    return RefinedDots(_level_dots(told, cells), "What are the true counts?", [told.prior.words], _LEVEL, sums=sums)
+    name = told.tree.names[cells]
+    dots = _level_dots(told, cells)
+    return RefinedDots(dots, "What are the true counts?", [told.prior.words], _LEVEL, labels=name, sums=sums)
 
 
 def _level_dots(told: TablePosterior, level: int) -> list[RefinedDot]:
@@ -158,7 +161,7 @@ _BETWEEN = 28  # pixels from level to level
 @drawing.unchecked
 def refined_chart(table: RefinedDots) -> alt.LayerChart | alt.VConcatChart:
     """Two dots a row with their intervals: the answer above, the estimate from all answers below; sums below cells."""
-    cells = _level_chart(table.dots, table.unit, has_legend=True)
+    cells = _level_chart(table.dots, table.unit, table.labels, has_legend=True)
     if not table.sums:
         alone: alt.LayerChart = cells.properties(title=_title(table), config=CONFIG)
         return alone
@@ -175,8 +178,8 @@ def refined_chart(table: RefinedDots) -> alt.LayerChart | alt.VConcatChart:
     )
 
 
-def _level_chart(rows: Sequence[RefinedDot], unit: str, *, has_legend: bool = False) -> alt.LayerChart:
-    """The rows of one level."""
+def _level_chart(rows: Sequence[RefinedDot], unit: str, name: str = "", *, has_legend: bool = False) -> alt.LayerChart:
+    """Draw the rows of one level, the name of their labels above them."""
     middles, height = _middles(rows)
     values = list(_marks(rows, middles))
     marks = drawing.data_chart(values)
@@ -191,10 +194,10 @@ def _level_chart(rows: Sequence[RefinedDot], unit: str, *, has_legend: bool = Fa
         x=alt.X("low:Q"), x2="high:Q", y=y, color=colour, strokeDash=dash
     )
     dots = marks.mark_circle(opacity=1, size=46).encode(x=x, y=y, color=colour)
-    labels = drawing.row_labels(zip((row.label for row in rows), middles, strict=True), y)
+    labels = drawing.row_labels(zip((row.label for row in rows), middles, strict=True), y, name)
     places = drawing.data_chart([{"place": middle} for middle in middles])
     lines = places.mark_rule(color=GRID, strokeDash=[1, 3]).encode(y=y)  # by which the eye finds a label
-    layers = [lines, drawing.zero_line(), spans, dots, labels]
+    layers = [lines, drawing.zero_line(), spans, dots, *labels]
     return alt.LayerChart(layer=layers, width=_WIDTH, height=height)
 
 

@@ -1,6 +1,7 @@
 """A table of published counts as an Altair chart: a bar a row, and where its count lies."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ from noisycount.display.texts import OTHER_KEYS, label_text
 from noisycount.frozen import frozen
 
 MOST_KINDS = 4  # so many colours are told apart by every kind of colour vision
+_STANDARD_ERRORS = 2  # length of the line on each side of a sum
 
 
 def is_tabled(result: object) -> bool:
@@ -25,8 +27,8 @@ class TableBar:
     """One count."""
 
     label: str  # what was counted
-    answer: int  # the published count, in units
-    error: int  # the true one lies within ±error of it
+    answer: float  # the published count, or a sum of counts, in units
+    error: float  # the length of the line on each side of it
     kind: str = ""  # which of several bars of one label; empty where each label has one
 
 
@@ -39,6 +41,8 @@ class TableBars:
     notes: Sequence[str]  # lines below it
     axis: str  # what the numbers are
     kinds: str = ""  # what tells the bars of one label apart, such as the name of a column
+    labels: str = ""  # what the labels are, such as the names of columns
+    sums: Sequence[TableBar] = ()  # of a cumulative table for each row the sum of the rows up to it
 
     def __post_init__(self) -> None:
         """The refusal of what cannot be drawn."""
@@ -77,6 +81,8 @@ class TableBars:
             notes=_notes(told, cells),
             axis=f"{unit}, with noise",
             kinds=names[-1] if is_beside else "",
+            labels=", ".join(names[:-1] if is_beside else names),
+            sums=_sums(told, [", ".join(each) for each in labels]),
         )
 
 
@@ -85,6 +91,18 @@ def _keys(row: Any, names: Sequence[str]) -> list[str]:  # noqa: ANN401 - a row 
     if row.level == "other" and "other" not in names:
         return [OTHER_KEYS] if len(names) == 1 else [OTHER_KEYS, ""]
     return [label_text(label) for label in row.labels]
+
+
+def _sums(told: Any, labels: Sequence[str]) -> list[TableBar]:  # noqa: ANN401 - a published table
+    """Return the sums of the first cells of a cumulative table, each up to a label; of other tables none."""
+    if getattr(told, "cumulative", None) is None:
+        return []
+    return list(map(sum_bar, labels, told.cumulative.tolist(), told.cumulative_errors.tolist()))
+
+
+def sum_bar(label: str, total: float, standard_error: float) -> TableBar:
+    """Return the bar of the sum of all rows up to a label."""
+    return TableBar(label, total, _STANDARD_ERRORS * standard_error)
 
 
 def _is_beside(labels: Sequence[Sequence[str]]) -> bool:
@@ -112,13 +130,33 @@ def _listed(names: Sequence[str]) -> str:
 
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE)
 _WIDTH = 420
+_BETWEEN = 28  # pixels from the cells to their sums
 _GAP = 8  # pixels between groups
 _ALONE, _BESIDE = 14, 12  # thickness of a bar, and of one beside others
 
 
 @drawing.unchecked
-def table_chart(table: TableBars) -> alt.LayerChart:
-    """Bars from 0 to each answer, and a line from the least to the largest count it may be."""
+def table_chart(table: TableBars) -> alt.LayerChart | alt.VConcatChart:
+    """Draw bars from 0 to each answer, and a line from the least to the largest count that it may be; sums below."""
+    title = drawing.table_heading(table.title, table.notes)
+    rows = _rows_chart(table)
+    if not table.sums:
+        alone: alt.LayerChart = rows.properties(title=title, config=CONFIG)
+        return alone
+    sums = _rows_chart(replace(table, bars=table.sums, kinds=""))
+    note = f"line: {_STANDARD_ERRORS} standard errors on each side"
+    heading = alt.TitleParams("Sum so far", subtitle=note, offset=10, frame="group")
+    return alt.VConcatChart(
+        vconcat=[rows, sums.properties(title=heading)],
+        title=title,
+        spacing=_BETWEEN,
+        config=CONFIG,
+        resolve=alt.Resolve(scale={"x": "independent", "y": "independent"}),
+    )
+
+
+def _rows_chart(table: TableBars) -> alt.LayerChart:
+    """Draw the bars of a table, with their labels and axis."""
     places, labels, height = _layout(table)
     values = [_value(bar, place, table) for bar, place in zip(table.bars, places, strict=True)]
     rows, y = drawing.data_chart(values), drawing.rows_axis(height)
@@ -127,9 +165,8 @@ def table_chart(table: TableBars) -> alt.LayerChart:
     bars = rows.mark_bar(height=thick, opacity=0.55).encode(x=x, x2=alt.X2Datum(0), y=y, color=_colour(table))
     spans = rows.mark_rule(color=INK, strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q", y=y)
     dots = rows.mark_circle(color=INK, opacity=1, size=34).encode(x=x, y=y)
-    layers = [bars, drawing.zero_line(), spans, dots, drawing.row_labels(labels, y)]
-    title = drawing.table_heading(table.title, table.notes)
-    return alt.LayerChart(layer=layers, title=title, width=_WIDTH, height=height, config=CONFIG)
+    layers = [bars, drawing.zero_line(), spans, dots, *drawing.row_labels(labels, y, table.labels)]
+    return alt.LayerChart(layer=layers, width=_WIDTH, height=height)
 
 
 def _colour(table: TableBars) -> alt.Color | alt.ColorValue:

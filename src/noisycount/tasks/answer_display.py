@@ -255,15 +255,25 @@ def _lines(release: TableRelease, places: list[int]) -> tuple[list[str], list[tu
         marks = [NEAR if release.near[level][node] else " " for *_, (level, node) in rows]
         errors = [f"{error} {mark}" for error, mark in zip(errors, marks, strict=True)]
     columns = [[f"{answer} {error}" for answer, error in zip(answers, errors, strict=True)]]
-    if release.cumulative is not None and release.cumulative_errors is not None:
+    if sums := sums_so_far(release):
         header.append("sum so far")
-        sums = zip(release.cumulative[places].tolist(), release.cumulative_errors[places].tolist(), strict=True)
-        columns.append(output.padded([_estimate(*each) for each in sums]))
+        columns.append(output.padded([estimate_words(*sums[place]) for place in places]))
     elif release.combined is not None and release.standard_errors is not None:
         header.append("combined")
         best = [(release.combined[level][node], release.standard_errors[level][node]) for *_, (level, node) in rows]
-        columns.append(output.padded([_estimate(float(value), float(error)) for value, error in best]))
+        columns.append(output.padded([estimate_words(float(value), float(error)) for value, error in best]))
     return header, [(*row[0], *numbers) for row, numbers in zip(rows, zip(*columns, strict=True), strict=True)]
+
+
+SUM_NAMES = ("sum_so_far", "sum_so_far_standard_error")
+SUM_WORDS = "“sum so far” is the least squares estimate from all ranges, with its standard error"
+
+
+def sums_so_far(release: TableRelease) -> list[tuple[float, float]]:
+    """Return for each cell of a cumulative table the sum of the cells up to it, and its standard error; else none."""
+    if release.cumulative is None or release.cumulative_errors is None:
+        return []
+    return list(zip(release.cumulative.tolist(), release.cumulative_errors.tolist(), strict=True))
 
 
 def shown_rows(
@@ -275,7 +285,8 @@ def shown_rows(
         yield keys, int(release.answers[level][node]), release.error_at(level, node), (level, node)
 
 
-def _estimate(value: float, error: float) -> str:
+def estimate_words(value: float, error: float) -> str:
+    """Return an estimate and its standard error in words."""
     return f"{signed(value, 1)} (s.e. {f'{error:#.3g}'.rstrip('.')})"
 
 
@@ -329,7 +340,7 @@ def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:
     if release.standard_errors is None:
         return
     if release.is_cumulative:
-        yield "sums", "“sum so far” is the least squares estimate from all ranges, with its standard error"
+        yield "sums", SUM_WORDS
     else:
         yield "combined", "the least squares estimates from all levels, which add up, with their standard errors"
 

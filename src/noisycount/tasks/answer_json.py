@@ -10,7 +10,7 @@ from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.results import TableRelease, TableRow
 from noisycount.tasks.answer import Answer
-from noisycount.tasks.answer_display import NEIGHBOURS, errors_of_all
+from noisycount.tasks.answer_display import NEIGHBOURS, SUM_NAMES, errors_of_all, sums_so_far
 from noisycount.validation import exact_text, optional_text
 
 
@@ -109,7 +109,7 @@ def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
     """Every count, with the draws that it combines and their mean; and the best estimate from all levels, if any."""
     estimates = release.combined
     best = [] if estimates is None else [each for level in estimates for each in level.tolist()]
-    sums = [] if release.cumulative is None else release.cumulative.tolist()
+    sums = sums_so_far(release)
     near = [is_near for level in release.near for is_near in level.tolist()]
     means = [each for level in release.means for each in level.tolist()]
     parts = [[each for level in part for each in level.tolist()] for part in release.parts]
@@ -120,7 +120,7 @@ def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
         if best:
             told["combined"] = best[place]
         if place < len(sums):
-            told["sum_so_far"] = sums[place]
+            told |= dict(zip(SUM_NAMES, sums[place], strict=True))
         if near:
             told["is_near"] = near[place]
         yield told

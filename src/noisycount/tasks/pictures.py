@@ -36,6 +36,7 @@ def save_forecast_plot(told: TableForecast, file: Path) -> None:
             notes=[shape_words(told.design), f"with {percent(told.confidence)} confidence"],
             axis="± of one count",
             kinds="noise" if has_kinds else "",
+            labels="counts by",
         )
     )
     with writing(file):

@@ -14,6 +14,7 @@ from noisycount.errors import ConfigError, NoisyCountError, install_hint
 from noisycount.query.query import MAX_CELLS, ColumnGrouping, Query, TypedKey, TypedKeys
 from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
+from noisycount.tasks.answer_display import SUM_NAMES, sums_so_far
 from noisycount.tasks.answer_json import answer_json
 from noisycount.tasks.opening import TableFiles, known_keys
 from noisycount.validation import exact_text
@@ -141,9 +142,8 @@ def _columns(release: TableRelease) -> dict[str, Cells]:
         columns[free_name("combined", columns)] = [one for level in estimates for one in level.tolist()]
     if estimates is not None and (deviations := release.standard_errors) is not None:
         columns[free_name("combined_standard_error", columns)] = [one for level in deviations for one in level.tolist()]
-    if (cumulative := release.cumulative) is not None:
-        sums = cumulative.tolist()
-        columns[free_name("sum_so_far", columns)] = [*sums, *([None] * (len(release) - len(sums)))]
+    for name, sums in zip(SUM_NAMES, zip(*sums_so_far(release), strict=True), strict=False):
+        columns[free_name(name, columns)] = [*sums, *([None] * (len(release) - len(sums)))]
     return columns
 
 

@@ -150,6 +150,28 @@ def test_towns_are_bars(state: ServiceState) -> None:
     assert re.findall(r'<th scope="row">(.*?)</th>', towns) == ["Bern", "=cmd()", "(missing)"]
 
 
+def test_a_cumulative_table_shows_its_sums(state: ServiceState) -> None:
+    """Those of the reply with their standard errors, beside the cells alone, on the page, in the file and drawn."""
+    body = {"by": "age:0,10,20,30,40,50,60,70,80", "epsilon": "1", "cumulative": True, "groups_per_unit": 1}
+    place, page = asked(state, body)
+    rows = [row for row in told(state, place)["rows"] if "sum_so_far" in row]
+    assert len(rows) == 9
+    assert all(0 < row["sum_so_far_standard_error"] < 40 for row in rows)
+    words = [f"{row['sum_so_far']:,.1f} (s.e. {row['sum_so_far_standard_error']:#.3g}" for row in rows]
+    shown = re.findall(r'class="sum">sum so far ([^<]+)\)<', page.replace("\N{NO-BREAK SPACE}", " "))
+    assert [each.replace("−", "-") for each in shown] == [each.rstrip(".") for each in words]
+    assert page.count('<tr><th scope="row">') == 9
+    assert "least squares estimate from all ranges" in page
+    sheet = [*csv.DictReader(StringIO(calling(state).get(f"{place}/file").text))]
+    assert [float(row["sum_so_far"]) for row in sheet if row["sum_so_far"]] == [row["sum_so_far"] for row in rows]
+    assert sheet[0]["sum_so_far_standard_error"] == str(rows[0]["sum_so_far_standard_error"])
+    assert len(sheet) == len(told(state, place)["rows"]) > 9
+    drawn = calling(state).get(f"{place}/file?form=svg").text
+    assert ">Sum so far<" in drawn
+    for row in rows:
+        assert drawn.count(f">{row['keys']['age']}</text>") == 2
+
+
 def test_many_rows_are_folded(state: ServiceState) -> None:
     """Thirty lead, the rest is there: 500 rows in all."""
     body = {"by": "age:" + ",".join(map(str, range(500))), "epsilon": "1", "groups_per_unit": 1}

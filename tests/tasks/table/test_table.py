@@ -412,7 +412,7 @@ def test_sums_stand_beside_the_answers_and_in_the_file(run: Run, here: Path) -> 
     assert "sum so far" in told
     assert "ranges" not in told.split("error")[0]
     lines = (here / "rows.csv").read_text("utf-8").splitlines()
-    assert lines[0].endswith("combined,combined_standard_error,sum_so_far")
+    assert lines[0].endswith("combined,combined_standard_error,sum_so_far,sum_so_far_standard_error")
     assert len(lines) == 1 + 3 + 2 + 1
     for groups in ((), ("--groups-per-unit", "2")):
         for trial in ((), ("--dry-run",)):

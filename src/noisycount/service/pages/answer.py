@@ -35,7 +35,7 @@ from noisycount.service.pages.layout import download, has_png, on_one_line, page
 from noisycount.service.pages.stored_answer import CountEstimate, RefinedRows, told_by_ledger
 from noisycount.service.questions import stored_reply
 from noisycount.service.state import ServiceState, State
-from noisycount.tasks.answer_display import NEAR, draws_words
+from noisycount.tasks.answer_display import NEAR, SUM_NAMES, SUM_WORDS, draws_words, estimate_words
 from noisycount.tasks.refine.published import grouped_by_name
 from noisycount.tasks.report.forms import as_text
 
@@ -52,6 +52,7 @@ class ReleasedRow:
     refined: Estimated | None
     ends: tuple[float, float]  # of all bars
     is_near: bool = False  # whether it is as near as it was wanted, as a share of the count
+    sum_so_far: Sequence[float] = ()  # of a cumulative table the sum of the rows up to it, and its standard error
 
     @property
     def answer(self) -> Markup:
@@ -66,6 +67,11 @@ class ReleasedRow:
             return ""
         low, high = signed(self.refined.low), signed(self.refined.high)
         return f"{signed(self.refined.value, 1)} ({low} to {high})"
+
+    @property
+    def sum(self) -> str:
+        """The sum of the rows up to this one, in words; empty if the table is not cumulative."""
+        return f"sum so far {on_one_line(estimate_words(*self.sum_so_far))}" if self.sum_so_far else ""
 
     @property
     def picture(self) -> Markup:
@@ -276,6 +282,8 @@ class Released:
             yield "refined", f"{self.refined.assumed}. The range holds with {self.sure} probability where that is so."
         elif self.estimates is not None:
             yield "refined", f"under this prior: {self.estimates.words}"
+        if self.is_table and any(row.sum_so_far for row in self.rows):
+            yield "sums", SUM_WORDS
         yield "key", self.told["key"]
         for hint in told.get("hints", []):
             yield "note", hint
@@ -287,8 +295,8 @@ class Released:
 
     @cached_property
     def rows(self) -> list[ReleasedRow]:
-        """The rows of a table, with one scale for all bars."""
-        rows = self.told["rows"]
+        """The rows of a table, with one scale for all bars; of a cumulative one the cells alone, with their sums."""
+        rows = [row for row in self.told["rows"] if SUM_NAMES[1] in row] or self.told["rows"]
         ends = _ends(rows)
         keys = [tuple(row["keys"].values()) for row in rows]
         told = [Estimated(row["answer"], row["answer"] - row["error"], row["answer"] + row["error"]) for row in rows]
@@ -299,9 +307,10 @@ class Released:
         levels = [row["level"] for row in rows]
         is_hidden = self.told.get("threshold") is not None
         texts = grouped_by_name(keys, levels, self.header, is_hidden=is_hidden).keys
+        sums = [[row[name] for name in SUM_NAMES if SUM_NAMES[1] in row] for row in rows]
         return [
-            ReleasedRow(row["level"], own, text, plain, row["error"], found, ends, row.get("is_near", False))
-            for row, own, text, plain, found in zip(rows, keys, texts, told, refined, strict=True)
+            ReleasedRow(row["level"], own, text, plain, row["error"], found, ends, row.get("is_near", False), total)
+            for row, own, text, plain, found, total in zip(rows, keys, texts, told, refined, sums, strict=True)
         ]
 
     @property
@@ -334,7 +343,8 @@ class Released:
         if told.get("threshold") is None and told.get("groups_per_unit") not in {None, 1}:
             beside["groups_per_unit"] = told["groups_per_unit"]
         beside = {name: value for name, value in beside.items() if value is not None}
-        numbers = ("level", "answer", "error", "error_of_all", "scale", *beside, *_REFINED)
+        sums = [name for name in SUM_NAMES if any(name in row for row in told["rows"])]
+        numbers = ("level", "answer", "error", "error_of_all", "scale", *beside, *sums, *_REFINED)
         estimates = {} if self.estimates is None else self.estimates.rows
         return [*self.header, *(free_name(name, dict.fromkeys(self.header)) for name in numbers)], (
             [
@@ -342,6 +352,7 @@ class Released:
                 *(row.get(name) for name in numbers[:4]),
                 levels.get(row["level"], first),
                 *beside.values(),
+                *map(row.get, sums),
                 *_numbers(estimates.get((row["level"], *row["keys"].values()))),
             ]
             for row in told["rows"]
@@ -357,15 +368,14 @@ class Released:
         if (shown := self.picture) is not None:
             return standalone_svg(shown.svg(WIDE), lines)
         from noisycount.charts.drawing import specification, svg  # noqa: PLC0415 - loads Altair
-        from noisycount.charts.table import TableBar, TableBars, table_chart  # noqa: PLC0415 - the same
+        from noisycount.charts.table import TableBar, TableBars, sum_bar, table_chart  # noqa: PLC0415 - the same
 
         cells = {self.told["levels"][0]["level"], OTHER}
-        bars = [
-            TableBar(", ".join(row.keys), told["answer"], told["error"])
-            for row, told in zip(self.rows, self.told["rows"], strict=True)
-            if row.level in cells
-        ]
-        return svg(specification(table_chart(TableBars(bars, lines[0], lines[1:], f"{self.unit}, with noise"))))
+        rows = [(", ".join(row.keys), row) for row in self.rows if row.level in cells]
+        bars = [TableBar(label, row.told.value, row.error) for label, row in rows]
+        sums = [sum_bar(label, *row.sum_so_far) for label, row in rows if row.sum_so_far]
+        names = {"axis": f"{self.unit}, with noise", "labels": ", ".join(self.header)}
+        return svg(specification(table_chart(TableBars(bars, lines[0], lines[1:], **names, sums=sums))))
 
 
 _REFINED = ("refined", "refined_low", "refined_high")

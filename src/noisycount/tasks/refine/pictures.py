@@ -45,7 +45,8 @@ def _dots(refined: RefinedTable) -> RefinedDots:
         for level in table.levels
         if level not in cells and (found := _level(refined, level))
     ]
-    return RefinedDots(dots, "What are the true counts?", [table.subject], refined.level, table.unit, sums)
+    names = ", ".join(table.names)
+    return RefinedDots(dots, "What are the true counts?", [table.subject], refined.level, table.unit, names, sums)
 
 
 def _level(refined: RefinedTable, level: PublishedLevel) -> list[RefinedDot]:
