@@ -1,4 +1,5 @@
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def layers(table: RefinedDots) -> list[list[dict[str, Any]]]:
 
 def test_each_row_has_an_answer_above_its_estimate() -> None:
     """With their intervals; a missing answer has no mark."""
-    _, _, spans, marks, labels = layers(TABLE)
+    _, _, spans, marks, labels, _ = layers(TABLE)
     assert spans == marks
     raw, refined = ([one for one in marks if one["kind"].startswith(kind)] for kind in "ar")
     assert [(one["low"], one["count"], one["high"]) for one in raw] == [(31, 40, 49), (-12, -3, 6)]
@@ -97,9 +98,21 @@ def test_sums_stand_below_the_cells_on_scales_of_their_own() -> None:
     assert chart["title"]["text"] == "What are the true counts?"
 
 
+def test_axes_are_named() -> None:
+    """The counts by what was counted, the labels by the columns of their keys."""
+    *_, name = refined_chart(replace(TABLE, unit="persons", labels="county, town")).to_dict()["layer"]
+    assert name["encoding"]["text"]["value"] == "county, town"
+    (spans,) = [
+        layer
+        for layer in refined_chart(replace(TABLE, unit="persons")).to_dict()["layer"]
+        if layer["mark"]["type"] == "circle"
+    ]
+    assert spans["encoding"]["x"]["title"] == "persons"
+
+
 def test_answers_are_told_from_estimates_in_grey() -> None:
     """The lines of answers are dashed, those of estimates are not."""
-    _, _, lines, dots, _ = refined_chart(TABLE).to_dict()["layer"]
+    _, _, lines, dots, *_ = refined_chart(TABLE).to_dict()["layer"]
     scale, colours = lines["encoding"]["strokeDash"]["scale"], dots["encoding"]["color"]["scale"]
     assert scale["domain"] == colours["domain"]
     assert scale["range"] == [[5, 1], [1, 0]]
