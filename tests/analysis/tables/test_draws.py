@@ -2,10 +2,22 @@
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
-from noisycount import DiscreteLaplace, Exact, Gaussian, Splits, Tree, below, table_posterior
-from noisycount.analysis.tables.given_sums import drawn_summands
+from noisycount import (
+    Binomial,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exact,
+    Gaussian,
+    Splits,
+    Tree,
+    below,
+    table_posterior,
+)
+from noisycount.analysis.tables.given_sums import draw_places, draw_summands
 from tests.oracles.chi_square import assert_drawn
 
 FALSE_ALARM = 1e-6
@@ -88,19 +100,20 @@ def test_independent_cells_are_drawn_by_their_laws() -> None:
 
 
 @pytest.mark.few(1)
+@pytest.mark.parametrize("is_positive", [False, True])
 @pytest.mark.parametrize(("summands", "width"), [(1, 7), (3, 5), (150, 30), (37, 300)])
-def test_summands_are_drawn_given_their_sum(summands: int, width: int) -> None:
-    """The first of them by χ² against its law given the sum; short sums and transforms."""
+def test_summands_are_drawn_given_their_sum(summands: int, width: int, is_positive: bool) -> None:  # noqa: FBT001
+    """The first of them by χ² against its law given the sum, the likeliest one or a rare one; short sums, transforms."""
     random = np.random.default_rng(summands)
     laws = random.dirichlet(np.full(width, 0.3), (2, summands))
     others = np.ones(1)
     for law in laws[1, 1:]:
         others = np.convolve(others, law)
     whole = np.convolve(laws[1, 0], others)
-    total = int(whole.argmax())
+    total = int(np.flatnonzero(whole > 1e-200)[-1] if is_positive else whole.argmax())
     number = 20_000
     kinds = np.ones(number, np.int64)
-    drawn = drawn_summands(laws, kinds, np.full(number, total), random)
+    drawn = draw_summands(laws, kinds, np.full(number, total), random, is_positive=is_positive)
     assert drawn.shape == (number, summands)
     assert (drawn.sum(axis=1) == total).all()
     rest = total - np.arange(width)
@@ -117,3 +130,49 @@ def test_draws_follow_from_a_seed() -> None:
     random = np.random.default_rng(1)
     assert (found.draws(20, random) == found.draws(20, random_state=1)).all()
     assert (found.draws(20, random) != found.draws(20, random_state=1)).any()
+
+
+@pytest.mark.filterwarnings("ignore")  # of answers that far from the prior, which are meant
+def test_answers_that_the_prior_excludes_leave_no_negative_counts() -> None:
+    """A sum of e^−90 of the likeliest one, which a Fourier transform rounds to nothing."""
+    rates = [0.303, 0.225, 0.126, 0.639, 0.648, 0.901, 0.556, 0.844]
+    found = table_posterior(
+        [2.0, 62, 434, 1, 0, 14, 32, 36],
+        DiscreteLaplace(0.5),
+        Tree.flat(8),
+        total=Binomial(5811, 0.1),
+        prior=Splits.multinomial(rates),
+    )
+    drawn = found.draws(400, random_state=3)
+    assert (drawn >= 0).all()
+    check_moments(drawn, found.mean, found.std)
+
+
+@pytest.mark.filterwarnings("ignore")  # of answers that far from the prior, which are meant
+@given(st.integers(0, 2**32))
+@example(63)
+@settings(max_examples=8)
+def test_draws_are_tables_however_far_the_answers_are(seed: int) -> None:
+    """Of stated priors and learned ones, with and without a total: in range, added up, and by the laws of cells."""
+    random = np.random.default_rng(seed)
+    cells, size = int(random.choice([2, 5, 13])), int(random.choice([20, 1000]))
+    answers = np.round(random.exponential(size / cells * random.choice([0.1, 1, 3]), cells) - random.choice([0, 10]))
+    noise = random.choice([DiscreteLaplace, DiscreteGaussian])(random.choice([0.05, 0.5, 3]))
+    total = random.choice([None, size, Binomial(10 * size, random.choice([0.01, 0.5]))])
+    prior = random.choice([None, Splits(0.05), Splits(20), Splits.multinomial(random.uniform(0.01, 1, cells))])
+    found = table_posterior(answers, noise, Tree.flat(cells), total, prior)
+    drawn = found.draws(300, random_state=seed)
+    assert (drawn >= 0).all()
+    assert not isinstance(total, int) or (drawn.sum(axis=1) == total).all()
+    for cell, counts in enumerate(drawn.T):
+        law, middle = found.node((-1, cell)), found.median[cell]
+        is_lower = int((counts <= middle).sum())
+        assert stats.binomtest(is_lower, 300, float(law.cdf(middle))).pvalue > FALSE_ALARM / cells
+
+
+def test_a_distribution_without_weight_is_refused() -> None:
+    """No place is drawn from it, neither the first nor the last."""
+    weights, random = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]), np.random.default_rng(1)
+    assert (draw_places(weights, np.zeros(1000, np.int64), random) == 1).all()
+    with pytest.raises(ValueError, match="draws cannot be computed"):
+        draw_places(weights, np.ones(3, np.int64), random)

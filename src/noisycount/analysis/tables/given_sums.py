@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.sums import ERROR, Complexes, Places, folded, transform_length
+from noisycount.analysis.tables.sums import ERROR, Complexes, Places, folded, row_by_row, transform_length
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
@@ -96,10 +96,18 @@ def _convolved(weighed: Sequence[Complexes], places: NDArray[np.int64]) -> Compl
     return found
 
 
-def drawn_places(weights: Reals, rows: Places, random: np.random.Generator) -> Places:
-    """Places drawn by one uniform number each, of a shape like that of the rows. Shapes: weights (laws, width)."""
+def draw_places(weights: Reals, rows: Places, random: np.random.Generator) -> Places:
+    """Draw a place for each row index, by one uniform number each: never a place of weight 0.
+
+    Shapes: weights (distributions, width); rows and result alike.
+
+    Raises:
+        ValueError: If a distribution that is drawn from has no weight.
+    """
     sums = np.cumsum(weights, axis=1)
     whole = sums[rows, -1]
+    if not (whole > 0).all():
+        raise ValueError("draws cannot be computed: answers and prior contradict each other by more than floats hold")
     goals = np.minimum(random.random(rows.shape) * whole, np.nextafter(whole, 0))
     low, high = np.zeros(rows.shape, np.int64), np.full(rows.shape, weights.shape[1] - 1)
     for _ in range((weights.shape[1] - 1).bit_length()):
@@ -115,20 +123,29 @@ _FLOOR = 2.0**-50  # of the largest probability, below which that of a transform
 _CHUNK = 1 << 21  # numbers that are computed at a time
 
 
-def drawn_summands(laws: Reals, family: Places, sums: Places, random: np.random.Generator) -> Places:
-    """Summands drawn given their sum, shape (draws, summands).
+def draw_summands(
+    laws: Reals, family: Places, sums: Places, random: np.random.Generator, *, is_positive: bool
+) -> Places:
+    """Draw summands given their sum, shape (draws, summands).
 
     P[left half = j | sum = k] is in proportion to P[left half = j]·P[right half = k − j].
     Shapes: laws (families, summands, width), family (draws,), sums (draws,).
+
+    Args:
+        laws: The distributions of the summands.
+        family: The row of `laws` that each draw is from.
+        sums: The sum that the summands of each draw add up to.
+        random: Source of randomness.
+        is_positive: True if sums may be so rare that a Fourier transform would round them to 0.
     """
     used, own = np.unique(family, return_inverse=True)
     layers = [_Layer(np.zeros((used.size, laws.shape[1]), np.int64), laws[used]).padded]
-    is_short = laws.shape[1] * laws.shape[2] <= _SHORT
+    is_direct = is_positive or laws.shape[1] * laws.shape[2] <= _SHORT
     while layers[-1].pairs > 1:
-        layers.append(layers[-1].sums(is_short=is_short).padded)
+        layers.append(layers[-1].sums(is_direct=is_direct).padded)
     counts = sums[:, None]
     for layer in reversed(layers):
-        counts = layer.halved(own, counts[:, : layer.pairs], random)
+        counts = layer.draw_members(own, counts[:, : layer.pairs], random)
     return counts[:, : laws.shape[1]]
 
 
@@ -155,11 +172,11 @@ class _Layer:
         first = np.append(self.first, np.zeros((families, 1), np.int64), axis=1)
         return type(self)(first, np.append(self.laws, filler, axis=1))
 
-    def sums(self, *, is_short: bool) -> Self:
-        """The laws of the sums of pairs, without what lies beyond all of them."""
+    def sums(self, *, is_direct: bool) -> Self:
+        """Return the distributions of the sums of pairs, without the places that no pair reaches."""
         left, right = (self.laws[:, side::2] for side in (0, 1))
         first = self.first[:, ::2] + self.first[:, 1::2]
-        is_direct = is_short or self.laws.shape[2] <= _DIRECT
+        is_direct = is_direct or self.laws.shape[2] <= _DIRECT
         laws = (_pairs_convolved if is_direct else _pairs_transformed)(left, right)
         possible = laws > 0
         start = possible.argmax(axis=-1)
@@ -169,8 +186,8 @@ class _Layer:
         places = start[..., None] + np.arange(kept)
         return type(self)(first + start, np.take_along_axis(laws, places, axis=-1))
 
-    def halved(self, family: Places, sums: Places, random: np.random.Generator) -> Places:
-        """Members drawn given the sums of pairs, shape (draws, members).
+    def draw_members(self, family: Places, sums: Places, random: np.random.Generator) -> Places:
+        """Draw members given the sums of pairs, shape (draws, members).
 
         Shapes: family (draws,), sums (draws, pairs).
         """
@@ -178,11 +195,11 @@ class _Layer:
         first, other = (self.first[:, side::2].ravel()[pair] for side in (0, 1))
         span = 2 * self.laws.shape[2] - 1
         codes, kind = np.unique(pair * span + sums - first - other, return_inverse=True)
-        left = first + self._places(codes, kind.ravel(), random).reshape(sums.shape)
+        left = first + self._draw_left(codes, kind.ravel(), random).reshape(sums.shape)
         return np.stack([left, sums - left], axis=2).reshape(len(sums), -1)
 
-    def _places(self, codes: Places, kind: Places, random: np.random.Generator) -> Places:
-        """The places of left members, of draws of some kinds, each a pair and the place of a sum.
+    def _draw_left(self, codes: Places, kind: Places, random: np.random.Generator) -> Places:
+        """Draw the places of left members; a code stands for a pair and the place of its sum.
 
         Shapes: kind (draws,).
         """
@@ -198,13 +215,15 @@ class _Layer:
             rest = place[:, None] - np.arange(width)
             others = right[pair[:, None], np.clip(rest, 0, width - 1)]
             weights = np.where((rest >= 0) & (rest < width), left[pair] * others, 0.0)
-            places[draws] = drawn_places(weights, kind[draws] - start, random)
+            places[draws] = draw_places(weights, kind[draws] - start, random)
         return places
 
 
 def _pairs_convolved(left: Reals, right: Reals) -> Reals:
-    """The laws of sums, of positive terms alone."""
+    """Return the distributions of sums, added up term by term: exact to the rounding of each, however rare it is."""
     width = left.shape[-1]
+    if left.size < width * width:  # fewer pairs than places
+        return row_by_row(np.convolve, left, right)
     laws = np.zeros((*left.shape[:-1], 2 * width - 1))
     for place in range(width):
         laws[..., place : place + width] += left[..., place, None] * right
@@ -212,7 +231,7 @@ def _pairs_convolved(left: Reals, right: Reals) -> Reals:
 
 
 def _pairs_transformed(left: Reals, right: Reals) -> Reals:
-    """The laws of sums by transforms, 0 where that may be rounding."""
+    """Return the distributions of sums by Fourier transforms, 0 where the transform may be rounding alone."""
     width = 2 * left.shape[-1] - 1
     length = transform_length(width)
     laws = np.empty((*left.shape[:-1], width))

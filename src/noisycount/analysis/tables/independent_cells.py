@@ -10,7 +10,7 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebpts2
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.given_sums import drawn_places, law_by_characteristic
+from noisycount.analysis.tables.given_sums import draw_places, law_by_characteristic
 from noisycount.analysis.tables.likelihoods import DEPTH, Counts, LevelAnswers, add_logs, places_of
 from noisycount.analysis.tables.passes import NodeLaw, Summary
 from noisycount.analysis.tables.sums import Complexes
@@ -204,7 +204,7 @@ class IndependentCells:
             for start in range(0, cells.size, step):
                 some = cells[start : start + step]
                 own = np.broadcast_to(rows[some], (number, some.size))
-                drawn[:, some] = first[own] + drawn_places(weights, own, random)
+                drawn[:, some] = first[own] + draw_places(weights, own, random)
         return drawn
 
     def _laws_of(self, is_in: NDArray[np.bool_]) -> Iterator[tuple[int, CountDistribution]]:

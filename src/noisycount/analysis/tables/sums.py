@@ -224,7 +224,7 @@ class PositiveSum:
         """The same with what may underflow."""
         if self._halves is None:
             return self.weights[:, :, 0]
-        return _row_by_row(np.convolve, *(half._complete for half in self._halves))  # noqa: SLF001  (of this class)
+        return row_by_row(np.convolve, *(half._complete for half in self._halves))  # noqa: SLF001  (of this class)
 
     def rests(self, outside: Reals) -> LeaveOneOutSums:
         """For each summand, Σ_k outside(k)·P[the other summands add up to k − j] at its places j.
@@ -239,7 +239,7 @@ class PositiveSum:
             return outside[:, :, None]
         first, second = self._halves
         parts = (
-            half._inside(_row_by_row(_correlated, outside, other._complete))  # noqa: SLF001  (of this class)
+            half._inside(row_by_row(_correlated, outside, other._complete))  # noqa: SLF001  (of this class)
             for half, other in ((first, second), (second, first))
         )
         return np.concatenate(list(parts), axis=2)
@@ -250,8 +250,8 @@ def _correlated(outside: Reals, law: Reals) -> Reals:
     return np.convolve(outside, law[::-1], "valid")
 
 
-def _row_by_row(function: Callable[[Reals, Reals], Reals], first: Reals, second: Reals) -> Reals:
-    """A function of two rows, on the last axis of two arrays."""
+def row_by_row(function: Callable[[Reals, Reals], Reals], first: Reals, second: Reals) -> Reals:
+    """Apply a function of two rows to the last axis of two arrays."""
     leading = first.shape[:-1]
     pairs = zip(first.reshape(-1, first.shape[-1]), second.reshape(-1, second.shape[-1]), strict=True)
     return np.array([function(*pair) for pair in pairs]).reshape(*leading, -1)

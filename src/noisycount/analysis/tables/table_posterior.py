@@ -303,10 +303,10 @@ class TablePosterior(Columns, Charted):
         return NodePosterior(self.solution.sum_law(is_in), f"{number} cells")
 
     def draws(self, number: int, random_state: int | np.random.Generator | None = None) -> NDArray[np.int64]:
-        """Whole tables drawn from the joint law of all counts, for simulations.
+        """Draw whole tables from the joint distribution of all counts, for simulations.
 
-        They are never to be released. What a table of the tree must add up to, such as a public
-        total or an exact margin, each of them does.
+        Never release them. No count is negative, and each table adds up to what the tree requires, such as a public
+        total or an exact margin.
 
         Args:
             number: How many tables.
@@ -316,7 +316,8 @@ class TablePosterior(Columns, Charted):
             The counts of the cells, in records, shape (number, cells), of 8 bytes each.
 
         Raises:
-            ValueError: If the number is not a positive whole one.
+            ValueError: If the number is not a positive whole one; or if a count is drawn of which rounding has lost
+                how it divides, which happens with at most the probability `rounding`.
 
         Example:
             >>> import noisycount as nc

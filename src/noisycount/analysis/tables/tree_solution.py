@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.given_sums import Crossing, drawn_places, drawn_summands, law_by_characteristic
+from noisycount.analysis.tables.given_sums import Crossing, draw_places, draw_summands, law_by_characteristic
 from noisycount.analysis.tables.likelihoods import Counts, LevelAnswers, Model
 from noisycount.analysis.tables.passes import LevelLaws, NodeLaw, Settings, Summary, UpwardPass, downward, placed
 from noisycount.analysis.tables.prior import CellLevel, PriorLevel
@@ -192,7 +192,7 @@ class TreeSolution:
     def _drawn(self, number: int, random: np.random.Generator) -> Counts:
         """A few of them, in packs."""
         root = self.down[0].laws[0]
-        counts = root.low + drawn_places(root.law[None], np.zeros((number, 1), np.int64), random)
+        counts = root.low + draw_places(root.law[None], np.zeros((number, 1), np.int64), random)
         for level, size in enumerate(self.up.model.tree.sizes[1:]):
             below = np.empty((number, size), np.int64)
             for nodes, children, split in self.up.splits(level):
@@ -200,7 +200,7 @@ class TreeSolution:
                 messages = split.messages_of_sets
                 for start in range(0, nodes.size, step):
                     part = np.arange(start, min(start + step, nodes.size))
-                    drawn = _divided(split, messages, part, counts[:, nodes[part]], random)
+                    drawn = _draw_children(split, messages, part, counts[:, nodes[part]], random)
                     below[:, children[part].ravel()] = drawn
             counts = below
         return counts
@@ -240,21 +240,23 @@ def about(settings: Settings, down: Sequence[LevelLaws]) -> Settings:
     )
 
 
-def _divided(split: Split, messages: Reals, nodes: Counts, counts: Counts, random: np.random.Generator) -> Counts:
-    """Counts of the children of nodes drawn given those of the nodes, shape (draws, children).
+def _draw_children(split: Split, messages: Reals, nodes: Counts, counts: Counts, random: np.random.Generator) -> Counts:
+    """Draw the counts of children given those of their nodes, shape (draws, children).
 
     Shapes: messages (nodes, sets, counts), counts (draws, nodes).
     """
     logs = messages[nodes, :, counts - split.low[nodes]]
-    weights = np.exp(logs - logs.max(axis=-1, keepdims=True)).reshape(counts.size, -1)
-    own = drawn_places(weights, np.arange(counts.size), random).reshape(counts.shape)
+    peaks = logs.max(axis=-1, keepdims=True)
+    weights = np.exp(logs - np.where(np.isfinite(peaks), peaks, 0.0)).reshape(counts.size, -1)
+    own = draw_places(weights, np.arange(counts.size), random).reshape(counts.shape)
     targets = split.targets.reshape(len(split.lows), -1)[nodes]
     ends = (targets[:, 1:] + targets[:, :-1]) / 2
     zone = (counts[..., None] > ends).sum(axis=-1)
     laws, lows = split.laws[nodes], split.lows[nodes]
     family = np.arange(nodes.size) * laws.shape[1] + own * targets.shape[1] + zone
     sums = counts - lows.sum(axis=-1)
-    places = drawn_summands(laws.reshape(-1, *laws.shape[2:]), family.ravel(), sums.ravel(), random)
+    laws = laws.reshape(-1, *laws.shape[2:])
+    places = draw_summands(laws, family.ravel(), sums.ravel(), random, is_positive=split.is_positive)
     drawn: Counts = lows + places.reshape(*counts.shape, -1)
     return drawn.reshape(len(counts), -1)
 
