@@ -28,10 +28,12 @@ _APART = Fraction(103, 100)  # the last two prices
 _LEAST_SHARE = Fraction(1, 1000)  # below, so many counts differ that a certificate for all would take minutes
 _CHEAPEST = Fraction(1, 10**9)  # that a ledger keeps
 _DEPTH = 40.0  # a chance of e^−40 is none, and is added
+_FADED = 10.0  # nats beyond what may fail, from which on the chances of errors are added up over the prices
 _CAPPED_PART = 4  # of what may fail, that of answers whose price is capped: one in so many
 _ROUNDING = 1e-9  # of a probability
 _STEPS = 1000  # of the slack, in 1
-_MOST_TRIES = 12  # of a slack: five are the most that were ever needed
+_MOST_TRIES = 20  # of a slack: seven are the most that were ever needed
+_WORST = 100  # counts that fail most often, by which a slack is tried
 _SPARSE, _LEVELS, _SPLIT, _MOST_CELLS = 1.02, 6, 4, 6000  # cells of counts: first ratio, how often they are split
 
 
@@ -47,12 +49,17 @@ def price_grid(at_most: RationalLike) -> tuple[Fraction, ...]:
 
 @lru_cache(maxsize=64)  # an answer asks for it when it is understood, drawn and told
 def _grid_to(largest: Fraction) -> tuple[Fraction, ...]:
+    return (*(price for price in public_prices(largest) if price * _APART <= largest), largest)
+
+
+def public_prices(largest: Fraction) -> list[Fraction]:
+    """Return all prices of the grid from a thousandth of the largest price on, and below it."""
     decade = math.floor(math.log10(largest))
     grid = (
         mantissa * Fraction(10) ** (power - 2) for power in range(decade - 4, decade + 2) for mantissa in _MANTISSAS
     )
     lowest = max(largest / _SPAN, _CHEAPEST)
-    return (*(price for price in grid if price >= lowest and price * _APART <= largest), largest)
+    return [price for price in grid if lowest <= price < largest]
 
 
 @frozen
@@ -156,45 +163,44 @@ class StoppingRule:
     def _wrong(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
         """P[stops and is wrong], at most; the page “Accuracy first” proves it for the counts between."""
         low, high = first.astype(float), last.astype(float)
-        above = self._above(first)
+        above = self.smallest_too_large(first)
         rates, ends = chain.rates[:, None], chain.thresholds[:, None]
         if (first == last).all():
-            return np.sum(chain.beyond(low, above) + chain.short(low, self._below(first)), axis=0)
+            return np.sum(chain.beyond(low, above) + chain.short(low, self.smallest_right(first)), axis=0)
         with np.errstate(over="ignore", invalid="ignore"):
             growth = np.exp(rates * (high - low))
             beyond = chain.beyond(low, above) * np.where(ends <= above, 1.0, growth)
-            by_growth = chain.short(high, self._below(last)) * growth
+            by_growth = chain.short(high, self.smallest_right(last)) * growth
             more = (
                 np.exp(rates * (np.minimum(ends, low) - 1 - low)) * np.expm1(-rates * (high - low)) / np.expm1(-rates)
             )
-            by_threshold = chain.short(low, self._below(first)) + np.tanh(rates / 2) * more
-            short = np.where(self._below(first) > ends, np.fmin(by_growth, by_threshold), by_growth)
+            by_threshold = chain.short(low, self.smallest_right(first)) + np.tanh(rates / 2) * more
+            short = np.where(self.smallest_right(first) > ends, np.fmin(by_growth, by_threshold), by_growth)
             bounds: Reals = np.sum(beyond + short, axis=0)
         return bounds
 
     def _ever_wrong(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
-        """P[at some price the answer is told and wrong], at most: the sum over the prices.
+        """P[at some price the answer is told and wrong], at most.
 
-        Of the counts from first to last each error is wrong from the least or to the largest of all.
+        Exact for a single count, but for capped answers: these count however wrong the answers before them were. Of
+        the counts from first to last each error is wrong from the least or to the largest of all.
         """
-        rates, low, high = chain.rates[:, None], first.astype(float), last.astype(float)
-        ends = chain.thresholds[:, None]
-        beyond = _exceedance(rates, np.maximum(self._above(first) - low, ends - high))
-        start, end = ends - high, np.maximum(self._below(first) - low, ends - high)
-        bounds: Reals = np.sum(beyond + _exceedance(rates, start) - _exceedance(rates, end), axis=0)
+        low, high = first.astype(float), last.astype(float)
+        below, above = self.smallest_right(first) + (high - low), self.smallest_too_large(first) + (high - low)
+        bounds = chain.ever_outside(high, below, above, _FADED - math.log(1 - self.confidence))
         rate, threshold = chain.rates[-1:], chain.thresholds[-1]
         above = np.full(first.size, self.reach + 1.0)
         bounds += _exceedance(rate, above) - _exceedance(rate, np.maximum(threshold - low, above))
         below = np.minimum(threshold - low, -self.reach)
         return bounds + np.where(last > 0, _exceedance(rate, 1 - below), 0.0)
 
-    def _above(self, counts: Wholes) -> Reals:
-        """These answers and larger ones are too large for the counts."""
+    def smallest_too_large(self, counts: Wholes) -> Reals:
+        """Return the smallest answer that is too large for each count."""
         share = self.within
         return (self._wide(counts) * share.denominator // (share.denominator - share.numerator) + 1).astype(float)
 
-    def _below(self, counts: Wholes) -> Reals:
-        """The answers below these are too small for the counts."""
+    def smallest_right(self, counts: Wholes) -> Reals:
+        """Return the smallest answer that is not too small for each count."""
         share = self.within
         whole = -self._wide(counts) * share.denominator // (share.denominator + share.numerator)
         return (-whole).astype(float)
@@ -227,33 +233,34 @@ class _SlackSearch:
         self.limit = float(1 - rule.confidence) * (1 - _ROUNDING)
 
     def solution(self) -> tuple[float, StoppedChain]:
-        """By counts that are tried; where the certificate fails elsewhere these are tried, too."""
+        """Return the slack and its chain: found by some counts, certified for all; a count that fails is added."""
         chain = self.rule.chain_of(1.0)
         tried = np.unique(np.geomspace(1, self.last_count(chain), 500).round().astype(np.int64))
         tried = np.union1d(tried, np.arange(int(min(2 * chain.thresholds[-1], 300)) + 1))
-        step = 0
-        for _ in range(_MOST_TRIES):
-            step = max(step + 1, self.smallest(tried))
-            chain = self.rule.chain_of(step / _STEPS)
+        steps = 0
+        for tries in range(_MOST_TRIES):
+            failures = self.rule.failures(chain, tried, tried)
+            steps = self.smallest(np.sort(tried[np.argsort(-failures)[:_WORST]]), steps + tries // 8)
+            chain = self.rule.chain_of(steps / _STEPS)
             failing = self.uncertified(chain)
             if not failing.size:
-                return step / _STEPS, chain
+                return steps / _STEPS, chain
             tried = np.union1d(tried, failing[:: 1 + failing.size // 100])
         raise ValueError(
             f"within {exact_text(self.rule.within)} at confidence {exact_text(self.rule.confidence)} has no rule that"
             " is shown to hold for every count: choose a larger share, or less confidence"
         )
 
-    def smallest(self, tried: Wholes) -> int:
-        """The fewest steps at which no count that is tried fails too often."""
+    def smallest(self, tried: Wholes, failed: int) -> int:
+        """Return the fewest steps, more than those that failed, at which none of the counts fails too often."""
 
         def holds(steps: int) -> bool:
             return bool((self.rule.failures(self.rule.chain_of(steps / _STEPS), tried, tried) <= self.limit).all())
 
-        high = _STEPS
-        while not holds(high):
-            high *= 2
-        low = high // 2
+        low, width = (failed, 1) if failed else (_STEPS // 2, _STEPS // 2)
+        while not holds(low + width):
+            low, width = low + width, 2 * width
+        high = low + width
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if holds(middle) else (middle, high)

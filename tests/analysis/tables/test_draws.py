@@ -103,7 +103,7 @@ def test_independent_cells_are_drawn_by_their_laws() -> None:
 @pytest.mark.parametrize("is_positive", [False, True])
 @pytest.mark.parametrize(("summands", "width"), [(1, 7), (3, 5), (150, 30), (37, 300)])
 def test_summands_are_drawn_given_their_sum(summands: int, width: int, is_positive: bool) -> None:  # noqa: FBT001
-    """The first of them by χ² against its law given the sum, the likeliest one or a rare one; short sums, transforms."""
+    """The first of them by χ² against its law given the sum, the likeliest or a rare one; short sums, transforms."""
     random = np.random.default_rng(summands)
     laws = random.dirichlet(np.full(width, 0.3), (2, summands))
     others = np.ones(1)
