@@ -17,6 +17,7 @@ from noisycount.config.config import Config
 from noisycount.config.places import sqlite_url
 from noisycount.ledger.budget import ApproximateBudget
 from noisycount.service.pages.answer import CountEstimate, Released
+from noisycount.service.pages.stored_answer import with_sums
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.readers import opened_table
@@ -156,6 +157,10 @@ def test_a_cumulative_table_shows_its_sums(state: ServiceState) -> None:
     place, page = asked(state, body)
     rows = [row for row in told(state, place)["rows"] if "sum_so_far" in row]
     assert len(rows) == 9
+    entry = state.ledger.entry(told(state, place)["key"])
+    assert entry is not None
+    without = [{name: value for name, value in row.items() if not name.startswith("sum_so")} for row in rows]
+    assert list(with_sums({"rows": without}, entry)["rows"]) == rows  # of a reply of an older release
     assert all(0 < row["sum_so_far_standard_error"] < 40 for row in rows)
     words = [f"{row['sum_so_far']:,.1f} (s.e. {row['sum_so_far_standard_error']:#.3g}" for row in rows]
     shown = re.findall(r'class="sum">sum so far ([^<]+)\)<', page.replace("\N{NO-BREAK SPACE}", " "))
@@ -170,6 +175,31 @@ def test_a_cumulative_table_shows_its_sums(state: ServiceState) -> None:
     assert ">Sum so far<" in drawn
     for row in rows:
         assert drawn.count(f">{row['keys']['age']}</text>") == 2
+
+
+ORDERED = [
+    {"where": ["age >= 65", "age < 9", "town = 'Bern'", "age >= 10"], "epsilon": "0.4"},
+    {"by": ["town"], "keys": {"town": ["Genf", "Bern", None, "Aarau"]}, "margins": ["total"], **GROUPED},
+]
+
+
+@pytest.mark.parametrize("body", ORDERED, ids=["questions", "keys"])
+def test_a_list_keeps_its_order(state: ServiceState, body: dict[str, Any]) -> None:
+    """On the page, in its file and picture, in the call that asks the same, and in a nearer answer."""
+    listed = body.get("where") or ["(missing)" if key is None else key for key in body["keys"]["town"]]
+    place, page = asked(state, body)
+    assert re.findall(r'<th scope="row">(.*?)</th>', page)[:4] == listed
+    drawn = re.findall(r"<text[^>]*>([^<]+)</text>", calling(state).get(f"{place}/file?form=svg").text)
+    assert [text for text in map(unescape, drawn) if text in listed] == listed
+    command = page[page.index("noisycount count") :]
+    words = [word.split(" = ")[0] if "where" in body else "null" if word == "(missing)" else word for word in listed]
+    places = [command.index(word) for word in words]
+    assert places == sorted(places)
+    page = unescape(calling(state).get(f"{place}?within=3").text)
+    sent = {name: re.findall(rf'name="{name}" value="(.*?)">', page)[0] for name in ("question", "key")}
+    reply = calling(state).request("POST", "/ask/stay/spend", data=sent)
+    nearer = unescape(calling(state).get(reply.headers["Location"]).text)
+    assert re.findall(r'<th scope="row">(.*?)</th>', nearer)[:4] == listed
 
 
 def test_many_rows_are_folded(state: ServiceState) -> None:

@@ -32,7 +32,7 @@ from noisycount.service.keys import User
 from noisycount.service.pages.ask import address_and_name, calls_of, confirming, previewed, said_purpose
 from noisycount.service.pages.form import FormError, Price, amount
 from noisycount.service.pages.layout import download, has_png, on_one_line, page, picture_file, sheet, standalone_svg
-from noisycount.service.pages.stored_answer import CountEstimate, RefinedRows, told_by_ledger
+from noisycount.service.pages.stored_answer import CountEstimate, RefinedRows, in_order, told_by_ledger, with_sums
 from noisycount.service.questions import stored_reply
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.answer_display import NEAR, SUM_NAMES, SUM_WORDS, draws_words, estimate_words
@@ -107,6 +107,7 @@ class Released:
         is_of_ledger = entry is not None and "odds" not in told
         if entry is not None and is_of_ledger:
             told = told_by_ledger(told, entry)
+        told = told if entry is None else with_sums(told, entry)
         shown = cls(told, purpose, made, *_query(state, user, told, entry), _periods(entry))
         dataset = state.configuration.datasets.get(state.dataset_name(told["dataset"]))
         if shown.is_count and not shown.is_table:
@@ -408,6 +409,7 @@ def _query(
             price, sure = entry.loss, told.get("confidence", 0.95)
             asked, epsilon = entry.request.asked, price.epsilon or Fraction(1)
             query = query_of_stored(asked, session.records.schema, epsilon, price.delta, sure)
+            query = query and in_order(query, told.get("rows", []))
             if query is not None and price.epsilon is None:
                 query = replace(query, noise=DiscreteGaussian, epsilon=None, rho=price.rho)
     return query, needs_purpose, is_askable

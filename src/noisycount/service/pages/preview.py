@@ -109,6 +109,7 @@ class Preview:
     more: int | None  # how many such questions what is left pays for; None: nobody can say
     is_open: bool = False  # whether less may be charged
     obstacle: str | None = None  # why no budget of this kind ever pays for it
+    unit: str = "persons"  # what is counted
 
     @classmethod
     def of(cls, session: DatasetSession, analyst: Analyst, query: Query) -> Self:
@@ -132,6 +133,7 @@ class Preview:
             more=answer.affordable_answers,
             is_open=is_open,
             obstacle=answer.obstacle,
+            unit="rows" if answer.unit is None else "persons",
         )
 
     @property
@@ -149,7 +151,7 @@ class Preview:
             f"{heading}. The band is ±{self.plan.width:,}: at least"
             f" {on_one_line(percent(self.plan.confidence))} of all answers are in it."
         )
-        return Markup("<figcaption>{}</figcaption>\n{}").format(caption, dots_picture(self.plan))
+        return Markup("<figcaption>{}</figcaption>\n{}").format(caption, dots_picture(self.plan, self.unit))
 
     @property
     def leaves(self) -> str:
@@ -226,13 +228,13 @@ class RehearsedPanel:
         return cls(note, words, header, rows, len(names))
 
 
-_WIDTH, _SIDE, _TOP, _BOTTOM = 440.0, 14.0, 8.0, 26.0
+_WIDTH, _SIDE, _TOP, _BOTTOM = 440.0, 14.0, 8.0, 44.0
 _COLUMNS, _MARKS = 31, 2.5  # the marks are those of one side
 _LARGEST = 7.0  # radius of a dot
 
 
-def dots_picture(plan: Plan) -> Markup:
-    """Fifty possible answers, each as likely as the others, over the band that the goal allows."""
+def dots_picture(plan: Plan, unit: str) -> Markup:
+    """Draw fifty possible answers in units, each as likely as the others, over the band that the goal allows."""
     dots = Dots.of(plan.possible_errors, plan.centre, _COLUMNS)
     reach = max((dots.reach + 0.5) * dots.step, plan.width + 1)
     step = (_WIDTH - 2 * _SIDE) / (2 * reach)
@@ -247,6 +249,7 @@ def dots_picture(plan: Plan) -> Markup:
         said=f"{preview_heading(plan)}; {percent(plan.confidence)} lie within {plus_minus(plan.width)}",
         width=_WIDTH,
         height=floor + _BOTTOM,
+        name=f"{'error' if plan.guess is None else 'answer'}, {unit}",
         floor=floor,
         radius=radius,
         band=[across(plan.centre + side * (plan.width + 0.5)) for side in (-1, 1)],

@@ -14,9 +14,12 @@ from noisycount.ledger.entries import Entry
 from noisycount.ledger.price import odds_of
 from noisycount.model.tables.levels import Label
 from noisycount.query.grouping import NumberRanges, resolve_group_by
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.readers.assumption import Assumed
 from noisycount.readers.values import noise_of
+from noisycount.release.results import TableRelease
+from noisycount.tasks.answer_display import SUM_NAMES, sums_so_far
 from noisycount.tasks.answer_json import levels_json
 from noisycount.tasks.refine.estimate import Refinement
 from noisycount.tasks.refine.published import RefineQuery
@@ -133,3 +136,28 @@ def told_by_ledger(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
     plan, by = release.plan, list(release.labels.names)
     levels = levels_json(plan, release.confidence, len(release))
     return {**reply, "by": by, "levels": levels, "threshold": plan.threshold, "surely_shown": plan.surely_shown()}
+
+
+def with_sums(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
+    """Return a reply with the sums of a cumulative table and their standard errors, which older replies do not have."""
+    if "rows" not in told or not entry.request.asked["table"].get("cumulative"):
+        return told
+    (found,) = releases_of([entry])
+    sums = sums_so_far(found.release) if isinstance(found.release, TableRelease) else []
+    rows = [{**row, **dict(zip(SUM_NAMES, each, strict=True))} for row, each in zip(told["rows"], sums, strict=False)]
+    return {**told, "rows": [*rows, *told["rows"][len(rows) :]]}
+
+
+def in_order(query: Query, rows: Sequence[Mapping[str, Any]]) -> Query:
+    """Return a query with its questions or keys in the order of the rows of an answer; a ledger sorts them."""
+    if query.is_list:
+        return replace(query, wheres=[row["keys"]["question"] for row in rows])
+    if not isinstance(query.keys, Mapping):
+        return query
+    backwards = list(enumerate(rows))[::-1]
+    places = {column: {row["keys"][column]: place for place, row in backwards} for column in query.keys}
+    keys = {
+        column: sorted(listed, key=lambda key, first=places[column]: first.get(key, len(rows)))  # type: ignore[misc]
+        for column, listed in query.keys.items()
+    }
+    return replace(query, keys=keys)
