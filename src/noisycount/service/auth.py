@@ -20,6 +20,7 @@ from starlette.datastructures import FormData
 from noisycount.config.config import Config
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
+from noisycount.service.drafts import FormDraft, Drafts
 from noisycount.service.errors import ForbiddenError, ForgedError, UnauthenticatedError, UncheckedError
 from noisycount.service.keys import IssuedKey, Keyring, User
 from noisycount.service.state import State
@@ -132,59 +133,72 @@ class LoginForm:
 
 
 IDLE_SECONDS = 1800.0  # seconds after which a session ends that nobody used
-LONGEST_SECONDS = 43_200.0  # seconds after which any session ends
+LONGEST_SECONDS = 43_200.0  # seconds after which any session ends, and after its last use its drafts
 _MOST_SESSIONS = 20  # of one key: each more ends the oldest
 
 
 @frozen
 class LoginSession:
-    """Somebody who logged in with the key of an id.
-
-    `csrf` is what each of their forms carries, so that no other site can fill one; `begun` and
-    `used` are seconds of the clock.
-    """
+    """A session of a user who logged in with a key."""
 
     key_id: str
-    csrf: str = field(repr=False)
-    begun: float
-    used: float
+    name: str  # of the user
+    csrf: str = field(repr=False)  # token that each form of the session carries, so that no other site can fill one
+    begun: float  # seconds of the clock
+    used: float  # seconds of the clock
+    drafts: Drafts = field(default_factory=Drafts, repr=False)
 
     def is_over(self, now: float) -> bool:
-        """Whether it was not used for long, or lasts too long."""
+        """Return True if the session was not used for long, or lasts too long."""
         return now - self.used >= IDLE_SECONDS or now - self.begun >= LONGEST_SECONDS
+
+    def is_forgotten(self, now: float) -> bool:
+        """Return True if the session is over for so long that its user cannot resume its drafts."""
+        return now - self.used >= LONGEST_SECONDS
 
 
 @dataclass(slots=True)
 class Sessions:
-    """The sessions of one server, by the hash of what the browser's cookie says."""
+    """Sessions of one server, by the hash of the browser's cookie.
+
+    A session that time has ended stays for its drafts, which its user has again after the next login in that browser.
+    """
 
     clock: Callable[[], float] = time.monotonic
     _open: dict[bytes, LoginSession] = field(default_factory=dict, init=False, repr=False)
     _turn: Lock = field(default_factory=Lock, init=False, repr=False)
 
-    def begin(self, key_id: str) -> str:
-        """What the cookie of a new session says, 256 random bits."""
+    def begin(self, key_id: str, name: str, former: str | None = None) -> str:
+        """Begin a session and return its cookie, 256 random bits.
+
+        The session of the former cookie ends. Its drafts pass to the new session if both are of one user.
+        """
         said, now = secrets.token_urlsafe(_BYTES), self.clock()
         with self._turn:
-            self._open = {h: one for h, one in self._open.items() if not one.is_over(now)}
+            self._open = {h: one for h, one in self._open.items() if not one.is_forgotten(now)}
+            ended = None if former is None else self._open.pop(_hash(former), None)
+            drafts = Drafts() if ended is None or ended.name != name else ended.drafts
             mine = [name for name, one in self._open.items() if one.key_id == key_id]
             for oldest in mine[: max(0, len(mine) - _MOST_SESSIONS + 1)]:
                 del self._open[oldest]
-            self._open[_hash(said)] = LoginSession(key_id, secrets.token_urlsafe(_BYTES), now, now)
+            self._open[_hash(said)] = LoginSession(key_id, name, secrets.token_urlsafe(_BYTES), now, now, drafts)
         return said
 
     def session(self, said: str) -> LoginSession | None:
-        """The session of a cookie, used now; None: there is none, or it is over."""
+        """Return the session of a cookie, used now, or None if there is none or it is over."""
         name, now = _hash(said), self.clock()
         with self._turn:
             found = self._open.get(name)
-            if found is None:
-                return None
-            if found.is_over(now):
-                del self._open[name]
+            if found is None or found.is_over(now):
                 return None
             self._open[name] = replace(found, used=now)
             return found
+
+    def ended(self, said: str) -> LoginSession | None:
+        """Return the session of a cookie that time has ended, not long ago, or None."""
+        now = self.clock()
+        found = self._open.get(_hash(said))
+        return None if found is None or not found.is_over(now) or found.is_forgotten(now) else found
 
     def end(self, said: str) -> None:
         """End the session of a cookie, if it has one."""
@@ -192,7 +206,8 @@ class Sessions:
             self._open.pop(_hash(said), None)
 
     def __len__(self) -> int:
-        return len(self._open)
+        now = self.clock()
+        return sum(not each.is_over(now) for each in self._open.values())
 
 
 def _hash(said: str) -> bytes:
@@ -234,11 +249,11 @@ class Auth:
             holder = self.keyring.holder(shown)
         return None if holder is None else holder.user
 
-    def login(self, shown: str) -> tuple[str, IssuedKey] | None:
-        """What the cookie of a new session says, and for whom; None: the key opens nothing."""
+    def login(self, shown: str, former: str | None = None) -> tuple[str, IssuedKey] | None:
+        """Begin a session in place of that of a former cookie; return its cookie and key, or None for a wrong key."""
         with _checking():
             holder = self.keyring.holder(shown)
-        return None if holder is None else (self.sessions.begin(holder.id), holder)
+        return None if holder is None else (self.sessions.begin(holder.id, holder.name, former), holder)
 
     def session(self, cookie: str) -> tuple[LoginSession, User] | None:
         """The session of a cookie, and who is logged in; None where its key opens nothing more."""
@@ -271,8 +286,8 @@ def auth_of(request: Request) -> Auth:
 async def user_of(request: Request) -> User:
     """Who asks: by a key or a token as `Authorization: Bearer`, or by the session of the page.
 
-    A session may change something only by a form of its own. `request.state` has the user, and for
-    a session `csrf`, which each of its forms carries.
+    A session may change something only by a form of its own. `request.state` has the user, and for a session
+    `csrf`, which each of its forms carries, the `session`, and the `form` that was sent.
     """
     shown = request.headers.getlist("authorization")
     user = await (_by_header(request, shown) if shown else _by_session(request))
@@ -301,16 +316,20 @@ _READING = {"GET", "HEAD", "OPTIONS"}
 
 
 async def _by_session(request: Request) -> User:
-    cookie = cookie_value(request, SESSION_COOKIE)
-    found = None if cookie is None else auth_of(request).session(cookie)
-    if found is None:
+    auth, cookie = auth_of(request), cookie_value(request, SESSION_COOKIE) or ""
+    found = auth.session(cookie)
+    session = auth.sessions.ended(cookie) if found is None else found[0]
+    if session is None:
         raise UnauthenticatedError
-    session, user = found
     if request.method not in _READING:
         check_origin(request)
         await _check_csrf(request, session.csrf)
+        request.state.form = await request.form()
+    request.state.session = session
+    if found is None:
+        raise UnauthenticatedError
     request.state.csrf = session.csrf
-    return user
+    return found[1]
 
 
 def check_origin(request: Request) -> None:
@@ -347,6 +366,25 @@ async def form_field(request: Request, name: str) -> str:
     form = await request.form() if kind == _FORM else FormData()
     said = form.get(name)
     return said if isinstance(said, str) else ""
+
+
+def keep_draft(request: Request, refusal: str = "") -> str | None:
+    """Keep the form of a request in its session, which may have just ended; return the draft's name.
+
+    Return None for a request without a form, or without a session that could keep it.
+    """
+    session, form = getattr(request.state, "session", None), getattr(request.state, "form", None)
+    if session is None or form is None:
+        return None
+    fields = [(name, text) for name, text in form.multi_items() if isinstance(text, str) and name != CSRF_FIELD]
+    kept: str = session.drafts.keep(fields, refusal)
+    return kept
+
+
+def draft_of(request: Request, name: str) -> FormDraft | None:
+    """Return a draft of the session of a request, or None if it has no such draft."""
+    session: LoginSession | None = getattr(request.state, "session", None)
+    return None if session is None else session.drafts.draft(name)
 
 
 _CHART = 0.1  # of a token: a slider that is moved asks for four charts

@@ -72,7 +72,7 @@ class View:
 
     @property
     def affordable(self) -> int | None:
-        """How many more answers at that price are paid for; None where prices do not add up."""
+        """Number of further answers at that price that both budgets pay for; None if prices do not add up."""
         return self.remains.remaining // self.price if self.remains.is_a_sum else None
 
 
@@ -126,12 +126,12 @@ def table_hint(view: View) -> Facts:
 
 
 def budget_words(view: View) -> str:
-    """What is left, and what that pays for."""
+    """Return the remaining budget, and how many answers it pays for if it pays for one."""
     remains = view.remains
     told = remaining_words(remains.of_dataset, remains.dataset_budget)
     if remains.quota is not None and remains.of_quota is not None:
         told = f"{told}, and of your own quota {remaining_words(remains.of_quota, remains.quota)}"
-    if view.affordable is None:
+    if not view.affordable:
         return told
     number = f"{signed(view.affordable)}{' more' if view.entries else ''}"
     such = f"{number} such answer{'' if view.affordable == 1 else 's'}"

@@ -28,11 +28,12 @@ from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query, parse_by_text
 from noisycount.readers.values import parse_share
 from noisycount.release.dataset import RemainingBudget
-from noisycount.service.auth import LimitedUser
+from noisycount.service.auth import LimitedUser, draft_of
+from noisycount.service.drafts import request_key
 from noisycount.service.errors import InFlightError, problem_of
 from noisycount.service.keys import User
 from noisycount.service.pages.form import AskForm, FormError, Price, operators_of
-from noisycount.service.pages.layout import page, redirect
+from noisycount.service.pages.layout import draft_address, page, redirect
 from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
 from noisycount.service.questions import Question, Spend
 from noisycount.service.state import ServiceState, State
@@ -41,7 +42,6 @@ from noisycount.tasks.rehearsal import rehearsal_of
 from noisycount.tasks.show import View, budget_words
 
 router = APIRouter(include_in_schema=False)
-_KEY = re.compile(r"[0-9a-f]{32}")
 # Where the focus is once a button of the form was pressed: in the last row of a list, or at the choice of another.
 _FOCUSED = {"add": "rows", "add_group": "groups", "remove": "chosen", "remove_group": "chosen_group"}
 _PAUSE = 0.25  # seconds
@@ -65,17 +65,30 @@ def ask_list(request: Request, user: LimitedUser, state: State, find: str = "") 
 
 
 @router.get("/ask/{name}")
-def ask_page(request: Request, name: str, user: LimitedUser, state: State) -> Response:
-    """The empty form of a data set."""
-    offer = state.reply(partial(_offer, state, user, name))
-    return _page(request, state, user, {"offer": offer, "form": AskForm(price=Price(at_most=offer.at_most))})
+def ask_page(request: Request, name: str, user: LimitedUser, state: State, draft: str = "") -> Response:
+    """Return the empty form of a data set, or the form and the preview of a draft."""
+    kept = draft_of(request, draft)
+    if kept is not None:
+        shown = state.reply(partial(_shown, state, user, name, FormData(list(kept.fields))))
+        refused = {"error": FormError("", kept.refusal)} if kept.refusal else {}
+        return _page(request, state, user, {**refused, **shown, "key": kept.key})
+    shown = state.reply(partial(_empty, state, user, name))
+    if draft:
+        shown["error"] = FormError("", "This question is not kept any more: ask it again.")
+    return _page(request, state, user, shown)
 
 
 @router.post("/ask/{name}")
 async def ask_form(request: Request, name: str, user: LimitedUser, state: State) -> Response:
-    """The form again: with a row more or less, a preview, or what is wrong with it."""
-    sent = await request.form()
-    work = partial(_shown, state, user, name, sent)
+    """Keep the form and redirect to its page, so that Back and Reload send no form again.
+
+    A request with a key in a header has no session that could keep the form: its page is the reply.
+    """
+    state.dataset(user, name)
+    kept = draft_address(request)
+    if kept is not None:
+        return redirect(kept)
+    work = partial(_shown, state, user, name, await request.form())
     return _page(request, state, user, await state.awaited(work))
 
 
@@ -83,7 +96,7 @@ async def ask_form(request: Request, name: str, user: LimitedUser, state: State)
 async def spend(request: Request, name: str, user: LimitedUser, state: State) -> Response:
     """The way to an answer, once it is paid for: to load it again costs nothing."""
     sent = await request.form()
-    paying = Spend(user, name, _request_key(sent), _question(sent))
+    paying = Spend(user, name, request_key(str(sent.get("key", ""))), _question(sent))
     try:
         reply = await _reply_to_form(state, partial(paying.reply, state))
     except ReuseError:
@@ -109,13 +122,18 @@ def _budgets(state: ServiceState, user: User, datasets: list[DatasetConfig]) -> 
     return [(view.dataset.name, budget_words(view)) for view in views]
 
 
-def _offer(state: ServiceState, user: User, name: str) -> Offer:
-    return Offer.of(state.session(user, name), state.analyst(user))
+def _empty(state: ServiceState, user: User, name: str, purpose: str = "") -> dict[str, Any]:
+    """Return the offer of a data set and its empty form."""
+    offer = Offer.of(state.session(user, name), state.analyst(user))
+    return {"offer": offer, "form": AskForm(price=Price(at_most=offer.at_most), purpose=purpose)}
 
 
 def _shown(state: ServiceState, user: User, name: str, sent: FormData) -> dict[str, Any]:
     """What the page shows that answers a form."""
     session, analyst = state.session(user, name), state.analyst(user)
+    if "question" in sent:  # a confirmation from the page of an answer, where there is no form of a question
+        shown = _empty(state, user, name, str(sent.get("purpose", "")))
+        return {**shown, **previewed(session, analyst, lambda: _question(sent).query())}
     offer, form = Offer.of(session, analyst), AskForm.of(sent)
     if (changed := form.changed(sent)) is not None:
         at = next(place for button, place in _FOCUSED.items() if button in sent)
@@ -162,11 +180,10 @@ def _page(request: Request, state: ServiceState, user: User, shown: dict[str, An
         "ask.html",
         user,
         status=422 if "error" in shown else 200,
-        **{"error": None, "preview": None, "rehearsal": None, "at": None, **shown},
+        **{"error": None, "preview": None, "rehearsal": None, "at": None, **confirming(state), **shown},
         columns=offer.columns,
         operators=operators_of,
         calls=calls,
-        **confirming(state),
     )
 
 
@@ -183,12 +200,6 @@ def address_and_name(request: Request, state: ServiceState, user: User) -> tuple
 def said_purpose(said: str, *, wants: bool) -> str:
     """What the answer is for, where that is said or the owner wants it said."""
     return said or ("what the answer is for" if wants else "")
-
-
-def _request_key(sent: FormData) -> str:
-    """What the page called the request; a new name where a form was changed by hand."""
-    said = str(sent.get("key", ""))
-    return said if _KEY.fullmatch(said) else secrets.token_hex(16)
 
 
 def _question(sent: FormData) -> Question:

@@ -35,6 +35,7 @@ from noisycount.service.auth import (
     cookie_value,
     drop_cookie,
     form_field,
+    keep_draft,
     set_cookie,
     user_of,
 )
@@ -233,7 +234,7 @@ def _chart_styles() -> dict[str, dict[str, str]]:
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
 _REFUSALS = (NoisyCountError, ValueError, Exception, RequestValidationError, HTTPException)
 _PROGRAMS = ("/v1/", "/healthz", "/openapi.json")  # asked by no person
-_UNKNOWN = 401
+_UNKNOWN, _ABSENT = 401, 404
 _KEPT = {"retry-after", "www-authenticate", "allow"}  # of the headers of a problem
 
 
@@ -250,9 +251,22 @@ def _as_page(told: Handler) -> Callable[[Request, Exception], Awaitable[Response
         is_for_people = "text/html" in request.headers.get("accept", "")
         if request.url.path.startswith(_PROGRAMS) or not is_for_people:
             return problem
-        return _to_login(request) if problem.status_code == _UNKNOWN else _refusal(request, problem)
+        is_there = problem.status_code != _ABSENT  # else there is no page on which the question could be asked
+        kept = draft_address(request, sentence(json.loads(bytes(problem.body))["detail"])) if is_there else None
+        if problem.status_code == _UNKNOWN:
+            return _to_login(request, kept)
+        return _refusal(request, problem) if kept is None else redirect(kept)
 
     return refused
+
+
+def draft_address(request: Request, refusal: str = "") -> str | None:
+    """Keep the question that a form of a session asks, and return the address of its page; None for other requests."""
+    name = request.path_params.get("name")
+    if name is None or not request.url.path.startswith("/ask/"):
+        return None
+    draft = keep_draft(request, refusal)
+    return None if draft is None else f"/ask/{quote(name, safe='')}?draft={draft}"
 
 
 def _refusal(request: Request, problem: JSONResponse) -> Response:
@@ -276,11 +290,11 @@ def sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}{'' if words.endswith('.') else '.'}"
 
 
-def _to_login(request: Request) -> Response:
-    """The form that takes a key, and that leads back to the page that was asked for."""
+def _to_login(request: Request, kept: str | None) -> Response:
+    """Redirect to the login, which leads on to the page that was asked for, or to that of a kept question."""
     address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    back = f"?next={quote(address, safe='')}" if request.method == "GET" and address != "/" else ""
-    return redirect(f"/login{back}")
+    back = kept or (address if request.method == "GET" and address != "/" else None)
+    return redirect("/login" if back is None else f"/login?next={quote(back, safe='')}")
 
 
 _WRONG = "The key opens nothing: it was mistyped, has expired, or was revoked."
@@ -308,10 +322,9 @@ async def log_in(request: Request) -> Response:
         return _login_form(request, onwards, _AGAIN, 403)
     if not auth.login_form.is_valid(cookie_value(request, FORM_COOKIE) or "", await form_field(request, CSRF_FIELD)):
         return _login_form(request, onwards, _AGAIN, 403)
-    begun = await run_in_threadpool(auth.login, key)
+    begun = await run_in_threadpool(auth.login, key, cookie_value(request, SESSION_COOKIE))
     if begun is None:
         return _refuse_key(request, auth.attempts, host, onwards)
-    _end_session(request)
     reply = redirect(_local_path(onwards))
     set_cookie(request, reply, SESSION_COOKIE, begun[0])
     drop_cookie(request, reply, FORM_COOKIE)
@@ -338,25 +351,21 @@ async def log_out(
     request: Request,
     user: Annotated[User, Depends(user_of)],  # noqa: ARG001  (by a form of the session)
 ) -> Response:
-    """The end of a session."""
-    _end_session(request)
+    """End a session with its drafts."""
+    auth_of(request).sessions.end(cookie_value(request, SESSION_COOKIE) or "")
     reply = redirect("/login")
     drop_cookie(request, reply, SESSION_COOKIE)
     return reply
 
 
-def _end_session(request: Request) -> None:
-    """End the session that the browser had, so that no two are open."""
-    if former := cookie_value(request, SESSION_COOKIE):
-        auth_of(request).sessions.end(former)
-
-
 def _login_form(request: Request, onwards: str, refusal: str = "", status: int = 200) -> Response:
-    """The form, with a token that goes with the cookie of this browser."""
-    form = auth_of(request).login_form
+    """Return the form, with a token that goes with the cookie of this browser."""
+    auth = auth_of(request)
+    form, ended = auth.login_form, auth.sessions.ended(cookie_value(request, SESSION_COOKIE) or "")
+    is_kept = ended is not None and len(ended.drafts) > 0 and "?draft=" in onwards
     known = cookie_value(request, FORM_COOKIE) or ""
     said = known if form.is_fresh(known) else form.cookie()
-    values = {"token": form.token(said), "next": _local_path(onwards), "refusal": refusal}
+    values = {"token": form.token(said), "next": _local_path(onwards), "refusal": refusal, "is_kept": is_kept}
     reply = page(request, "login.html", None, status=status, **values)
     set_cookie(request, reply, FORM_COOKIE, said)
     return reply

@@ -18,6 +18,7 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind, PublicValues
+from noisycount.release.dataset import RemainingBudget
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
 from noisycount.service.pages.layout import on_one_line, render
@@ -50,6 +51,7 @@ class Offer:
     public: Mapping[str, PublicValues]  # what the values of some of them can be: lists for forms, or ranges
     wants_purpose: bool = False  # whether a spend must say what its answer is for
     at_most: str = "0.5"  # what an answer may cost, unless somebody says otherwise: ε
+    spent: str = ""  # what can still be done once a budget is spent; empty: new questions can be asked
 
     @classmethod
     def of(cls, session: DatasetSession, analyst: Analyst) -> Self:
@@ -69,6 +71,7 @@ class Offer:
             public=view.public,
             wants_purpose=session.dataset.needs_purpose,
             at_most=_at_most(view.remains.remaining),
+            spent=_spent(view.remains),
         )
 
     @property
@@ -78,6 +81,14 @@ class Offer:
             said = ">= 30" if kind.is_number else f"= {kind.literal}"
             return f"{quoted_name(name)} {said}"
         return "true"
+
+
+def _spent(remains: RemainingBudget) -> str:
+    """Return which budget is spent, and what can still be done; an empty text if no budget is."""
+    if remains.remaining:
+        return ""
+    budget = "The budget of this data set" if not remains.of_dataset else "Your own budget"
+    return f"{budget} is spent: no new question can be asked unless its owner raises it."
 
 
 _AT_MOST = Fraction(1, 2)
@@ -168,7 +179,7 @@ class Preview:
             remedy = "a lower price" if self.is_open else "a wider ±"
             return f"{self.price} is more than what is left pays for: choose {remedy}."
         charged = f"{'At most ' * self.is_open}{self.price} would be charged"
-        if self.more is None:
+        if not self.more:
             return f"{charged}."
         such = "answer" if self.more == 1 else "answers"
         return f"{charged}: what is left pays for {'at least ' * self.is_open}{signed(self.more)} {such} like this one."
