@@ -20,7 +20,7 @@ from starlette.datastructures import FormData
 from noisycount.config.config import Config
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
-from noisycount.service.drafts import FormDraft, Drafts
+from noisycount.service.drafts import Drafts, FormDraft
 from noisycount.service.errors import ForbiddenError, ForgedError, UnauthenticatedError, UncheckedError
 from noisycount.service.keys import IssuedKey, Keyring, User
 from noisycount.service.state import State
