@@ -27,7 +27,7 @@ FIRST, SECOND = 20, 12  # records of Bern at the first price and at the second, 
 QUESTIONS = 800
 LISTS = {"PostgreSQL": 20, "Spark": 2}  # of so many questions; a cluster takes long
 COVERED = 60
-RICH: dict[str, str] = {"epsilon": "1000000"}
+RICH = "1000000"
 
 
 class Place(Protocol):
@@ -36,7 +36,7 @@ class Place(Protocol):
     def become(self, bern: int) -> None:
         """Change the records."""
 
-    def open(self, ledger: Path, budget: dict[str, str]) -> Desk:
+    def open(self, ledger: Path, budget: str | dict[str, str]) -> Desk:
         """Return a desk of a budget."""
 
 
@@ -56,7 +56,7 @@ class PostgresqlTable:
         """Change the records."""
         self.run(f"TRUNCATE visits; INSERT INTO visits SELECT 'Bern' FROM generate_series(1, {bern})")  # noqa: S608
 
-    def open(self, ledger: Path, budget: dict[str, str]) -> Desk:
+    def open(self, ledger: Path, budget: str | dict[str, str]) -> Desk:
         """Return a desk of the table."""
         address = f"postgresql+psycopg://owner@/{self.database}?host={self.server.folder}#visits"
         return nc.open_desk(address, unit="row", budget=budget, ledger=ledger)
@@ -74,7 +74,7 @@ class SparkFolder:
         frame = pd.DataFrame({"town": ["Bern"] * bern + ["Chur"]})
         frame.to_parquet(self.folder / "visits.parquet")
 
-    def open(self, ledger: Path, budget: dict[str, str]) -> Desk:
+    def open(self, ledger: Path, budget: str | dict[str, str]) -> Desk:
         """Return a desk of the folder."""
         return nc.open_desk(f"{LOCAL}#{self.folder}", unit="row", budget=budget, ledger=ledger)
 
@@ -89,7 +89,7 @@ class Frame:
         """Change the records."""
         self.ages[:] = np.arange(len(self.ages)) < bern
 
-    def open(self, ledger: Path, budget: dict[str, str]) -> Desk:
+    def open(self, ledger: Path, budget: str | dict[str, str]) -> Desk:
         """Return a desk of the frame."""
         frame = pd.DataFrame({"town": self.ages}, copy=False)
         return nc.open_desk(frame, unit="row", budget=budget, ledger=ledger)

@@ -127,6 +127,16 @@ class Loss(Shown):
         return loss
 
 
+def amount_of(charge: Loss) -> Fraction:
+    """Return what was charged for a count, as `Budget.charge` gives it: its ε, or its ρ if it has no ε."""
+    return charge.rho if charge.epsilon is None else charge.epsilon
+
+
+def amount_text(charge: Loss) -> str:
+    """Return what was charged for a count, in words: an ε alone as a number, all else with its name."""
+    return charge.text if charge.epsilon is None or charge.delta else validation.exact_text(charge.epsilon)
+
+
 _PLACES = 10**9  # prices that are found, not typed, are multiples of the smallest, 1e-9
 
 
@@ -163,6 +173,10 @@ class Budget(Shown, ABC):
     @abstractmethod
     def admits(self, total: Loss) -> bool:
         """Whether answers of this loss together keep to the budget."""
+
+    def charge(self, loss: Loss) -> Loss:
+        """Return a loss in the currency of this budget: what the ledger takes of it for an answer of this loss."""
+        return loss
 
     @abstractmethod
     def obstacle(self, price: Loss, whose: str) -> str | None:
@@ -270,6 +284,10 @@ class ConcentratedBudget(Budget):
     def admits(self, total: Loss) -> bool:
         """Whether answers of this loss together keep to the budget."""
         return total.rho <= self.rho and not total.delta
+
+    def charge(self, loss: Loss) -> Loss:
+        """Return the ρ of a loss, with its δ, and without its ε."""
+        return Loss.concentrated(loss.rho, loss.delta) if loss else loss
 
     def obstacle(self, price: Loss, whose: str) -> str | None:
         """Why such an answer can never be paid for, and what can be done; None where it can."""

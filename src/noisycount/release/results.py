@@ -15,7 +15,7 @@ from noisycount.display.columns import Columns, free_name
 from noisycount.display.numbers import approximately, odds_sentence, percent, plus_minus, signed
 from noisycount.display.values import MOST_ROWS, Charted, Shown, row_table
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Loss
+from noisycount.ledger.budget import Loss, amount_text
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.combined import combined, prefix_errors, standard_errors
@@ -39,6 +39,7 @@ class _PublishedAnswer(Charted):
     __slots__ = ()
     charged: Loss | Fraction
     unit: str | None
+    remains: RemainingBudget | None
 
     @property
     def repeated(self) -> bool:
@@ -53,8 +54,12 @@ class _PublishedAnswer(Charted):
     @property
     def _payment(self) -> str:
         """What this call charged, in words."""
-        charged = self.charged.text if isinstance(self.charged, Loss) else exact_text(self.charged)
-        return "asked before: free" if self.repeated else f"charged {charged}"
+        return "asked before: free" if self.repeated else f"charged {self.charge_text}"
+
+    @property
+    def charge_text(self) -> str:
+        """What this call charged, in the currency of the data set's budget, in words."""
+        raise NotImplementedError
 
 
 @frozen(repr=False)
@@ -64,7 +69,9 @@ class Release(_PublishedAnswer):
     Args:
         answer: The noisy count, in units; it may be negative or exceed the number of units.
         epsilon: What the answer cost once.
-        charged: What this call charged for it; 0 for an answer that was paid for before.
+        charged: The amount that the ledger took for this call, in the currency of the data set's budget: in ρ if the
+            budget is in ρ, else in ε; 0 for an answer that was paid for before.
+        charge: The same with its currency, as a `Loss`; None: in ε.
         remaining: The largest ε at which this analyst may ask one more question of the data set.
         dataset: Whose records were counted; a file without a name is told by that of its file.
         where: The canonical text of the predicate's normal form.
@@ -114,6 +121,12 @@ class Release(_PublishedAnswer):
     within: Fraction | None = None
     bounds: tuple[int, int] | None = None
     is_near: bool = False
+    charge: Loss | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def charge_text(self) -> str:
+        """What this call charged, in words; see `charged`."""
+        return exact_text(self.charged) if self.charge is None else amount_text(self.charge)
 
     @property
     def error(self) -> int:
@@ -247,6 +260,11 @@ class TableRelease(Columns, _PublishedAnswer):
 
     def __len__(self) -> int:
         return sum(map(len, self.answers))
+
+    @property
+    def charge_text(self) -> str:
+        """What this call charged, in the currency of the data set's budget, in words."""
+        return (self.charged if self.remains is None else self.remains.dataset_budget.charge(self.charged)).text
 
     @property
     def price(self) -> Loss:

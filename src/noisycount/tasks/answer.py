@@ -168,6 +168,16 @@ class Answer:
         return difference(paid.epsilon, price.epsilon)
 
     @property
+    def charge(self) -> Loss:
+        """Charge of a preview, in the currency of the data set's budget."""
+        return self.remains.dataset_budget.charge(self.cost)
+
+    @property
+    def cost_text(self) -> str:
+        """Charge of a preview, in words."""
+        return self.charge.text
+
+    @property
     def known_words(self) -> str | None:
         """What the analyst knows already of what a preview would tell; None: nothing."""
         if self.known is None or self.repeated:

@@ -7,7 +7,7 @@ from pathlib import Path
 from noisycount.display import output
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
 from noisycount.display.texts import OTHER_KEYS, redacted_name
-from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
+from noisycount.ledger.budget import Budget, NeighbourRelation
 from noisycount.ledger.entries import ANALYST, Analyst
 from noisycount.ledger.price import TablePrice
 from noisycount.model.tables.levels import RANGES, TOTAL
@@ -77,7 +77,7 @@ def paid_words(answer: Answer) -> str:
     if release.repeated:
         is_better = f"the best answer known is given, of {in_all}"
         return f"nothing: {is_better if _is_better(answer) else 'this was asked before'}"
-    charged = release.charged.text if isinstance(release.charged, Loss) else exact_text(release.charged)
+    charged = release.charge_text
     told = charged if answer.analyst.name == ANALYST else f"{charged} to {answer.analyst.name}"
     if isinstance(release, TableRelease) and release.parts:
         return f"{told}: a draw of its own, which is combined with what was known to {in_all}"
@@ -105,12 +105,12 @@ def _price(answer: Answer) -> str:
         return "nothing: this was asked before, and is answered free of charge"
     if not answer.affordable:
         why = answer.obstacle
-        return f"it would be refused: {why}" if why else f"{answer.cost.text} exceeds what is left: it would be refused"
+        return f"it would be refused: {why}" if why else f"{answer.cost_text} exceeds what is left: it would be refused"
     is_open = answer.plan.goal is not None
     known = "" if answer.known_words is None else f": {answer.known_words}"
     if known and not is_open and not answer.query.is_table:
         known += f", which becomes {plus_minus(answer.error)}"
-    return f"{'at most ' * is_open}{answer.cost.text} would be charged{known}{_by_counts(answer)}"
+    return f"{'at most ' * is_open}{answer.cost_text} would be charged{known}{_by_counts(answer)}"
 
 
 def _by_counts(answer: Answer) -> str:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from noisycount.display.texts import redacted_name
-from noisycount.ledger.budget import Loss, NeighbourRelation
+from noisycount.ledger.budget import Loss, NeighbourRelation, amount_of
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.results import TableRelease, TableRow
@@ -37,7 +37,9 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "neighbours": NEIGHBOURS[NeighbourRelation.of_size(answer.dataset.size)],
         **(_table_price(answer) if is_table else _count_price(answer)),
         "odds": answer.odds,
-        **({"cost": _paid(answer.cost, is_table=is_table)} if is_preview else {}),
+        **(
+            {"cost": loss_json(answer.cost) if is_table else exact_text(amount_of(answer.charge))} if is_preview else {}
+        ),
         "charged": _paid(charged, is_table=is_table),
         **answer.remains.object,
         **({"affordable": answer.affordable} if is_preview else {}),
@@ -92,10 +94,10 @@ def _most(answer: Answer) -> dict[str, str]:
 
 
 def _paid(loss: Loss | Fraction, *, is_table: bool) -> Any:  # noqa: ANN401 - an object, or a text
-    """A charge: that of a count is told in ε alone."""
+    """Return a charge: of a table in all currencies, of a count in that of the budget."""
     if isinstance(loss, Fraction):
         return exact_text(loss)
-    return loss_json(loss) if is_table else exact_text(loss.epsilon or Fraction(0))
+    return loss_json(loss) if is_table else "0"
 
 
 def _kept(answer: Answer, key: str) -> dict[str, Any]:

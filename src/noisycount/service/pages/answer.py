@@ -215,7 +215,7 @@ class Released:
         """What it cost, what it may tell about one person, and what it is for: in a few words, and in a sentence."""
         told, found = self.told, []
         if "charged" in told:
-            charged = "Free: it was asked before" if told["repeated"] else f"{_price(told['charged'])} charged"
+            charged = "Free: it was asked before" if told["repeated"] else f"{_charge(told)} charged"
             more = "The rest was paid for the coarser answer that it replaces. " if told.get("replaces") else ""
             found.append((charged, f"{more}{self._left}"))
         elif "price" in told:
@@ -432,6 +432,14 @@ def _ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
 def _price(told: str | Mapping[str, Any]) -> str:
     epsilon = told if isinstance(told, str) else told.get("epsilon")
     return f"ρ = {told.get('rho')}" if isinstance(told, Mapping) and epsilon is None else f"ε = {epsilon}"
+
+
+def _charge(told: Mapping[str, Any]) -> str:
+    """Return what a reply was charged, in the currency of the budget."""
+    charged, budget = told["charged"], told.get("dataset_budget", told["budget"])
+    if not isinstance(budget, Mapping) or "rho" not in budget:
+        return _price(charged)
+    return f"ρ = {charged if isinstance(charged, str) else charged['rho']}"
 
 
 def _level_words(level: Mapping[str, Any]) -> str:

@@ -139,7 +139,7 @@ class Preview:
             levels=level_rows(noise, answer.confidence) if is_table else None,
             promise=_promise(answer),
             plan=planned_epsilon(drawn, answer.confidence, guess=guess) if is_drawn else None,
-            price="" if answer.repeated else answer.cost.text,
+            price="" if answer.repeated else answer.cost_text,
             is_payable=answer.affordable,
             more=answer.affordable_answers,
             is_open=is_open,
