@@ -437,3 +437,14 @@ def test_data_set_refuses_what_no_file_says(tmp_path: Path) -> None:
         DatasetConfig("survey", tmp_path, size=0)
     with pytest.raises(ConfigError, match=r"budget must be a decimal .*, got 0"):
         DatasetConfig("survey", tmp_path, budget=Fraction(0))
+
+
+def test_files_of_one_size_and_time_are_different_files(configured: Config, tmp_path: Path) -> None:
+    """A file is known by its place on the disk: a link to it is that file, and its twin is not."""
+    survey, twin = tmp_path / "data" / "survey.csv", tmp_path / "other.csv"
+    for path in (survey, twin):
+        os.utime(path, ns=(10**18, 10**18))
+    assert survey.stat().st_size == twin.stat().st_size
+    (tmp_path / "link.csv").symlink_to(survey)
+    assert configured.dataset(str(tmp_path / "link.csv")).name == "survey"
+    assert configured.dataset(str(twin)).name == str(twin)

@@ -1,8 +1,10 @@
 """Where records are, and which engine opens them."""
 
 import gzip
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from noisycount.display.texts import without_passwords
 from noisycount.engines.opening import files
-from noisycount.engines.places import ServerPlace, is_server
+from noisycount.engines.places import ServerPlace, is_server, state_of
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
 
@@ -159,3 +161,21 @@ def test_passwords_are_cut_out_of_any_text() -> None:
     """What a message quotes of a mistyped address loses its password, and our example nothing."""
     told = f"no such option: x://u:{CANARY} a@b'; and 'y://v:{CANARY}@{CANARY}@h', as z://user@h"
     assert without_passwords(told) == "no such option: x://u:…@b'; and 'y://v:…@h', as z://user@h"
+
+
+def test_a_file_that_is_rewritten_in_place_has_another_state(tmp_path: Path) -> None:
+    """Also if it has the same length, and if its time of modification is put back."""
+    path = tmp_path / "records.csv"
+    path.write_text("age\n31\n")
+    before, time_before = state_of((path,)), path.stat()
+    time.sleep(0.02)  # a tick of the disk's clock
+    with path.open("r+") as file:
+        file.write("age\n32\n")
+    os.utime(path, ns=(time_before.st_atime_ns, time_before.st_mtime_ns))
+    after = path.stat()
+    assert (after.st_size, after.st_mtime_ns, after.st_ino) == (
+        time_before.st_size,
+        time_before.st_mtime_ns,
+        time_before.st_ino,
+    )
+    assert state_of((path,)) != before

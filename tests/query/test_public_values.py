@@ -209,3 +209,17 @@ def test_accents_and_capitals_are_forgiven_first() -> None:
     """What is alike but for them is what was meant."""
     assert did_you_mean("ZURICH", ["Zug", "Zürich"]) == "did you mean 'Zürich'?"
     assert did_you_mean("a", []) == "use records that have columns"
+
+
+def test_keys_that_are_listed_by_the_words_of_their_part_are_all_keys() -> None:
+    """Two months of a year are two groups, whether they stand under `day:month` or under `day`."""
+    (part,) = resolve_group_by("day:month", KINDS, None)
+    public = public_values({"day": "2026"}, KINDS)
+    for name in ("day:month", "day"):
+        listed = {name: ["2026-01", "2026-02"]}
+        assert with_public_keys(listed, [part], public) == listed
+        keys = key_set([part], with_public_keys(listed, [part], public))
+        assert [*map(part.label, keys.values[0])] == ["2026-01", "2026-02"]
+    every = with_public_keys(None, [part], public)
+    assert every is not None
+    assert len(every["day"]) == 12

@@ -13,6 +13,7 @@ import pytest
 
 from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.memory import MemorySource
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, EachValue, GroupBy, Key, KeyQuestion, NumberRanges, Period
 from noisycount.query.language import parse
@@ -121,6 +122,21 @@ def test_a_unit_of_any_type_is_left_in_so_many_cells(tmp_path: Path, type_: str)
         assert counts.sum() == 2 * units
         hidden = all_keys(source.count_keys(KeyQuestion([TOWN], None, max_groups=2)))
         assert hidden == {(t,): n for t, n in zip(towns, counts.tolist(), strict=True) if n}
+
+
+@pytest.mark.parametrize("salt", ["", "salt", "a", "b", "c", "d"])
+def test_the_two_zeros_are_one_unit(tmp_path: Path, salt: str) -> None:
+    """The unit −0.0 is left in the cells in which 0.0 is left: else a sign would choose what is counted."""
+    found = []
+    for number, unit in enumerate((0.0, -0.0)):
+        path = tmp_path / f"{number}.parquet"
+        rows = [{"unit": unit, "town": f"town {place}"} for place in range(30)]
+        schema = {"unit": Kind.REAL, "town": Kind.TEXT}
+        write_parquet(path, rows, schema)
+        question = KeyQuestion([TOWN], None, max_groups=1, salt=salt)
+        with DuckDBSource.open(path, unit="unit") as source, MemorySource(rows, schema, unit="unit") as reference:
+            found += [all_keys(source.count_keys(question)), all_keys(reference.count_keys(question))]
+    assert found[1:] == found[:-1]
 
 
 KEYS = sorted({text for text in [*CELLS, *CORPUS, *ODD] if text.isprintable()} | {"", "\n", "\x1b"})

@@ -97,6 +97,14 @@ def test_decimals_have_infinities_from_version_14_on(postgresql: Server) -> None
         assert counted(source, "x > 1e307", "x > 1.7e308", "x < 0", "x = x") == [3, 2, 1, 4]
 
 
+def test_nan_of_a_decimal_is_that_of_a_double(postgresql: Server) -> None:
+    """It equals NaN and follows infinity, although every comparison of the server puts it behind each number."""
+    cells = ("'NaN', 'NaN'", "'NaN', 'Infinity'", "'Infinity', 'NaN'", "'Infinity', 'Infinity'", "1, 'NaN'")
+    place = place_of(postgresql, made_by(postgresql, "x numeric, y float8", *cells))
+    with SqlSource.open(place, unit=None, columns=None) as source:
+        assert counted(source, "x = y", "x > y", "x < y", "x <> y") == [2, 1, 2, 3]
+
+
 NEAREST = {
     "0.1": "0.1",
     "12345678901234567890.12": "12345678901234567890.12",
