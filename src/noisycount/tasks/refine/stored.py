@@ -219,6 +219,7 @@ def stored_release(entry: Entry) -> TableRelease | None:
         "key": entry.key,
         "unit": asked.get("unit"),
         "has_other": bool(table and table.get("other")),
+        "is_cumulative": bool(table and table.get("cumulative")),
         "is_additive": answer.keys is None and (asked.get("unit") is None or groups == 1),
         "confidence": CONFIDENCE,
         "replaces": entry.replaces,
