@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.within import coverage
+from noisycount.analysis.within import coverage, price_grid
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import BudgetError, SourceError
 from noisycount.ledger.budget import ApproximateBudget, Loss
@@ -31,6 +32,7 @@ TOWNS = {"town": ["Bern", "Chur", "Genf", "Sion"]}
 LISTED = ["town = 'Bern'", "town = 'Chur'"]
 SCHEMA = {"town": Kind.TEXT}
 HALF = Fraction(1, 2)
+GOAL = Goal(Fraction(1, 5), Fraction(19, 20), HALF)
 LARGEST, MOST, TOTAL = {"of": "largest"}, {"of": "90%-of-cells"}, {"of": "total", "margins": "total"}
 KINDS = pytest.mark.parametrize("kind", [LARGEST, MOST, TOTAL], ids=["largest", "most", "total"])
 DeskOf = Callable[..., Desk]
@@ -242,6 +244,69 @@ def test_the_rule_of_a_cell_is_as_sure_as_it_must_be(kind: dict[str, Any], fails
     unsure = rule.chain_of(0.8 * rule.slack)
     counts = np.arange(20, 400)
     assert rule.failures(unsure, counts, counts).max() > fails
+
+
+def failures(noise: nc.Mechanism, error: int) -> float:
+    """The probability that one count is off by more than an error."""
+    return float(nc.failure_probability(noise, error + 1))  # type: ignore[arg-type]
+
+
+@KINDS
+def test_all_counts_at_once_lie_within_their_error_at_all_prices(kind: dict[str, Any]) -> None:
+    """By a union bound over counts and prices, and by no more than that: one record less breaks it."""
+    plan = plan_for(kind)
+    assert plan.goal is not None
+    stopping = Stopping(plan.goal, plan.noise)
+    chances = plan.noise.size * len(stopping.prices)
+    assert len(stopping.prices) > 70
+    for level in stopping.capped.levels:
+        error = level.error(counts=2)
+        assert failures(level.mechanism, error) * chances <= 0.05 * (1 + 1e-9)
+        assert failures(level.mechanism, error - 1) * chances > 0.05
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "alone", "known"),
+    [
+        (LARGEST, 0, Fraction(3, 4), Fraction(1, 4 * 74)),
+        (MOST, 0, Fraction(1, 4 * 73), Fraction(1, 4 * 74)),
+        (TOTAL, 0, Fraction(1), Fraction(1, 74)),
+        (TOTAL, 1, Fraction(1, 4), Fraction(1, 4 * 74)),
+        ({**LARGEST, "margins": "total"}, 1, Fraction(1), Fraction(1, 74)),
+    ],
+    ids=["largest", "most", "cells beside the total", "total", "total beside the largest"],
+)
+def test_the_error_of_noise_alone_holds_wherever_answers_stop(
+    desk_of: DeskOf, kind: dict[str, Any], place: int, alone: Fraction, known: Fraction
+) -> None:
+    """At one price of 73, or at each of the 74 that the rule of a known answer covers: shares of what may fail."""
+    desk, plan = desk_of(), plan_for(kind)
+    first = table(desk, {**kind, "of": None}, within=None, at_most=None, epsilon="0.105")
+    assert plan.goal is not None
+    for base, share in ((None, alone), (desk.ledger.entry(first.key), known)):
+        stopping = Stopping(plan.goal, plan.noise, base)
+        assert len(stopping.covered_prices) == (73 if base is None else 74)
+        level = stopping.capped.levels[place]
+        assert failures(level.mechanism, level.error()) <= 0.05 * share * (1 + 1e-9)
+        assert failures(level.mechanism, level.error() - 1) > 0.05 * share
+
+
+def test_a_rule_after_a_goal_does_not_depend_on_where_that_one_stopped(desk_of: DeskOf) -> None:
+    """All prices are covered at which it could have stopped, its largest one too, by one slack."""
+    rules = set()
+    for name in ("first", "second", "third"):
+        desk = desk_of(Dataset(name, Fraction(2)))
+        known = table(desk, LARGEST, within="60%", at_most="0.3")
+        base = desk.ledger.entry(known.key)
+        goal = replace(GOAL, of="largest")
+        stopping = Stopping(goal, plan_for(LARGEST).noise, base)
+        rules.add((stopping.rule.prices, stopping.rule.slack))
+        assert stopping.prices[0] == known.price.epsilon
+        of_price = dict(zip(stopping.covered_prices, stopping.rule.thresholds, strict=True))
+        assert stopping.thresholds == tuple(of_price[price] for price in stopping.prices)
+        assert Fraction(3, 10) in stopping.covered_prices
+        assert {*price_grid("0.5")} <= {*stopping.covered_prices}
+    assert len(rules) == 1
 
 
 def told_of(plan: CellsPlan, counts: Sequence[np.ndarray[Any, Any]]) -> tuple[dict[str, Any], Sequence[Any]]:
