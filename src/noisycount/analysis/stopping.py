@@ -137,7 +137,7 @@ class StoppedChain:
     def ever_outside(self, counts: Reals, low: Reals, high: Reals, depth: float) -> Reals:
         """P[at some price the answer reaches its threshold and is < low or >= high], shape (counts,).
 
-        The recursion of `docs/accuracy-first.md`, "A rule for any time", with low <= count < high. Up to the first
+        The recursion of the page “Accuracy first”, "A rule for any time", with low <= count < high. Up to the first
         threshold below `high` it is that of the chain that stops. Prices so high that errors leave the range with less
         than e^−depth are added as bounds.
         """

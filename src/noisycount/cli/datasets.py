@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 WRONG = 1  # the exit status of an engine that counts wrongly
 
 
-@click.command(name="check", epilog="Example: noisycount check survey.csv --unit person")
+@click.command(name="check", epilog="Example: noisycount check survey.parquet --unit person")
 @click.argument("source", shell_complete=source_names)
 @unit_option
 @table_option
@@ -90,7 +90,7 @@ def _parse_name(text: str) -> str:
 
 @click.command(
     name="init",
-    epilog="\b\nExample:\n  noisycount init\n  noisycount init survey.csv --unit person\n"
+    epilog="\b\nExample:\n  noisycount init\n  noisycount init survey.parquet --unit person\n"
     "  noisycount init --add postgresql://reader@host/clinic visits --unit person",
 )
 @click.argument("place", metavar="[SOURCE]", required=False)
