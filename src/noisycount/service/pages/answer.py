@@ -35,6 +35,7 @@ from noisycount.service.pages.layout import download, has_png, on_one_line, page
 from noisycount.service.pages.stored_answer import CountEstimate, RefinedRows, in_order, told_by_ledger, with_sums
 from noisycount.service.questions import stored_reply
 from noisycount.service.state import ServiceState, State
+from noisycount.tasks.answer import SpendingLimits
 from noisycount.tasks.answer_display import NEAR, SUM_NAMES, SUM_WORDS, draws_words, estimate_words
 from noisycount.tasks.refine.published import grouped_by_name
 from noisycount.tasks.report.forms import as_text
@@ -93,7 +94,7 @@ class Released:
     made: str = ""  # when it was asked; empty where the ledger has it no more
     query: Query | None = None  # the same question; None for what no form asks
     needs_purpose: bool = False
-    is_askable: bool = False  # whether its data set is still there for this user
+    is_askable: bool = False  # whether its data set is still there for this user, with some budget
     periods: Sequence[PeriodLength | None] = ()  # of each column of a table the length of its periods, if it has any
     estimate: CountEstimate | None = None  # the refined count
     estimates: RefinedRows | None = None  # the refined rows
@@ -238,7 +239,8 @@ class Released:
             return f"After it {next_words(remaining)}."
         budget = Fraction(self.told["budget"])
         left = f"After it {approximately(remaining)} of {approximately(budget)} was left"
-        return f"{left}: enough for {remaining // price:,} more like it." if price else f"{left}."
+        more = remaining // price if price else 0
+        return f"{left}: enough for {more:,} more like it." if more else f"{left}."
 
     @property
     def error(self) -> int:
@@ -404,7 +406,8 @@ def _query(
         query = Query(wheres=wheres, epsilon=told["epsilon"], confidence=told.get("confidence", 0.95))
     with suppress(NoisyCountError):  # the data set, or a column of the question, is gone
         session = state.session(user, told["dataset"])
-        needs_purpose, is_askable = session.dataset.needs_purpose, True
+        remains = SpendingLimits.of(session.account, state.analyst(user), state.ledger).remains
+        needs_purpose, is_askable = session.dataset.needs_purpose, remains.remaining > 0
         if entry is not None:
             price, sure = entry.loss, told.get("confidence", 0.95)
             asked, epsilon = entry.request.asked, price.epsilon or Fraction(1)

@@ -88,7 +88,7 @@ def _spent(remains: RemainingBudget) -> str:
     if remains.remaining:
         return ""
     budget = "The budget of this data set" if not remains.of_dataset else "Your own budget"
-    return f"{budget} is spent: no new question can be asked unless its owner raises it."
+    return f"{budget} is spent: no new question can be asked. Ask the owner for a larger one."
 
 
 _AT_MOST = Fraction(1, 2)
