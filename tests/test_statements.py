@@ -174,3 +174,20 @@ def test_nothing_that_is_installed_names_a_file_of_the_documentation() -> None:
             named |= set(re.findall(r"\bpage “([^”]+)”", " ".join(text.split())))
     assert len(named) > 5
     assert {name for name in named if not any(title.startswith(name) for title in titles)} == set()
+
+
+def test_names_on_the_pages_for_engineers_are_in_the_sources() -> None:
+    """`contributing/`: each class, function and constant that a page names occurs in the source or in a test."""
+    folders = [PROJECT / name for name in ("src", "tests", "audits", "benchmarks")]
+    words = {
+        word
+        for folder in folders
+        for file in folder.rglob("*.*")
+        if file.suffix in {*SHIPPED, ".json"}
+        for word in re.findall(r"\w+", file.read_text(encoding="utf-8"))
+    }
+    lost = set()
+    for each in (PROJECT / "docs/contributing").glob("*.md"):
+        prose = re.sub(r"^```.*?^```", "", each.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        lost |= set(re.findall(r"`([A-Za-z_]\w+)`", prose)) - words
+    assert lost - {"podman"} == set()
