@@ -123,6 +123,21 @@ def test_what_is_told_is_true_as_often_as_it_says(source: FailingSource, ledger_
     assert told >= 100 * coverage(stopping_rule("0.5", "0.9", HALF), 40) - 5 * 100**0.5 / 2
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("count", [40, 400])
+def test_a_goal_after_a_goal_is_true_as_often_as_it_says(ledger_url: str, count: int) -> None:
+    """Sixty chains that stopped within a half, and went on because somebody saw that, to within a fifth."""
+    source = MemorySource(RECORDS[:count], {"town": Kind.TEXT})
+    wrong = 0
+    with Ledger.open(ledger_url) as ledger:
+        for number in range(60):
+            desk = Desk(source, ledger, Dataset(f"survey {number}", Fraction(1)))
+            desk.release(LARGE, within="50%", at_most=HALF, confidence=0.9)
+            low, high = desk.release(LARGE, within="20%", at_most=HALF, confidence=0.9).bounds or (0, 0)
+            wrong += not low <= count <= high
+    assert wrong <= 60 * 0.1 + 5 * (60 * 0.09) ** 0.5
+
+
 @pytest.mark.parametrize("where", [LARGE, SMALL])
 def test_a_list_of_it_states_the_same_error(desk_of: DeskOf, where: str) -> None:
     """Asked as a list, too, the answer is as sure as its rule, not as its noise alone would be."""

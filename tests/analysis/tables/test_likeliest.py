@@ -3,9 +3,11 @@
 import math
 import time
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import noisycount as nc
 from tests.oracles.tables import Division, EnumeratedTables, SummedTables, Told
@@ -164,3 +166,24 @@ def test_a_law_that_ends_within_a_record_ends_in_its_window() -> None:
     found = nc.table_posterior(answers, nc.Laplace(1e-4), nc.Tree.binary(200), total=total, prior=nc.Splits(1))
     assert found.rounding < 1e-10
     assert time.process_time() - started < 10
+
+
+def test_answers_of_more_than_the_largest_total_are_answered() -> None:
+    """At most four records, and answers of sixteen: by all tables, at −4,000 nats."""
+    answers, noise = [6.0, 9.0, 1.0], nc.DiscreteGaussian(0.1)
+    found = nc.table_posterior(answers, noise, total=nc.Binomial(4, 0.5), prior=nc.Splits(1))
+    tables = np.array([table for table in product(range(5), repeat=3) if sum(table) <= 4])
+    whole = tables.sum(axis=1)
+    logs = -50.0 * ((tables - answers) ** 2).sum(axis=1) + stats.binom.logpmf(whole, 4, 0.5)
+    weights = np.exp(logs - logs.max()) / ((whole + 1) * (whole + 2))
+    assert found.mean == pytest.approx(weights @ tables / weights.sum(), rel=1e-9)
+
+
+@pytest.mark.thorough
+def test_many_answers_may_exceed_the_largest_total() -> None:
+    """Thirteen cells of up to a thousand records, where answers add up to 3,708; no count is lost."""
+    answers = [738.0, 23, 207, 173, 132, 340, 151, 333, 203, 206, 0, 335, 1065]
+    found = nc.table_posterior(answers, nc.DiscreteGaussian(3), total=nc.Binomial(1000, 0.5), prior=nc.Splits(20))
+    assert float(found.mean.sum()) == pytest.approx(found.node((0, 0)).mean)
+    assert found.rounding < 1e-9
+    assert (found.draws(50, random_state=1).sum(axis=1) <= 1000).all()

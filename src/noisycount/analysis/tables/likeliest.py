@@ -56,12 +56,13 @@ def least_squares(model: Model, *, is_positive: bool) -> LeastSquares:
 
 
 def guesses(model: Model) -> list[Reals]:
-    """An estimate of each count from all answers, on which no law rests.
+    """Return an estimate of each count from all answers, on which no distribution rests.
 
-    What is missing or too much in a sum is shared in proportion to variances.
+    What is missing or too much in a sum is shared in proportion to variances; no total exceeds its largest value.
     """
     tree, told = model.tree, least_squares(model, is_positive=True)
-    found = [told.value[0]]
+    root = model.levels[0].bounds
+    found = [np.clip(told.value[0], root.low, np.minimum(root.high, NO_END))]
     for level in range(1, tree.depth):
         parents, size = tree.parents(level), tree.sizes[level - 1]
         value, variance = told.value[level], told.deviation[level] ** 2
