@@ -276,6 +276,14 @@ def test_a_chain_that_somebody_stops_at_will_keeps_the_promise_of_any_time() -> 
     assert abs(is_wrong.mean() - expected) < 5 * math.sqrt(expected / size)
 
 
+@pytest.mark.parametrize("prices", [price_grid("1000"), (Fraction(1, 10), Fraction(1000)), (Fraction(7),)])
+def test_prices_may_be_large_and_far_apart(prices: tuple[Fraction, ...]) -> None:
+    """Without overflow, and as sure as the rule says, for every count up to thousands."""
+    rule = StoppingRule(Fraction(1, 5), Fraction(19, 20), prices, anytime=True)
+    counts = np.arange(3000)
+    assert rule.failures(rule.chain, counts, counts).max() <= 0.05
+
+
 def test_a_cell_that_fails_is_found() -> None:
     """The certificate of a slack that is a little too small ends at counts that fail."""
     rule = stopping_rule("0.2", "0.95", "0.5")

@@ -12,6 +12,7 @@ Reals = NDArray[np.float64]
 Wholes = NDArray[np.int64]
 
 _FAR = 2.0**60  # records: beyond every threshold
+_STEEPEST = 700.0  # nats: e^−700 is 0, and e^700 does not overflow
 
 
 class StoppedChain:
@@ -68,8 +69,8 @@ class StoppedChain:
         for place in range(self.rates.size - 1):
             weights[place], means[place, :place] = _added_noise(self.rates, place)
         rates, slower = self.rates[:, None], np.where(self._is_before, self.rates, 0.0)
-        apart = np.where(self._is_before, 1 / np.expm1(rates - slower), 0.0)
-        return weights, means, apart, 1 / np.expm1(rates + self.rates)
+        apart, both = (1 / np.expm1(np.minimum(sums, _STEEPEST)) for sums in (rates - slower, rates + self.rates))
+        return weights, means, np.where(self._is_before, apart, 0.0), both
 
     def _falling(self, places: Wholes, low: Reals, high: Reals) -> Reals:
         """Σ_{low <= y < high} e^(−rate·(y − low))·u(y), where high is at most the threshold before."""
@@ -137,9 +138,9 @@ class StoppedChain:
     def ever_outside(self, counts: Reals, low: Reals, high: Reals, depth: float) -> Reals:
         """P[at some price the answer reaches its threshold and is < low or >= high], shape (counts,).
 
-        The recursion of the page “Accuracy first”, "A rule for any time", with low <= count < high. Up to the first
-        threshold below `high` it is that of the chain that stops. Prices so high that errors leave the range with less
-        than e^−depth are added as bounds.
+        By Theorem 5a of the page “Accuracy first”, for low <= count < high. Up to the first threshold below `high` the
+        chain that stops has the same probabilities. Prices at which an error leaves the range with less than e^−depth
+        are added up instead.
         """
         stopped = np.sum(self.thresholds[:, None] >= high, axis=0)
         first = np.arange(self.rates.size)[:, None] <= stopped
@@ -203,7 +204,7 @@ class _NeverOutside:
         to_high = whole - _rows_summed(up, turned) - _rows_summed(down, crossed)
         to_low = whole - _rows_summed(up, crossed) - _rows_summed(down, turned)
         gap = np.exp(-rate * (self.low - self.edge + 1))
-        past = both * across * np.exp(rates)
+        past = both * across * np.exp(np.minimum(rates, _STEEPEST))
         taken = (
             _rows_summed(left, apart) + gap * to_low,
             _rows_summed(up, apart) + _rows_summed(down, past),
@@ -215,7 +216,7 @@ class _NeverOutside:
         return self._told(weight * to_edge, weight * to_low, weight * to_high)
 
     def _told(self, to_edge: Reals, to_low: Reals, to_high: Reals) -> Reals:
-        """What the next answer adds: between the thresholds, from there to the range, and beyond it."""
+        """Return P[told outside for the first time]: from the threshold on, in the gap below the range, and beyond."""
         before, rates, edge = self.rate, self.chain.rates, self.edge
         self.places = self.places + 1
         rate = self.rate
