@@ -210,7 +210,7 @@ def test_table_is_told_as_it_was_asked(state: ServiceState) -> None:
     assert '<div class="narrow"><svg' not in page  # ages are ranges, which are bars
     assert refined_rows(state, place) == 10
     assert "--by town,age:0,18,65" in page
-    assert "--keys town=Bern,Zwitscherstadt,null" in page
+    assert "--keys town=Zwitscherstadt,Bern,null" in page
     assert "--margins total" in page
     assert "--groups-per-unit 1" in page
     assert '<th scope="row">all 3 listed</th><td>all 3 listed</td>' in page
