@@ -134,7 +134,7 @@ class LoginForm:
 
 IDLE_SECONDS = 1800.0  # seconds after which a session ends that nobody used
 LONGEST_SECONDS = 43_200.0  # seconds after which any session ends, and after its last use its drafts
-_MOST_SESSIONS = 20  # of one key: each more ends the oldest
+MOST_SESSIONS = 20  # of one key: each more ends the oldest
 
 
 @frozen
@@ -175,11 +175,12 @@ class Sessions:
         """
         said, now = secrets.token_urlsafe(_BYTES), self.clock()
         with self._turn:
-            self._open = {h: one for h, one in self._open.items() if not one.is_forgotten(now)}
+            self._forget(now)
             ended = None if former is None else self._open.pop(_hash(former), None)
             drafts = Drafts() if ended is None or ended.name != name else ended.drafts
-            mine = [name for name, one in self._open.items() if one.key_id == key_id]
-            for oldest in mine[: max(0, len(mine) - _MOST_SESSIONS + 1)]:
+            mine = [cookie for cookie, one in self._open.items() if one.key_id == key_id]
+            mine.sort(key=lambda cookie: not self._open[cookie].is_over(now))  # those that are over go first
+            for oldest in mine[: max(0, len(mine) - MOST_SESSIONS + 1)]:
                 del self._open[oldest]
             self._open[_hash(said)] = LoginSession(key_id, name, secrets.token_urlsafe(_BYTES), now, now, drafts)
         return said
@@ -197,8 +198,14 @@ class Sessions:
     def ended(self, said: str) -> LoginSession | None:
         """Return the session of a cookie that time has ended, not long ago, or None."""
         now = self.clock()
-        found = self._open.get(_hash(said))
-        return None if found is None or not found.is_over(now) or found.is_forgotten(now) else found
+        with self._turn:
+            self._forget(now)
+            found = self._open.get(_hash(said))
+        return found if found is not None and found.is_over(now) else None
+
+    def _forget(self, now: float) -> None:
+        """Drop the sessions that nobody can resume."""
+        self._open = {cookie: one for cookie, one in self._open.items() if not one.is_forgotten(now)}
 
     def end(self, said: str) -> None:
         """End the session of a cookie, if it has one."""

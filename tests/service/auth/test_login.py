@@ -6,7 +6,14 @@ import httpx
 import pytest
 
 from noisycount.service.app import application
-from noisycount.service.auth import ATTEMPT_SECONDS, FORM_SECONDS, IDLE_SECONDS, LONGEST_SECONDS, MOST_ATTEMPTS
+from noisycount.service.auth import (
+    ATTEMPT_SECONDS,
+    FORM_SECONDS,
+    IDLE_SECONDS,
+    LONGEST_SECONDS,
+    MOST_ATTEMPTS,
+    MOST_SESSIONS,
+)
 from noisycount.service.keys import Key
 from tests.service.auth.conftest import Served
 from tests.service.callers import Caller, configured, problem, serving
@@ -158,6 +165,24 @@ def test_a_second_login_ends_the_first_session(served: Served) -> None:
     assert len(served.auth.sessions) == 1
     assert client.get("/v1/probe").status_code == 401
     assert ben.get("/v1/probe").json()["name"] == "ben"
+
+
+def test_a_key_has_few_sessions(served: Served) -> None:
+    """One too many ends the oldest; those that time has ended go before one that is used."""
+    sessions, last = served.auth.sessions, MOST_SESSIONS - 1
+    used, *others = [sessions.begin("id", "ana") for _ in range(MOST_SESSIONS)]
+    served.clock.seconds += IDLE_SECONDS - 1
+    assert all(map(sessions.session, (used, others[0])))
+    served.clock.seconds += 1
+    assert len(sessions) == 2
+    for _ in range(last - 1):
+        sessions.begin("id", "ana")
+    assert all(map(sessions.session, (used, others[0])))
+    assert len(sessions) == MOST_SESSIONS
+    sessions.begin("id", "ana")
+    assert (sessions.session(used), len(sessions)) == (None, MOST_SESSIONS)
+    sessions.begin("another id", "ana")
+    assert sessions.session(others[0]) is not None
 
 
 @pytest.mark.parametrize(
