@@ -1,18 +1,26 @@
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
 from noisycount.catalog.catalog import DatasetRecord
 from noisycount.catalog.folder import Copies
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.formats import ColumnFormat
+from noisycount.engines.interface import Source
 from noisycount.errors import ConfigError, LedgerError, SourceError
 from noisycount.ledger.ledger import Ledger
+from noisycount.model.tables.levels import Level
+from noisycount.query.grouping import CellQuestion, EachValue, KeyQuestion
+from noisycount.query.language import parse
+from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
 from tests.catalog.conftest import EXACTLY, SURVEY, Asked, Opened
+from tests.engines.tables import grid
 
 OLD = "age >= 65"
 
@@ -255,3 +263,51 @@ def test_a_form_of_a_later_version_is_told(ledger: Ledger, opened: Opened, surve
     ledger.describe("survey", '{"unit": "person", "columns": {}, "scent": "rose"}')
     with pytest.raises(LedgerError, match="in a form of a later version"):
         opened(survey)
+
+
+TOWN = EachValue(Column("town", Kind.TEXT))
+COUNTS: dict[str, Callable[[Source], object]] = {
+    "count": lambda source: source.count([parse(OLD, source.schema)]),
+    "count_cells": lambda source: source.count_cells(
+        CellQuestion(grid([TOWN], [["Ulm"]]), None, (Level("cells", np.array([0], np.int32), 1),))
+    ),
+    "count_keys": lambda source: list(source.count_keys(KeyQuestion([TOWN], None))),
+}
+
+
+@pytest.mark.parametrize("method", COUNTS)
+def test_records_that_change_during_a_count_give_no_count(
+    survey: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """The copy of their texts does not change with them; so the file is looked at again after each kind of count."""
+    asked(survey, unit="person").release(OLD, EXACTLY)
+    source, counted = asked(survey).source, getattr(DuckDBSource, method)
+
+    def counting(*words: object) -> object:
+        result = counted(*words)
+        result = list(result) if method == "count_keys" else result
+        survey.write_text(SURVEY.replace("70", "71"))
+        return result
+
+    monkeypatch.setattr(DuckDBSource, method, counting)
+    with pytest.raises(SourceError, match="changed while it was open: open it again"):
+        COUNTS[method](source)
+
+
+def test_another_table_under_the_same_name_is_another_content(tmp_path: Path, asked: Asked) -> None:
+    """An answer about one table of a file is no answer about the other."""
+    path = tmp_path / "clinic.duckdb"
+    with duckdb.connect(str(path)) as database:
+        database.execute("CREATE TABLE seen AS SELECT 70 AS age FROM range(3)")
+        database.execute("CREATE TABLE staff AS SELECT 70 AS age FROM range(5)")
+    answers = [asked(path, unit="row", table=table).release(OLD, EXACTLY) for table in ("seen", "staff", "seen")]
+    assert [(each.answer, bool(each.charged)) for each in answers] == [(3, True), (5, True), (3, False)]
+
+
+def test_a_unit_may_change_its_kind(tmp_path: Path, asked: Asked) -> None:
+    """Persons are counted, whatever their numbers or names are."""
+    path = tmp_path / "visits.parquet"
+    for persons, expected in ((("1", "2"), 2), (("'a'", "'b'", "'c'"), 3)):
+        rows = ", ".join(f"({person}, 70)" for person in persons)
+        duckdb.sql(f"SELECT * FROM (VALUES {rows}) AS t(person, age)").write_parquet(str(path))  # noqa: S608 - ours
+        assert asked(path, unit="person").release(OLD, EXACTLY).answer == expected

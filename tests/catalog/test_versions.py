@@ -121,3 +121,16 @@ def test_answers_of_an_older_release_stay_free_until_the_form_changes(
         asked(survey).release(OLD, EXACTLY),
     ]
     assert [bool(one.charged) for one in (first, *others)] == [True, True, False, True, False]
+
+
+def test_answers_of_an_older_release_stay_free_if_columns_are_described_anew(
+    survey: Path, asked: Asked, ledger: Ledger
+) -> None:
+    """A column that the older release did not know makes no other version of the form."""
+    columns = {"person": TEXT, "age": ColumnFormat(Kind.INTEGER)}
+    older = DatasetRecord("person", columns, Contents().of(files_of(survey)).digest, form=FORM, legacy_form=FORM)
+    ledger.describe("survey", older.text)
+    desk = asked(survey, columns=["age", "town"])
+    assert set(desk.columns) == {"age", "town"}
+    written = DatasetRecord.read(ledger.descriptions()["survey"])
+    assert (written.legacy_form, set(written.columns)) == (FORM, {"person", "age", "town"})

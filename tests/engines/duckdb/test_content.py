@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -15,6 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from noisycount.engines.duckdb.frames import FrameSource
+from noisycount.engines.duckdb.snapshot import Cells, ColumnContent
 from noisycount.query.schema import KINDS
 from tests.engines.frames import arrow_table, pandas_frame, polars_frame
 from tests.engines.test_sources import CELLS, DIRTY_SCHEMA, RECORDS
@@ -231,3 +233,12 @@ def test_the_choice_of_columns_and_unit_is_no_part_of_the_content() -> None:
 def test_kinds_are_those_of_the_contract() -> None:
     """Every kind of the random records above is hashed."""
     assert set(DIRTY_SCHEMA.values()) == {*KINDS.values()}
+
+
+def test_a_missing_cell_has_its_place_in_the_whole_column() -> None:
+    """Also where a column is read in several batches: else a missing cell could move to another batch."""
+    missing = Cells("l", np.array([True]), np.array([0]))
+    given = Cells("l", None, np.array([0]))
+    first, second = ColumnContent.of([missing, given]), ColumnContent.of([given, missing])
+    assert first.facts != second.facts
+    assert ColumnContent.of([Cells("l", np.array([True, False]), np.array([5, 0]))]).facts == first.facts

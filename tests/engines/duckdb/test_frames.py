@@ -380,3 +380,10 @@ def test_pyarrow_is_needed_for_objects_of_python_only() -> None:
     assert len(set(counts)) == 1
     assert counts[0].startswith("[1] ")
     assert "pip install '.[frames]'" in message
+
+
+def test_parts_with_dictionaries_of_their_own_are_counted_by_their_texts() -> None:
+    """The number of a text may be that of another text in another part."""
+    parts = [pa.array(["Bern", "Ulm"]).dictionary_encode(), pa.array(["Ulm", "Ulm", "Bern", None]).dictionary_encode()]
+    frame = pa.table({"town": pa.chunked_array(parts)})
+    assert count(frame, "town = 'Bern'", "town = 'Ulm'", "town is null", "not town = 'Bern'") == [2, 3, 1, 3]
