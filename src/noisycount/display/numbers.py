@@ -29,13 +29,35 @@ def rounded_up(value: Fraction) -> str:
 
 
 def rounded_down(value: Fraction) -> str:
-    """Return what is left, or a scale of noise, in three digits, never more than it is; a short decimal stays.
+    """Return what is left in three digits, never more than it is; a short decimal stays as it is.
 
     Example:
         >>> rounded_down(Fraction(2, 3)), rounded_down(Fraction(3, 2))
         ('0.666', '1.5')
     """
     return _rounded(value, ROUND_FLOOR)
+
+
+def scale_text(scale: Fraction) -> str:
+    """Return a scale of noise in four digits, never more than it is.
+
+    Example:
+        >>> scale_text(Fraction(10, 3)), scale_text(Fraction(2))
+        ('3.333', '2')
+    """
+    digits = Context(prec=4, rounding=ROUND_FLOOR).divide(Decimal(scale.numerator), Decimal(scale.denominator))
+    return f"{digits.normalize():,f}"
+
+
+def probability_bound(value: Fraction) -> str:
+    """Return a probability in three digits, never less than it is.
+
+    Example:
+        >>> probability_bound(Fraction(1, 10**6)), probability_bound(Fraction(1, 3))
+        ('1e-06', '0.334')
+    """
+    context = Context(prec=_DIGITS, rounding=ROUND_CEILING)
+    return f"{float(context.divide(Decimal(value.numerator), Decimal(value.denominator))):.3g}"
 
 
 def _rounded(value: Fraction, rounding: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from noisycount.display.numbers import odds_bound, odds_sentence
+from noisycount.display.numbers import odds_bound, odds_sentence, probability_bound, rounded_up
 from noisycount.display.values import short
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
@@ -44,7 +44,54 @@ def odds_of(loss: Loss, protected: str, replaced: Loss | None = None, delta: Fra
         )
     if not chance:
         return sentence
-    return f"{sentence}, or the {protected} is given away with probability {float(chance):.3g}"
+    return f"{sentence}, or the {protected} is given away with probability {probability_bound(chance)}"
+
+
+def loss_words(loss: Loss) -> str:
+    """Return what was charged, rounded up, in ε if it has one.
+
+    Example:
+        >>> loss_words(Loss.of(Fraction(1, 3))), loss_words(Loss.concentrated(Fraction("0.02")))
+        ('ε = 0.334', 'ρ = 0.02')
+    """
+    words = f"ρ = {rounded_up(loss.rho)}" if loss.epsilon is None else f"ε = {rounded_up(loss.epsilon)}"
+    return f"{words}, δ = {probability_bound(loss.delta)}" if loss.delta else words
+
+
+@frozen
+class RunningTotal:
+    """The loss of all answers about a data set so far, and what it means for one person or row.
+
+    It is a function of what was spent, which every analyst of the data set knows, and of nothing else: whether the
+    answers of others were tables is not shown. So the second sentence of `odds` is for the worst case, twice the loss.
+
+    Example:
+        >>> print(RunningTotal(Loss.of(Fraction(2)), "person", is_replacement=True).words)
+        all answers so far, ε = 2: a 50:50 guess about one person becomes at most 89:11
+    """
+
+    spent: Loss
+    protected: str  # whom the answers protect: "person" or "row"
+    is_replacement: bool  # True if neighbours differ by a replaced unit, as the number of all is public
+    rho_delta: Fraction | None = None  # the δ at which the budget states ρ as ε; None: it names none
+    which: str = "so far"  # which answers: so far, or with the one that is previewed
+
+    @property
+    def odds(self) -> str:
+        """The odds that a guess about one person or row may become after all answers."""
+        replaced = None if self.is_replacement else _twice(self.spent)
+        return odds_of(self.spent, self.protected, replaced, self.rho_delta)
+
+    @property
+    def words(self) -> str:
+        """The loss and its odds in a sentence."""
+        return f"all answers {self.which}, {loss_words(self.spent)}: {self.odds}"
+
+    @property
+    def bound(self) -> str:
+        """The largest of the odds, such as "at most 70:30"."""
+        loss = self.spent if self.is_replacement else _twice(self.spent)
+        return odds_bound(approximate_loss(loss, self.rho_delta)[0])
 
 
 def odds_of_all(budget: Budget, protected: str, *, is_replacement: bool) -> str:
@@ -60,10 +107,8 @@ def odds_of_all(budget: Budget, protected: str, *, is_replacement: bool) -> str:
 
 
 def _twice(loss: Loss) -> Loss:
-    """Twice what is lost, at the same δ."""
-    if loss.epsilon is None:
-        return Loss.concentrated(2 * loss.rho, loss.delta)
-    return Loss.of(2 * loss.epsilon, loss.delta)
+    """Return twice a loss, at the same δ: what its answers lose at most if one unit replaces another."""
+    return Loss(None if loss.epsilon is None else 2 * loss.epsilon, 2 * loss.rho, loss.delta)
 
 
 def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _Told:

@@ -21,6 +21,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, Request, asks_for_table
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.price import RunningTotal
 from noisycount.ledger.series import can_top_up, covers, difference, finest_of, standing_of, topped_up
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -83,6 +84,7 @@ class Answer:
     # True if the analyst has an earlier answer that is not topped up, as the records may have changed since
     is_anew: bool = False
     impossible: Sequence[str] = ()  # what the question says of itself: what no record can satisfy
+    total: RunningTotal | None = None  # the running total of the data set, of a preview with this answer
     ledger: Path | None = None  # where the answer is kept, for who may know; None for a server
     leaves: Sequence[str] = ()  # what an answer that is previewed would leave, where that is not plain
 
@@ -131,6 +133,17 @@ class Answer:
     def odds(self) -> str:
         """What the price means for one person or row, in words."""
         return self.plan.noise.odds(self.protected)
+
+    @property
+    def total_words(self) -> str:
+        """Running total of the data set in a sentence; empty if this answer is all of it."""
+        if self.total is None:
+            return ""
+        spent, price = self.total.spent, self.plan.loss  # the ρ of a reserve stays spent, wherever its answers stopped
+        is_all = spent == price or (
+            spent.epsilon is not None and (spent.epsilon, spent.delta) == (price.epsilon, price.delta)
+        )
+        return "" if is_all else self.total.words
 
     @property
     def error(self) -> int:
@@ -282,7 +295,8 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
         )
 
     enclosed = None if attach is None else lambda release: attach(told(release))
-    return told(session.desk(analyst, slot, enclosed).answer(query, key, purpose, plan))
+    answer = told(session.desk(analyst, slot, enclosed).answer(query, key, purpose, plan))
+    return replace(answer, total=session.running_total())
 
 
 def preview_of(
@@ -319,9 +333,10 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         impossible=plan.in_vain(records.schema.public)[1],
     )
     if free is not None:
-        return _known_preview(preview, plan.at(free), free)
+        return _known_preview(replace(preview, total=session.running_total()), plan.at(free), free)
     if base is not None and plan.goal is None:
         preview = replace(preview, plan=plan.at(_finer(base, requests[0])))
+    preview = replace(preview, total=session.running_total(preview.cost))
     if not spent.admits(preview.cost):
         return replace(preview, affordable=False)
     return replace(preview, leaves=list(_hints_after(spent, preview.cost)))

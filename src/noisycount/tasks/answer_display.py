@@ -1,11 +1,11 @@
 """An answer in words: a count or a table, published or previewed."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
 from noisycount.display import output
-from noisycount.display.numbers import approximately, percent, plus_minus, signed
+from noisycount.display.numbers import approximately, percent, plus_minus, probability_bound, scale_text, signed
 from noisycount.display.texts import OTHER_KEYS, redacted_name
 from noisycount.ledger.budget import Budget, NeighbourRelation
 from noisycount.ledger.entries import ANALYST, Analyst
@@ -41,6 +41,7 @@ def count_facts(answer: Answer) -> output.Facts:
         *(("", words) for words in _unreadable_words(answer.unreadable_as_missing)),
         ("noise", f"{plan.mechanism.name}, scale {scale}{more}"),
         ("privacy", f"{most}ε = {exact_text(plan.epsilon)}: {answer.odds}"),
+        *_total(answer, most),
         *_payment(answer),
         *(("hint", hint) for hint in answer.hints),
     ]
@@ -68,6 +69,11 @@ def _payment(answer: Answer) -> output.Facts:
     if answer.release is None:
         return [("price", _price(answer)), ("budget", f"charged nothing: this was a dry run; {remaining}")]
     return [("budget", f"charged {paid_words(answer)}; {remaining}"), ("ledger", ledger_words(answer.ledger))]
+
+
+def _total(answer: Answer, most: str = "") -> output.Facts:
+    """Return the running total of the data set, if this answer is not all of it."""
+    return [("", f"{most}{answer.total_words}")] if answer.total_words else []
 
 
 def paid_words(answer: Answer) -> str:
@@ -202,6 +208,7 @@ def preview_facts(answer: Answer) -> output.Facts:
         *_groups(plan, answer.unit),
         *_sums(plan, has_other=answer.query.other),
         ("privacy", f"{most}{plan.loss.text}: {answer.odds}"),
+        *_total(answer, most),
         ("price", _price(answer)),
         ("budget", f"charged nothing: this was a dry run; {remaining}"),
         *(("hint", hint) for hint in answer.hints),
@@ -298,7 +305,7 @@ def _table_facts(answer: Answer, shown: int) -> output.Facts:
     left_out = f"{rows:,}, of which {rows - shown:,} are not shown: --output FILE writes all"
     return [
         *([("rows", left_out)] if rows > shown else []),
-        ("error", _errors(release)),
+        ("error", certainty_words(release.confidence, len(release), _errors_of_levels(release))),
         *([("near", table_nearness(release))] if release.near else []),
         *_combined(release),
         ("noise", noise_words(plan)),
@@ -307,24 +314,39 @@ def _table_facts(answer: Answer, shown: int) -> output.Facts:
         *_groups(plan, answer.unit),
         *_sums(plan, has_other=release.has_other),
         ("privacy", f"{release.price.text} for the whole table: {answer.odds}"),
+        *_total(answer),
         ("budget", f"charged {paid_words(answer)}; {remaining}"),
         ("ledger", ledger_words(answer.ledger)),
         *(("hint", hint) for hint in answer.hints),
     ]
 
 
-def _errors(release: TableRelease) -> str:
-    sure = f"with {percent(release.confidence)} confidence each true count lies that near"
-    if len(release) < 2:  # noqa: PLR2004 - one count has no others
-        return sure
-    errors, levels = release.errors_of_all, release.plan.levels
-    each = [plus_minus(error) for error in errors]
-    if len(set(each)) == 1:
-        return f"{sure}; all {len(release):,} within {each[0]} at once"
-    if len(levels) >= _MANY:
-        return f"{sure}; all {len(release):,} within ±{min(errors):,} to ±{max(errors):,} at once"
-    named = ", ".join(f"{width} ({level.name})" for width, level in zip(each, levels, strict=True))
-    return f"{sure}; all {len(release):,} at once within {named}"
+def certainty_words(confidence: float, counts: int, errors_of_all: Mapping[str, int]) -> str:
+    """Return what the errors of a table promise: for each count, and for all counts at once.
+
+    Args:
+        confidence: The confidence of the errors.
+        counts: The number of counts.
+        errors_of_all: For each level the error that all counts keep at once; empty if it is not known.
+
+    Example:
+        >>> certainty_words(0.95, 500, {"town": 37}).partition(": ")[2]
+        'about 25 of 500 may lie outside; all 500 within ±37 at once'
+    """
+    words = f"with {percent(confidence)} confidence each true count lies that near"
+    outside = (1 - confidence) * counts
+    if outside >= 1:
+        words += f": about {round(outside):,} of {counts:,} may lie outside"
+    widths = {name: plus_minus(error) for name, error in errors_of_all.items()}
+    if counts == 1 or not widths:
+        return words
+    if len(set(widths.values())) == 1:
+        return f"{words}; all {counts:,} within {next(iter(widths.values()))} at once"
+    if len(widths) >= _MANY:
+        least, most = min(errors_of_all.values()), max(errors_of_all.values())
+        return f"{words}; all {counts:,} within ±{least:,} to ±{most:,} at once"
+    named = ", ".join(f"{width} ({name})" for name, width in widths.items())
+    return f"{words}; all {counts:,} at once within {named}"
 
 
 def draws_words(number: int) -> str:
@@ -345,21 +367,39 @@ def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:
         yield "combined", "the least squares estimates from all levels, which add up, with their standard errors"
 
 
+def _errors_of_levels(release: TableRelease) -> dict[str, int]:
+    """Return for each level the error that all counts keep at once."""
+    return dict(zip([level.name for level in release.levels], release.errors_of_all, strict=True))
+
+
 def _keys(plan: TablePlan, confidence: float, unit: str | None) -> Iterator[tuple[str, str]]:
-    surely = plan.surely_shown(confidence)
-    if plan.threshold is None:
-        return
+    """Yield what decides which hidden keys are shown."""
+    if plan.threshold is not None:
+        surely, chance = plan.surely_shown(confidence), plan.price.threshold_delta
+        yield "keys", hidden_key_words(plan.threshold, chance, surely, unit, confidence)
+
+
+def hidden_key_words(
+    threshold: int, chance: Fraction | None, surely: int | None, unit: str | None, confidence: float
+) -> str:
+    """Return what decides which hidden keys are shown.
+
+    Args:
+        threshold: The smallest noisy count of a key that is shown.
+        chance: The probability that a key of a single unit is shown, at most; None: it is not known.
+        surely: The smallest count of a key that is shown with the confidence; None: an earlier answer decided it.
+        unit: The column that names the person; None: rows are counted.
+        confidence: The confidence.
+    """
     if surely is None:
-        yield "keys", "those that the first, coarser answer showed"
-        return
+        return f"those that the first, coarser answer showed, from a noisy count of {threshold:,} on"
     many, one = ("rows", "row") if unit is None else ("persons", "person")
-    yield (
-        "keys",
-        (
-            f"shown from a noisy count of {plan.threshold:,} on: one of a single {one} with a "
-            f"probability of {float(plan.price.threshold_delta):.3g} at most, one of {surely:,} "
-            f"{many} with {percent(confidence)} at least"
-        ),
+    single = (
+        "" if chance is None else f" one of a single {one} with a probability of {probability_bound(chance)} at most,"
+    )
+    return (
+        f"shown from a noisy count of {threshold:,} on:{single} one of {surely:,} {many} with"
+        f" {percent(confidence)} at least"
     )
 
 
@@ -411,12 +451,8 @@ def noise_words(plan: TablePlan) -> str:
     """The noise of each level, or the range of it where there are many."""
     name, scales = plan.levels[0].mechanism.name, [level.mechanism.exact_scale for level in plan.levels]
     if len(scales) == 1:
-        return f"{name}, scale {_short(scales[0])}"
+        return f"{name}, scale {scale_text(scales[0])}"
     if len(scales) >= _MANY:
-        return f"{name}, scale {_short(min(scales))} to {_short(max(scales))} over {len(scales)} levels"
-    each = (f"{_short(scale)} for {level.name}" for level, scale in zip(plan.levels, scales, strict=True))
+        return f"{name}, scale {scale_text(min(scales))} to {scale_text(max(scales))} over {len(scales)} levels"
+    each = (f"{scale_text(scale)} for {level.name}" for level, scale in zip(plan.levels, scales, strict=True))
     return f"{name}, scale {', '.join(each)}"
-
-
-def _short(scale: Fraction) -> str:
-    return f"{float(scale):,.4g}"

@@ -17,10 +17,10 @@ from noisycount.config.config import Config, DatasetConfig
 from noisycount.errors import ConfigError, LedgerError, NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import LedgerAddress, require_no_row
-from noisycount.ledger.budget import ApproximateBudget, NeighbourRelation
+from noisycount.ledger.budget import ApproximateBudget, Loss, NeighbourRelation
 from noisycount.ledger.entries import Analyst, Entry, Head
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.price import TablePrice
+from noisycount.ledger.price import RunningTotal, TablePrice
 from noisycount.ledger.series import covers
 from noisycount.ledger.verification import Verification
 from noisycount.model.half_width import error_within
@@ -341,6 +341,17 @@ class DatasetSession:
     def account(self) -> DatasetConfig:
         """The data set under the name by which the ledger books its spending."""
         return replace(self.dataset, account=self.records.name)
+
+    def running_total(self, more: Loss | None = None) -> RunningTotal:
+        """Return the running total of the data set, with the price of an answer that is previewed if one is given."""
+        spent = Loss() if self.ledger is None else self.ledger.paid(self.records.name)
+        return RunningTotal(
+            spent if more is None else spent + more,
+            "row" if self.records.unit is None else "person",
+            is_replacement=self.dataset.size is not None,
+            rho_delta=self.dataset.budget.rho_delta,
+            which="so far" if more is None else "with this one",
+        )
 
     def plan(self, query: Query, analyst: Analyst | None = None) -> QueryPlan:
         """The plan of a question, at the price that it needs."""

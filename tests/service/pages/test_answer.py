@@ -12,16 +12,17 @@ from typing import Any
 
 import pytest
 
-from noisycount.charts.answer_svg import NARROW, CountPicture
+from noisycount.charts.answer_svg import NARROW, CountPicture, Estimated
 from noisycount.config.config import Config
 from noisycount.config.places import sqlite_url
 from noisycount.ledger.budget import ApproximateBudget
 from noisycount.service.pages.answer import CountEstimate, Released
-from noisycount.service.pages.stored_answer import with_sums
+from noisycount.service.pages.stored_answer import ReleasedRow, told_by_ledger, with_sums
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.readers import opened_table
-from tests.service.callers import BO, calling, configured, serving
+from noisycount.tasks.show import entry_json
+from tests.service.callers import BO, OWNER, calling, configured, serving
 
 COUNT = {"where": "age >= 65", "epsilon": "0.15"}
 AGES = {"by": "age:0,10,20,30,40,50,60,70,80", "epsilon": "1", "margins": ["total"], "groups_per_unit": 1}
@@ -78,15 +79,37 @@ def test_a_refined_count_is_told_where_it_says_more(state: ServiceState) -> None
     assert row["refined"] == str(int(below.refined.told.value))
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "words"),
-    [("0.1", "Tells hardly anything"), ("1", "Tells little"), ("2", "May tell much"), ("9", "all")],
-)
-def test_what_is_said_of_privacy_follows_from_the_price(state: ServiceState, epsilon: str, words: str) -> None:
-    """No page promises what its ε does not keep."""
-    _, page = asked(state, {"where": "age >= 40", "epsilon": epsilon})
-    said = {"Tells hardly anything", "Tells little", "May tell much", "May tell nearly all"}
-    assert [each for each in said if each in page] == [each for each in said if words in each]
+def test_what_is_said_of_privacy_follows_from_all_answers(tmp_path: Path) -> None:
+    """In odds, with the words of the command, the preview and the report, whoever asked; not from one price alone."""
+    with serving(configured(tmp_path)) as opened:
+        place, first = asked(opened, {"where": "age >= 40", "epsilon": "0.1"})
+        sentence = "ll answers so far, ε = 0.1: a 50:50 guess about one person becomes at most 53:47"
+        assert f"<strong>All answers so far: at most 53:47</strong> A{sentence}. This answer alone, ε = 0.1: " in first
+        calling(opened, OWNER).ask({"where": "age >= 50", "epsilon": "1"}, "another")
+        sentence = "ll answers so far, ε = 1.1: a 50:50 guess about one person becomes at most 76:24"
+        page = unescape(calling(opened).get(place).text)
+        assert f"<strong>All answers so far: at most 76:24</strong> A{sentence}." in page
+        assert f"a{sentence}" in unescape(calling(opened, OWNER).get("/report").text)
+        preview = unescape(calling(opened).get(f"{place}?within=5").text)
+        assert "all answers with this one, ε = " in preview
+
+
+def test_the_running_total_is_for_the_worst_relation_where_the_size_is_not_public(tmp_path: Path) -> None:
+    """It follows from what was spent alone: whether others asked for tables is not shown."""
+    configuration = configured(tmp_path)
+    stay = replace(configuration.datasets["stay"], size=None)
+    pages = []
+    for number, body in enumerate([{"where": "age >= 50", "epsilon": "1"}, {**TOWNS, "epsilon": "1"}]):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        url = sqlite_url(folder / "ledger.db")
+        with serving(replace(configuration, ledger_url=url, datasets={"stay": stay})) as opened:
+            place, _ = asked(opened, {"where": "age >= 40", "epsilon": "0.1"})
+            calling(opened, OWNER).ask(body, "another")
+            pages.append(unescape(calling(opened).get(place).text))
+    (line,) = {re.findall(r"<strong>All answers so far.*?</li>", page)[0] for page in pages}
+    assert "All answers so far: at most 91:9</strong>" in line
+    assert "whether one person is in the records becomes at most 76:24; about the group of one known to be in" in line
 
 
 @pytest.fixture(scope="module")
@@ -339,3 +362,68 @@ def test_what_is_no_nearer_is_refused_beside_its_field(state: ServiceState, type
     assert re.search(rf'value="{re.escape(typed)}" aria-invalid="true" autofocus aria-describedby="within-wrong"', page)
     assert "Ask and spend" not in page
     assert calling(state, BO).get(f"{place}?within=5").status_code == 404
+
+
+def test_the_page_says_how_many_counts_lie_farther_off_and_what_all_keep(state: ServiceState) -> None:
+    """One of twenty; and the error that all keep at once, which is known."""
+    body = {"by": "age:" + ",".join(map(str, range(0, 200, 2))), "epsilon": "1", "groups_per_unit": 1}
+    place, page = asked(state, body)
+    (error,) = {row["error_of_all"] for row in told(state, place)["rows"]}
+    assert f"about 5 of 100 may lie outside; all 100 within ±{error} at once." in page
+    _, few = asked(state, TOWNS)
+    assert "may lie outside" not in few
+    assert "all 3 within ±" in few
+
+
+def test_estimates_keep_to_the_public_size(state: ServiceState) -> None:
+    """Of everybody the total is that size; of some it is at most that. Persons are whole."""
+    everybody = {"by": "age:0,30,60", "epsilon": "0.02", "groups_per_unit": 1, "margins": ["total"], "other": True}
+    _, page = asked(state, everybody)
+    totals = re.findall(r'all.*?class="estimate">([^<]+)<', page.rpartition("<tbody>")[2])
+    assert "the total is 1,317, the public number of persons" in page
+    assert totals[-1].startswith("1,317, from 1,317 to 1,317")
+    some = {**everybody, "where": "age >= 0", "other": False}
+    _, page = asked(state, some)
+    assert "the total is at most 1,317, the public number of persons" in page
+    for words in re.findall(r'class="estimate">([−\d][^<]+)<', page):
+        value, low, high = (int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", words))
+        assert 0 <= low <= value <= high <= 1317
+        assert "." not in words
+
+
+def test_an_interval_is_the_shortest_and_has_the_most_probable_count() -> None:
+    """Equal tails leave 0 out where it is the most probable count."""
+    half = {"answer": -5, "low": 0, "high": 295, "error": 300, "mechanism": "discrete Laplace", "scale": "100"}
+    found = CountEstimate.of(half, 1317)
+    assert found is not None
+    law = found.refined.told
+    low, high = law.interval(0.95)
+    assert found.told.low == law.mode == 0 < low
+    assert found.told.high < high
+    assert law.probability(found.told.low, found.told.high) >= 0.95 > law.probability(0, found.told.high - 1)
+
+
+def test_an_estimate_outside_its_answer_says_so() -> None:
+    """In words beside it."""
+    row = ReleasedRow("town", ["Bern"], ["Bern"], Estimated(50, 40, 60), 10, Estimated(61, 52, 70), (0, 80))
+    assert row.estimate == "61, from 52 to 70, outside the ±"
+    assert replace(row, refined=Estimated(60, 52, 70)).estimate == "60, from 52 to 70"
+
+
+def test_hidden_keys_have_their_threshold(approximate: ServiceState) -> None:
+    """And what a key that is missing means; also if the service did not give the answer."""
+    body = {"by": ["town"], "where": "age >= 1", "epsilon": "1", "delta": "1e-6", "groups_per_unit": 1}
+    place, page = asked(approximate, body)
+    reply = told(approximate, place)
+    first = f"Keys are shown from a noisy count of {reply['threshold']} on:"
+    chance = "one of a single person with a probability of 1e-06 at most,"
+    surely = f"one of {reply['surely_shown']} persons with 95 % at least."
+    words = f"{first} {chance} {surely} A key that is missing may have a few persons: it does not mean 0."
+    assert words in page
+    entry = approximate.ledger.entry(reply["key"])
+    assert entry is not None
+    stored = Released(told_by_ledger({"dataset": "stay", **entry_json(entry)}, entry))
+    assert (
+        stored.hidden_keys
+        == f"{first} {chance} {surely} A key that is missing may have a few persons: it does not mean 0."
+    )

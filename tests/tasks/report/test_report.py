@@ -76,11 +76,12 @@ def test_a_total_in_epsilon_is_a_sum_of_fractions(tmp_path: Path) -> None:
             ledger.reserve(f"{number}", Request("survey", f"q{number}", price), Fraction(2))
     survey = told(tmp_path)["datasets"][0]
     assert Fraction(survey["spent"]["epsilon"]) == sum(prices)
-    likelier = math.exp(sum(prices)) / (1 + math.exp(sum(prices)))
-    (high,) = re.fullmatch(
-        r"all together, a 50:50 guess about one row becomes at most (\d+):\d+", survey["odds"]
-    ).groups()  # type: ignore[union-attr]
-    assert int(high) == math.ceil(100 * likelier)
+    highs = [math.ceil(100 / (1 + math.exp(-times * sum(prices)))) for times in (1, 2)]
+    assert survey["odds"] == (
+        f"all answers so far, ε = {rounded_up(sum(prices, Fraction(0)))}: a 50:50 guess whether one row is in the"
+        f" records becomes at most {highs[0]}:{100 - highs[0]}; about the group of one known to be in them, at most"
+        f" {highs[1]}:{100 - highs[1]}"
+    )
     assert survey["odds"] in report(tmp_path, "html")
     assert survey["odds"] in report(tmp_path, "md").replace("\\", "")
 
@@ -284,7 +285,7 @@ def test_a_size_that_was_written_later_changes_no_price(tmp_path: Path) -> None:
     assert (visits["size"], visits["neighbours"]) == (5912, "replacement")
     assert (visits["spent"]["epsilon"], visits["spent_replaced"]["epsilon"]) == ("0.5", "1")
     assert visits["releases"][0]["neighbours"] == "adding or removing"
-    assert visits["odds"] == "all together, a 50:50 guess about one person becomes at most 74:26"
+    assert visits["odds"] == "all answers so far, ε = 1: a 50:50 guess about one person becomes at most 74:26"
     text = report(tmp_path, "md")
     assert "replacing one person; 1 release was priced for adding or removing, and told more than was charged" in text
     assert "ε = 0.5 as charged, ε = 1 for replacement" in text
@@ -295,7 +296,7 @@ def test_a_size_that_was_written_later_changes_no_price(tmp_path: Path) -> None:
 
 
 def test_a_size_that_was_taken_away_changes_no_price(tmp_path: Path) -> None:
-    """A table that was priced for replacement says so; of a known person it tells no more."""
+    """A table that was priced for replacement says so; the report states what was lost for that beside the bound."""
     charged(tmp_path, table_of("0.5", "4"))
     path = tmp_path / "noisycount.toml"
     configured(tmp_path)
@@ -303,7 +304,10 @@ def test_a_size_that_was_taken_away_changes_no_price(tmp_path: Path) -> None:
     configuration = load_config(path)
     text = written_report(report_of(configuration), configuration, "md")
     assert "adding or removing one person; 1 release was priced for replacement\n" in text
-    assert "all together, a 50:50 guess about one person becomes at most 63:37\n" in text
+    assert (
+        "all answers so far, ε = 0.5: a 50:50 guess whether one person is in the records becomes at most 63:37" in text
+    )
+    assert "- **spent**: ε = 0.5\n" in text  # not more for replacement
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,30 @@ def quantiles_from_above(law: CountDistribution, levels: ArrayLike) -> Reals:
     return np.where(asked == 0, float(law.support[1]), found)
 
 
+def shortest_interval(law: CountDistribution, level: float) -> tuple[int, int]:
+    """Return the shortest interval that holds the level, of equally short ones the most probable.
+
+    It contains the most probable count if the distribution has one mode. A distribution over more counts than fit a
+    table has its equal-tailed interval.
+
+    Args:
+        law: The distribution of the count.
+        level: The probability that the interval holds at least, in (0, 1).
+    """
+    low, high = law.reach(_DEPTH)
+    if high - low > _LONGEST:
+        first, last = quantiles(law, [(1 - level) / 2, (1 + level) / 2]).tolist()
+        return int(first), int(last)
+    start, below = _table(law)
+    sums = np.append(0.0, below)
+    after = np.searchsorted(sums, sums[:-1] + level * below[-1] * (1 - TIE))
+    ends = after[after < sums.size]
+    widths = ends - np.arange(ends.size)
+    shortest = np.flatnonzero(widths == widths.min())
+    best = int(shortest[np.argmax(sums[ends[shortest]] - sums[shortest])])
+    return start + best, start + int(ends[best]) - 1
+
+
 def _checked(levels: ArrayLike) -> Reals:
     """The levels as an array."""
     asked = np.asarray(levels, dtype=np.float64)

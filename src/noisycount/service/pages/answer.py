@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from noisycount.charts.answer_svg import NARROW, WIDE, CountPicture, Estimated, LinesPicture, Point, bar_svg
+from noisycount.charts.answer_svg import NARROW, WIDE, CountPicture, Estimated, LinesPicture, Point
 from noisycount.charts.theme import MOST_ROWS
 from noisycount.display.columns import free_name
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
@@ -21,6 +21,7 @@ from noisycount.display.texts import label_text
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry
+from noisycount.ledger.price import RunningTotal
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.tables.levels import OTHER, Label
 from noisycount.query.query import PERIODS, PeriodLength, Query
@@ -32,57 +33,34 @@ from noisycount.service.keys import User
 from noisycount.service.pages.ask import address_and_name, calls_of, confirming, previewed, said_purpose
 from noisycount.service.pages.form import FormError, Price, amount
 from noisycount.service.pages.layout import download, has_png, on_one_line, page, picture_file, sheet, standalone_svg
-from noisycount.service.pages.stored_answer import CountEstimate, RefinedRows, in_order, told_by_ledger, with_sums
+from noisycount.service.pages.stored_answer import (
+    CountEstimate,
+    RefinedRows,
+    ReleasedRow,
+    in_order,
+    running_total,
+    told_by_ledger,
+    with_sums,
+)
 from noisycount.service.questions import stored_reply
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.answer import SpendingLimits
-from noisycount.tasks.answer_display import NEAR, SUM_NAMES, SUM_WORDS, draws_words, estimate_words
+from noisycount.tasks.answer_display import (
+    NEAR,
+    SUM_NAMES,
+    SUM_WORDS,
+    certainty_words,
+    draws_words,
+    hidden_key_words,
+)
 from noisycount.tasks.refine.published import grouped_by_name
 from noisycount.tasks.report.forms import as_text
+from noisycount.validation import exact_value
 
-
-@frozen
-class ReleasedRow:
-    """A row of a table: its keys, its count and, where that says more, the refined one."""
-
-    level: str  # whose row it is: of the cells, of a sum, or of all other keys
-    labels: Sequence[Label]  # its keys
-    keys: Sequence[str]  # what a reader sees of them
-    told: Estimated
-    error: float
-    refined: Estimated | None
-    ends: tuple[float, float]  # of all bars
-    is_near: bool = False  # whether it is as near as it was wanted, as a share of the count
-    sum_so_far: Sequence[float] = ()  # of a cumulative table the sum of the rows up to it, and its standard error
-
-    @property
-    def answer(self) -> Markup:
-        """The count and its error, with a mark where it is as near as it was wanted."""
-        error = f"{plus_minus(self.error)}{f' {NEAR}' if self.is_near else ''}"
-        return Markup('{} <span class="error">{}</span>').format(signed(self.told.value), error)
-
-    @property
-    def estimate(self) -> str:
-        """The refined count in words; empty where it says nothing more."""
-        if self.refined is None:
-            return ""
-        low, high = signed(self.refined.low), signed(self.refined.high)
-        return f"{signed(self.refined.value, 1)} ({low} to {high})"
-
-    @property
-    def sum(self) -> str:
-        """The sum of the rows up to this one, in words; empty if the table is not cumulative."""
-        return f"sum so far {on_one_line(estimate_words(*self.sum_so_far))}" if self.sum_so_far else ""
-
-    @property
-    def picture(self) -> Markup:
-        """A bar; none of a sum of all, beside which no other would be seen."""
-        return Markup("" if self.level == "total" else bar_svg(self.told, self.ends, self.refined))  # noqa: S704 - digits
-
-
-_ODDS = re.compile(r"([\d.]+):[\d.]+")
-# How much a guess of 50:50 may become, in percent, and what that is called.
-_TELLS = ((55, "Tells hardly anything"), (75, "Tells little"), (95, "May tell much"), (100, "May tell nearly all"))
+_OUTSIDE = (
+    "an estimate outside the ± of its answer rests on the other answers and on the prior: about 1 of 20 answers is that"
+    " far from its count"
+)
 
 
 @frozen(slots=False)  # rows are made once
@@ -90,6 +68,7 @@ class Released:
     """An answer that was paid for."""
 
     told: Mapping[str, Any]  # the stored reply
+    total: RunningTotal | None = None  # the running total of its data set; None: the ledger has the answer no more
     purpose: str = ""  # what it is for; empty: nobody said
     made: str = ""  # when it was asked; empty where the ledger has it no more
     query: Query | None = None  # the same question; None for what no form asks
@@ -98,6 +77,7 @@ class Released:
     periods: Sequence[PeriodLength | None] = ()  # of each column of a table the length of its periods, if it has any
     estimate: CountEstimate | None = None  # the refined count
     estimates: RefinedRows | None = None  # the refined rows
+    is_too_long: bool = False  # whether its rows are too many to be refined for a page
 
     @classmethod
     def of(cls, state: ServiceState, user: User, name: str) -> Self:
@@ -109,8 +89,9 @@ class Released:
         if entry is not None and is_of_ledger:
             told = told_by_ledger(told, entry)
         told = told if entry is None else with_sums(told, entry)
-        shown = cls(told, purpose, made, *_query(state, user, told, entry), _periods(entry))
         dataset = state.configuration.datasets.get(state.dataset_name(told["dataset"]))
+        total = None if entry is None else running_total(state, entry, dataset)
+        shown = cls(told, total, purpose, made, *_query(state, user, told, entry), _periods(entry))
         if shown.is_count and not shown.is_table:
             size = None if dataset is None else dataset.size
             return replace(shown, estimate=CountEstimate.of(told, size))
@@ -118,7 +99,8 @@ class Released:
             return shown
         with suppress(NoisyCountError):  # what was asked of other columns is told as it was
             columns = None if is_of_ledger else state.session(user, dataset.name).records.schema
-            return replace(shown, estimates=RefinedRows.of(entry, told["confidence"], columns))
+            estimates = RefinedRows.of(entry, told["confidence"], columns, dataset.size)
+            return replace(shown, estimates=estimates, is_too_long=estimates is None and bool(told["rows"]))
         return shown
 
     @property
@@ -147,6 +129,25 @@ class Released:
     def sure(self) -> str:
         """The confidence of the errors."""
         return on_one_line(percent(self.told.get("confidence", 0.95)))
+
+    @property
+    def certainty(self) -> str:
+        """Confidence of the errors of a table: of each count, and of all at once."""
+        levels = {row["level"]: row["error_of_all"] for row in self.told["rows"] if "error_of_all" in row}
+        words = certainty_words(self.told["confidence"], len(self.told["rows"]), levels)
+        return f"{words[0].upper()}{words[1:]}."
+
+    @property
+    def hidden_keys(self) -> str:
+        """Threshold of hidden keys and the meaning of a missing key; empty if the keys were listed."""
+        threshold, price = self.told.get("threshold"), self.told["price"]
+        if threshold is None:
+            return ""
+        chance = exact_value(price["delta"]) if price.get("delta") else None
+        words = hidden_key_words(
+            threshold, chance, self.told.get("surely_shown"), self.told.get("unit"), self.told["confidence"]
+        )
+        return f"Keys are {words}. A key that is missing may have a few {self.unit}: it does not mean 0."
 
     @property
     def nearness(self) -> str:
@@ -221,11 +222,9 @@ class Released:
             found.append((charged, f"{more}{self._left}"))
         elif "price" in told:
             found.append((f"{_price(told['price'])} charged", ""))
-        if "odds" in told:
-            most = max((float(share) for share in _ODDS.findall(told["odds"].replace("50:50", ""))), default=100.0)
-            tells = next(words for share, words in _TELLS if most <= share)
-            protected = "row" if told.get("unit") is None else "person"
-            found.append((f"{tells} about one {protected}", f"At {_price(told.get('price') or told)} {told['odds']}."))
+        if self.total is not None and "odds" in told:
+            words = f"A{self.total.words[1:]}. This answer alone, {_price(told.get('price') or told)}: {told['odds']}."
+            found.append((f"All answers so far: {self.total.bound}", words))
         asked = ", ".join(filter(None, (str(told.get("analyst") or ""), self.made)))
         found.append((f"For “{self.purpose}”" if self.purpose else "Asked", f"by {asked}" if asked else ""))
         return found
@@ -285,6 +284,9 @@ class Released:
             yield "refined", f"{self.refined.assumed}. The range holds with {self.sure} probability where that is so."
         elif self.estimates is not None:
             yield "refined", f"under this prior: {self.estimates.words}"
+            yield "", _OUTSIDE if self.is_refined else ""
+        elif self.is_too_long:
+            yield "refined", f"not on this page, as there are more than {MOST_ROWS} rows: use `noisycount refine --key`"
         if self.is_table and any(row.sum_so_far for row in self.rows):
             yield "sums", SUM_WORDS
         yield "key", self.told["key"]

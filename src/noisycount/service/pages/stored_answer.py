@@ -5,13 +5,20 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self, TypeAlias
 
-from noisycount.charts.answer_svg import Estimated
+from markupsafe import Markup
+
+from noisycount.analysis.posterior.law import shortest_interval
+from noisycount.charts.answer_svg import Estimated, bar_svg
 from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.theme import MOST_ROWS
+from noisycount.config.config import DatasetConfig
 from noisycount.display.columns import free_name
+from noisycount.display.numbers import plus_minus, signed
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry
-from noisycount.ledger.price import odds_of
+from noisycount.ledger.price import RunningTotal, odds_of
+from noisycount.model.populations.binomial import BetaBinomial
+from noisycount.model.populations.population import Population
 from noisycount.model.tables.levels import Label
 from noisycount.query.grouping import NumberRanges, resolve_group_by
 from noisycount.query.query import Query
@@ -19,22 +26,63 @@ from noisycount.query.schema import Kind
 from noisycount.readers.assumption import Assumed
 from noisycount.readers.values import noise_of
 from noisycount.release.results import TableRelease
-from noisycount.tasks.answer_display import SUM_NAMES, sums_so_far
-from noisycount.tasks.answer_json import levels_json
+from noisycount.service.pages.layout import on_one_line
+from noisycount.service.state import ServiceState
+from noisycount.tasks.answer_display import NEAR, SUM_NAMES, estimate_words, sums_so_far
+from noisycount.tasks.answer_json import levels_json, loss_json
 from noisycount.tasks.refine.estimate import Refinement
 from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.stored import table_of_entry
 from noisycount.tasks.report.report import releases_of
-from noisycount.validation import exact_text, optional_text
+from noisycount.validation import exact_text
 
 Row: TypeAlias = tuple[object, ...]  # the level of a row and its keys
+
+
+@frozen
+class ReleasedRow:
+    """A row of a table: its keys, its count and, where that says more, the refined one."""
+
+    level: str  # whose row it is: of the cells, of a sum, or of all other keys
+    labels: Sequence[Label]  # its keys
+    keys: Sequence[str]  # what a reader sees of them
+    told: Estimated
+    error: float
+    refined: Estimated | None
+    ends: tuple[float, float]  # of all bars
+    is_near: bool = False  # whether it is as near as it was wanted, as a share of the count
+    sum_so_far: Sequence[float] = ()  # of a cumulative table the sum of the rows up to it, and its standard error
+
+    @property
+    def answer(self) -> Markup:
+        """The count and its error, with a mark where it is as near as it was wanted."""
+        error = f"{plus_minus(self.error)}{f' {NEAR}' if self.is_near else ''}"
+        return Markup('{} <span class="error">{}</span>').format(signed(self.told.value), error)
+
+    @property
+    def estimate(self) -> str:
+        """Refined count in words, and that it lies outside the ± of its answer if so; empty if it adds nothing."""
+        if self.refined is None:
+            return ""
+        is_inside = self.told.low <= self.refined.value <= self.told.high
+        return f"{self.refined.words}{'' if is_inside else ', outside the ±'}"
+
+    @property
+    def sum(self) -> str:
+        """The sum of the rows up to this one, in words; empty if the table is not cumulative."""
+        return f"sum so far {on_one_line(estimate_words(*self.sum_so_far))}" if self.sum_so_far else ""
+
+    @property
+    def picture(self) -> Markup:
+        """A bar; none of a sum of all, beside which no other would be seen."""
+        return Markup("" if self.level == "total" else bar_svg(self.told, self.ends, self.refined))  # noqa: S704 - digits
 
 
 @frozen
 class CountEstimate:
     """The estimate of one count."""
 
-    told: Estimated  # the median, which errs least, and the interval of the probability of `level`
+    told: Estimated  # the median, which errs least, and the shortest interval that holds the count with the confidence
     refined: Refinement  # the law of the count, given the answer
     assumed: str  # what is public, in words
 
@@ -46,7 +94,7 @@ class CountEstimate:
         noise = noise_of(told["mechanism"], Fraction(told["scale"]))
         level = float(told.get("confidence", 0.95))
         refined = Refinement.of([told["answer"]], Assumed.of_size(size), noise, level)
-        shown = Estimated(int(refined.told.median), *refined.told.interval(level))
+        shown = Estimated(refined.told.median, *shortest_interval(refined.told.law, level))
         return cls(shown, refined, refined.assumed.words)
 
     @property
@@ -60,34 +108,56 @@ class CountEstimate:
 class RefinedRows:
     """The estimates of the rows of a table."""
 
-    rows: Mapping[Row, Estimated]  # the mean and the interval of a row, by its level and its keys
+    # the median of a row and the shortest interval that holds its count, by its level and its keys
+    rows: Mapping[Row, Estimated]
     words: str  # what was assumed
 
     @classmethod
-    def of(cls, entry: Entry, level: float, columns: Mapping[str, Kind] | None) -> Self | None:
-        """The estimates of a stored table; None where it is too long to be refined at once.
+    def of(cls, entry: Entry, level: float, columns: Mapping[str, Kind] | None, size: int | None) -> Self | None:
+        """Return the estimates of a stored table; None if it is too long to be refined at once.
 
-        Its keys are named as replies name them where the columns are given, else as the ledger does.
+        Args:
+            entry: The entry of the table.
+            level: The probability that each interval holds.
+            columns: The columns, by which replies name keys; None: keys are named as in the ledger.
+            size: The public number of units; None: it is not public.
         """
         from noisycount.tasks.refine.refined import refined_table  # noqa: PLC0415 - loads the laws of tables
 
         published = table_of_entry(entry, entry.key)
         if not 0 < len(published.answers) <= MOST_ROWS:
             return None
-        refined = refined_table(RefineQuery(key=entry.key, level=level), published, lambda _: None)
+        total, known = _total(entry, size)
+        refined = refined_table(RefineQuery(key=entry.key, level=level), published, lambda _: None, total)
         levels = free_name("level", dict.fromkeys(published.names))
         shown = {} if columns is None else _shown_labels(entry, columns)
         cells = {
             name: [shown.get(name, {}).get(label, label) for label in published.columns[name]]
             for name in (levels, *published.names)
         }
-        told = zip(*(refined.estimates[name].tolist() for name in ("mean", "low", "high")), strict=True)
+        medians = refined.estimates["median"].tolist()
         rows: dict[Row, Estimated] = {
-            tuple(of[row] for of in cells.values()): Estimated(*estimates)
-            for row, estimates in enumerate(told)
-            if estimates[0] is not None
+            tuple(values[row] for values in cells.values()): Estimated(medians[row], low, high)
+            for row, low, high in refined.intervals()
         }
-        return cls(rows, "; ".join([refined.prior_words, *published.notes]))
+        return cls(rows, "; ".join(filter(None, [known, refined.prior_words, *published.notes])))
+
+
+def _total(entry: Entry, size: int | None) -> tuple[int | Population | None, str]:
+    """Return what is public of the total of a table, and that in words.
+
+    The public size is the total of a table whose cells hold every unit once. It bounds every other total of which each
+    unit is a part at most once.
+    """
+    asked = entry.request.asked
+    table, unit = asked["table"], "rows" if asked["unit"] is None else "persons"
+    if size is None:
+        return None, f"the number of all {unit} is not public, so that nothing bounds the total"
+    if table.get("keys") is None or (asked["unit"] is not None and table.get("groups_per_unit") != 1):
+        return None, ""
+    if table.get("other") and asked.get("where") is None:
+        return size, f"the total is {size:,}, the public number of {unit}"
+    return BetaBinomial(size, 1, 1), f"the total is at most {size:,}, the public number of {unit}"
 
 
 def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[object, Label]]:
@@ -121,7 +191,7 @@ def told_by_ledger(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
             "row" if release.unit is None else "person",
             replaced if found.priced.relation is not None else None,
         ),
-        "price": {"epsilon": optional_text(entry.loss.epsilon), "rho": exact_text(entry.loss.rho)},
+        "price": loss_json(entry.loss),
     }
     if "table" not in asked:
         answer, error = told["answer"], told["error"]
@@ -161,3 +231,13 @@ def in_order(query: Query, rows: Sequence[Mapping[str, Any]]) -> Query:
         for column, listed in query.keys.items()
     }
     return replace(query, keys=keys)
+
+
+def running_total(state: ServiceState, entry: Entry, dataset: DatasetConfig | None) -> RunningTotal:
+    """Return the running total of the data set of an entry, for the worst relation if the data set is gone."""
+    return RunningTotal(
+        state.ledger.paid(entry.request.dataset),
+        "row" if entry.request.asked.get("unit") is None else "person",
+        is_replacement=dataset is not None and dataset.size is not None,
+        rho_delta=None if dataset is None else dataset.budget.rho_delta,
+    )

@@ -6,12 +6,14 @@ large would be wrong, as it never sees the small counts: there each count is as 
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.analysis.posterior.law import shortest_interval
 from noisycount.analysis.tables.table_posterior import TablePosterior, table_posterior_of
 from noisycount.display.output import Done
 from noisycount.errors import NoisyCountError, SourceError
@@ -20,6 +22,7 @@ from noisycount.model.exact import below
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.populations.population import Population
 from noisycount.model.tables.splits import Splits
 from noisycount.tasks.refine.published import Nested, PlacedLevel, PublishedTable, RefineQuery, nested
 
@@ -143,14 +146,37 @@ class RefinedTable:
     told: TablePosterior | None = None  # the law of the whole table; None: the same
     draws: int = 0  # how many tables shares and ranks come from; 0: neither was asked for
 
+    def intervals(self) -> Iterator[tuple[int, int, int]]:
+        """Yield each row of the tree, with the shortest interval that holds the count with the level.
+
+        Rows that were refined by themselves have their equal-tailed interval.
+        """
+        if self.told is None or self.nested is None:
+            known = np.flatnonzero(~np.ma.getmaskarray(self.estimates["low"]))
+            ends = (self.estimates[name][known].tolist() for name in ("low", "high"))
+            yield from zip(known.tolist(), *ends, strict=True)
+            return
+        for level in self.nested.levels:
+            for row, place in zip(level.published.rows.tolist(), level.places.tolist(), strict=True):
+                yield row, *shortest_interval(self.told.node((level.depth, place)).law, self.level)
+
     @property
     def prior_words(self) -> str:
         """What was assumed, or learned from the answers."""
         return _SELECTED if self.told is None else self.told.prior.words
 
 
-def refined_table(asked: RefineQuery, table: PublishedTable, done: Done) -> RefinedTable:
-    """A table with the estimates that were asked for."""
+def refined_table(
+    asked: RefineQuery, table: PublishedTable, done: Done, total: int | Population | None = None
+) -> RefinedTable:
+    """Return a table with the estimates that were asked for.
+
+    Args:
+        asked: What is known and wanted.
+        table: The table.
+        done: Hears which share of the work is done.
+        total: The number of all records, or its distribution, in place of the total of the request.
+    """
     if table.is_selected:
         _check_selected(asked)
         return RefinedTable(table, selected_estimates(table, asked.level), asked.level)
@@ -160,7 +186,7 @@ def refined_table(asked: RefineQuery, table: PublishedTable, done: Done) -> Refi
         {level.depth: _answers(table, level, tree) for level in tree.levels},
         {level.depth: level.published.mechanism for level in tree.levels},
         tree=tree.tree,
-        total=asked.total,
+        total=asked.total if total is None else total,
         prior=prior,
     )
     done(0.7)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from noisycount.config.config import Config
-from noisycount.display.numbers import percent, plus_minus, rounded_down, rounded_up, signed
+from noisycount.display.numbers import percent, plus_minus, rounded_up, scale_text, signed
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.entries import asks_for_table
 from noisycount.release.results import TableRelease
@@ -236,7 +236,7 @@ def _row(released: ReportedRelease) -> list[object]:
         "" if release is None else max(release.row_errors[0], default=""),
         "" if release is None else release.confidence,
         "" if mechanism is None else mechanism.name,
-        "" if mechanism is None else rounded_down(mechanism.exact_scale),
+        "" if mechanism is None else scale_text(mechanism.exact_scale),
         *(rounded_up(charged[name]) if name in charged else "" for name in ("epsilon", "rho")),
         rounded_up(price.delta),
         "charged, never answered" if released.failed else "answered",

@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import Any
 
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.price import approximate_loss
+from noisycount.ledger.price import approximate_loss, loss_words
 from noisycount.tasks.report.report import DatasetReport, Report
-from noisycount.tasks.report.words import loss_words, neighbours_words
+from noisycount.tasks.report.words import neighbours_words
 
 Object = dict[str, Any]
 _TIER = 3

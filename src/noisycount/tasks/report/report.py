@@ -17,7 +17,7 @@ from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.chain import DESCRIPTION
 from noisycount.ledger.entries import Entry, Head, TableAnswer, asked_part
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.price import NoisyLevels, odds_of, odds_of_all
+from noisycount.ledger.price import NoisyLevels, RunningTotal, odds_of_all
 from noisycount.ledger.series import difference, standing_of
 from noisycount.ledger.storage import Row
 from noisycount.ledger.verification import Verification, entries_of
@@ -210,11 +210,17 @@ class DatasetReport:
 
     @property
     def odds(self) -> str | None:
-        """What all answers together mean for one person or row; None: the ledger is broken."""
+        """Running total of the data set and what it means for one person or row; None: the ledger is broken.
+
+        The words are those of every answer. The loss for replacement is bounded by twice what was charged; `replaced`
+        is that of the questions that were asked.
+        """
         if not self.is_intact:
             return None
-        told = odds_of(self.lost_now, self.protected, self.replaced, self.rho_delta)
-        return f"all together, {told}"
+        is_replacement = self.neighbours is NeighbourRelation.REPLACEMENT
+        return RunningTotal(
+            self.lost_now, self.protected, is_replacement=is_replacement, rho_delta=self.rho_delta
+        ).words
 
     @property
     def whole(self) -> str | None:

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from itertools import chain
 
 from noisycount.config.config import Config
-from noisycount.display.numbers import number_of, percent, plus_minus, rounded_down, rounded_up
+from noisycount.display.numbers import number_of, percent, plus_minus, scale_text
 from noisycount.display.output import Facts
-from noisycount.ledger.budget import Loss, NeighbourRelation
+from noisycount.ledger.budget import NeighbourRelation
 from noisycount.ledger.entries import Head, TableAnswer
+from noisycount.ledger.price import loss_words
 from noisycount.ledger.verification import Verification
 from noisycount.release.dataset import left_words
 from noisycount.tasks.answer_display import NEIGHBOURS, ledger_words
@@ -162,8 +163,9 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
     _, budget, spent, left = account_cells(account)
     unit = "each row" if dataset.unit is None else f"each person, by the column {dataset.unit}"
     size = "" if dataset.size is None else f" ({dataset.size:,}, which is public)"
+    if dataset.replaced != account.spent:
+        spent = f"{spent} as charged, {loss_words(dataset.replaced)} for replacement"
     if dataset.lost_now != account.spent:
-        spent = f"{spent} as charged, {loss_words(dataset.lost_now)} for replacement"
         left = f"{left}, by what was charged"
     return [
         ("unit", f"{unit}{size}"),
@@ -224,20 +226,6 @@ def _failure_facts(dataset: DatasetReport) -> Facts:
     return [("failed", f"{paid}: charged for ever; to ask the same again costs nothing more")]
 
 
-def loss_words(loss: Loss) -> str:
-    """What was charged, never less, in ε where it has one.
-
-    Example:
-        >>> from fractions import Fraction
-        >>> loss_words(Loss.of(Fraction(1, 3))), loss_words(Loss.concentrated(Fraction("0.02")))
-        ('ε = 0.334', 'ρ = 0.02')
-    """
-    named = f"ρ = {rounded_up(loss.rho)}"
-    if loss.epsilon is not None:
-        named = f"ε = {rounded_up(loss.epsilon)}"
-    return f"{named}, δ = {rounded_up(loss.delta)}" if loss.delta else named
-
-
 def release_cells(released: ReportedRelease) -> tuple[str, ...]:
     """A release, with cells as `HEADER` names them."""
     entry = released.entry
@@ -286,5 +274,5 @@ def _noise_words(released: ReportedRelease) -> str:
     if not released.levels:
         return "not known"
     scales = sorted({level.mechanism.exact_scale for level in released.levels})
-    named = " to ".join(dict.fromkeys((rounded_down(scales[0]), rounded_down(scales[-1]))))
+    named = " to ".join(dict.fromkeys((scale_text(scales[0]), scale_text(scales[-1]))))
     return f"{released.levels[0].mechanism.name}, scale {named}"
