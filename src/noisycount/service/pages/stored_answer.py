@@ -7,7 +7,6 @@ from typing import Any, Self, TypeAlias
 
 from markupsafe import Markup
 
-from noisycount.analysis.posterior.law import shortest_interval
 from noisycount.charts.answer_svg import Estimated, bar_svg
 from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.theme import MOST_ROWS
@@ -94,7 +93,7 @@ class CountEstimate:
         noise = noise_of(told["mechanism"], Fraction(told["scale"]))
         level = float(told.get("confidence", 0.95))
         refined = Refinement.of([told["answer"]], Assumed.of_size(size), noise, level)
-        shown = Estimated(refined.told.median, *shortest_interval(refined.told.law, level))
+        shown = Estimated(refined.told.median, *refined.shortest_interval)
         return cls(shown, refined, refined.assumed.words)
 
     @property

@@ -6,6 +6,7 @@ from fractions import Fraction
 from operator import mul
 from typing import Any
 
+from noisycount.analysis.posterior.law import shortest_interval
 from noisycount.analysis.posterior.posterior import Posterior, posterior_of
 from noisycount.analysis.posterior.predictive import contradiction
 from noisycount.display.numbers import percent, signed
@@ -76,6 +77,11 @@ class Refinement:
     def interval(self) -> tuple[int, int]:
         """The equal-tailed interval of the count, in records."""
         return self.told.interval(self.level)
+
+    @property
+    def shortest_interval(self) -> tuple[int, int]:
+        """The shortest interval of the count, in records, which has its most probable value."""
+        return shortest_interval(self.told.law, self.level)
 
 
 def continuous_words(noise: AdditiveNoise) -> str:
