@@ -320,6 +320,19 @@ def test_a_sum_of_rho_keeps_the_most(desk_of: DeskOf) -> None:
     assert desk.ledger.paid("survey") == Loss(told.epsilon, Fraction(1, 8))
 
 
+def test_a_stop_gives_back_epsilon_alone(desk_of: DeskOf, ledger: Ledger, source: FailingSource) -> None:
+    """In ρ the most stays charged, in the entry that is stored and in the one that is read again."""
+    source.fails = True
+    with pytest.raises(SourceError):
+        desk_of().release(LARGE, within="20%", at_most=HALF)
+    (entry,) = ledger.entries()
+    assert entry.request.price == Loss(HALF, Fraction(1, 8))
+    stored = ledger.store(entry, 1003, stopped=Fraction(1, 10))
+    assert stored.request.price == Loss(Fraction(1, 10), Fraction(1, 8))
+    (again,) = ledger.entries()
+    assert again.request == stored.request
+
+
 def test_a_rehearsal_stops_where_a_real_one_would(desk_of: DeskOf) -> None:
     """Of made-up records: within the share, or at the most that it may cost."""
     desk = desk_of()
