@@ -39,9 +39,15 @@ def morsels(reply: httpx.Response) -> dict[str, Morsel[str]]:
 
 
 def attempt(client: Caller, key: str, onwards: str = "/ask") -> httpx.Response:
-    """The reply to a key that is typed into the form."""
+    """The reply to a key that is typed into the form; of a refusal the page that tells it."""
     fields = {"csrf": csrf_in(client.get("/login")), "key": key, "next": onwards}
-    return client.post("/login", data=fields, headers={"Origin": client.base})
+    return told(client, client.post("/login", data=fields, headers={"Origin": client.base}))
+
+
+def told(client: Caller, reply: httpx.Response) -> httpx.Response:
+    """The page of the login that a refusal leads to; of another reply itself."""
+    is_refused = reply.status_code == 303 and reply.headers["location"].startswith("/login?refused=")
+    return client.get(reply.headers["location"]) if is_refused else reply
 
 
 def log_in(served: Served, key: Key, base: str = HOST) -> Caller:
@@ -128,10 +134,13 @@ def test_a_login_needs_its_own_form(served: Served) -> None:
         (client, {"csrf": token}, {"Origin": "https://evil.example"}),
         (client, {"csrf": token}, {}),
     ):
-        reply = sender.post("/login", data={"key": key, **fields}, headers=headers)
+        refused = sender.post("/login", data={"key": key, **fields}, headers=headers)
+        reply = told(sender, refused)
+        assert {"noisycount", "__Host-noisycount"}.isdisjoint(morsels(refused))
         assert (reply.status_code, "or not from here" in reply.text) == (403, True)
         assert {"noisycount", "__Host-noisycount"}.isdisjoint(morsels(reply))
-    assert client.post("/login", data={"key": key, "csrf": token}, headers=FROM_HERE).status_code == 303
+    reply = client.post("/login", data={"key": key, "csrf": token}, headers=FROM_HERE)
+    assert (reply.status_code, reply.headers["location"]) == (303, "/")
 
 
 def test_an_old_form_is_refused(served: Served) -> None:
@@ -140,10 +149,10 @@ def test_an_old_form_is_refused(served: Served) -> None:
     token = csrf_in(client.get("/login"))
     assert csrf_in(client.get("/login")) == token
     served.clock.seconds += FORM_SECONDS
-    reply = client.post("/login", data={"key": key, "csrf": token}, headers=FROM_HERE)
+    reply = told(client, client.post("/login", data={"key": key, "csrf": token}, headers=FROM_HERE))
     assert reply.status_code == 403
     fields = {"key": key, "csrf": csrf_in(reply)}
-    assert client.post("/login", data=fields, headers=FROM_HERE).status_code == 303
+    assert client.post("/login", data=fields, headers=FROM_HERE).headers["location"] == "/"
 
 
 def test_a_session_is_never_one_that_was_there_before(served: Served) -> None:

@@ -199,3 +199,16 @@ def test_a_person_logs_in_again_and_goes_on(
         opened.page.go_back()
         opened.page.get_by_role("heading", name="Preview").wait_for()
         assert spends(service) == before + 1
+
+
+@pytest.mark.thorough
+def test_back_after_a_mistyped_key_shows_a_page(chromium: Browser, service: Service) -> None:
+    """The refusal has an address of its own, which leads on once the right key was given."""
+    with window(chromium, service.url) as opened:
+        opened.go("/ask/survey")
+        for key, words in (("nc_mistyped", "The key opens nothing"), (service.keys["ana"], "Ask survey")):
+            opened.page.get_by_label("Your key").fill(key)
+            opened.page.get_by_role("button", name="Log in").click()
+            opened.page.get_by_text(words).first.wait_for()
+        opened.page.go_back()
+        assert opened.page.locator("h1").inner_text() == "Ask survey"

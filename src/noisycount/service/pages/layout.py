@@ -29,7 +29,6 @@ from noisycount.service.auth import (
     CSRF_FIELD,
     FORM_COOKIE,
     SESSION_COOKIE,
-    Attempts,
     auth_of,
     check_origin,
     cookie_value,
@@ -297,53 +296,68 @@ def _to_login(request: Request, kept: str | None) -> Response:
     return redirect("/login" if back is None else f"/login?next={quote(back, safe='')}")
 
 
-_WRONG = "The key opens nothing: it was mistyped, has expired, or was revoked."
-_AGAIN = "The form was too old, or not from here: give your key again."
+_REFUSED = {  # why a key was refused, as an address says it
+    "key": "The key opens nothing: it was mistyped, has expired, or was revoked.",
+    "form": "The form was too old, or not from here: give your key again.",
+    "wait": "Too many wrong keys came from here: try again in {} seconds.",
+}
 _HOME = "/"
 
 
 @router.get("/login")
-def login_page(request: Request, next: str = _HOME) -> Response:  # noqa: A002  (as addresses say)
-    """The form that takes a key; who is logged in goes on."""
-    said = cookie_value(request, SESSION_COOKIE)
-    if said is not None and auth_of(request).session(said) is not None:
+def login_page(request: Request, next: str = _HOME, refused: str = "") -> Response:  # noqa: A002  (as addresses say)
+    """Return the form that takes a key, with the reason of a refusal; redirect a user who is logged in."""
+    auth, said = auth_of(request), cookie_value(request, SESSION_COOKIE)
+    if said is not None and auth.session(said) is not None:
         return redirect(_local_path(next))
-    return _login_form(request, next)
+    wait = ceil(auth.attempts.seconds_left(_host(request))) if refused == "wait" else 0
+    if refused not in _REFUSED or (refused == "wait" and not wait):
+        return _login_form(request, next)
+    reply = _login_form(request, next, _REFUSED[refused].format(wait), 429 if wait else 403)
+    reply.headers.update({"Retry-After": str(wait)} if wait else {})
+    return reply
 
 
 @router.post("/login")
 async def log_in(request: Request) -> Response:
-    """A session for the holder of a key; the same page again for others."""
-    auth, host = auth_of(request), request.client.host if request.client else ""
-    onwards, key = await form_field(request, "next"), (await form_field(request, "key")).strip()
-    try:
-        check_origin(request)
-    except ForgedError:
-        return _login_form(request, onwards, _AGAIN, 403)
-    if not auth.login_form.is_valid(cookie_value(request, FORM_COOKIE) or "", await form_field(request, CSRF_FIELD)):
-        return _login_form(request, onwards, _AGAIN, 403)
+    """Begin a session for the holder of a key; redirect others to the form, so that Back sends no key again.
+
+    A right key never waits: else anybody could lock out all others behind one address. No limit is needed against
+    guessing, as a key has 256 random bits.
+    """
+    auth, onwards = auth_of(request), _local_path(await form_field(request, "next"))
+    key = (await form_field(request, "key")).strip()
+    if not await _is_from_here(request):
+        return _refuse_login("form", onwards)
     begun = await run_in_threadpool(auth.login, key, cookie_value(request, SESSION_COOKIE))
     if begun is None:
-        return _refuse_key(request, auth.attempts, host, onwards)
-    reply = redirect(_local_path(onwards))
+        if auth.attempts.seconds_left(_host(request)):
+            return _refuse_login("wait", onwards)
+        auth.attempts.fail(_host(request))
+        return _refuse_login("key", onwards)
+    reply = redirect(onwards)
     set_cookie(request, reply, SESSION_COOKIE, begun[0])
     drop_cookie(request, reply, FORM_COOKIE)
     return reply
 
 
-def _refuse_key(request: Request, attempts: Attempts, host: str, onwards: str) -> Response:
-    """Return the form again for a wrong key, which may have to wait for its next attempt.
+async def _is_from_here(request: Request) -> bool:
+    """Return True if a login form was made by this server for this browser, not long ago."""
+    try:
+        check_origin(request)
+    except ForgedError:
+        return False
+    cookie, token = cookie_value(request, FORM_COOKIE) or "", await form_field(request, CSRF_FIELD)
+    return auth_of(request).login_form.is_valid(cookie, token)
 
-    A right key never waits: else anybody could lock out all others behind one address. No limit is needed against
-    guessing, as a key has 256 random bits.
-    """
-    wait = ceil(attempts.seconds_left(host))
-    if not wait:
-        attempts.fail(host)
-        return _login_form(request, onwards, _WRONG, 403)
-    reply = _login_form(request, onwards, f"Too many wrong keys came from here: try again in {wait} seconds.", 429)
-    reply.headers["Retry-After"] = str(wait)
-    return reply
+
+def _refuse_login(why: str, onwards: str) -> Response:
+    return redirect(f"/login?refused={why}&next={quote(onwards, safe='')}")
+
+
+def _host(request: Request) -> str:
+    """Return the address from which a request came."""
+    return request.client.host if request.client else ""
 
 
 @router.post("/logout")
