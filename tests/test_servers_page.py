@@ -77,7 +77,7 @@ def test_the_page_is_executed(
         else:
             for command, printed in transcripts(block):
                 assert pieces(command, output(command, capsys)) == pieces(command, printed)
-    assert done == {"toml": 3, "sql": 4, "console": 2}
+    assert done == {"toml": 4, "sql": 4, "console": 2}
 
 
 def loaded(folder: Path, block: str) -> Config:

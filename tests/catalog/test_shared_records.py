@@ -84,7 +84,7 @@ def test_data_sets_of_an_older_ledger_keep_their_budgets(
 ) -> None:
     """Two that were written down before anybody compared them go on, and a third is refused."""
     with monkeypatch.context() as patch:
-        patch.setattr("noisycount.engines.duckdb.source.DuckDBSource.shares_records", lambda *_: False)
+        patch.setattr("noisycount.engines.duckdb.source.DuckDBSource.shares_records", lambda *_, **__: False)
         asked(database, "first", unit="person", table="visits")
         asked(database, "second", unit="person", table="old")
     for name, table in (("first", "visits"), ("second", "old")):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from noisycount.display.texts import redacted_name
 from noisycount.engines.formats import ColumnFormat, FileFormat
+from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_part
@@ -164,6 +165,7 @@ class DatasetSettings:
     kinds: Mapping[str, ColumnFormat] | None = None
     form: FileFormat = FileFormat()  # how texts are found in a file
     values: Mapping[str, Stated] = field(default_factory=dict)  # what columns can have, as everybody may know
+    claim: UnitClaim = UnitClaim()  # about the rows of a view; its unit is the one that is known when it is opened
     renews: bool = False  # whether what was written down of the columns is to be forgotten
 
 

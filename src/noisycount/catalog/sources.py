@@ -21,6 +21,7 @@ from noisycount.engines.check import Check
 from noisycount.engines.interface import CheckedSource, CountedSource, require_readable
 from noisycount.engines.opening import files, served
 from noisycount.engines.places import Keys, ServedTable, files_of, hive_keys, state_of
+from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import BY_THE_SERVICE, ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.transactions import BatchQueue, Task
@@ -163,6 +164,10 @@ class LazySource(CountedSource):
         if self.settings.unit == ROW and ROW in whole:
             raise ConfigError(f"{self.shown} has a column {ROW!r}, which as a unit means every row: {remedy}")
         return DatasetRecord(unit=unit, columns=source.forms, others=whole.others, **known)
+
+    def _claim(self, unit: str | None) -> UnitClaim:
+        """Return what the owner states about the rows of a view."""
+        return replace(self.settings.claim, unit=unit, is_stated=True)
 
     def _described_as(self, record: DatasetRecord, source: CheckedSource | None = None) -> Self:
         self.record, self.opened = record, source
@@ -311,6 +316,7 @@ class FileSource(LazySource):
             return self._found(record.unit)
         copy = None if self._copies is None else self._copies.place(self.name, record.reading)
         if copy is not None and copy.is_file():
+            files().require_stable(self.place, self.settings.table, self._claim(record.unit))
             try:
                 return files().of_copy(copy, record.columns, unit=record.unit, columns=self.settings.columns)
             except SourceError:
@@ -345,6 +351,7 @@ class FileSource(LazySource):
             kinds=self.settings.kinds if record is None else record.columns,
             form=self.settings.form if record is None or record.form is None else record.form,
             copy=draft,
+            claim=self._claim(unit),
         )
 
     def _draft(self) -> Path | None:
@@ -431,4 +438,5 @@ class ServerSource(LazySource):
             seconds=self.table.seconds,
             uses_indexes=self.table.uses_indexes,
             certificates=self.kept.all(),
+            claim=self._claim(unit),
         )

@@ -6,12 +6,14 @@ from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 
+from noisycount.catalog.catalog import ROW
 from noisycount.config.places import Source, is_place, record_identities, served_table_at, sqlite_file
 from noisycount.config.service import ServiceConfig
 from noisycount.config.toml_table import suggestion
 from noisycount.display.texts import without_passwords
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.places import ServedTable, is_lake, is_server
+from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, PureBudget, budget_of
@@ -42,6 +44,8 @@ class DatasetConfig:
     budget: Budget = DEFAULT_BUDGET  # the most that all answers together may cost; a number is a budget in ε
     needs_purpose: bool = False  # whether a spend must say what its answer is for
     why: str | None = None  # the reason of the budget, in the owner's words; None: none was said
+    public_tables: tuple[str, ...] = ()  # tables and views of the source that hold no private records
+    vouched: str | None = None  # why each row of a view is of one unit; None: its definition must prove it
 
     def __post_init__(self) -> None:
         """The refusal of what no file could have said."""
@@ -65,6 +69,12 @@ class DatasetConfig:
     def is_served(self) -> bool:
         """Whether its records are on a server."""
         return isinstance(self.source, ServedTable)
+
+    @property
+    def claim(self) -> UnitClaim:
+        """What the owner states about the rows of a view."""
+        unit = None if self.unit == ROW else self.unit
+        return UnitClaim(unit, self.public_tables, self.vouched, is_stated=self.unit is not None)
 
     def for_desk(self, account: str) -> Dataset:
         """What a desk knows of the data set, under the name by which the ledger books it."""

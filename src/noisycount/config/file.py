@@ -26,6 +26,7 @@ _LONGEST_REASON = 500  # characters: a sentence or two
 
 DATASET_KEYS = (
     *("source", "table", "unit", "size", "columns", "kinds", "values", "budget", "why", "account", "purpose"),
+    *("public_tables", "vouched"),
     *FILE_KEYS,
     *places.SERVER_KEYS,
 )
@@ -104,7 +105,9 @@ def _dataset(name: str, table: TomlTable) -> DatasetConfig:
         account=table.name_in_ledger("account", name) or name,
         budget=read_budget(table) or DEFAULT_BUDGET,
         needs_purpose=_needs_purpose(table),
-        why=_why(table),
+        why=_sentence(table, "why", "the reason of the budget"),
+        public_tables=table.texts("public_tables") or (),
+        vouched=_sentence(table, "vouched", "why each row of a view is of one unit"),
     )
 
 
@@ -115,14 +118,12 @@ def _needs_purpose(table: TomlTable) -> bool:
     return "purpose" in table.values
 
 
-def _why(table: TomlTable) -> str | None:
-    """The reason of the budget, in one line."""
-    why = table.text("why")
-    if why is not None and not (why.isprintable() and len(why) <= _LONGEST_REASON):
-        raise table.refusal(
-            "why", f"must say the reason of the budget in 1 to {_LONGEST_REASON} printable characters, or be left out"
-        )
-    return why
+def _sentence(table: TomlTable, key: str, content: str) -> str | None:
+    """Return what the owner states in one line, if anything."""
+    text = table.text(key)
+    if text is not None and not (text.isprintable() and len(text) <= _LONGEST_REASON):
+        raise table.refusal(key, f"must say {content} in 1 to {_LONGEST_REASON} printable characters, or be left out")
+    return text
 
 
 def _source(table: TomlTable) -> places.Source:

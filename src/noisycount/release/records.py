@@ -21,6 +21,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CheckedSource, Closeable
 from noisycount.engines.opening import engine_under_test, files, frames, relation_identities, served
 from noisycount.engines.places import ServedTable, ServerPlace
+from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Analyst, Entry, asked_part
@@ -170,7 +171,8 @@ class Records(Shown, Closeable):
 def _file_name(path: Path, stated: DatasetSettings, catalog: Catalog) -> tuple[str, Content]:
     """Return the name of the data set that the records of a file belong to, and what the file holds."""
     content = Contents(catalog.folder).at(path)
-    name = catalog.name_of(stated, content.digest, shares=partial(files().shares_records, path))
+    shares = partial(files().shares_records, path, public_tables=stated.claim.public_tables)
+    name = catalog.name_of(stated, content.digest, shares=shares)
     return name, content
 
 
@@ -254,13 +256,14 @@ def checked_records(  # noqa: PLR0913 - one argument a property of the records
     table: str | None = None,
     kinds: Mapping[str, ColumnFormat] | None = None,
     form: FileFormat = FileFormat(),  # noqa: B008 - frozen
+    claim: UnitClaim | None = None,
 ) -> Check:
     """What is in the records at a place, whether or not their cells fit.
 
     A file that is not UTF-8, and of which no encoding is stated, is read as Windows wrote it; its
     owner has to state that before it can be counted.
     """
-    look = partial(files().checked, place, unit=unit, columns=columns, table=table, kinds=kinds)
+    look = partial(files().checked, place, unit=unit, columns=columns, table=table, kinds=kinds, claim=claim)
     try:
         return look(form=form)
     except SourceError:
@@ -279,13 +282,15 @@ def checked_table(
     unit: str | None = None,
     columns: Sequence[str] | None = None,
     certificates: Collection[Certificate] = (),
+    claim: UnitClaim | None = None,
 ) -> Check:
     """What is in a table of a server, whether or not each record has a unit.
 
     Of columns that questions may not use only the kinds are told, as the account need not be allowed to read them.
     """
     read = None if columns is None else [*columns, *([unit] if unit else [])]
-    with served(table.place, columns=read, seconds=table.seconds, certificates=certificates) as source:
+    claim = claim or UnitClaim(unit, is_stated=False)
+    with served(table.place, columns=read, seconds=table.seconds, certificates=certificates, claim=claim) as source:
         whole = source.schema.entire
         whole.for_questions(unit, columns)
         check = source.check(unit)

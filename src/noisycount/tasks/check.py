@@ -162,9 +162,17 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
 def _check(dataset: DatasetConfig, kept: Certificates) -> Check:
     unit = None if dataset.unit == ROW else dataset.unit
     if isinstance(dataset.source, ServedTable):
-        return checked_table(dataset.source, unit=unit, columns=dataset.columns, certificates=kept.all())
+        return checked_table(
+            dataset.source, unit=unit, columns=dataset.columns, certificates=kept.all(), claim=dataset.claim
+        )
     return checked_records(
-        dataset.source, unit=unit, columns=dataset.columns, table=dataset.table, kinds=dataset.kinds, form=dataset.form
+        dataset.source,
+        unit=unit,
+        columns=dataset.columns,
+        table=dataset.table,
+        kinds=dataset.kinds,
+        form=dataset.form,
+        claim=dataset.claim,
     )
 
 

@@ -84,6 +84,7 @@ def inspection_facts(inspection: Inspection) -> Facts:
     if inspection.is_said:
         unit = inspection.unit
         facts.append(("counts", f"distinct values of {unit}" if unit else "rows"))
+    facts += dataset.claim.facts
     if reason := _only_reason(inspection):
         facts.append(("kinds", f"as {reason}"))
     if check.form is not None and check.form.encoding is not None:
@@ -265,6 +266,8 @@ def inspection_json(inspection: Inspection) -> dict[str, Any]:
         "dataset": dataset.name,
         "source": str(dataset.source),
         "unit": inspection.unit,
+        "public_tables": list(dataset.public_tables),
+        "vouched": dataset.vouched,
         "rows": check.rows,
         "persons": inspection.persons,
         "encoding": form and form.encoding,

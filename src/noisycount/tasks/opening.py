@@ -283,6 +283,7 @@ def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> DatasetSett
         kinds=dataset.kinds,
         form=dataset.form,
         values=dataset.values,
+        claim=dataset.claim,
         renews=renews,
     )
 

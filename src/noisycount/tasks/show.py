@@ -88,6 +88,7 @@ def view_facts(view: View, configuration: Config) -> Facts:
         ("counts", f"{counts}{public}"),
         ("budget", budget_words(view)),
         *([] if dataset.why is None else [("why", dataset.why)]),
+        *dataset.claim.facts,
         ("ledger", ledger.place_words(configuration)),
     ]
     return facts[1:] if dataset.name == str(dataset.source) else facts
@@ -163,6 +164,8 @@ def view_json(view: View, configuration: Config) -> dict[str, Any]:
         "source": str(dataset.source),
         **offer_json(view),
         "why": dataset.why,
+        "public_tables": list(dataset.public_tables),
+        "vouched": dataset.vouched,
         "ledger": None if place is None else str(place),
         "asked": [entry_json(entry) for entry in view.entries],
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from noisycount.engines.sql.source import SqlSource
+from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import PredicateError, SourceError
 from noisycount.query.grouping import KeyQuestion, resolve_group_by
 from noisycount.query.language import parse
@@ -88,8 +89,9 @@ def viewed(server: Server, query: str, *rows: str, before: str = "") -> str:
 
 
 def opened(server: Server, table: str, user: str = "owner") -> SqlSource:
-    """The records of a table or view."""
-    return SqlSource.open(place_of(server, table, user), unit=None, columns=None)
+    """The records of a table or view; its owner states that each row is of one unit, which is judged elsewhere."""
+    claim = UnitClaim(vouched="made up")
+    return SqlSource.open(place_of(server, table, user), unit=None, columns=None, claim=claim)
 
 
 def refused(work: Callable[[], object], words: str) -> str:

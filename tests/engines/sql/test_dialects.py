@@ -24,6 +24,7 @@ from noisycount.engines.expressions import StatementRecords
 from noisycount.engines.sql.connection import dialect_of
 from noisycount.engines.sql.source import CountedTable
 from noisycount.engines.sql.table import Form, FoundColumn, FoundName
+from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyQuestion, resolve_group_by
 from noisycount.query.language import parse
@@ -240,3 +241,17 @@ def test_what_another_server_computes_is_of_no_question() -> None:
         for name in ("Seen", "seen"):
             with pytest.raises(SourceError, match=f"'{name}' is a view, which computes cells .*ta"):
                 dialect.columns(connection, FoundName(None, name))
+
+
+def test_a_materialised_view_of_another_server_is_refused_unless_its_owner_vouches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is known of its definition; where there are no such views, every table is one."""
+    dialect, table = dialect_of("sqlite"), FoundName(None, "Latest")
+    with create_engine("sqlite://").connect() as connection:
+        dialect.require_stable(connection, table, UnitClaim("person"))
+        monkeypatch.setattr(type(connection.dialect), "get_materialized_view_names", lambda *_, **__: ["latest"])
+        with pytest.raises(SourceError, match=r"'Latest' is a view, .* its definition is not read on this server"):
+            dialect.require_stable(connection, table, UnitClaim("person"))
+        dialect.require_stable(connection, table, UnitClaim("person", vouched="one row a person"))
+        dialect.require_stable(connection, FoundName(None, "visits"), UnitClaim("person"))

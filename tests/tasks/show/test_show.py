@@ -49,6 +49,25 @@ def test_the_reason_of_the_budget_is_told(run: Run, here: Path) -> None:
     assert "**why**" not in run("ledger", "report").output
 
 
+def test_what_the_owner_states_about_a_view_is_shown(run: Run, here: Path) -> None:
+    """By check, show and the report, in words and as JSON."""
+    stated = 'public_tables = ["towns", "years"]\nvouched = "one row a <person>"'
+    configure(here, f"{COLUMNS}\n{stated}")
+    words = ("--where", "health = 'poor'", "--epsilon", "0.15")
+    assert run("count", "survey", *words).status == 0
+    for shown in (run("show", "survey"), run("check", "survey")):
+        assert "public tables towns, years vouched one row a <person>" in shown.words
+    report = run("ledger", "report").output
+    assert "**public tables**: towns, years" in report
+    assert "**vouched**: one row a " in report
+    assert "one row a &lt;person" in run("ledger", "report", "--format", "html").output
+    objects = [run(command, "survey", "--json").object for command in ("show", "check")]
+    for told in (*objects, run("ledger", "report", "--format", "json").object["datasets"][0]):
+        assert (told["public_tables"], told["vouched"]) == (["towns", "years"], "one row a <person>")
+    configure(here, COLUMNS)
+    assert "vouched" not in run("ledger", "report").output
+
+
 def test_what_was_asked_is_shown_with_its_error(run: Run, here: Path) -> None:
     """Each answer, and how many more the rest of the budget pays for."""
     configure(here, COLUMNS)

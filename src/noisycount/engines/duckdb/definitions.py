@@ -58,7 +58,7 @@ class FileRelations:
         return matches[0]
 
 
-def duckdb_catalog(connection: Connection) -> FileRelations:
+def duckdb_relations(connection: Connection) -> FileRelations:
     """Return the relations of a DuckDB file that is attached as `file`."""
     macros = [name for (name,) in connection.execute(_MACROS).fetchall()]
     rows = connection.execute(_RELATIONS).fetchall()
@@ -93,7 +93,7 @@ def _without_collated(types: dict[str, str], sql: str) -> dict[str, str]:
     return {name: "" if type_ == "text" else type_ for name, type_ in types.items()}
 
 
-def sqlite_catalog(database: sqlite3.Connection) -> FileRelations:
+def sqlite_relations(database: sqlite3.Connection) -> FileRelations:
     """Return the relations of a SQLite file."""
     rows = database.execute(
         "SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'"

@@ -30,6 +30,7 @@ from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
 from noisycount.engines.formats import ColumnFormat, FileFormat, by_ending
 from noisycount.engines.places import Keys, files_below, files_of, hive_keys, is_several
+from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
@@ -82,6 +83,7 @@ class Description:
     # what the texts of columns stand for; the others: what they most likely do
     kinds: Mapping[str, ColumnFormat] | None = None
     form: FileFormat = FileFormat()  # how texts are found in the file
+    claim: UnitClaim = UnitClaim()  # about the rows of a view
     is_for_check: bool = False  # whether nothing is counted but what is in each column, the unit among them
 
 
@@ -117,7 +119,7 @@ def _sheet(connection: Connection, place: Path, told: Description) -> Relation:
 
 
 def _sqlite(connection: Connection, place: Path, told: Description) -> Relation:
-    return _foreign(connection, foreign.sqlite_table(connection, place, told.table), told)
+    return _foreign(connection, foreign.sqlite_table(connection, place, told.table, told.claim), told)
 
 
 def _statistics(connection: Connection, place: Path, told: Description) -> Relation:
@@ -274,33 +276,20 @@ def _copy(connection: Connection, place: Path, told: Description) -> Relation:
 
 
 def _database(connection: Connection, place: Path, told: Description) -> Relation:
+    from noisycount.engines.duckdb.definitions import duckdb_relations  # noqa: PLC0415 - loads a parser
+    from noisycount.engines.views.stability import require_stable  # noqa: PLC0415 - as above
+
     path = quoted_text(place.as_posix())
     connection.execute(f"ATTACH {path} AS file (READ_ONLY, TYPE duckdb)")
     connection.execute("SET enable_external_access = false")  # for views, which may read anything
-    rows = connection.execute(
-        "SELECT schema_name, table_name, false FROM duckdb_tables() WHERE database_name = 'file' AND NOT internal "
-        "UNION ALL "
-        "SELECT schema_name, view_name, true FROM duckdb_views() WHERE database_name = 'file' AND NOT internal "
-        "ORDER BY ALL"
-    ).fetchall()
-    found = {
-        name if schema == "main" else f"{schema}.{name}": (schema, name, is_view) for schema, name, is_view in rows
-    }
-    table = foreign.chosen_table(place, [*found], told.table)
-    schema, name, is_view = found[table]
-    relation = f"file.{quoted_name(schema)}.{quoted_name(name)}"
-    if _reads_others(connection, relation):
-        raise SourceError(f"{table!r} of {str(place)!r} is a view that reads other files: make it a table")
-    return Relation(relation, is_sound=is_view, is_computed=is_view)
-
-
-def _reads_others(connection: Connection, relation: str) -> bool:
-    """Whether a view reads anything beside its database."""
-    try:
-        connection.sql(f"SELECT * FROM {relation}")
-    except duckdb.PermissionException:
-        return True
-    return False
+    connection.execute("SET TimeZone = 'UTC'")  # for views, whose rows must not depend on this machine
+    relations = duckdb_relations(connection)
+    table = foreign.chosen_table(place, [*relations.names], told.table)
+    relation = relations.named(table)
+    require_stable(relation, relations.find, "duckdb", told.claim)
+    schema, name = relations.names[table]
+    is_view = relation.is_view
+    return Relation(f"file.{quoted_name(schema)}.{quoted_name(name)}", is_sound=is_view, is_computed=is_view)
 
 
 @frozen
@@ -346,7 +335,7 @@ COPY = Format("Parquet", "the file is whole, or remove it", "make some free", _c
 _DATABASE = Format(
     "DuckDB", "the file is whole and that no other program is writing it", "make some free", _database, has_tables=True
 )
-_SQLITE = Format(
+SQLITE = Format(
     "SQLite",
     "the file is whole, and that its texts are UTF-8",
     "a table of SQLite is held in memory as a whole, so make some free, or make it a Parquet file",
@@ -387,7 +376,7 @@ def _database_of(path: Path) -> Format:
     except (OSError, ValueError):
         return _DATABASE  # whose refusal tells what is wrong
     if head.startswith(foreign.SQLITE):
-        return _SQLITE
+        return SQLITE
     place, mark = _DUCKDB
     if head[place] == mark:
         return _DATABASE
@@ -413,28 +402,23 @@ def format_of(path: Path, told: Description) -> Format:
     return found
 
 
-def shares_records(place: Path, one: str, other: str) -> bool:
-    """Return True if two tables or views of a file read a table in common, or if a view cannot be read."""
-    from noisycount.engines.duckdb.definitions import duckdb_catalog, sqlite_catalog  # noqa: PLC0415 - loads a parser
-    from noisycount.engines.views.definition import UnprovenError, ViewDefinition, base_tables  # noqa: PLC0415
+def shares_records(place: Path, one: str, other: str, public_tables: Sequence[str] = ()) -> bool:
+    """Return True if two tables or views of a file read a private table in common, or if a view cannot be read."""
+    from noisycount.engines.duckdb.definitions import duckdb_relations, sqlite_relations  # noqa: PLC0415 - loads a parser
+    from noisycount.engines.views.definition import UnprovenError, base_tables  # noqa: PLC0415
 
     kind = by_ending(place, FORMATS)
     kind = _database_of(place) if kind is _DATABASE else kind
-    if kind is _SQLITE:
-        relations, dialect = foreign.read_sqlite(place, sqlite_catalog), "sqlite"
+    if kind is SQLITE:
+        relations, dialect = foreign.read_sqlite(place, sqlite_relations), "sqlite"
     elif kind is _DATABASE:
-        relations, dialect = _with_database(place, duckdb_catalog), "duckdb"
+        relations, dialect = _with_database(place, duckdb_relations), "duckdb"
     else:
         return False
 
-    def read_tables(name: str) -> frozenset[str]:
-        relation = relations.named(name)
-        if isinstance(relation, ViewDefinition):
-            return base_tables(relation, relations.find, dialect)
-        return frozenset([relation.name])
-
     try:
-        return not read_tables(one).isdisjoint(read_tables(other))
+        read = [base_tables(relations.named(name), relations.find, dialect) for name in (one, other)]
+        return not read[0].isdisjoint(read[1] - {*public_tables})
     except UnprovenError:
         return True
     except KeyError:  # a name of no table, which the opening of the file refuses

@@ -17,6 +17,7 @@ import numpy as np
 from noisycount.engines.duckdb.apart import EXACT, read_apart
 from noisycount.engines.duckdb.connection import Connection, Result, quoted_name, require_single_names
 from noisycount.engines.places import pending_logs
+from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
@@ -106,7 +107,7 @@ def chosen_table(place: Path, names: Sequence[str], table: str | None) -> str:
     return table
 
 
-def sqlite_table(connection: Connection, place: Path, table: str | None) -> ForeignTable:
+def sqlite_table(connection: Connection, place: Path, table: str | None, claim: UnitClaim) -> ForeignTable:
     """Load a table or view of a SQLite file, which is opened as it lies there: nothing is written, no lock is set."""
     for log in pending_logs(place):
         raise SourceError(
@@ -114,15 +115,16 @@ def sqlite_table(connection: Connection, place: Path, table: str | None) -> Fore
         )
 
     def load(database: sqlite3.Connection) -> ForeignTable:
-        found = database.execute(
-            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'"
-        )
-        name = chosen_table(place, sorted(name for (name,) in found), table)
-        rows = database.execute(f"SELECT * FROM {quoted_name(name)}")
+        rows = database.execute(f"SELECT * FROM {quoted_name(_stable_table(database, place, table, claim))}")
         names = [column[0] for column in rows.description]
         return ForeignTable.load(connection, f"{str(place)!r} has", names, _batches(rows))
 
     return read_sqlite(place, load)
+
+
+def require_stable_sqlite(place: Path, table: str | None, claim: UnitClaim) -> None:
+    """Raise SourceError if the view of a SQLite file may not be counted; see `views.stability`."""
+    read_sqlite(place, lambda database: _stable_table(database, place, table, claim))
 
 
 def read_sqlite(place: Path, read: Callable[[sqlite3.Connection], Result]) -> Result:
@@ -135,6 +137,17 @@ def read_sqlite(place: Path, read: Callable[[sqlite3.Connection], Result]) -> Re
     raise SourceError(
         f"{str(place)!r} cannot be read as SQLite: check that the file is whole, and that its texts are UTF-8"
     )
+
+
+def _stable_table(database: sqlite3.Connection, place: Path, table: str | None, claim: UnitClaim) -> str:
+    """Return the name of the table or view that is counted."""
+    from noisycount.engines.duckdb.definitions import sqlite_relations  # noqa: PLC0415 - loads a parser
+    from noisycount.engines.views.stability import require_stable  # noqa: PLC0415 - as above
+
+    relations = sqlite_relations(database)
+    name = chosen_table(place, sorted(relations.names), table)
+    require_stable(relations.named(name), relations.find, "sqlite", claim)
+    return name
 
 
 def _batches(rows: sqlite3.Cursor) -> Iterator[list[tuple[Any, ...]]]:

@@ -14,13 +14,14 @@ from noisycount.display.texts import redacted_name
 from noisycount.engines import places
 from noisycount.engines.check import Check, ColumnCheck, typed_check
 from noisycount.engines.duckdb import connection as duck
-from noisycount.engines.duckdb import files
+from noisycount.engines.duckdb import files, foreign
 from noisycount.engines.duckdb.dialect import Counting
 from noisycount.engines.duckdb.table import made_view, read_all, type_reason
 from noisycount.engines.duckdb.typed_texts import with_values
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CountedSource, require_readable
 from noisycount.engines.places import LakePlace, files_of
+from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
@@ -106,6 +107,7 @@ class DuckDBSource(CountedSource):
         form: FileFormat = FileFormat(),  # noqa: B008 - frozen
         seconds: float | None = None,
         copy: Path | None = None,
+        claim: UnitClaim | None = None,
         is_for_check: bool = False,
     ) -> Self:
         """The records of a file, whether or not their cells fit.
@@ -113,10 +115,18 @@ class DuckDBSource(CountedSource):
         `path`: a .csv, .parquet, .pq, .duckdb, .db or .ddb file, taken literally. `table`: which table of a DuckDB
         file; not needed if it has only one. `kinds`: what the texts of a CSV file's columns stand for; those left out
         stand for what they most likely do, and the unit is text. `copy`: where a file of texts leaves what they stand
-        for, for `of_copy`; `copied` tells whether it could.
+        for, for `of_copy`; `copied` tells whether it could. `claim`: what the owner states about the rows of a view;
+        None: the unit alone.
         """
-        told = files.Description(unit, columns, table, files.stated_forms(kinds), form, is_for_check)
+        claim = claim or UnitClaim(unit, is_stated=not is_for_check)
+        told = files.Description(unit, columns, table, files.stated_forms(kinds), form, claim, is_for_check)
         return cls._read(files.format_of(Path(path), told), Path(path), told, seconds, copy)
+
+    @staticmethod
+    def require_stable(path: Path, table: str | None, claim: UnitClaim) -> None:
+        """Raise SourceError if a file of which a copy exists names a view that may not be counted."""
+        if files.format_of(path, files.Description(table=table)) is files.SQLITE:
+            foreign.require_stable_sqlite(path, table, claim)
 
     @classmethod
     def of_copy(
@@ -168,9 +178,9 @@ class DuckDBSource(CountedSource):
         return check
 
     @classmethod
-    def shares_records(cls, path: Path, one: str, other: str) -> bool:
+    def shares_records(cls, path: Path, one: str, other: str, public_tables: Sequence[str] = ()) -> bool:
         """Return True if two tables of a file have records in common: a table and a view of it, or two such views."""
-        return files.shares_records(path, one, other)
+        return files.shares_records(path, one, other, public_tables)
 
     @classmethod
     def _read(

@@ -19,6 +19,7 @@ from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.connection import Session
 from noisycount.engines.spark.dialect import result_of
 from noisycount.engines.spark.table import ColumnType, Look, SparkRelation, schema_of, viewed
+from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
@@ -68,15 +69,16 @@ class SparkSource(TypedSource):
         seconds: float | None = None,
         uses_indexes: bool = False,
         is_made_here: bool = False,
+        claim: UnitClaim | None = None,
     ) -> Self:
         """The records that a session of our own reads, which ends with them.
 
         `unit`: the column that names the person, or None where every record is one unit. `seconds`: after which a count
         is given up; None: never. `uses_indexes`: whether a count may leave out records by what the cluster knows of its
         files, which can be faster, and tells by its time how many match. `is_made_here`: whether the session made them
-        itself, as a view.
+        itself, as a view. `claim`: what the owner states about the rows of a materialised view; None: the unit alone.
         """
-        relation = SparkRelation(session, place.table, is_made_here)
+        relation = SparkRelation(session, place.table, is_made_here, claim or UnitClaim(unit))
         types = relation.look(seconds or _SECONDS_TO_ANSWER).types
         schema = schema_of(types).for_questions(unit, columns)
         if unit is not None and types[unit].kind not in _UNITS:

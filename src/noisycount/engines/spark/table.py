@@ -10,6 +10,8 @@ from sqlalchemy import column, table
 from noisycount.engines.expressions import Person, StatementRecords, type_of
 from noisycount.engines.spark.connection import Api, Columns, Fault, Frame, Functions, Session
 from noisycount.engines.spark.dialect import SparkDialect
+from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.stability import unproven_view
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.predicate import Column
@@ -90,6 +92,8 @@ def converted(column: Columns, type_: ColumnType, functions: Functions) -> Colum
     return column if cast is None else column.cast(cast)
 
 
+_QUERIES = frozenset({"MATERIALIZED_VIEW", "STREAMING_TABLE"})
+"""Those whose rows are what a query shows."""
 STORED = frozenset({"MANAGED", "EXTERNAL", "MATERIALIZED_VIEW", "STREAMING_TABLE"})
 """What the catalog calls tables whose cells are there; a view makes those that a question needs."""
 
@@ -111,6 +115,7 @@ class SparkRelation:
     session: Session  # reads them
     table: str  # a table of the catalog, or a path or an address of Parquet files
     is_made_here: bool = False  # whether it is a view that the session itself made of records of its own
+    claim: UnitClaim = UnitClaim()  # about its rows, if it is a materialised view
 
     @property
     def is_of_files(self) -> bool:
@@ -144,7 +149,10 @@ class SparkRelation:
         """The refusal of views of others."""
         if self.is_of_files or self.is_made_here:
             return
-        if self.session.asked(self._kind, seconds) not in STORED:
+        kind = self.session.asked(self._kind, seconds)
+        if kind in _QUERIES and self.claim.vouched is None and self.claim.is_stated:
+            raise unproven_view(self.table, self.claim.unit, "its definition is not read on Spark")
+        if kind not in STORED:
             raise SourceError(
                 f"{self.session.shown} is a view, which computes cells when they are read: that "
                 "can fail at one record and tell which, so name a table that holds its records"

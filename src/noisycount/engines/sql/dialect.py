@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, DateTime, Double, Integer, String, Unicode, cast, func, literal_column
+from sqlalchemy import Connection, DateTime, Double, Integer, String, Unicode, cast, func, inspect, literal_column
 from sqlalchemy.dialects import mssql, mysql
 from sqlalchemy.types import TypeEngine
 
@@ -16,6 +16,8 @@ from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.dialect import Dialect, Expression
 from noisycount.engines.expressions import type_of
 from noisycount.engines.sql.table import FoundColumn, FoundName, reflected_columns
+from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.stability import unproven_view
 from noisycount.query.schema import Kind
 
 
@@ -61,6 +63,16 @@ class ServerDialect(Dialect):
     ) -> tuple[str, ...]:
         """Return what identifies a table by whatever address, then the tables whose records it has; () if unknown."""
         return ()
+
+    def require_stable(self, connection: Connection, table: FoundName, claim: UnitClaim) -> None:
+        """Raise SourceError if each row of a materialised view is not known to be of one unit; others are refused."""
+        try:
+            names = inspect(connection).get_materialized_view_names(table.schema)
+        except NotImplementedError:
+            return
+        is_known = claim.vouched is not None or not claim.is_stated
+        if not is_known and table.name.casefold() in map(str.casefold, names):
+            raise unproven_view(table.name, claim.unit, "its definition is not read on this server")
 
     def identity(self, connection: Connection) -> Identity:
         """Which engine answers."""

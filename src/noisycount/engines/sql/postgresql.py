@@ -17,7 +17,10 @@ from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.dialect import NOTHING, ONE, OUTSIDE, Expression, Lists
 from noisycount.engines.sql.definitions import computed_columns
 from noisycount.engines.sql.dialect import ServerDialect
+from noisycount.engines.sql.relations import ServerRelations
 from noisycount.engines.sql.table import Form, FoundColumn, FoundName
+from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.stability import require_stable
 from noisycount.query.schema import Kind
 
 if TYPE_CHECKING:
@@ -200,6 +203,11 @@ class PostgreSQL(ServerDialect):
         rows = connection.execute(_REACHED, asdict(table)).all()
         parts = (json.dumps([system, row.database, row.relation]) for row in rows)
         return tuple(sha256(part.encode()).hexdigest() for part in parts)
+
+    def require_stable(self, connection: sa.Connection, table: FoundName, claim: UnitClaim) -> None:
+        """Raise SourceError if one unit could change rows of others in a view; see `views.stability`."""
+        relations = ServerRelations(connection)
+        require_stable(relations.find(table.schema, table.name), relations.find, "postgres", claim)
 
     def identity(self, connection: sa.Connection) -> Identity:
         """Which server it is; one that only speaks the language of PostgreSQL has another name.

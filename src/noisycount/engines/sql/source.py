@@ -20,6 +20,7 @@ from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql import table as tables
 from noisycount.engines.sql.connection import Server, ServerTransactions, without_server_errors
 from noisycount.engines.sql.dialect import ServerDialect
+from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
@@ -36,6 +37,7 @@ class CountedTable:
     columns: tuple[tables.FoundColumn, ...]  # those that questions may use, and the unit
     unit: str | None  # the column that names the person, or None where every record is one unit
     uses_indexes: bool  # whether only records that match are read, which is faster and tells
+    claim: UnitClaim = UnitClaim()  # about its rows, if it is a view
 
     def __post_init__(self) -> None:
         if self.unit is not None:
@@ -59,6 +61,7 @@ class CountedTable:
         connection.execute(sa.select(*(columns or [sa.literal_column("1")])).select_from(self._clause).limit(0))
         if not set(self.columns) <= set(self.dialect.columns(connection, self.name)):
             raise SourceError(f"the columns of {self.name.name!r} changed since its opening: open it again")
+        self.dialect.require_stable(connection, self.name, self.claim)
 
     def require_units(self, connection: sa.Connection) -> None:
         """The refusal of records without a unit; where the server allows none, it is not asked."""
@@ -147,7 +150,7 @@ class SqlSource(TypedSource):
         return cls.of(Server.at(place, seconds), place, **said)
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - one argument a property of the records
         cls,
         transactions: ServerTransactions,
         place: ServerPlace,
@@ -155,11 +158,13 @@ class SqlSource(TypedSource):
         unit: str | None,
         columns: Sequence[str] | None,
         uses_indexes: bool = False,
+        claim: UnitClaim | None = None,
     ) -> "SqlSource":
         """The records of a table of a server that is open.
 
         `unit`: the column that names the person, or None where every record is one unit. `uses_indexes`: whether only
-        records that match are read, which is faster, and whose time tells how many they are.
+        records that match are read, which is faster, and whose time tells how many they are. `claim`: what the owner
+        states about the rows of a view; None: the unit alone.
         """
         dialect = transactions.dialect
 
@@ -173,7 +178,7 @@ class SqlSource(TypedSource):
                 tables.require_stored(there, [unit, *(columns or ())])
                 schema = tables.schema_of(there).for_questions(unit, columns)
                 used = tuple(each for each in there if each.name in schema or each.name == unit)
-                table = CountedTable(dialect, name, used, unit, uses_indexes)
+                table = CountedTable(dialect, name, used, unit, uses_indexes, claim or UnitClaim(unit))
                 table.require_units(connection)
             return cls(transactions, table, schema, identity, place.shown, unit)
 

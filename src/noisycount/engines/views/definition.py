@@ -32,6 +32,11 @@ class BaseTable:
     storages: frozenset[str] = frozenset()  # what holds its records; empty: the table itself
     computed: Mapping[str, str] = field(default_factory=dict)  # the expressions of generated columns
 
+    @property
+    def is_view(self) -> bool:
+        """False."""
+        return False
+
 
 @frozen
 class ViewDefinition:
@@ -40,6 +45,12 @@ class ViewDefinition:
     name: str  # as its owner writes it
     definition: str  # a query, or the statement that creates the view
     is_readable: bool = True  # False: it calls functions of others, which the text need not show
+    is_stored: bool = False  # its rows are stored, and change only if its owner refreshes them
+
+    @property
+    def is_view(self) -> bool:
+        """True."""
+        return True
 
 
 Relations = Callable[[str | None, str], BaseTable | ViewDefinition]
@@ -117,12 +128,13 @@ _ORDERED = {
 _SCALARS = _kinds(
     "And Or Not Paren EQ NEQ LT LTE GT GTE Is Between Like ILike Glob NullSafeEQ NullSafeNEQ Add Sub Mul Div IntDiv "
     "Mod Neg DPipe Concat ConcatWs BitwiseAnd BitwiseOr Case If Coalesce Nullif Greatest Least Literal Boolean Null "
-    "Identifier DataType DataTypeParam Alias Where Having Qualify Ordered Tuple Array Bracket Interval Var "
+    "CurrentUser Explode Identifier DataType DataTypeParam Alias Where Having Qualify Ordered Tuple Array Bracket "
+    "Interval Var "
     "Lower Upper Trim Length Substring Replace Left Right StrPosition StartsWith Reverse Pad Initcap Abs Ceil Floor "
     "Round Sign Sqrt Exp Ln Log Pow Extract Year Month Day Quarter Week Hour Minute DayOfWeek DayOfYear DateTrunc "
     "TimestampTrunc DateDiff DateAdd DateSub Date TsOrDsToDate MD5 SHA SHA2"
 )
-_PURE_NAMES = _words("count_star isfinite list_value printf format instr substr ifnull iif typeof isnan")
+_PURE_NAMES = _words("isfinite list_value printf format instr substr ifnull iif typeof isnan")
 _VOLATILE = _kinds(
     "Rand Randn Uuid CurrentDate CurrentDatetime CurrentTime CurrentTimestamp CurrentTimestampLTZ Localtime "
     "Localtimestamp CurrentUser SessionUser TableSample Sysdate UnixTimestamp UtcDate UtcTime UtcTimestamp"
@@ -148,6 +160,16 @@ def parse_definition(view: ViewDefinition, dialect: str) -> tuple[exp.Query, tup
         tree = tree.expression
     if not isinstance(tree, exp.Query):
         raise UnprovenError("its definition is no query that can be read")
+    for node in list(tree.find_all(exp.Anonymous)):
+        if node.name.lower() == "count_star":
+            node.replace(exp.Count(this=exp.Star()))
+    if dialect == "sqlite":  # where a cast to text makes a blob the text of another unit
+        return tree, names
+    for cast in list(tree.find_all(exp.Cast)):
+        if cast.to.this in {exp.DType.TEXT, exp.DType.VARCHAR} and not cast.to.expressions:
+            column = cast.this.unnest()
+            if isinstance(column, exp.Column):
+                cast.replace(column)  # whose every other value has another text
     return tree, names
 
 
@@ -168,7 +190,8 @@ def require_known(tree: exp.Expr) -> None:
         if kind in _CLAUSES:
             unknown = given - _CLAUSES[kind]
             if unknown:
-                raise UnprovenError(f"it has {_clause(unknown)}, of which nothing can be proved")
+                words = f"{node.args['method']} JOIN" if "method" in unknown else _clause(unknown)
+                raise UnprovenError(f"it has {words}, of which nothing can be proved")
         elif kind in _ORDERED:
             raise UnprovenError(
                 f"{node.sql()[:60]} depends on the order of equal rows: take min, max or rank in its place"
@@ -193,20 +216,25 @@ def require_pure(tree: exp.Expr, dialect: str) -> None:
         is_moment = isinstance(node, exp.Literal) and node.is_string and node.name.strip().lower() in _MOMENTS
         is_moment = is_moment and isinstance(node.parent, exp.Cast | exp.Func)
         if type(node) in _VOLATILE or name in _VOLATILE_NAMES or name.startswith(("pg_", "sqlite_")) or is_moment:
-            raise VolatileError(node.sql()[:60])
+            raise VolatileError(node.sql(_DIALECTS[dialect])[:60])
 
 
-def read_definitions(view: ViewDefinition, relations: Relations, dialect: str) -> Iterator[BaseTable | ViewDefinition]:
-    """Yield the relations that a view reads, directly or through other views. The view itself is the first."""
-    seen: dict[str, BaseTable | ViewDefinition] = {}
-    waiting: list[BaseTable | ViewDefinition] = [view]
+def read_definitions(
+    view: BaseTable | ViewDefinition, relations: Relations, dialect: str, *, enters_stored: bool = True
+) -> Iterator[BaseTable | ViewDefinition]:
+    """Yield the relations that a view reads, directly or through other views. The view itself is the first.
+
+    `enters_stored`: whether also those that a materialised view read when it was stored.
+    """
+    seen: set[int] = set()
+    waiting = [view]
     while waiting:
         relation = waiting.pop()
-        if relation.name in seen:
+        if id(relation) in seen:
             continue
-        seen[relation.name] = relation
+        seen.add(id(relation))
         yield relation
-        if isinstance(relation, ViewDefinition):
+        if isinstance(relation, ViewDefinition) and (enters_stored or not relation.is_stored):
             tree, _ = parse_definition(relation, dialect)
             waiting += [relations(table.db or None, table.name) for table in _tables(tree)]
 
@@ -223,16 +251,20 @@ def _tables(tree: exp.Expr) -> Iterator[exp.Table]:
 def _common_names(table: exp.Table) -> Sequence[str]:
     """Return the names of the common table expressions that a query may mean by a name."""
     names: list[str] = []
-    node: exp.Expr | None = table
+    below: exp.Expr = table
+    node = table.parent
     while node is not None:
         found = node.args.get("with_")
-        if found is not None:
+        if isinstance(node, exp.With):  # where only those that stand before are known
+            before = node.expressions[: next(n for n, each in enumerate(node.expressions) if each is below)]
+            names += [each.alias.lower() for each in before]
+        elif found is not None and found is not below:
             names += [each.alias.lower() for each in found.expressions]
-        node = node.parent
+        below, node = node, node.parent
     return names
 
 
-def base_tables(view: ViewDefinition, relations: Relations, dialect: str) -> frozenset[str]:
+def base_tables(view: BaseTable | ViewDefinition, relations: Relations, dialect: str) -> frozenset[str]:
     """Return the names of the tables whose records a view reads.
 
     Raises UnprovenError if the definition cannot be read.
@@ -240,11 +272,11 @@ def base_tables(view: ViewDefinition, relations: Relations, dialect: str) -> fro
     return frozenset(each.name for each in read_definitions(view, relations, dialect) if isinstance(each, BaseTable))
 
 
-def require_steady(view: ViewDefinition, relations: Relations, dialect: str) -> None:
+def require_steady(view: BaseTable | ViewDefinition, relations: Relations, dialect: str) -> None:
     """Raise VolatileError if a view, or what it reads, gives other rows for the same records."""
-    for relation in read_definitions(view, relations, dialect):
-        if isinstance(relation, ViewDefinition):
+    for relation in read_definitions(view, relations, dialect, enters_stored=False):
+        if isinstance(relation, BaseTable):
+            for expression in relation.computed.values():
+                require_pure(_parsed(expression, dialect), dialect)
+        elif not relation.is_stored:
             require_pure(parse_definition(relation, dialect)[0], dialect)
-            continue
-        for expression in relation.computed.values():
-            require_pure(_parsed(expression, dialect), dialect)

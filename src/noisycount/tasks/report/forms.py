@@ -272,6 +272,8 @@ def _dataset_json(dataset: DatasetReport) -> Object:
         "version": dataset.version,
         "budget": None if budget is None else budget.written,
         "why": dataset.why,
+        "public_tables": list(dataset.claim.public_tables),
+        "vouched": dataset.claim.vouched,
         "spent": loss_json(dataset.account.spent),
         "spent_replaced": loss_json(dataset.replaced),
         "odds": dataset.odds,

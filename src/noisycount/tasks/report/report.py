@@ -10,6 +10,7 @@ from typing import Any
 from noisycount.catalog.catalog import ROW, DatasetRecord
 from noisycount.config.config import Config
 from noisycount.display.texts import redacted_names
+from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import require_no_row
@@ -176,6 +177,7 @@ class DatasetReport:
     releases: tuple[ReportedRelease, ...]  # oldest first
     is_intact: bool  # whether every row of the ledger is as it was written
     why: str | None = None  # the reason of the budget, in the owner's words; None: none was said
+    claim: UnitClaim = UnitClaim()  # what the owner states about the rows of a view
 
     @property
     def neighbours(self) -> NeighbourRelation:
@@ -317,6 +319,7 @@ def _datasets(
             releases=releases,
             is_intact=is_intact,
             why=None if owned is None else owned.why,
+            claim=UnitClaim() if owned is None else owned.claim,
         )
         found.append(dataset)
     told = redacted_names(each.account.name for each in found)

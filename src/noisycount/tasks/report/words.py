@@ -169,6 +169,7 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
         left = f"{left}, by what was charged"
     return [
         ("unit", f"{unit}{size}"),
+        *dataset.claim.facts,
         ("neighbours", neighbours_words(dataset)),
         ("version", _version_words(dataset)),
         ("budget", budget),

@@ -1,0 +1,91 @@
+"""The tables and views of PostgreSQL that definitions name, as its catalog describes them."""
+
+from dataclasses import field
+
+from sqlalchemy import Connection, text
+
+from noisycount.engines.views.definition import BaseTable, UnprovenError, ViewDefinition
+from noisycount.frozen import frozen
+
+_TYPES = {
+    **dict.fromkeys(["int2", "int4", "int8"], "integer"),
+    **dict.fromkeys(["text", "varchar"], "text"),
+    "numeric": "decimal",
+    "bool": "boolean",
+    **{name: name for name in ("uuid", "date")},
+}
+_RELATION = text(
+    """
+    WITH RECURSIVE parts AS (
+      SELECT c.oid FROM pg_class AS c WHERE c.oid = :oid
+      UNION
+      SELECT i.inhrelid FROM parts AS p JOIN pg_inherits AS i ON i.inhparent = p.oid
+    )
+    SELECT c.relkind AS kind,
+      CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END AS definition,
+      EXISTS (
+        SELECT FROM pg_depend AS d
+        WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
+          AND d.classid = 'pg_rewrite'::regclass
+          AND d.objid IN (SELECT r.oid FROM pg_rewrite AS r WHERE r.ev_class = c.oid)
+      ) AS calls_others,
+      ARRAY(SELECT p.oid::text FROM parts AS p) AS parts
+    FROM pg_class AS c WHERE c.oid = :oid
+    """
+)
+_OID = text(
+    "SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace "
+    "WHERE n.nspname = :schema AND c.relname = :name AND c.relkind = ANY (ARRAY['r', 'v', 'm', 'p', 'f'])"
+)
+_COLUMNS = text(
+    """
+    SELECT a.attname AS name, CASE WHEN t.typtype = 'b' AND n.nspname = 'pg_catalog'
+      AND coalesce((SELECT l.collisdeterministic FROM pg_collation AS l WHERE l.oid = a.attcollation), true)
+      THEN t.typname ELSE '' END AS type
+    FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid JOIN pg_namespace AS n ON n.oid = t.typnamespace
+    WHERE a.attrelid = :oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+    """
+)
+_KEYS = text(
+    """
+    SELECT ARRAY(
+      SELECT a.attname::text FROM pg_attribute AS a
+      WHERE a.attrelid = i.indrelid AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
+    ) AS key
+    FROM pg_index AS i
+    WHERE i.indrelid = :oid AND i.indisunique AND i.indisvalid AND i.indimmediate
+      AND i.indpred IS NULL AND i.indexprs IS NULL
+    """
+)
+
+
+@frozen
+class ServerRelations:
+    """The relations of a server, each read once from its catalog."""
+
+    connection: Connection  # in a transaction whose search path is the server's own
+    known: dict[tuple[str, str], BaseTable | ViewDefinition] = field(default_factory=dict)
+
+    def find(self, schema: str | None, name: str) -> BaseTable | ViewDefinition:
+        """Return the relation that a definition means; see `views.definition.Relations`."""
+        if schema is None:
+            raise UnprovenError(f"it reads {name!r}, which is the server's own")
+        if (schema, name) not in self.known:
+            oid = self.connection.execute(_OID, {"schema": schema, "name": name}).scalar()
+            if oid is None:
+                raise UnprovenError(f"it reads {name!r}, which is not there")
+            self.known[schema, name] = self._read(name if schema == "public" else f"{schema}.{name}", oid)
+        return self.known[schema, name]
+
+    def _read(self, shown: str, oid: int) -> BaseTable | ViewDefinition:
+        """Return a relation as the catalog describes it. A unique index of a table says nothing of its children."""
+        relation = self.connection.execute(_RELATION, {"oid": oid}).one()
+        if relation.definition is not None:
+            return ViewDefinition(
+                shown, relation.definition, is_readable=not relation.calls_others, is_stored=relation.kind == "m"
+            )
+        columns = self.connection.execute(_COLUMNS, {"oid": oid}).all()
+        types = {each.name: _TYPES.get(each.type, "") for each in columns}
+        has_children = len(relation.parts) > 1 and relation.kind != "p"
+        keys = [] if has_children else list(self.connection.execute(_KEYS, {"oid": oid}).scalars())
+        return BaseTable(shown, types, tuple(map(frozenset, keys)), frozenset(relation.parts))

@@ -1,0 +1,141 @@
+# ruff: noqa: S608, as all SQL here is our own
+"""Views of a server whose rows may come from several persons are refused, by their definitions at each count."""
+
+from collections.abc import Callable
+
+import pytest
+
+from noisycount.engines.sql.source import SqlSource
+from noisycount.engines.views.claim import UnitClaim
+from noisycount.errors import SourceError
+from noisycount.query.language import parse
+from tests.engines.sql.tables import made_by, place_of
+from tests.postgresql import Server
+
+COLUMNS = "person int, town text, role varchar(9)"
+SEEN = ("1, 'Bern', 'ill'", *(f"{person}, 'Bern', 'well'" for person in range(2, 12)))
+JOINED = "SELECT a.person, b.role FROM {0} AS a JOIN {0} AS b ON a.town = b.town"
+
+
+def made(server: Server, query: str, *more: str, kind: str = "VIEW", rows: tuple[str, ...] = SEEN) -> str:
+    """Return the name of a view of a new table of these rows; `{0}` is the table, and `{1}` a table of regions."""
+    table = made_by(server, COLUMNS, *rows)
+    with server.shell("postgres") as shell:
+        shell.execute(f"CREATE TABLE {table}_towns (town text PRIMARY KEY, region text)".encode())
+        shell.execute(f"INSERT INTO {table}_towns VALUES ('Bern', 'Mittelland')".encode())
+        for statement in more:
+            shell.execute(statement.format(table, f"{table}_towns").encode())
+        shell.execute(f"CREATE {kind} {table}_v AS {query.format(table, f'{table}_towns')}".encode())
+    return f"{table}_v"
+
+
+def opened(server: Server, view: str, unit: str | None = "person", **stated: object) -> SqlSource:
+    """Return the records of a view, with what its owner states about it."""
+    return SqlSource.open(place_of(server, view), unit=unit, columns=None, claim=UnitClaim(unit, **stated))
+
+
+def refused(work: Callable[[], object], words: str) -> None:
+    """Check that some work is refused in one line."""
+    with pytest.raises(SourceError, match=words) as caught:
+        work()
+    assert (caught.value.__cause__, "\n" in str(caught.value)) == (None, False)
+
+
+@pytest.mark.parametrize("kind", ["VIEW", "MATERIALIZED VIEW"])
+def test_one_record_moves_no_count_through_a_join(postgresql: Server, kind: str) -> None:
+    """The count of those who shared a town with somebody ill would move by eleven."""
+    view = made(postgresql, JOINED, kind=kind)
+    refused(lambda: opened(postgresql, view), f"'{view}' is a view, and that each of its rows .*: it joins a with b")
+    with opened(postgresql, view, vouched="nobody shares a town") as source:
+        assert source.count([parse("role = 'ill'", source.schema)]) == [11]
+
+
+@pytest.mark.parametrize("kind", ["VIEW", "MATERIALIZED VIEW"])
+def test_joins_by_the_person_and_with_public_tables_are_counted(postgresql: Server, kind: str) -> None:
+    """Texts of limited length too, which the server compares by a cast."""
+    view = made(postgresql, "SELECT a.person, b.role FROM {0} AS a JOIN {0} AS b USING (person)", kind=kind)
+    with opened(postgresql, view) as source:
+        assert source.count([parse("role = 'ill'", source.schema)]) == [1]
+    refused(lambda: opened(postgresql, view, None), "comes from one record is not proved")
+    view = made(postgresql, "SELECT a.role AS person FROM {0} AS a JOIN {0} AS b ON a.role = b.role", kind=kind)
+    opened(postgresql, view).close()
+    view = made(postgresql, "SELECT a.person, t.region FROM {0} AS a JOIN {1} AS t USING (town)", kind=kind)
+    refused(lambda: opened(postgresql, view), "it joins a with t")
+    for unit in ("person", None):  # the town is the key of the public table
+        with opened(postgresql, view, unit, public_tables=(f"{view.removesuffix('_v')}_towns",)) as source:
+            assert source.count([parse("region = 'Mittelland'", source.schema)]) == [11]
+
+
+LACKS = "SELECT person FROM {0} AS a WHERE NOT EXISTS (SELECT FROM {0} AS b WHERE b.town = 'x'"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("SELECT person, count(*) AS n FROM {0} GROUP BY person", "SELECT person FROM {0} LIMIT 3"),
+        (
+            "SELECT person, rank() OVER (PARTITION BY person ORDER BY town) AS n FROM {0}",
+            "SELECT person, rank() OVER (PARTITION BY town ORDER BY person) AS n FROM {0}",
+        ),
+        ("SELECT DISTINCT person, town FROM {0}", "SELECT max(person) AS person FROM {0} GROUP BY town"),
+        (
+            "SELECT person, extract(year FROM date '2026-01-01')::int AS year FROM {0}",
+            "SELECT person, count(*) OVER () AS n FROM {0}",
+        ),
+        (f"{LACKS} AND b.person = a.person)", f"{LACKS})"),
+    ],
+)
+def test_a_materialised_view_is_judged_by_the_same_rule(postgresql: Server, right: str, wrong: str) -> None:
+    """It may compute what it likes of the records of one person."""
+    opened(postgresql, made(postgresql, right, kind="MATERIALIZED VIEW")).close()
+    refused(lambda: opened(postgresql, made(postgresql, wrong, kind="MATERIALIZED VIEW")), "is not proved")
+
+
+def test_functions_of_others_are_not_trusted(postgresql: Server) -> None:
+    """What they read, their definitions need not say; what is stored changes by no clock, though."""
+    spy = "CREATE FUNCTION {0}_spy(int) RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM {0}'"
+    view = made(postgresql, "SELECT person, {0}_spy(person) AS n FROM {0}", spy, kind="MATERIALIZED VIEW")
+    refused(lambda: opened(postgresql, view), "functions that are not the engine's own")
+    late = made(postgresql, "SELECT person, now() AS n FROM {0}", kind="MATERIALIZED VIEW")
+    refused(lambda: opened(postgresql, late), "is not proved")
+    for stored in (view, late):
+        opened(postgresql, stored, vouched="checked by hand").close()
+
+
+def test_a_collation_that_makes_texts_equal_names_no_person(postgresql: Server) -> None:
+    """Else 'Ann' would be joined with 'ann', who is another person."""
+    folded = (
+        "CREATE COLLATION IF NOT EXISTS folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+        "ALTER TABLE {0} ALTER town TYPE text COLLATE folded",
+    )
+    view = made(postgresql, "SELECT a.town AS person FROM {0} AS a JOIN {0} AS b ON a.town = b.town", *folded)
+    refused(lambda: opened(postgresql, view), "it joins a with b")
+
+
+def test_a_part_of_a_table_is_the_table(postgresql: Server) -> None:
+    """Its records would be counted twice, and a person be named by two columns."""
+    parts = ("CREATE TABLE {0}_part () INHERITS ({0})",)
+    view = made(postgresql, "SELECT person FROM {0} UNION ALL SELECT person FROM {0}_part", *parts)
+    refused(lambda: opened(postgresql, view, None), "one of them may change several rows")
+    opened(postgresql, view).close()
+    table = view.removesuffix("_v")
+    with postgresql.shell("postgres") as shell:
+        shell.execute(
+            f"CREATE VIEW {table}_w AS SELECT town AS who FROM {table} UNION ALL SELECT role FROM {table}_part".encode()
+        )
+    refused(lambda: opened(postgresql, f"{table}_w", "who"), "mixes the rows of several units")
+
+
+def test_a_view_that_begins_to_join_is_refused(postgresql: Server) -> None:
+    """Before the next debit, by `prepare`, and in the transaction of a count; also a view that it reads."""
+    inner = made(postgresql, "SELECT person, town, role FROM {0}")
+    table = inner.removesuffix("_v")
+    with postgresql.shell("postgres") as shell:
+        shell.execute(f"CREATE VIEW {table}_w AS SELECT person, role FROM {inner}".encode())
+        with opened(postgresql, f"{table}_w") as source:
+            ill = parse("role = 'ill'", source.schema)
+            assert source.count([ill]) == [1]
+            joined = f"SELECT a.person, a.town, b.role FROM {table} AS a JOIN {table} AS b ON a.town = b.town"
+            shell.execute(f"CREATE OR REPLACE VIEW {inner} AS {joined}".encode())
+            refused(source.prepare, "it joins a with b")
+            refused(lambda: source.count([ill]), "it joins a with b")
