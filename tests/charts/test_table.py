@@ -77,6 +77,14 @@ def test_few_last_keys_have_colours() -> None:
     assert [label["label"] for label in labels] == ["1", "2", "3"]
 
 
+def test_errors_that_differ_are_all_stated() -> None:
+    """The note gives the smallest and the largest ±, and every bar has the line of its own."""
+    rows = [Row(("a",), 40, error=7), Row(("b",), 400, error=30, error_of_all=50), Row(("c",), 90, error=12)]
+    bars = TableBars.of(told(rows, ("town",)))
+    assert bars.notes == ["line: ±7 to ±30 around each answer, 95 % sure; all at once within ±50"]
+    assert [bar.error for bar in bars.bars] == [7, 30, 12]
+
+
 @pytest.mark.parametrize(
     "rows",
     [

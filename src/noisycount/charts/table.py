@@ -116,9 +116,11 @@ def _is_beside(labels: Sequence[Sequence[str]]) -> bool:
 
 
 def _notes(told: Any, cells: Sequence[Any]) -> list[str]:  # noqa: ANN401 - the same
-    """What was counted, and how far off it may be."""
-    error, all_within = plus_minus(cells[0].error), plus_minus(cells[0].error_of_all)
-    sure = f"line: {error} around each answer, {percent(told.confidence)} sure"
+    """Return what was counted, and how far off it may be."""
+    errors = sorted({cell.error for cell in cells})
+    widths = " to ".join(dict.fromkeys(map(plus_minus, (errors[0], errors[-1]))))
+    all_within = plus_minus(max(cell.error_of_all for cell in cells))
+    sure = f"line: {widths} around each answer, {percent(told.confidence)} sure"
     together = f"all at once within {all_within}" if len(told.rows) > 1 else ""
     return [*([told.where] if told.where else []), "; ".join(filter(None, (sure, together)))]
 
