@@ -71,8 +71,12 @@ def outside(one: Pixels, other: Pixels) -> NDArray[np.bool_]:
 
 
 def require_same(browser: Browser, svg: Path, png: bytes) -> None:
-    """Require that a PNG shows what a browser shows of the SVG; texts, whose fonts may differ, have ink."""
-    drawn, shown, boxes = drawn_twice(browser, svg, png)
+    """Require that a PNG shows what a browser shows of the SVG."""
+    require_alike(*drawn_twice(browser, svg, png))
+
+
+def require_alike(drawn: Pixels, shown: Pixels, boxes: list[list[float]]) -> None:
+    """Require that a picture shows what a browser shows; texts, whose fonts may differ, have ink."""
     assert np.abs(np.subtract(drawn.shape, shown.shape)).max() <= _SCALE
     height, width = (min(sides) for sides in zip(drawn.shape[:2], shown.shape[:2], strict=True))
     drawn, shown = drawn[:height, :width], shown[:height, :width]
@@ -153,6 +157,30 @@ def test_downloads_of_answers_are_the_pictures_of_a_browser(
     file, png = saved(service, f"/releases/{reply.json()['key']}/file?", tmp_path)
     assert "<style" not in file.read_text(encoding="utf-8")
     require_same(chromium, file, png)
+
+
+@pytest.mark.parametrize("kind", ["count", "refined count", "line", "lines"])
+def test_downloads_show_what_the_page_shows(chromium: Browser, service: Service, tmp_path: Path, kind: str) -> None:
+    """The picture inside the PNG is that of the page, with the colours and widths of its style sheet."""
+    headers = {"Authorization": f"Bearer {service.keys['ana']}", "Idempotency-Key": kind.replace(" ", "-")}
+    reply = httpx.post(f"{service.url}/v1/datasets/stay/releases", json=ASKED[kind], headers=headers, timeout=60)
+    place = f"/releases/{reply.json()['key']}"
+    file, png = saved(service, f"{place}/file?", tmp_path)
+    inner = next(ET.parse(file).iter("{http://www.w3.org/2000/svg}svg")).find("{http://www.w3.org/2000/svg}svg")  # noqa: S314
+    assert inner is not None
+    left, top, width, height = (round(_SCALE * float(inner.attrib[name])) for name in ("x", "y", "width", "height"))
+    context = chromium.new_context(
+        viewport={"width": WIDE, "height": 900}, device_scale_factor=_SCALE, extra_http_headers=headers
+    )
+    page = context.new_page()
+    page.goto(f"{service.url}{place}")
+    picture = page.locator(".picture svg:visible")
+    picture.evaluate("svg => Object.assign(svg.style, {position: 'fixed', left: 0, top: 0, background: 'white'})")
+    shown = page.screenshot(clip={"x": 0, "y": 0, "width": width / _SCALE, "height": height / _SCALE})
+    blank = context.new_page()  # whose policy lets it read a PNG
+    drawn = pixels(blank, png)[top : top + height, left : left + width]
+    require_alike(drawn, pixels(blank, shown), [box for box in page.evaluate(BOXES) if box[2] > 0])
+    context.close()
 
 
 @pytest.mark.parametrize("name", VIEWS)

@@ -213,7 +213,8 @@ def _with_attributes(picture: str) -> str:
 
     def attributes(match: re.Match[str]) -> str:
         tag, classes = match[1], (match[2] or "").split()
-        style = {name: text for kind in (tag, *classes) for name, text in styles.get(kind, {}).items()}
+        kinds = ["text", *classes] if tag == "text" else classes
+        style = {name: text for kind in kinds for name, text in styles[kind].items()}
         return " ".join([f"<{tag}", *(f'{name}="{text}"' for name, text in style.items())])
 
     return re.sub(r'<(text|path|rect|circle)\b(?: class="([^"]*)")?', attributes, picture)
