@@ -28,6 +28,8 @@ DAMAGED = [
     *('{"levels":[[1]],"keys":[[[]]]}', '{"levels":[[1]],"keys":[["a"],["b"]]}'),
     *('{"levels":[[1,2]],"keys":[["a"],["b",1]]}', '{"levels":[[1]],"keys":[[1.5]]}'),
     *('{"levels":[[1]],"other":1}', f'{{"levels":[[{2**63}]]}}', f'{{"levels":[[1{"0" * 5000}]]}}'),
+    *('{"levels":[[1,2]],"order":[0,0]}', '{"levels":[[1,2]],"order":[1]}', '{"levels":[[1,2]],"order":[1,2]}'),
+    *('{"levels":[[1,2]],"order":[1.0,0]}', '{"levels":[[1,2]],"order":[true,0]}', '{"levels":[[1]],"order":"0"}'),
     '{"levels":' + "[" * 100_000,
 ]
 
@@ -39,14 +41,17 @@ def test_a_table_is_read_as_it_was_written(levels: list[list[int]], data: st.Dat
     row = st.lists(values, min_size=width, max_size=width)
     size = len(levels[0])
     keys = data.draw(st.none() | st.lists(row, min_size=size, max_size=size))
-    answer = TableAnswer.of(levels, keys)
-    assert answer == TableAnswer.of([np.array(level, dtype=np.int64) for level in levels], keys)
+    order = data.draw(st.permutations(range(size)))
+    answer = TableAnswer.of(levels, keys, order)
+    assert answer == TableAnswer.of([np.array(level, dtype=np.int64) for level in levels], keys, np.array(order))
     assert answer.text.isprintable()
     assert answer.text.isascii()
     for each in (answer, TableAnswer(answer.text)):
         assert [level.tolist() for level in each.levels] == levels
         assert all(level.dtype == np.int64 for level in each.levels)
         assert each.keys == keys
+        assert (order == sorted(order)) == (each.order is None)
+        assert each.order is None or each.order.tolist() == order
 
 
 @pytest.mark.parametrize("text", DAMAGED, ids=lambda text: text[:40])

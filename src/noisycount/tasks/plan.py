@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from noisycount.analysis.accuracy import failure_probability, negative_probability
 from noisycount.config.config import DEFAULT_BUDGET
-from noisycount.display.numbers import approximately, at_most, odds, odds_sentence, percent, plus_minus, signed
+from noisycount.display.numbers import approximately, at_most, odds_sentence, percent, plus_minus, rounded_up, signed
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
@@ -393,9 +393,11 @@ def _negative(plan: Plan) -> str:
 
 
 def _privacy(plan: Plan) -> str:
+    """Return what the price means for one person, for one answer and for all together."""
     if plan.queries == 1:
         return odds_sentence(plan.epsilon)
-    return f"{odds_sentence(plan.epsilon)}, after all {plan.queries:,} answers {odds(plan.total)}"
+    total = f"all {plan.queries:,} answers, ε = {rounded_up(plan.total)}: {odds_sentence(plan.total)}"
+    return f"{odds_sentence(plan.epsilon)}; {total}"
 
 
 def _budget(plan: Plan) -> str:

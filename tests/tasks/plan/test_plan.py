@@ -79,7 +79,7 @@ def test_several_answers_keep_their_promise_together(run: Run) -> None:
     assert "all 10 answers within ±15 with 95 % confidence" in shown
     assert "0.36 an answer, 3.6 together" in shown
     assert "2 pays for 5 such answers, not for 10" in shown
-    assert "after all 10" in shown
+    assert "all 10 answers, ε = 3.6: a 50:50 guess about one person becomes at most 98:2" in " ".join(shown.split())
     assert "Fifty possible errors" in shown
 
 
@@ -113,7 +113,7 @@ def test_numbers_are_taken_as_they_are_written(run: Run, words: tuple[str, ...],
 def test_no_guess_is_ever_certain(run: Run, epsilon: str) -> None:
     """At a large ε the odds are more than what can be read, and not 100 to 0."""
     told = run("plan", "--epsilon", epsilon, "--queries", "2").words
-    assert "becomes more than 99.9999:0.0001, after all 2" in told
+    assert "becomes more than 99.9999:0.0001; all 2 answers, ε = " in told
     assert "100:0" not in told
 
 
