@@ -347,3 +347,14 @@ def test_the_setting_is_a_truth(tmp_path: Path) -> None:
     path.write_text('[server]\npurpose = "yes"\n', encoding="utf-8")
     with pytest.raises(ConfigError, match="must be true or false"):
         load_config(path)
+
+
+def test_a_reply_does_not_say_where_the_ledger_is(tmp_path: Path) -> None:
+    """Neither a member nor a path of it is in what an analyst gets, at once or later."""
+    with serving(configured(tmp_path)) as state:
+        caller = calling(state)
+        first = caller.ask({"where": "age >= 65", "epsilon": "0.1"}, "one")
+        for reply in (first, caller.get(first.headers["location"])):
+            assert "answer" in reply.json()
+            assert "ledger" not in reply.json()
+            assert str(tmp_path) not in reply.text
