@@ -148,9 +148,12 @@ def test_a_rule_for_any_time_bounds_each_count(goal: tuple[str, str, str]) -> No
 
 
 def ever_wrong(rule: StoppingRule, thresholds: Sequence[float], count: int) -> float:
-    """P[some answer reaches its threshold and is wrong] by the words that are told, price by price a convolution."""
+    """P[some answer reaches its threshold and is off by more than the share], price by price a convolution."""
     brute = Brute(rule, count)
-    wrong = np.array([not low <= count <= high for low, high in map(rule.nearby, brute.places.tolist())])
+    share, whole = rule.within.numerator, rule.within.denominator
+    is_low = brute.places * (whole + share) < count * whole
+    is_high = brute.places * (whole - share) > count * whole
+    wrong = is_low | is_high
     never, chance = np.ones(brute.places.size), 0.0
     scales = [1 / price for price in rule.prices]
     for place, scale in enumerate(scales):

@@ -173,6 +173,17 @@ def test_an_answer_that_is_near_enough_already_costs_nothing(desk_of: DeskOf) ->
     assert desk.release(LARGE, within="20%", at_most="1/2").key == bought.key
 
 
+def test_a_surer_goal_that_is_met_already_is_told_by_its_own_confidence(desk_of: DeskOf) -> None:
+    """The answer within 5 % at 90 % is free, and within 20 % at 99 %; asked for 80 %, it is told as it was drawn."""
+    desk = desk_of()
+    first = desk.release(LARGE, within="5%", at_most=HALF, confidence=0.9)
+    surer = desk.release(LARGE, within="20%", at_most=HALF, confidence=0.99)
+    assert (surer.key, surer.charged, surer.is_near) == (first.key, 0, True)
+    assert (surer.within, surer.confidence) == (Fraction(1, 5), 0.99)
+    looser = desk.release(LARGE, within="20%", at_most=HALF, confidence=0.8)
+    assert (looser.key, looser.within, looser.confidence) == (first.key, Fraction(1, 20), 0.9)
+
+
 def test_the_most_is_reserved_before_anything_is_counted(desk_of: DeskOf, source: FailingSource) -> None:
     """A failure leaves it charged; who asks again, in whatever words, has it settled."""
     desk = desk_of()

@@ -148,6 +148,7 @@ def test_answers_that_the_prior_excludes_leave_no_negative_counts() -> None:
     check_moments(drawn, found.mean, found.std)
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")  # of answers that far from the prior, which are meant
 @given(st.integers(0, 2**32))
 @example(63)
