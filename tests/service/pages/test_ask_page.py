@@ -301,7 +301,7 @@ def test_table_has_bars_and_refined_values(asking: Window) -> None:
 
 def numbers(row: str) -> tuple[str, str]:
     """Give the raw and the refined count of a row."""
-    raw, refined = re.findall(r"(−?[\d,]+(?:\.\d)?) [±(]", row)[:2]
+    raw, refined = re.findall(r"(−?\d[\d,]*)(?: ±|, from)", row)
     return raw.replace(",", "").replace("−", "-"), refined.replace(",", "")
 
 
