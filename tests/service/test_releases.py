@@ -246,3 +246,17 @@ def test_budget_refuses_in_one_line(state: ServiceState) -> None:
 def test_the_owner_of_a_name_is_all_before_its_last_colon(name: str) -> None:
     """The subjects of tokens may hold colons; keys hold none."""
     assert asker_of_name(f"{name}:2026-11-22") == name
+
+
+@every_kind
+def test_a_kept_reply_is_refused_after_its_grant_was_revoked(body: dict[str, Any], state: ServiceState) -> None:
+    """As a data set that is not there, under the key and body that it was given for; a new grant opens it again."""
+    first = calling(state).ask(body, "one")
+    assert first.status_code == 201, first.text
+    unknown = calling(state).ask(body, "one", "nowhere")
+    for grants in (frozenset[str](), frozenset({"payroll"})):
+        revoked = calling(state, replace(ANA, grants=grants))
+        reply = revoked.ask(body, "one")
+        assert (reply.status_code, reply.content) == (404, unknown.content)
+        assert revoked.get(first.headers["location"]).status_code == 404
+    assert calling(state).ask(body, "one").content == first.content

@@ -1,3 +1,4 @@
+import re
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -5,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from noisycount.analysis.within import mean_price, price_grid, rule_of_prices
 from noisycount.config.config import DatasetConfig
 from noisycount.ledger.entries import Analyst
 from noisycount.query.impossible import impossible_hints
@@ -339,3 +341,39 @@ def test_a_question_that_may_match_says_nothing(run: Run, here: Path) -> None:
     configure(here, 'unit = "person"')
     for trial in ([], ["--dry-run"]):
         assert run(*COUNT, "--where", "age > 400", *trial).object["hints"] == []
+
+
+TABLE = (
+    "--by",
+    "health",
+    "--keys",
+    "health=poor,good",
+    "--groups-per-unit",
+    "1",
+    "--margins",
+    "total",
+    "--of",
+    "largest",
+)
+
+
+@pytest.mark.parametrize(("table", "failing"), [((), Fraction(1, 20)), (TABLE, Fraction(3, 160))])
+def test_a_dry_run_of_a_top_up_states_what_is_left_to_pay(run: Run, table: tuple[str, ...], failing: Fraction) -> None:
+    """On average, for three counts: the price at which the chain stops, less what was paid for the answer below it.
+
+    `failing`: the probability with which one of the cells that decide may fail.
+    """
+    paid, most = Fraction(1, 50), Fraction(3, 2)
+    words = ("count", "survey.parquet", "--unit", "person", *table)
+    asked = run(*words[: len(words) - 2 * bool(table)], "--epsilon", "0.02", "--json").object
+    assert asked["repeated"] is False
+    unit = 1 / Fraction(asked["levels"][0]["share"]) if table else Fraction(1)  # of the price, for an ε of one cell
+    grid = (paid, *(price for price in price_grid(most) if price >= Fraction(103, 100) * paid))
+    rule = rule_of_prices(Fraction(1, 50), 1 - failing, tuple(price / unit for price in grid), anytime=True)
+    expected = [f"{float(unit) * mean_price(rule, count) - float(paid):.2g}" for count in (100, 1000, 10_000)]
+    told = run(*words, "--within", "2%", "--at-most", "1.5", "--dry-run").words
+    found = re.search(
+        r"; on average (\S+) for a count (?:that decides )?of 100, (\S+) for 1,000, (\S+) for 10,000", told
+    )
+    assert found is not None
+    assert list(found.groups()) == expected
