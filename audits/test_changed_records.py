@@ -25,7 +25,7 @@ Tell = Callable[[str], None]
 COARSE, FINE = Fraction(1, 2), Fraction(3, 5)
 FIRST, SECOND = 20, 12  # records of Bern at the first price and at the second, without the one person
 QUESTIONS = 800
-LISTS = {"PostgreSQL": 20, "Spark": 2}  # of so many questions; a cluster takes long
+LISTS = {"PostgreSQL": 20, "Spark": 1}  # of so many questions; a cluster takes long
 COVERED = 60
 RICH = "1000000"
 
@@ -68,6 +68,7 @@ class SparkFolder:
     def __init__(self, _: Server, folder: Path) -> None:
         self.folder = folder / "visits"
         self.folder.mkdir()
+        self.become(FIRST)
 
     def become(self, bern: int) -> None:
         """Change the records."""

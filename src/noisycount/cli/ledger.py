@@ -19,6 +19,7 @@ from noisycount.tasks.backup import at_copy, backed_up, backup_json, backup_word
 from noisycount.tasks.opening import debits, existing_ledger, verification
 from noisycount.tasks.report.forms import FORMS, written_report
 from noisycount.tasks.report.report import report_of
+from noisycount.tasks.unproven import unproven_in, unproven_words
 
 _BROKEN = STATUSES[LedgerError]
 
@@ -85,8 +86,10 @@ def verify(
     if place is not None:
         configuration = at_copy(configuration, place)
     found = verification(configuration, known_head)
+    unproven = [] if found is None else unproven_in(configuration, found.head.number)
     if as_json:
-        print_json(task.verification_json(configuration, found, known_head))
+        told = task.verification_json(configuration, found, known_head)
+        print_json({**told, "unproven_top_ups": [each.json for each in unproven]})
         context.exit(0 if found is None or found.broken is None else _BROKEN)
     if found is None:
         print_text(task.absent_words(configuration))
@@ -95,6 +98,8 @@ def verify(
         raise LedgerError(f"row {found.broken} of the ledger {found.why}; {RESTORE}")
     print_text(f"ledger: {task.place_words(configuration)}")
     print_text(task.intact_words(found, known_head))
+    for line in unproven_words(unproven):
+        print_text(line)
     click.echo(f"head: {found.head}")  # on one line, however narrow the terminal
     if known_head is None:
         print_text("Write the head down: with --head it tells this ledger from an older copy.")

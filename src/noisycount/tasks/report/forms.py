@@ -278,6 +278,7 @@ def _dataset_json(dataset: DatasetReport) -> Object:
         "spent_replaced": loss_json(dataset.replaced),
         "odds": dataset.odds,
         "remaining": exact_text(dataset.left),
+        "unproven_top_ups": [each.json for each in dataset.unproven],
         "failed": {"number": len(dataset.failures), "spent": loss_json(dataset.lost)},
         "releases": [release_json(each) for each in dataset.releases],
     }

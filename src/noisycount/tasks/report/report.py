@@ -35,6 +35,7 @@ from noisycount.tasks.refine.stored import (
     stored_plan,
     stored_release,
 )
+from noisycount.tasks.unproven import UnprovenTopUp, unproven_top_ups
 
 
 @frozen
@@ -178,6 +179,8 @@ class DatasetReport:
     is_intact: bool  # whether every row of the ledger is as it was written
     why: str | None = None  # the reason of the budget, in the owner's words; None: none was said
     claim: UnitClaim = UnitClaim()  # what the owner states about the rows of a view
+    # the top-ups that may rest on answers about other records: a ledger of a development version can hold some
+    unproven: tuple[UnprovenTopUp, ...] = ()
 
     @property
     def neighbours(self) -> NeighbourRelation:
@@ -192,13 +195,20 @@ class DatasetReport:
     @property
     def replaced(self) -> Loss:
         """What all answers lose together where one unit takes the place of another."""
-        return sum((each.priced.replaced for each in self.releases), Loss())
+        lost = sum((each.priced.replaced for each in self.releases), Loss())
+        return lost + Loss(sum((each.excess * self._factor(each.entry) for each in self.unproven), Fraction(0)))
+
+    def _factor(self, entry: Entry) -> Fraction:
+        """Return by what an entry costs more where one unit takes the place of another."""
+        charged, lost = entry.request.epsilon, Priced.of(entry).replaced.epsilon
+        return lost / charged if charged and lost else Fraction(1)
 
     @property
     def lost_now(self) -> Loss:
         """What all answers lose together for the neighbours of now: never less than was charged."""
-        is_replacement = self.neighbours is NeighbourRelation.REPLACEMENT
-        return self.replaced if is_replacement else self.account.spent
+        if self.neighbours is NeighbourRelation.REPLACEMENT:
+            return self.replaced
+        return self.account.spent + Loss(sum((each.excess for each in self.unproven), Fraction(0)))
 
     @property
     def rho_delta(self) -> Fraction | None:
@@ -304,6 +314,7 @@ def _datasets(
     for entry in entries:
         asked.setdefault(entry.request.dataset, []).append(entry)
     found = []
+    unproven = unproven_top_ups(rows, configuration)
     for account in accounts_of_datasets(configuration, entries):
         name, versions = account.name, Versions()
         described, owned, own = written.get(name), configured.get(name), asked.get(name, [])
@@ -320,6 +331,7 @@ def _datasets(
             is_intact=is_intact,
             why=None if owned is None else owned.why,
             claim=UnitClaim() if owned is None else owned.claim,
+            unproven=tuple(each for each in unproven if each.entry.request.dataset == name),
         )
         found.append(dataset)
     told = redacted_names(each.account.name for each in found)

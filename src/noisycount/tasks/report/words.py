@@ -15,6 +15,7 @@ from noisycount.tasks.answer_display import NEIGHBOURS, ledger_words
 from noisycount.tasks.ledger import Account, answer_words, intact_words
 from noisycount.tasks.refine.stored import CONFIDENCE
 from noisycount.tasks.report.report import DatasetReport, Report, ReportedRelease
+from noisycount.tasks.unproven import unproven_words
 
 TITLE = "Report on private counts"
 CHECKED = "checked"  # the name of what is told of the rows of the ledger
@@ -163,7 +164,9 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
     _, budget, spent, left = account_cells(account)
     unit = "each row" if dataset.unit is None else f"each person, by the column {dataset.unit}"
     size = "" if dataset.size is None else f" ({dataset.size:,}, which is public)"
-    if dataset.replaced != account.spent:
+    if dataset.unproven:
+        spent = f"{spent} as charged, {loss_words(dataset.lost_now)} is proved"
+    elif dataset.replaced != account.spent:
         spent = f"{spent} as charged, {loss_words(dataset.replaced)} for replacement"
     if dataset.lost_now != account.spent:
         left = f"{left}, by what was charged"
@@ -179,6 +182,7 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
         ("left", left if dataset.is_intact else _NOTHING_LEFT),
         *([] if dataset.whole is None else [("if all is spent", dataset.whole)]),
         *_failure_facts(dataset),
+        *(("unproven", line) for line in unproven_words(dataset.unproven)),
     ]
 
 
