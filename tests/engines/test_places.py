@@ -179,3 +179,10 @@ def test_a_file_that_is_rewritten_in_place_has_another_state(tmp_path: Path) -> 
         time_before.st_ino,
     )
     assert state_of((path,)) != before
+
+
+@pytest.mark.parametrize("parameter", ["token", "password", "pwd", "my_secret"])
+def test_a_secret_parameter_of_a_cluster_is_left_out(parameter: str) -> None:
+    """A configuration holds none of them; other parameters stay."""
+    place = ServerPlace.read(f"sc://host:15002/;{parameter}=hush;user_id=ann#visits")
+    assert place.without_password == "sc://host:15002/;user_id=ann#visits"  # noqa: S105 - there is none

@@ -13,6 +13,7 @@ import pytest
 
 from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.expressions import edges_of
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, EachValue, GroupBy, Key, KeyQuestion, NumberRanges, Period
@@ -122,6 +123,29 @@ def test_a_unit_of_any_type_is_left_in_so_many_cells(tmp_path: Path, type_: str)
         assert counts.sum() == 2 * units
         hidden = all_keys(source.count_keys(KeyQuestion([TOWN], None, max_groups=2)))
         assert hidden == {(t,): n for t, n in zip(towns, counts.tolist(), strict=True) if n}
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4])
+@pytest.mark.parametrize("matching", [1, 2, 4])
+def test_a_unit_is_left_in_cells_in_which_it_matches(tmp_path: Path, most: int, matching: int) -> None:
+    """In as many as the bound says, also if only one cell is left out; cells without a match take no place."""
+    path, towns = tmp_path / "x.parquet", [f"town {number}" for number in range(4)]
+    rows = [{"unit": 1, "town": town, "ill": number < matching} for number, town in enumerate(towns)]
+    write_parquet(path, rows, {"unit": Kind.INTEGER, "town": Kind.TEXT, "ill": Kind.BOOLEAN})
+    keys, cells = grid([TOWN], [towns]), (identity(4),)
+    with DuckDBSource.open(path, unit="unit") as source:
+        ill = parse("ill", source.schema)
+        for salt in ("", "a", "b", "c"):
+            (counts,) = source.count_cells(CellQuestion(keys, ill, cells, max_groups=most, salt=salt))
+            assert counts.sum() == min(most, matching)
+            hidden = all_keys(source.count_keys(KeyQuestion([TOWN], ill, max_groups=most, salt=salt)))
+            assert sum(hidden.values()) == min(most, matching)
+
+
+def test_an_edge_between_two_doubles_is_the_larger_of_them() -> None:
+    """The whole number 2^53 + 1 is no double: 2^53 is below it, and the next double is above."""
+    part = NumberRanges(Column("x", Kind.REAL), (2**53 + 1, 2**53 + 3))
+    assert edges_of(part) == [2.0**53 + 2, 2.0**53 + 4]
 
 
 @pytest.mark.parametrize("salt", ["", "salt", "a", "b", "c", "d"])
