@@ -63,13 +63,16 @@ def served(  # noqa: PLR0913 - one argument a property of the records
     return source
 
 
-def relation_identities(place: ServerPlace | LakePlace) -> tuple[str, ...]:
-    """Return what identifies a table by whatever address, then the tables whose records it shares; () if unknown."""
+def relation_identities(place: ServerPlace | LakePlace, public_tables: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return what identifies a table by whatever address, then the tables whose records it shares; () if unknown.
+
+    `public_tables`: tables and views without private records, which any two views may share.
+    """
     if isinstance(place, LakePlace) or place.engine != "postgresql":
         return ()
     from noisycount.engines.sql.source import SqlSource  # noqa: PLC0415 - on first use
 
-    return SqlSource.relation_identities(place)
+    return SqlSource.relation_identities(place, public_tables)
 
 
 def engine_under_test(place: ServerPlace | None) -> EngineUnderTest:

@@ -183,7 +183,7 @@ def _served_name(table: ServedTable, stated: DatasetSettings, catalog: Catalog) 
     """
     written = catalog.written.get(stated.name)
     try:
-        relations = relation_identities(table.place)
+        relations = relation_identities(table.place, stated.claim.public_tables)
     except SourceError:
         relations = () if written is None else written.relations
     return catalog.name_of(stated, table.digest, relations), relations

@@ -29,6 +29,13 @@ CREATE VIEW hired AS SELECT person, age FROM staff;
 CREATE TABLE measured (person integer NOT NULL, age integer, made date) PARTITION BY RANGE (made);
 CREATE TABLE measured_2026 PARTITION OF measured FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
 """
+JOINED = """
+CREATE TABLE towns (town text PRIMARY KEY);
+CREATE VIEW places AS SELECT town FROM towns;
+CREATE VIEW one AS SELECT v.person, v.age FROM visits v JOIN towns t ON v.town = t.town;
+CREATE VIEW two AS SELECT s.person, s.age FROM staff s JOIN towns t ON t.town = 'Bern';
+CREATE VIEW three AS SELECT s.person, s.age FROM staff s JOIN places p ON p.town = 'Bern';
+"""
 SHARED = [("visits", "old"), ("old", "visits"), ("oldest", "old"), ("visits", "stored"), ("measured_2026", "measured")]
 SEPARATE = [("visits", "staff"), ("old", "hired"), ("staff", "measured")]
 
@@ -125,7 +132,7 @@ def test_a_table_of_an_older_ledger_keeps_its_answers(
     clinic.run(OTHERS)
     configure(here, visits=clinic.address(), old=clinic.address("old"), third=clinic.address("oldest"))
     with monkeypatch.context() as patch:
-        patch.setattr(records, "relation_identities", lambda _: ())
+        patch.setattr(records, "relation_identities", lambda *_: ())
         first = asked(run, "visits", "--where", OLD)
         asked(run, "old", "--where", OLD)
     again = asked(run, "visits", "--where", OLD)
@@ -151,3 +158,15 @@ def test_an_account_without_rights_knows_the_server_by_its_address(clinic: Clini
     clinic.run(revoke.replace("REVOKE", "GRANT").replace("FROM", "TO"))
     as_public = opening.relation_identities(ServerPlace.read(clinic.address("visits", clinic.clerk)))
     assert as_public == opening.relation_identities(ServerPlace.read(clinic.address()))
+
+
+def test_views_may_share_public_tables(clinic: Clinic) -> None:
+    """A table that the owner declares public has no budget, and a view of it that is public neither."""
+    clinic.run(OTHERS + JOINED)
+    one, two = (opening.relation_identities(ServerPlace.read(clinic.address(name))) for name in ("one", "two"))
+    assert len({*one} & {*two}) == 1
+    public = ServerPlace.read(clinic.address("two"))
+    assert {*one}.isdisjoint(opening.relation_identities(public, ["Towns"]))
+    three = ServerPlace.read(clinic.address("three"))
+    assert {*one}.isdisjoint(opening.relation_identities(three, ["places"]))
+    assert not {*one}.isdisjoint(opening.relation_identities(three, ["another"]))

@@ -60,6 +60,7 @@ class ServerDialect(Dialect):
         connection: Connection,  # noqa: ARG002 - PostgreSQL asks
         table: FoundName,  # noqa: ARG002 - as above
         address: str,  # noqa: ARG002 - as above
+        public_tables: Sequence[str],  # noqa: ARG002 - as above
     ) -> tuple[str, ...]:
         """Return what identifies a table by whatever address, then the tables whose records it has; () if unknown."""
         return ()

@@ -96,6 +96,9 @@ _REACHED = sa.text(
         UNION ALL
         SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = r.oid
       ) AS read
+      JOIN pg_class AS t ON t.oid = read.oid JOIN pg_namespace AS s ON s.oid = t.relnamespace
+      WHERE lower(CASE s.nspname WHEN 'public' THEN '' ELSE s.nspname || '.' END || t.relname)
+        <> ALL (CAST(:public AS text[]))
     )
     SELECT d.oid AS database, c.oid AS relation
     FROM reached AS r JOIN pg_class AS c ON c.oid = r.oid JOIN pg_database AS d ON d.datname = current_database()
@@ -103,7 +106,7 @@ _REACHED = sa.text(
     ORDER BY r.place, c.oid
     """
 )
-"""A relation, then the tables that its views read, and their parts."""
+"""A relation, then the tables that its views read, and their parts, except public ones."""
 _SYSTEM = sa.text("SELECT system_identifier::text FROM pg_control_system()")
 _MAY_ASK = sa.text(
     "SELECT coalesce(has_function_privilege(to_regprocedure('pg_catalog.pg_control_system()'), 'EXECUTE'), false)"
@@ -192,7 +195,9 @@ class PostgreSQL(ServerDialect):
             for row in rows
         )
 
-    def relation_identities(self, connection: sa.Connection, table: FoundName, address: str) -> tuple[str, ...]:
+    def relation_identities(
+        self, connection: sa.Connection, table: FoundName, address: str, public_tables: Sequence[str]
+    ) -> tuple[str, ...]:
         """Return a digest of the table, then of those whose records it shares; see `ServerDialect`.
 
         A digest is of the identifier that `initdb` gave the server, of the database's and of the relation's. If the
@@ -200,7 +205,8 @@ class PostgreSQL(ServerDialect):
         """
         may_ask = connection.execute(_MAY_ASK).scalar()
         system = connection.execute(_SYSTEM).scalar() if may_ask else address
-        rows = connection.execute(_REACHED, asdict(table)).all()
+        public = [name.lower() for name in public_tables]
+        rows = connection.execute(_REACHED, {**asdict(table), "public": public}).all()
         parts = (json.dumps([system, row.database, row.relation]) for row in rows)
         return tuple(sha256(part.encode()).hexdigest() for part in parts)
 

@@ -185,7 +185,7 @@ class SqlSource(TypedSource):
         return without_server_errors(place.shown, found)
 
     @classmethod
-    def relation_identities(cls, place: ServerPlace) -> tuple[str, ...]:
+    def relation_identities(cls, place: ServerPlace, public_tables: Sequence[str]) -> tuple[str, ...]:
         """Return what identifies a table, and those whose records it shares; see `ServerDialect`."""
         server = Server.at(place, _SECONDS_TO_IDENTIFY)
 
@@ -194,7 +194,8 @@ class SqlSource(TypedSource):
                 path = server.dialect.path(connection)
             with server.transaction() as connection:
                 name = server.dialect.found(connection, *tables.table_name(place.table), path)
-                return server.dialect.relation_identities(connection, name, "\n".join(place.canonical[:3]))
+                address = "\n".join(place.canonical[:3])
+                return server.dialect.relation_identities(connection, name, address, public_tables)
 
         return without_server_errors(place.shown, identities)
 
