@@ -1,5 +1,6 @@
 """Charges in the currency of the budget: in ρ where the budget is in ρ, by every door."""
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import noisycount as nc
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss, PureBudget
 from noisycount.release.desk import Desk
 from tests.commands import Run
+from tests.service.callers import calling, configured, serving
 
 SURVEY = pl.DataFrame({"town": ["Bern"] * 300 + ["Chur"] * 200})
 WHERE = "town = 'Bern'"
@@ -82,3 +84,18 @@ def test_the_command_charges_in_the_currency_of_the_budget(run: Run, here: Path)
     assert run(*words, "--epsilon", "0.3", "--json").object["charged"] == "0.045"
     table = ("count", "survey", "--where", "age >= 40", "--where", "age < 20", "--epsilon", "0.2")
     assert "charged ρ = 0.02" in run(*table).words
+
+
+def test_a_service_charges_in_the_currency_of_the_budget(tmp_path: Path) -> None:
+    """In its reply, in its plan and on the page of the answer."""
+    configuration = configured(tmp_path)
+    stay = replace(configuration.datasets["stay"], budget=ConcentratedBudget(Fraction(1)))
+    with serving(replace(configuration, datasets={"stay": stay})) as state:
+        caller, body = calling(state), {"where": "age >= 65", "epsilon": "0.1"}
+        assert caller.ask(body, "one").json()["charged"] == "0.005"
+        finer = {**body, "epsilon": "0.25"}
+        assert caller.post("/v1/datasets/stay/plan", finer).json()["cost"] == "0.03125"
+        reply = caller.ask(finer, "two")
+        assert reply.json()["charged"] == "0.03125"
+        page = caller.get(f"/releases/{reply.json()['key']}").text
+    assert "ρ = 0.03125 charged" in page
