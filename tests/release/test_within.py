@@ -184,6 +184,51 @@ def test_a_surer_goal_that_is_met_already_is_told_by_its_own_confidence(desk_of:
     assert (looser.key, looser.within, looser.confidence) == (first.key, Fraction(1, 20), 0.9)
 
 
+def test_a_capped_answer_goes_on_where_more_may_be_paid(desk_of: DeskOf) -> None:
+    """The same goal is not met by an answer that its price had capped."""
+    desk = desk_of()
+    capped = desk.release(SMALL, within="20%", at_most="1/4")
+    more = desk.release(SMALL, within="20%", at_most=HALF)
+    assert (more.replaces, more.charged, more.epsilon, more.is_near) == ((capped.key,), Fraction(1, 4), HALF, False)
+    assert desk.release(SMALL, within="20%", at_most="1/4").charged == 0
+
+
+def test_who_is_overtaken_by_a_higher_price_has_that_answer_for_their_own_charge(ledger: Ledger) -> None:
+    """While the first counts, somebody else pays for a finer answer, which stands for both; nothing is given back."""
+    finer: list[Release] = []
+    second = Desk(MemorySource(RECORDS, {"town": Kind.TEXT}), ledger, SURVEY, analyst=Analyst("second"))
+
+    class Slow(MemorySource):
+        """Records during whose count somebody else asks the same at a higher price."""
+
+        def count(self, predicates: object) -> list[int]:
+            """Give the true counts."""
+            finer.append(second.release(LARGE, "0.3"))
+            return super().count(predicates)  # type: ignore[arg-type]
+
+    slow = Desk(Slow(RECORDS, {"town": Kind.TEXT}), ledger, SURVEY, analyst=Analyst("first"))
+    mine = slow.release(LARGE, "0.1")
+    assert (mine.key, mine.answer, mine.epsilon) == (finer[0].key, finer[0].answer, Fraction(3, 10))
+    assert (mine.charged, finer[0].charged) == (Fraction(1, 10), Fraction(1, 5))
+    assert slow.remaining == Fraction(17, 10)
+
+
+def test_a_stop_at_the_price_of_what_it_tops_up_breaks_the_chain(
+    desk_of: DeskOf, ledger: Ledger, source: FailingSource
+) -> None:
+    """An answer that tops up another costs more than that one."""
+    desk_of().release(LARGE, "0.1")
+    source.fails = True
+    with pytest.raises(SourceError):
+        desk_of().release(LARGE, within="1%", at_most=HALF)
+    entry = ledger.entries()[-1]
+    assert len(entry.replaces) == 1
+    draft = ledger.transactions.known.draft()
+    for price, why in (("0.1", "charges something else than where its answers stopped"), ("0.11", None)):
+        columns = answer_columns(entry.key, 1003, entry.made, stopped_at(entry.request, Fraction(price)))
+        assert draft.fault(chained(draft.head, columns)) == why
+
+
 def test_the_most_is_reserved_before_anything_is_counted(desk_of: DeskOf, source: FailingSource) -> None:
     """A failure leaves it charged; who asks again, in whatever words, has it settled."""
     desk = desk_of()
