@@ -80,13 +80,17 @@ def test_that_somebody_else_asks_is_written_down_once(ledger: Ledger) -> None:
         assert ledger.entries()[0].askers == askers
 
 
-def test_what_another_analyst_bought_is_free(ledger: Ledger) -> None:
-    """The answer is published; asking again tells nothing new."""
+def test_what_another_analyst_bought_is_free_for_who_could_pay(ledger: Ledger) -> None:
+    """An analyst who could not pay is refused as if nobody had asked; either way nothing is charged."""
     entry, _ = ledger.reserve("1", asked(1), RICH, ALICE)
     stored = ledger.store(entry, 7)
-    poor = Analyst("bob", Fraction(1, 10**9))
-    assert ledger.reserve("2", asked(1), RICH, poor) == (stored, Loss())
+    for price, number in ((TENTH, 1), (TENTH, 2)):
+        with pytest.raises(BudgetError, match=r"epsilon 0\.1 exceeds the 0\.000000001 that is left of the budget"):
+            ledger.reserve("2", asked(number, price), RICH, Analyst("bob", Fraction(1, 10**9)))
+    assert ledger.entries()[0].askers == (ALICE.name,)
+    assert ledger.reserve("2", asked(1), RICH, Analyst("bob", TENTH)) == (stored, Loss())
     assert ledger.paid_by("bob") == Loss()
+    assert ledger.entries()[0].askers == (ALICE.name, "bob")
 
 
 def test_a_budget_in_rho_pays_for_squares(ledger: Ledger) -> None:
