@@ -42,6 +42,7 @@ _ANEW = (
     "nothing says whether the records are still those of your earlier answer, so this one is independent and costs its "
     "full price; an edition, which the owner names, lets it top up the earlier answer for the difference"
 )
+_WITH_THIS, _AT_MOST = "with this one", "with this one at its highest price"  # whose running total is previewed
 _FAR = 2  # times as large as the count may be, or as small
 
 
@@ -336,7 +337,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         return _known_preview(replace(preview, total=session.running_total()), plan.at(free), free)
     if base is not None and plan.goal is None:
         preview = replace(preview, plan=plan.at(_finer(base, requests[0])))
-    preview = replace(preview, total=session.running_total(preview.cost))
+    preview = replace(preview, total=session.running_total(preview.cost, _WITH_THIS if plan.goal is None else _AT_MOST))
     if not spent.admits(preview.cost):
         return replace(preview, affordable=False)
     return replace(preview, leaves=list(_hints_after(spent, preview.cost)))

@@ -41,7 +41,7 @@ def count_facts(answer: Answer) -> output.Facts:
         *(("", words) for words in _unreadable_words(answer.unreadable_as_missing)),
         ("noise", f"{plan.mechanism.name}, scale {scale}{more}"),
         ("privacy", f"{most}ε = {exact_text(plan.epsilon)}: {answer.odds}"),
-        *_total(answer, most),
+        *_total(answer),
         *_payment(answer),
         *(("hint", hint) for hint in answer.hints),
     ]
@@ -71,9 +71,9 @@ def _payment(answer: Answer) -> output.Facts:
     return [("budget", f"charged {paid_words(answer)}; {remaining}"), ("ledger", ledger_words(answer.ledger))]
 
 
-def _total(answer: Answer, most: str = "") -> output.Facts:
+def _total(answer: Answer) -> output.Facts:
     """Return the running total of the data set, if this answer is not all of it."""
-    return [("", f"{most}{answer.total_words}")] if answer.total_words else []
+    return [("", answer.total_words)] if answer.total_words else []
 
 
 def paid_words(answer: Answer) -> str:
@@ -208,7 +208,7 @@ def preview_facts(answer: Answer) -> output.Facts:
         *_groups(plan, answer.unit),
         *_sums(plan, has_other=answer.query.other),
         ("privacy", f"{most}{plan.loss.text}: {answer.odds}"),
-        *_total(answer, most),
+        *_total(answer),
         ("price", _price(answer)),
         ("budget", f"charged nothing: this was a dry run; {remaining}"),
         *(("hint", hint) for hint in answer.hints),

@@ -343,15 +343,20 @@ class DatasetSession:
         """The data set under the name by which the ledger books its spending."""
         return replace(self.dataset, account=self.records.name)
 
-    def running_total(self, more: Loss | None = None) -> RunningTotal:
-        """Return the running total of the data set, with the price of an answer that is previewed if one is given."""
+    def running_total(self, more: Loss | None = None, which: str = "so far") -> RunningTotal:
+        """Return the running total of the data set, with the price of an answer that is previewed if one is given.
+
+        Args:
+            more: The price of that answer.
+            which: Which answers the total is of, in words.
+        """
         spent = Loss() if self.ledger is None else self.ledger.paid(self.records.name)
         return RunningTotal(
             spent if more is None else spent + more,
             "row" if self.records.unit is None else "person",
             is_replacement=self.dataset.size is not None,
             rho_delta=self.dataset.budget.rho_delta,
-            which="so far" if more is None else "with this one",
+            which=which,
         )
 
     def plan(self, query: Query, analyst: Analyst | None = None) -> QueryPlan:

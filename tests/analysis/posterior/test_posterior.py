@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
+from noisycount.analysis.posterior.law import shortest_interval
 from noisycount.analysis.posterior.posterior import posterior
 from tests.oracles.posterior import (
     assert_exact,
@@ -148,3 +149,17 @@ def test_noise_that_all_but_excludes_a_sample_leaves_what_was_known(
     both = posterior([answer, 0], nc.Binomial(11, 0.05), [nc.Subsample(sample_size, noise), nc.Subsample(1)])
     without = reweighted(exact, noisy_sample_likelihood(lambda found: arb(found == 0), 1, 11))
     assert both.mean == pytest.approx(float(without.mean), rel=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("answer", [-30.0, 0.0, 3.0, 40.0, 99.0])
+def test_the_shortest_interval_is_that_of_brute_force(answer: float, level: float) -> None:
+    """No shorter one holds the level, of equally short ones it is the most probable, and it has the mode."""
+    law = nc.posterior(answer, nc.BetaBinomial(100, 1, 1), nc.Laplace(20)).law
+    low, high = shortest_interval(law, level)
+    masses = law.pmf(np.arange(101.0))
+    held = {(i, j): masses[i : j + 1].sum() for i in range(101) for j in range(i, 101)}
+    width = min(j - i for (i, j), mass in held.items() if mass >= level - 1e-12)
+    assert high - low == width
+    assert held[low, high] == pytest.approx(max(mass for (i, j), mass in held.items() if j - i == width), rel=1e-12)
+    assert low <= law.mode <= high

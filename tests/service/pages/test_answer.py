@@ -21,6 +21,8 @@ from noisycount.service.pages.stored_answer import ReleasedRow, told_by_ledger, 
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.readers import opened_table
+from noisycount.tasks.refine.refined import refined_table
+from noisycount.tasks.refine.stored import table_of_entry
 from noisycount.tasks.show import entry_json
 from tests.service.callers import BO, OWNER, calling, configured, serving
 
@@ -382,8 +384,17 @@ def test_estimates_keep_to_the_public_size(state: ServiceState) -> None:
     totals = re.findall(r'all.*?class="estimate">([^<]+)<', page.rpartition("<tbody>")[2])
     assert "the total is 1,317, the public number of persons" in page
     assert totals[-1].startswith("1,317, from 1,317 to 1,317")
+    _, page = asked(state, {**everybody, "other": False, "margins": []})  # who has no age is in no row
+    assert "the total is at most 1,317, the public number of persons" in page
     some = {**everybody, "where": "age >= 0", "other": False}
-    _, page = asked(state, some)
+    place, page = asked(state, some)
+    entry = state.ledger.entry(told(state, place)["key"])
+    assert entry is not None
+    refined = refined_table(RefineQuery(key=entry.key), table_of_entry(entry, entry.key), lambda _: None, 1317)
+    tails = refined.estimates["high"] - refined.estimates["low"]
+    shorter = [high - low - tails[row] for row, low, high in refined.intervals()]
+    assert max(shorter) <= 0
+    assert min(shorter) < 0
     assert "the total is at most 1,317, the public number of persons" in page
     for words in re.findall(r'class="estimate">([−\d][^<]+)<', page):
         value, low, high = (int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", words))

@@ -81,6 +81,23 @@ def test_a_dry_run_knows_what_is_free_and_what_is_too_dear(run: Run, here: Path)
     assert run("ledger", "show", "--json").object["datasets"][0]["spent"] == "0.75"
 
 
+@pytest.mark.parametrize(
+    ("price", "words"),
+    [
+        (("--epsilon", "0.5"), "all answers with this one, ε = 0.9: "),
+        (("--within", "20%", "--at-most", "0.5"), "all answers with this one at its highest price, ε = 0.9: "),
+    ],
+)
+def test_a_dry_run_states_the_running_total_with_its_price(run: Run, price: tuple[str, ...], words: str) -> None:
+    """And a count the total so far; the first of a data set is all of it, and has no such sentence."""
+    first = run("count", "survey.parquet", *WHERE, "--epsilon", "0.4").words
+    assert "all answers" not in first
+    question = ("count", "survey.parquet", "--where", "age >= 20", "--unit", "person")
+    odds = "a 50:50 guess whether one person is in the records becomes at most 72:28; about the group of one known"
+    assert f"{words}{odds}" in run(*question, *price, "--dry-run").words
+    assert f"all answers so far, ε = 0.9: {odds}" in run(*question, "--epsilon", "0.5").words
+
+
 def test_a_dry_run_asks_as_an_analyst(run: Run, here: Path) -> None:
     """The smaller of the two budgets binds."""
     configure(here, '[analysts.alice]\nbudget = "0.5"')
