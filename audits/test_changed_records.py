@@ -171,8 +171,8 @@ def test_intervals_cover_the_records_of_their_moment(kind: str, place: Place, tm
     with place.open(tmp_path / "ledger.db", RICH) as desk:
         for bern, price in ((100, Fraction(1, 10)), (1000, Fraction(11, 100))):
             place.become(bern)
-            found = [desk.release(where, price) for where in wheres]
-    missed = sum(abs(release.answer - 1000) > release.error for release in found)
+            found = desk.release_many(wheres, COVERED * price)
+    missed = int((abs(found.answers[0] - 1000) > found.errors[0]).sum())
     tell(f"{kind}: {missed} of {COVERED} intervals at 95 % miss the count")
     assert missed <= 15  # a chance of 1e-7
 
