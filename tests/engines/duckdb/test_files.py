@@ -179,6 +179,16 @@ def test_a_folder_that_cannot_be_looked_into_is_not_left_out(folder: Path, monke
         DuckDBSource.open(folder)
 
 
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    """In one line, as the engine's own error is none of its usual ones."""
+    path = tmp_path / "records.parquet"
+    with database() as connection:
+        connection.execute(f"COPY (SELECT 1 AS person, 2 AS quark) TO '{path}'")
+    path.write_bytes(path.read_bytes().replace(b"quark", b"qu\xffrk"))
+    with pytest.raises(SourceError, match="cannot be read as Parquet"):
+        DuckDBSource.open(path, unit="person")
+
+
 def test_a_place_that_changes_is_not_counted(folder: Path) -> None:
     """One of its files, or one more."""
     with DuckDBSource.open(folder) as source:

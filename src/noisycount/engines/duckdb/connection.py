@@ -54,7 +54,7 @@ def without_engine_errors(work: Callable[[], Result], refusal: str, without_memo
         return work()
     except duckdb.OutOfMemoryException:
         message = without_memory or refusal
-    except (duckdb.Error, OSError):  # of a file, or of a store of files
+    except (duckdb.Error, OSError, RuntimeError):  # RuntimeError: names of columns that are not UTF-8
         message = refusal
     raise SourceError(message)
 
