@@ -122,6 +122,7 @@ def test_defaults_of_the_service_are_those_of_the_code() -> None:
     assert set(said) == {each.name for each in fields(ServiceConfig)} - {"oidc"}
     for key, default in said.items():
         value = tomllib.loads(f"value = {default}")["value"]
+        value = tuple(value) if isinstance(value, list) else value
         assert (type(value), value) == (type(getattr(usual, key)), getattr(usual, key))
 
 

@@ -18,15 +18,16 @@ NAMES = '<row r="1"><c r="A1" t="inlineStr"><is><t>age</t></is></c></row>'
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 MEGABYTE = 1 << 20
 OPENED = """
-import resource, sys
+import re, resource, sys
 from pathlib import Path
 from noisycount.engines.duckdb.source import DuckDBSource
 try:
     DuckDBSource.open(Path(sys.argv[1]))
 except Exception as error:
     print(error)
-used = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-print(*used)
+# ru_maxrss of a process includes that of the process which started it
+own = re.search("VmHWM:[^0-9]*([0-9]+) kB", Path("/proc/self/status").read_text())[1]
+print(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 
 

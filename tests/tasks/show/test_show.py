@@ -36,11 +36,11 @@ def test_the_reason_of_the_budget_is_told(run: Run, here: Path) -> None:
     shown = run("show", "survey").words
     assert "why agreed on <2 November> ledger" in shown
     assert run("show", "survey", "--json").object["why"] == "agreed on <2 November>"
+    words = ("--where", "health = 'poor'", "--epsilon", "0.15")
+    assert run("count", "survey", *words).status == 0
     assert "agreed on &lt;2 November" in run("ledger", "report", "--format", "html").output
     assert "**why**: agreed on " in run("ledger", "report").output
     assert run("ledger", "report", "--format", "json").object["datasets"][0]["why"]
-    words = ("--where", "health = 'poor'", "--epsilon", "0.15")
-    assert run("count", "survey", *words).status == 0
     (entry,) = json.loads(run("ledger", "report", "--format", "registry").output)
     told = entry["deployment"]["privacy_loss"]["privacy_parameters_description"]
     assert told.endswith(". Why this budget: agreed on <2 November>")
