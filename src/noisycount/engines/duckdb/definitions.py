@@ -14,7 +14,7 @@ _TYPES = {
     "varchar": "text",
     **{name: name for name in ("boolean", "uuid", "date")},
 }
-_MACROS = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal"
+_MACROS = "SELECT 1 FROM duckdb_functions() WHERE NOT internal LIMIT 1"
 _RELATIONS = (
     "SELECT schema_name, table_name, sql, false FROM duckdb_tables() WHERE database_name = 'file' AND NOT internal "
     "UNION ALL SELECT schema_name, view_name, sql, true FROM duckdb_views() "
@@ -60,20 +60,21 @@ class FileRelations:
 
 def duckdb_relations(connection: Connection) -> FileRelations:
     """Return the relations of a DuckDB file that is attached as `file`."""
-    macros = [name for (name,) in connection.execute(_MACROS).fetchall()]
+    has_macros = connection.execute(_MACROS).fetchone() is not None  # which may stand for operators, too
     rows = connection.execute(_RELATIONS).fetchall()
     entries: dict[tuple[str, str], BaseTable | ViewDefinition] = {}
     for schema, name, sql, is_view in rows:
         shown = name if schema == "main" else f"{schema}.{name}"
         if is_view:
-            calls_macro = any(re.search(rf"(?i)(?<!\w){re.escape(each)}\"?\s*\(", sql) for each in macros)
-            entries[schema, name] = ViewDefinition(shown, sql, is_readable=not calls_macro)
+            entries[schema, name] = ViewDefinition(shown, sql, is_readable=not has_macros)
         else:
-            entries[schema, name] = _duckdb_table(connection, schema, name, shown, sql)
+            entries[schema, name] = _duckdb_table(connection, schema, name, shown, sql, has_macros=has_macros)
     return FileRelations(entries)
 
 
-def _duckdb_table(connection: Connection, schema: str, name: str, shown: str, sql: str) -> BaseTable:
+def _duckdb_table(  # noqa: PLR0913
+    connection: Connection, schema: str, name: str, shown: str, sql: str, *, has_macros: bool
+) -> BaseTable:
     """Return a table of a DuckDB file. A collation makes texts equal that differ, so its texts are no keys."""
     columns = connection.execute(_COLUMNS, [schema, name]).fetchall()
     types = {column: _TYPES.get(type_.lower(), "") for column, type_, _ in columns}
@@ -81,9 +82,8 @@ def _duckdb_table(connection: Connection, schema: str, name: str, shown: str, sq
     computed = {}
     if re.search(r"(?i)\bgenerated\s+always\s+as\b", sql):  # a default is not told apart, and is judged as well
         computed = {column: expression for column, _, expression in columns if expression is not None}
-    return BaseTable(
-        shown, _without_collated(types, sql), tuple(frozenset(names) for (names,) in keys), computed=computed
-    )
+    unique = tuple(frozenset(names) for (names,) in keys)
+    return BaseTable(shown, _without_collated(types, sql), unique, computed=computed, is_readable=not has_macros)
 
 
 def _without_collated(types: dict[str, str], sql: str) -> dict[str, str]:

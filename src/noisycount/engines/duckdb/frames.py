@@ -2,6 +2,7 @@
 """Tables in memory, of pandas, Polars, Arrow or DuckDB, counted by DuckDB where they are."""
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -134,6 +135,7 @@ def _columns_read(parts: Sequence[GroupBy], where: Predicate | None) -> Iterator
 
 _FAILURE = "frame cannot be counted: check that it is not closed meanwhile, and that memory is free"
 _CATEGORIES = "enum"
+_NESTED = re.compile(r"(?i)union|struct|map|variant|json|\[|list|array")
 
 
 @dataclass(slots=True, eq=False)
@@ -191,7 +193,13 @@ class FrameSource(TypedSource):
         except BaseException:
             connection.close()
             raise
-        return cls(duck.Cursors(connection), snapshot, types, schema, unit, seconds)
+        source = cls(duck.Cursors(connection), snapshot, types, schema, unit, seconds)
+        try:
+            source._version = duck.without_engine_errors(source._hash, _FAILURE)  # before anybody can change it
+        except BaseException:
+            connection.close()
+            raise
+        return source
 
     @property
     def version(self) -> str:
@@ -200,14 +208,16 @@ class FrameSource(TypedSource):
         The same records in the same order have the same, whichever library holds them, in however many parts, and after
         they were written to a file and read again.
         """
-        if not self._version:
-            self._version = duck.without_engine_errors(self._hash, _FAILURE)
+        self.cursors.require_open()
         return self._version
 
     @property
     def has_exact_version(self) -> bool:
-        """True: the version is a digest of the cells, with which each count compares the columns that it read."""
-        return True
+        """True if the version digests all that is counted, with which each count compares the columns that it read.
+
+        Values of nested types are digested as texts, which may be equal for different units.
+        """
+        return self.unit is None or not _NESTED.search(self.types[self.unit])
 
     def prepare(self) -> None:
         """The refusal of records that are closed; all else was looked at when they were opened."""
@@ -238,7 +248,7 @@ class FrameSource(TypedSource):
 
     def _content(self, name: str) -> list[object]:
         """What one column is, and holds."""
-        kind = self.schema.entire.get(name)
+        kind = None if name == self.unit else self.schema.entire.get(name)  # a unit is counted without conversion
         (shown,) = converted(self.types, [name]) if kind else [f"{duck.quoted_name(name)}::VARCHAR"]
         with self.cursors.one() as cursor:
             self.snapshot.attach(cursor, [name])

@@ -3,6 +3,7 @@
 A definition is read if every node of its tree is known here. All else is refused, as nothing can be proved about it.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 
@@ -31,6 +32,7 @@ class BaseTable:
     keys: tuple[frozenset[str], ...] = ()  # sets of columns that no two records share
     storages: frozenset[str] = frozenset()  # what holds its records; empty: the table itself
     computed: Mapping[str, str] = field(default_factory=dict)  # the expressions of generated columns
+    is_readable: bool = True  # False: these may call functions of others, which the text need not show
 
     @property
     def is_view(self) -> bool:
@@ -147,6 +149,7 @@ _VOLATILE_NAMES = _words(
 )
 _MOMENTS = frozenset({"now", "today", "tomorrow", "yesterday", "localtime"})
 """Texts that stand for the time at which they are read."""
+_CLOCKS = re.compile(r"(?i)\b(date|time|datetime|timestamp|julianday|unixepoch|strftime|timediff)\s*\(")
 _LARGEST = 1 << 20  # characters of a definition
 
 
@@ -168,7 +171,7 @@ def parse_definition(view: ViewDefinition, dialect: str) -> tuple[exp.Query, tup
     for cast in list(tree.find_all(exp.Cast)):
         if cast.to.this in {exp.DType.TEXT, exp.DType.VARCHAR} and not cast.to.expressions:
             column = cast.this.unnest()
-            if isinstance(column, exp.Column):
+            if isinstance(column, exp.Column) and not isinstance(cast.parent, exp.Select):
                 cast.replace(column)  # whose every other value has another text
     return tree, names
 
@@ -208,7 +211,12 @@ def _clause(unknown: set[str]) -> str:
 
 
 def require_pure(tree: exp.Expr, dialect: str) -> None:
-    """Raise VolatileError if an expression is known to give other values for the same records."""
+    """Raise VolatileError if an expression may give other values for the same records.
+
+    In SQLite that is so of each function of dates: it reads the clock without an argument, and where a text says 'now'.
+    """
+    if dialect == "sqlite" and (clock := _CLOCKS.search(tree.sql("sqlite"))) is not None:
+        raise VolatileError(clock[0])
     for node in tree.walk():
         if dialect == "postgres" and isinstance(node, exp.CurrentUser):
             continue  # the account that counts is the same at every count
@@ -277,6 +285,8 @@ def require_steady(view: BaseTable | ViewDefinition, relations: Relations, diale
     for relation in read_definitions(view, relations, dialect, enters_stored=False):
         if isinstance(relation, BaseTable):
             for expression in relation.computed.values():
+                if not relation.is_readable:
+                    raise VolatileError(expression[:60])
                 require_pure(_parsed(expression, dialect), dialect)
         elif not relation.is_stored:
             require_pure(parse_definition(relation, dialect)[0], dialect)

@@ -140,13 +140,17 @@ class Lineage:
         return both.with_units(units)
 
     def _stays(self, right: "Lineage", side: str, pairs: Sequence[tuple[int, int]], name: str) -> bool:
-        """Return True if a join with public rows, at most one for a record, keeps a property of the private side."""
+        """Return True if a join with public rows, at most one for a record, keeps a property of the private side.
+
+        Only columns of one type tell public rows apart: a comparison after a cast may make several keys equal.
+        """
         if self.private and right.private:
             return False
+        alike = [(x, y) for x, y in pairs if self.types[x] == right.types[y]]
         if self.private:
-            return getattr(self, name) and side in _KEEPING_LEFT and right.is_unique(y for _, y in pairs)
+            return getattr(self, name) and side in _KEEPING_LEFT and right.is_unique(y for _, y in alike)
         if right.private:
-            return getattr(right, name) and side in _KEEPING_RIGHT and self.is_unique(x for x, _ in pairs)
+            return getattr(right, name) and side in _KEEPING_RIGHT and self.is_unique(x for x, _ in alike)
         return True
 
     def combined(self, right: "Lineage", kind: str, *, is_distinct: bool) -> "Lineage":

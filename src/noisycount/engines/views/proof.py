@@ -36,7 +36,6 @@ from noisycount.engines.views.scope import (
     outer_equations,
     own_nodes,
     renamed,
-    require_merged,
     resolve_number,
     shown_items,
     type_of_expression,
@@ -73,7 +72,11 @@ class Proof:
         outer, self.public = self.public, self.public | ({""} if is_public else set())
         lineage = self._query(tree, {})
         self.public = outer
-        return renamed(lineage, names)
+        lineage = renamed(lineage, names)
+        shown = [name for name in lineage.names if name]
+        if len(set(shown)) < len(shown):  # the engine gives some of them other names
+            raise UnprovenError("several of its columns have one name: name each by AS")
+        return lineage
 
     def _relation(self, table: exp.Table) -> Lineage:
         relation = self.relations(table.db or None, table.name)
@@ -102,7 +105,11 @@ class Proof:
     def _common(self, query: exp.Expr, common: Mapping[str, Lineage]) -> Mapping[str, Lineage]:
         """Return the common table expressions that a query may name."""
         found = query.args.get("with_")
-        for each in () if found is None else found.expressions:
+        queries = [] if found is None else found.expressions
+        for number, each in enumerate(queries):
+            later = {query.alias.lower() for query in queries[number:]}
+            if any(not table.db and table.name.lower() in later for table in each.this.find_all(exp.Table)):
+                raise UnprovenError("a query of its WITH reads itself or a later one")
             names = tuple(name.name.lower() for name in each.args["alias"].columns)
             common = {**common, each.alias.lower(): renamed(self._query(each.this, common), names)}
         return common
@@ -182,8 +189,8 @@ class Proof:
         else:
             lineage = scope.lineage.joined(right.lineage, pairs, join.side)
             joined = replace(both, lineage=lineage, hidden=both.hidden | {y + count for _, y in merged})
-            if join.side in {"RIGHT", "FULL"} and merged:
-                require_merged(lineage, [(x, y + count) for x, y in merged])
+            if join.side in {"RIGHT", "FULL"} and merged:  # whose column is neither the left one nor the right one
+                raise UnprovenError("it has a right or full join with USING: write ON, and COALESCE for the column")
         for condition in on:
             self._require_public(condition, both)
         shown = f"it joins {scope.shown} with {right.shown} other than by their units"
@@ -279,6 +286,8 @@ class Proof:
         reason = f"{node.sql()[:60]!r} reads the records of other units"
         if is_public and inner.private:
             raise UnprovenError(reason)
+        if inner.private and equations:
+            _require_qualified(node, inner, scope)
         former = scope.lineage
         scope.lineage = former.restricted(inner, equations)
         self._note([former, inner], scope.lineage, reason)
@@ -296,8 +305,10 @@ class Proof:
         for each in shown:
             self._check(each, scope, is_public=is_grouped)
             self._require_exact(each, scope)
-        keys = self._keys(select, items, scope, shown) if is_grouped else None
-        lineage = scope.lineage if keys is None else self._narrowed(scope.lineage, keys)
+        lineage, keys = scope.lineage, None
+        if is_grouped:
+            named, is_key = self._keys(select, items, scope, shown)
+            lineage, keys = self._narrowed(lineage, named), named if is_key else []
         for window in (node for each in shown for node in own_nodes(each)):
             if isinstance(window, exp.Window):
                 places = [scope.plain(part) for part in window.args.get("partition_by") or ()]
@@ -314,8 +325,13 @@ class Proof:
         self._note([lineage], narrowed, "it groups, numbers or adds up rows of several units")
         return narrowed
 
-    def _keys(self, select: exp.Select, items: Sequence[Item], scope: Scope, shown: Sequence[exp.Expr]) -> list[int]:
-        """Return the columns by which a query groups; all else that it shows is made of groups."""
+    def _keys(
+        self, select: exp.Select, items: Sequence[Item], scope: Scope, shown: Sequence[exp.Expr]
+    ) -> tuple[list[int], bool]:
+        """Return the columns by which a query groups, and True if it groups by nothing else.
+
+        All else that it shows is made of groups.
+        """
         group = select.args.get("group")
         named = [] if group is None else list(group.expressions)
         if group is not None and group.args.get("all"):
@@ -329,7 +345,7 @@ class Proof:
             for column in loose_columns(each, texts):
                 if find_place(scope, column) not in {*places, None, OUTER}:
                     raise UnprovenError(f"{column.sql()!r} may be of any row of a group: group by it")
-        return [place for place in places if place is not None]
+        return [place for place in places if place is not None], None not in places
 
     def _require_exact(self, expression: exp.Expr, scope: Scope) -> None:
         """Raise UnprovenError if an aggregate depends on the order of rows."""
@@ -392,3 +408,17 @@ class Proof:
         for unit in (unit for each in former for unit in each.units):
             for source in unit.sources - left:
                 self.reasons.setdefault(source, reason)
+
+
+def _require_qualified(query: exp.Query, inner: Lineage, scope: Scope | None) -> None:
+    """Raise UnprovenError if the engine could find a name of a nested query in another relation than is meant here.
+
+    It could take a name without its relation for a name that the nested query gives to a column or for a column that
+    no catalog lists, and the name of an outer relation for a column that has parts.
+    """
+    if any(not column.table for column in query.find_all(exp.Column)):
+        raise UnprovenError(f"{query.sql()[:60]!r} has a column without its relation: write both, as in seen.person")
+    while scope is not None:
+        if any(alias in inner.names for alias, _, _ in scope.aliases):
+            raise UnprovenError(f"{query.sql()[:60]!r} reads a column that has the name of a relation: rename one")
+        scope = scope.outer

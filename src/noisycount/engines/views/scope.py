@@ -172,23 +172,18 @@ def find_place(scope: Scope, column: exp.Column) -> int | None:
         return None
 
 
-def require_merged(lineage: Lineage, merged: Sequence[tuple[int, int]]) -> None:
-    """Raise UnprovenError if the merged column of USING is not of the unit that one of its two columns names."""
-    for unit in lineage.units:
-        for pair in merged:
-            if len(unit.columns.intersection(pair)) == 1:
-                raise UnprovenError("it has a right or full join with USING: write ON, and COALESCE for the column")
-
-
 def shown_items(select: exp.Select, scope: Scope) -> Iterator[Item]:
     """Yield the columns that a query shows; a star is all columns."""
     for each in select.expressions:
         node = each.unalias()
         star = node.this if isinstance(node, exp.Column) and isinstance(node.this, exp.Star) else node
         if not isinstance(star, exp.Star):
-            yield Item(each.alias_or_name.lower(), node, scope.plain(node))
+            name = each.alias or (each.name if isinstance(each, exp.Column) else "")  # others are named by the engine
+            yield Item(name.lower(), node, scope.plain(node))
             continue
         table = node.table.lower() if isinstance(node, exp.Column) else ""
+        if any(isinstance(found, exp.Column) and found.table for found in star.args.get("except_") or ()):
+            raise UnprovenError("it leaves out a column of one relation by EXCLUDE: name the columns that it shows")
         excluded = {found.name.lower() for found in star.args.get("except_") or ()}
         for alias, start, end in scope.aliases:
             for place in range(start, end):
