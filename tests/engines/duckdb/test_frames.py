@@ -387,3 +387,37 @@ def test_parts_with_dictionaries_of_their_own_are_counted_by_their_texts() -> No
     parts = [pa.array(["Bern", "Ulm"]).dictionary_encode(), pa.array(["Ulm", "Ulm", "Bern", None]).dictionary_encode()]
     frame = pa.table({"town": pa.chunked_array(parts)})
     assert count(frame, "town = 'Bern'", "town = 'Ulm'", "town is null", "not town = 'Bern'") == [2, 3, 1, 3]
+
+
+def test_texts_of_categories_that_change_after_the_opening_are_refused() -> None:
+    """The version is a digest of the records at opening, like the texts of categories."""
+    letters, ends = np.frombuffer(b"aabb", dtype="u1").copy(), np.array([0, 2, 4], "i4")
+    texts = pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(ends), pa.py_buffer(letters)])
+    table = pa.table({"x": pa.DictionaryArray.from_arrays(pa.array([0] * 7 + [1] * 3), texts)})
+    with FrameSource.open(table, unit=None) as source:
+        letters[:] = np.frombuffer(b"bbaa", dtype="u1")
+        with pytest.raises(SourceError, match="changed in place"):
+            source.count([parse("x = 'aa'", source.schema)])
+
+
+@pytest.mark.parametrize(
+    ("units", "is_exact"),
+    [
+        (pa.array([10**18, 10**18 + 1], pa.timestamp("ns")), False),
+        (pa.array([10**17, 10**17 + 1], pa.timestamp("s")), False),
+        (pa.array([Decimal(10**25), Decimal(10**25 + 1)], pa.decimal128(38)), False),
+        (pa.array([[1], [2]]), False),
+        (pa.array(["a", "b"]), True),
+        (pa.array(["a", "b"]).dictionary_encode(), True),
+        (pa.array([1, 2], pa.uint64()), True),
+        (pa.array([10**15, 10**15 + 1], pa.timestamp("us")), True),
+    ],
+    ids=lambda value: str(value.type) if isinstance(value, pa.Array) else str(value),
+)
+def test_a_version_is_exact_if_it_tells_the_units_apart(units: pa.Array, *, is_exact: bool) -> None:
+    """Else two tables of other persons could have one version, and a higher price is charged in full."""
+    with FrameSource.open(pa.table({"person": units, "x": [1, 1]}), unit="person") as source:
+        assert source.has_exact_version is is_exact
+        assert source.count([parse("x = 1", source.schema)]) == [2]
+    with FrameSource.open(pa.table({"person": units, "x": [1, 1]}), unit=None) as source:
+        assert source.has_exact_version

@@ -2,7 +2,6 @@
 """Tables in memory, of pandas, Polars, Arrow or DuckDB, counted by DuckDB where they are."""
 
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -135,7 +134,11 @@ def _columns_read(parts: Sequence[GroupBy], where: Predicate | None) -> Iterator
 
 _FAILURE = "frame cannot be counted: check that it is not closed meanwhile, and that memory is free"
 _CATEGORIES = "enum"
-_NESTED = re.compile(r"(?i)union|struct|map|variant|json|\[|list|array")
+# types of units whose values the version tells apart: others are converted with a loss, or written as equal texts
+_EXACT_UNITS = {
+    *("varchar", "enum", "boolean", "uuid", "date", "timestamp", "timestamp with time zone", "float", "double"),
+    *(f"{sign}{size}" for sign in ("", "u") for size in ("tinyint", "smallint", "integer", "bigint")),
+}
 
 
 @dataclass(slots=True, eq=False)
@@ -215,9 +218,9 @@ class FrameSource(TypedSource):
     def has_exact_version(self) -> bool:
         """True if the version digests all that is counted, with which each count compares the columns that it read.
 
-        Values of nested types are digested as texts, which may be equal for different units.
+        A unit is counted as it is, and digested as questions see its column: in microseconds, as DOUBLE or as a text.
         """
-        return self.unit is None or not _NESTED.search(self.types[self.unit])
+        return self.unit is None or self.types[self.unit] in _EXACT_UNITS
 
     def prepare(self) -> None:
         """The refusal of records that are closed; all else was looked at when they were opened."""
@@ -248,7 +251,7 @@ class FrameSource(TypedSource):
 
     def _content(self, name: str) -> list[object]:
         """What one column is, and holds."""
-        kind = None if name == self.unit else self.schema.entire.get(name)  # a unit is counted without conversion
+        kind = self.schema.entire.get(name)
         (shown,) = converted(self.types, [name]) if kind else [f"{duck.quoted_name(name)}::VARCHAR"]
         with self.cursors.one() as cursor:
             self.snapshot.attach(cursor, [name])
