@@ -13,6 +13,7 @@ from sqlalchemy import Connection, text
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from noisycount.engines.sql.relations import CALLS_OTHERS
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 
@@ -242,7 +243,7 @@ def _number(node: exp.Expr) -> str | None:
 
 
 _RELATION = text(
-    """
+    f"""
     WITH RECURSIVE parts AS (
       SELECT c.oid, c.relkind FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
       WHERE n.nspname = :schema AND c.relname = :name
@@ -252,12 +253,7 @@ _RELATION = text(
     )
     SELECT CASE WHEN c.relkind = 'v' THEN coalesce(pg_get_viewdef(c.oid), '') END AS definition,
       (SELECT bool_and(p.relkind IN ('r', 'v', 'm', 'p')) FROM parts AS p) AS is_own,
-      EXISTS (
-        SELECT FROM pg_depend AS d
-        WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
-          AND d.classid = 'pg_rewrite'::regclass
-          AND d.objid IN (SELECT r.oid FROM pg_rewrite AS r WHERE r.ev_class = c.oid)
-      ) AS calls_others,
+      {CALLS_OTHERS} AS calls_others,
       ARRAY(
         SELECT pg_get_expr(p.polqual, p.polrelid) FROM pg_policy AS p
         WHERE p.polrelid = c.oid AND c.relrowsecurity AND p.polcmd IN ('r', '*')
@@ -268,7 +264,7 @@ _RELATION = text(
       ) AS policies
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
     WHERE n.nspname = :schema AND c.relname = :name
-    """
+    """  # noqa: S608 - with a constant of ours
 )
 _COLUMNS = text(
     """

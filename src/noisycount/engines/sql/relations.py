@@ -14,8 +14,15 @@ _TYPES = {
     "bool": "boolean",
     **{name: name for name in ("uuid", "date")},
 }
+# true if the view c calls functions or operators that are not the server's own
+CALLS_OTHERS = """EXISTS (
+        SELECT FROM pg_depend AS d
+        WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
+          AND d.classid = 'pg_rewrite'::regclass
+          AND d.objid IN (SELECT r.oid FROM pg_rewrite AS r WHERE r.ev_class = c.oid)
+      )"""
 _RELATION = text(
-    """
+    f"""
     WITH RECURSIVE parts AS (
       SELECT c.oid FROM pg_class AS c WHERE c.oid = :oid
       UNION
@@ -23,15 +30,10 @@ _RELATION = text(
     )
     SELECT c.relkind AS kind,
       CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END AS definition,
-      EXISTS (
-        SELECT FROM pg_depend AS d
-        WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
-          AND d.classid = 'pg_rewrite'::regclass
-          AND d.objid IN (SELECT r.oid FROM pg_rewrite AS r WHERE r.ev_class = c.oid)
-      ) AS calls_others,
+      {CALLS_OTHERS} AS calls_others,
       ARRAY(SELECT p.oid::text FROM parts AS p) AS parts
     FROM pg_class AS c WHERE c.oid = :oid
-    """
+    """  # noqa: S608 - with a constant of ours
 )
 _OID = text(
     "SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace "
