@@ -44,7 +44,7 @@ class Dataset(Shown):
 
 @dataclass(slots=True, eq=False)
 class LazyDataset(Shown):
-    """A data set whose name is found at its first use, as all of it must be read for that."""
+    """A data set whose name is found at its first use, as its description is written to the ledger then."""
 
     finding: Callable[[], str] = field(repr=False)  # finds the data set
     budget: Budget  # the most that all its answers may cost together

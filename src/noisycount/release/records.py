@@ -199,7 +199,7 @@ def desk_of_frame(
     catalog: Catalog,
     ledger: Ledger,
 ) -> Desk:
-    """The desk of a table in memory; all of it is read at the first question, not before."""
+    """Return the desk of a table in memory. All of it is read now; its description is written at the first question."""
     known = catalog if stated.name else Catalog()
     unit = known.unit(stated.name or _SHOWN, stated.unit)
     source = frames().open(frame, unit=unit, columns=stated.columns)

@@ -147,8 +147,8 @@ class FrameSource(TypedSource):
 
     They are those that the table has at opening: changes that its library makes afterwards are not counted. A frame of
     pandas, Polars or Arrow is counted where it is; what another library computes as it is read, such as a relation of
-    DuckDB, is copied. If an array of NumPy that a table was made of without a copy is written to, the count is refused,
-    as the columns that it read are compared with those of the version. A float that
+    DuckDB, is copied. All cells are digested at opening. A count digests the columns that it read again, and is refused
+    if they have changed, as when an array of NumPy that a table was made of without a copy is written to. A float that
     pandas knows as missing (NaN) is missing; in Polars and Arrow NaN is a value. Categories and dictionaries count as
     what they stand for, FLOAT and DECIMAL as DOUBLE, times in UTC and in microseconds, finer ones cut off.
 
