@@ -88,14 +88,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _mark_thorough_cases(items: Iterable[pytest.Item]) -> None:
-    """Mark as thorough the samples that a fast run leaves out."""
+    """Mark as thorough the samples that a fast run leaves out, and the tests of Spark, which takes long to start."""
     cases = defaultdict(list)
     for item in items:
         cases[item.nodeid.split("[")[0]].append(item)
     for all_cases in cases.values():
         ranked = sorted(all_cases, key=lambda item: rank(item.nodeid.partition("[")[2]))
         ranked[0].add_marker(pytest.mark.first)
-        number = _fast_cases(ranked[0])
+        number = 0 if _needs_spark(ranked[0]) else _fast_cases(ranked[0])
         for item in [] if number is None else ranked[number:]:
             if item.get_closest_marker("thorough") is None:
                 item.add_marker(pytest.mark.further)
@@ -112,4 +112,9 @@ def _fast_cases(item: pytest.Item) -> int | None:
 
 def _starts_late(item: pytest.Item) -> bool:
     """Return False for tests that begin first: long ones, and those of Spark, which one process drives."""
-    return item.get_closest_marker("long") is None and _SPARK.isdisjoint(getattr(item, "fixturenames", ()))
+    return item.get_closest_marker("long") is None and not _needs_spark(item)
+
+
+def _needs_spark(item: pytest.Item) -> bool:
+    """Return True if a test starts Spark."""
+    return not _SPARK.isdisjoint(getattr(item, "fixturenames", ()))

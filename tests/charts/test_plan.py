@@ -71,6 +71,7 @@ def test_errors_have_signs_on_the_axis() -> None:
     assert "+,d" in dots["encoding"]["x"]["axis"]["labelExpr"]
 
 
+@pytest.mark.thorough
 def test_the_picture_is_written(tmp_path: Path) -> None:
     """A PNG of double resolution."""
     file = tmp_path / "plan.png"

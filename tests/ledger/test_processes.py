@@ -35,6 +35,8 @@ def test_racing_processes_with_several_prices_spend_what_fits(ledger_url: str) -
     check_race(ledger_url, granted, prices, budget)
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("workers", [WORKERS, pytest.param(32, marks=pytest.mark.thorough)])
 def test_racing_processes_top_up_the_last_of_a_budget(ledger_url: str, workers: int) -> None:
     """Whoever pays what, together it is the highest price that was granted, exactly, and that is all that fits."""
@@ -50,6 +52,8 @@ def test_racing_processes_top_up_the_last_of_a_budget(ledger_url: str, workers: 
         assert ledger.verify().broken is None
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("kind", [Ledger, LateLedger])
 def test_racing_processes_hold_what_an_answer_may_cost(ledger_url: str, kind: type[Ledger]) -> None:
     """Of counts that cost the most three fit; a mutant that charges at the end grants one to each."""

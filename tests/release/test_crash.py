@@ -23,6 +23,8 @@ def test_no_kill_loses_a_debit_or_gives_a_second_answer(share: float, ledger_url
     assert found.replies >= found.debits > kills / 25
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("topics", ["rising", "in rho"])
 @pytest.mark.parametrize("share", SHARES_OF_SERIES)
 def test_no_kill_breaks_a_series_of_rising_prices(share: float, topics: str, ledger_url: str, tmp_path: Path) -> None:

@@ -173,6 +173,7 @@ def test_an_answer_that_is_near_enough_already_costs_nothing(desk_of: DeskOf) ->
     assert desk.release(LARGE, within="20%", at_most="1/2").key == bought.key
 
 
+@pytest.mark.thorough
 def test_a_surer_goal_that_is_met_already_is_told_by_its_own_confidence(desk_of: DeskOf) -> None:
     """The answer within 5 % at 90 % is free, and within 20 % at 99 %; asked for 80 %, it is told as it was drawn."""
     desk = desk_of()
@@ -278,6 +279,7 @@ def test_what_has_no_answer_is_answered_before_a_reserve_rests_on_it(
     assert desk.ledger.verify().broken is None
 
 
+@pytest.mark.thorough
 def test_a_key_names_the_answer_that_its_reserve_had(desk_of: DeskOf) -> None:
     """However low it stopped, and after it was topped up too; for a price of its own it is refused as before."""
     desk = desk_of()

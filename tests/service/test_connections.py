@@ -99,7 +99,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     assert not list(home.glob("noisycount-*"))
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("half", HALVES)
 def test_who_keeps_the_service_waiting_keeps_nobody_else_waiting(served: Served, half: str) -> None:
     """Under 400 such clients at 256 files it answers within a second; and then they are ended.
@@ -137,6 +137,8 @@ def test_what_is_worked_on_is_not_ended_for_a_crowd(served: Served) -> None:
     assert (reply.status_code, reply.json()["remaining"]) == (201, "1.9")
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 def test_the_log_is_lines_of_json_that_nobody_can_fill(served: Served) -> None:
     """What uvicorn says of garbage is there some hundred times, then counted; so are strangers."""
     before = served.log.stat().st_size

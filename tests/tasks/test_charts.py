@@ -104,6 +104,7 @@ def test_what_draws_says_what_to_install(told: dict[str, Told], here: Path, word
     assert made <= known
 
 
+@pytest.mark.thorough
 def test_python_says_what_to_install(told: dict[str, Told]) -> None:
     """`chart` refuses; a notebook shows the line in place of the picture, above the claims."""
     assert told["chart"].errors == REFUSAL

@@ -110,6 +110,8 @@ DOORS: dict[str, Door] = {
 }
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("is_shared", [True, False], ids=["one ledger", "two ledgers"])
 @pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 def test_one_record_more_moves_no_other_count(

@@ -135,6 +135,8 @@ def test_what_is_told_is_that_of_other_contents(tmp_path: Path, door: Door) -> N
     assert told[0] == told[1]
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 def test_what_commands_tell_is_that_of_other_contents(run: Run, here: Path) -> None:
     """Answers of a file by its path, in words and as JSON, their files, plans and reports."""
     told = []

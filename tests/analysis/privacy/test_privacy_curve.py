@@ -172,6 +172,7 @@ def test_no_delta_at_all_takes_an_epsilon_at_which_the_lower_end_underflows() ->
     assert curve.bracket(low * (1 - 1e-6))[0] > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("mechanism", "most"),
     [

@@ -97,6 +97,7 @@ CURVES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("made", CURVES)
 def test_no_curve_rises(made: Callable[[], nc.PrivacyCurve]) -> None:

@@ -211,6 +211,7 @@ def sas7bdat(path: Path, columns: dict[str, tuple[int, str]], rows: list[list[fl
     path.write_bytes(content)
 
 
+@pytest.mark.thorough
 def test_a_sas_file_is_read(tmp_path: Path) -> None:
     """Its dates and times are days and seconds since 1960, by their formats; cut off anywhere it is refused."""
     path = tmp_path / "x.sas7bdat"

@@ -120,6 +120,8 @@ def test_no_question_about_a_view_finds_a_record(postgresql: Server) -> None:
     assert "'weight', whose type integer (computed when it is read) no question can use" in told[0]
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("query", CERTAIN, ids=range(len(CERTAIN)))
 def test_what_cannot_fail_is_counted(postgresql: Server, query: str) -> None:
     """Columns, renamed, chosen, joined, compared: no odd cell is an error, in any question."""
@@ -133,6 +135,8 @@ def test_what_cannot_fail_is_counted(postgresql: Server, query: str) -> None:
                 list(source.count_keys(asked))
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("query", UNCERTAIN)
 @pytest.mark.parametrize("rows", [(), (USUAL,), (USUAL, ODD)], ids=["none", "usual", "odd"])
 def test_a_view_whose_records_might_fail_is_refused(postgresql: Server, query: str, rows: tuple[str, ...]) -> None:

@@ -374,6 +374,8 @@ TABLE = (
 )
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize(("table", "failing"), [((), Fraction(1, 20)), (TABLE, Fraction(3, 160))])
 def test_a_dry_run_of_a_top_up_states_what_is_left_to_pay(run: Run, table: tuple[str, ...], failing: Fraction) -> None:
     """On average, for three counts: the price at which the chain stops, less what was paid for the answer below it.

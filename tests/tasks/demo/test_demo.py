@@ -53,6 +53,7 @@ def test_every_step_is_told(run: Run) -> None:
     assert "a 50:50 guess about one person becomes at most" in told.words
 
 
+@pytest.mark.thorough
 def test_a_second_demonstration_is_free(run: Run) -> None:
     """The ledger in its folder keeps the answer: the same again, for nothing."""
     first, second = (run("demo", "--json").object["count"] for _ in range(2))

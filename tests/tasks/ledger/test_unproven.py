@@ -130,6 +130,8 @@ def chance(answers: tuple[int, int], counts: tuple[int, int]) -> Fraction:
     return laplace(coarse - first, COARSE) * conditional(fine - second, coarse - second, COARSE, FINE)
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("counts", COUNTS)
 def test_the_bound_is_that_of_the_joint_distribution(counts: tuple[int, int]) -> None:
     """Exactly, in rationals: 2ε₁ + ε₂ where the counts differ, ε₂ where they are one, ε₁ + ε₂ for a newcomer."""

@@ -239,6 +239,7 @@ def shown(patience: float, work: float) -> str:
     return os.read(master, 65536).decode()
 
 
+@pytest.mark.thorough
 def test_a_bar_appears_where_work_is_long() -> None:
     """Work that outlasts the patience of the bar shows its share; shorter work shows nothing."""
     assert "25%" in shown(0.2, 1.0)

@@ -79,6 +79,8 @@ ASKED: list[list[dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("questions", ASKED, ids=range(len(ASKED)))
 def test_the_report_states_the_errors_of_the_answers_in_their_order(
     tmp_path: Path, questions: list[dict[str, Any]]

@@ -42,6 +42,7 @@ def test_the_report_prints_on_pages_of_a4(printed: Page) -> None:
     assert 2 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 10  # 61 releases, and an annex
 
 
+@pytest.mark.thorough
 def test_no_word_of_a_header_is_broken(printed: Page) -> None:
     """Nor a day: a column is as wide as its longest usual word."""
     printed.emulate_media(media="print")
@@ -57,6 +58,7 @@ def test_no_word_of_a_header_is_broken(printed: Page) -> None:
     assert printed.evaluate(heights, [*words, [".releases td", "discrete"], [".releases td", "Laplace"]]) == [1] * 9
 
 
+@pytest.mark.thorough
 def test_the_first_page_has_the_signature(printed: Page) -> None:
     """With the summary and the guide, whatever the data sets were asked."""
     printed.emulate_media(media="print")
@@ -68,6 +70,7 @@ def test_the_first_page_has_the_signature(printed: Page) -> None:
     assert "Signature" in first.inner_text()
 
 
+@pytest.mark.thorough
 def test_nothing_is_cut_off_in_print(printed: Page) -> None:
     """No line is wider than the paper within its margins, and no word is hidden."""
     printed.emulate_media(media="print")
@@ -79,6 +82,7 @@ def test_nothing_is_cut_off_in_print(printed: Page) -> None:
     assert HOSTILE in printed.inner_text("main")
 
 
+@pytest.mark.thorough
 def test_the_report_is_read_on_a_phone(printed: Page) -> None:
     """Each release below the one before, with the names of its cells beside them, and no column of single letters."""
     printed.set_viewport_size({"width": NARROW, "height": HEIGHT})

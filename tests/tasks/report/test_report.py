@@ -379,6 +379,7 @@ def test_the_summary_the_guide_and_the_signature_stand_before_the_releases(tmp_p
         assert text.replace("\\", "").count(dataset["odds"]) == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["md", "html"])
 def test_data_sets_that_nobody_asked_are_listed_once(tmp_path: Path, form: str) -> None:
     """However many there are, by name alone."""
