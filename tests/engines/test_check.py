@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.engines.check import MISSING_WORDS, Check, ColumnCheck, guessed_form
+from noisycount.engines.findings import with_findings
 from noisycount.engines.formats import ColumnFormat, FileFormat, date_pattern
 from noisycount.engines.interface import require_readable
 from noisycount.errors import SourceError
@@ -54,12 +55,15 @@ def test_a_check_knows_the_forms_of_columns_of_texts() -> None:
 def test_a_check_shows_what_mends_it() -> None:
     """In plain data and in a notebook; what a cell says is no HTML."""
     odd = ColumnCheck("age <b>", Kind.INTEGER, "text", AGE, 10, 3, ("<b>old</b>",))
-    check = Check(20, (odd, column("b", AGE, 0)))
-    line = '"age <b>" = { kind = "integer", unreadable = "missing" }'
-    assert [one["mending"] for one in check.to_dict()["columns"]] == [line, None]
+    check = with_findings(Check(20, (odd, column("b", AGE, 0))), None)
+    (finding,) = check.findings
+    (proposal,) = finding.proposals
+    assert check.statement(proposal) == '"age <b>" = { kind = "integer", unreadable = "missing" }'
+    assert check.to_dict()["findings"][0]["proposals"][0]["value"] == {"unreadable": "missing"}
     assert repr(check) == "Check(rows=20, columns=2, unreadable=['age <b>'])"
     html = check._repr_html_()
-    assert html.count("<tr>") == 3
+    assert html.count("<tr>") == 5
+    assert "&quot;age &lt;b&gt;&quot; = { kind = &quot;integer&quot;, unreadable = &quot;missing&quot; }" in html
     assert "<b>" not in html
     assert "for their owner alone" in html
 

@@ -56,8 +56,9 @@ def check(  # noqa: PLR0913 - one argument an option
     """
     from noisycount.tasks import check_display as display
     from noisycount.tasks.check import examined
-    from noisycount.tasks.init import mending, proposed_values
+    from noisycount.tasks.findings import findings_of
     from noisycount.tasks.opening import dataset_asked
+    from noisycount.tasks.proposals import proposal_lines, value_lines
 
     with output.status("reading"):
         dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
@@ -65,15 +66,18 @@ def check(  # noqa: PLR0913 - one argument an option
     if as_json:
         output.print_json(display.inspection_json(inspection))
     else:
+        findings = findings_of(inspection)
         output.print_text(display.FOR_OWNERS)
+        output.print_text(display.verdict(inspection, findings), bold=True)
         output.print_facts(display.inspection_facts(inspection))
         output.print_table(*display.column_table(inspection))
         if values := display.value_rows(inspection):
             output.print_table(display.VALUE_HEADER, values)
-        for problem in display.problems(inspection):
-            output.print_text(problem)
-        mended = display.mending_words(inspection), mending(inspection)
-        for words, lines in (mended, (display.PROPOSING, proposed_values(inspection))):
+        for finding in findings:
+            about = f"{finding.column}: " if finding.column else ""
+            output.print_text(about + display.finding_words(inspection, finding))
+        mended = display.mending_words(inspection), proposal_lines(inspection)
+        for words, lines in (mended, (display.PROPOSING, value_lines(inspection))):
             if lines:
                 output.print_text(f"{words}\n")
                 output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
@@ -193,20 +197,20 @@ def _describe(  # noqa: PLR0913 - one argument an option
 
 def _tell_what_is_left(inspection: "Inspection", name: str, unit: str | None) -> None:
     """What an owner has to say or mend before anybody asks."""
-    from noisycount.tasks.check_display import unique_words, unit_words
+    from noisycount.engines.finding import Severity
+    from noisycount.tasks.check_display import named_findings
+    from noisycount.tasks.findings import findings_of
 
     if unit is None:
         output.print_text('Say in it whose row each one is: unit = "COLUMN", or unit = "row".')
-    if inspection.refused:
-        names = ", ".join(column.name for column in inspection.refused)
-        output.print_text(f"Cells of {names} do not fit.")
-    if inspection.without_unit:
-        output.print_text(f"{unit_words(inspection)}: no question is answered until they are filled in or removed.")
-    for column in inspection.nearly_unique:
-        output.print_text(unique_words(column, inspection))
+    serious = [
+        each for each in findings_of(inspection) if each.severity is not Severity.NOTE and each.title != "the unit"
+    ]
+    if serious:
+        output.print_text(f"Look at {named_findings(serious)}.")
     if words := readers_words(inspection.dataset.source):
         output.print_text(f"{words}.")
-    if unit is None or inspection.refused or inspection.without_unit:
+    if unit is None or serious:
         output.print_text(f"Then see what is read, and how to mend it: noisycount check {name}")
     else:
         output.print_text(f"Read it, then ask: noisycount count {name} --epsilon 0.1")

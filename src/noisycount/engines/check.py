@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from html import escape
+from dataclasses import replace
 
-from noisycount.display.values import Shown
+from noisycount.display.texts import toml_key, toml_value
+from noisycount.display.values import Shown, row_table
+from noisycount.engines.finding import Finding, Proposal
 from noisycount.engines.formats import BLANKS, ColumnFormat, FileFormat
 from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, Kind, Schema, Spelling
@@ -33,22 +34,6 @@ class ColumnCheck(Shown):
     fitting: tuple[ColumnFormat, ...] = ()  # where cells do not fit, other forms that all of them fit
     values: tuple[tuple[str, int], ...] = ()  # each of its texts, where they are few, with how many rows have it
 
-    def _facts(self) -> dict[str, object]:
-        said = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**said, "mending": self.mending}
-
-    @property
-    def mending(self) -> str | None:
-        """The line below `[datasets.NAME.kinds]` that fits all cells, or else accepts those that do not fit as missing.
-
-        None where there is nothing to mend.
-        """
-        if self.form is None or not self.is_refused:
-            return None
-        if self.fitting:
-            return self.fitting[0].line(self.name)
-        return replace(self.form, accepts_unreadable=True).line(self.name)
-
     @property
     def is_refused(self) -> bool:
         """Whether its cells keep all questions from being answered."""
@@ -67,17 +52,45 @@ class Check(Shown):
     # that of the last row where it is nearly empty, as a row of sums is; None: it is as the others
     sparse_line: int | None = None
     letters: tuple[str, ...] = ()  # some texts with letters beyond ASCII, to see whether the encoding is right
+    unit: str | None = None  # the column that names the person; None: every row is one unit, or nobody stated it
+    findings: tuple[Finding, ...] = ()  # what the owner should know of these facts, in the order of severity
 
     def _key_facts(self) -> dict[str, object]:
         unreadable = [column.name for column in self.columns if column.unreadable]
         return {"rows": self.rows, "columns": len(self.columns), "unreadable": unreadable}
 
     def _repr_html_(self) -> str:
-        """A table with a row for each column; it shows facts about the data."""
-        header = "".join(f"<th>{name}</th>" for name in _HEADER)
-        rows = "".join(f"<tr>{_cells(column)}</tr>" for column in self.columns)
-        caption = f"{self.rows:,} rows: facts about the data, for their owner alone"
-        return f"<table><caption>{caption}</caption><tr>{header}</tr>{rows}</table>"
+        """Return a table of the columns and one of the findings, which show facts about the data."""
+        notes = [f"{self.rows:,} rows: facts about the data, for their owner alone"]
+        columns = row_table("Columns", _HEADER, map(_cells, self.columns), notes)
+        findings = [
+            (
+                finding.severity.value,
+                finding.column or "",
+                finding.text,
+                "; ".join(map(self.statement, finding.proposals)) or " or ".join(map(self.statement, finding.choices)),
+            )
+            for finding in self.findings
+        ]
+        return columns + row_table("Findings", _FINDING_HEADER, findings, ["see noisycount check"]) * bool(findings)
+
+    def statement(self, proposal: Proposal) -> str:
+        """Return a proposal as a line of `noisycount.toml`."""
+        if proposal.table == "kinds":
+            return self.proposed_forms([proposal])[proposal.key].line(proposal.key)
+        return f"{toml_key(proposal.key)} = {toml_value(proposal.value)}"
+
+    def proposed_forms(self, proposals: Iterable[Proposal]) -> dict[str, ColumnFormat]:
+        """Return the forms of columns once all proposals about their kinds are taken."""
+        forms: dict[str, ColumnFormat] = {}
+        columns = {column.name: column for column in self.columns}
+        for proposal in proposals:
+            if proposal.table == "kinds" and isinstance(proposal.value, Mapping):
+                name, column = proposal.key, columns[proposal.key]
+                form = forms.get(name) or column.form or ColumnFormat(column.kind or Kind.TEXT)
+                former = {} if "kind" in proposal.value else form.parts
+                forms[name] = ColumnFormat.of_parts({**former, **proposal.value})
+        return forms
 
     @property
     def forms(self) -> dict[str, ColumnFormat]:
@@ -105,16 +118,14 @@ def typed_check(  # noqa: PLR0913 - what an owner is told
     return Check(rows, (*told, *unused), units=units)
 
 
-_HEADER = ("column", "kind", "missing", "do not fit", "such as", "why", "accepted by")
+_HEADER = ("column", "kind", "missing", "do not fit", "why")
+_FINDING_HEADER = ("severity", "column", "finding", "for noisycount.toml")
 
 
-def _cells(column: ColumnCheck) -> str:
-    """A column as the cells of a row of HTML."""
+def _cells(column: ColumnCheck) -> tuple[str, ...]:
+    """Return a column as a row of a table."""
     kind = column.type if column.kind is None else column.kind.value
-    examples = ", ".join(map(repr, column.examples))
-    numbers = (f"{column.missing:,}", f"{column.unreadable:,}")
-    told = (column.name, kind, *numbers, examples, column.reason, column.mending or "")
-    return "".join(f"<td>{escape(text)}</td>" for text in told)
+    return column.name, kind, f"{column.missing:,}", f"{column.unreadable:,}", column.reason
 
 
 # What programs and clerks write where there is no value.

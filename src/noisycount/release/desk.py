@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 from noisycount import errors
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check
+from noisycount.engines.findings import with_findings
 from noisycount.engines.interface import Closeable, Source
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss, NeighbourRelation
@@ -91,7 +92,7 @@ class Desk(Shown, Closeable):
         Raises:
             SourceError: The records cannot be read.
         """
-        return self.source.check()
+        return with_findings(self.source.check(), self.source.unit)
 
     def close(self) -> None:
         """The end of the use of the records and of the ledger; what was written stays."""

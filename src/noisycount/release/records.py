@@ -17,6 +17,7 @@ from noisycount.display.texts import redacted_name
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.conformance.certificate import Certificate
+from noisycount.engines.findings import with_findings
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CheckedSource, Closeable
 from noisycount.engines.opening import engine_under_test, files, frames, relation_identities, served
@@ -263,14 +264,14 @@ def checked_records(  # noqa: PLR0913 - one argument a property of the records
     A file that is not UTF-8, and of which no encoding is stated, is read as Windows wrote it; its
     owner has to state that before it can be counted.
     """
-    look = partial(files().checked, place, unit=unit, columns=columns, table=table, kinds=kinds, claim=claim)
+    check_file = partial(files().checked, place, unit=unit, columns=columns, table=table, kinds=kinds, claim=claim)
     try:
-        return look(form=form)
+        return with_findings(check_file(form=form), unit)
     except SourceError:
         if form.encoding is not None:
             raise
         try:
-            return look(form=replace(form, encoding=_OTHER))
+            return with_findings(check_file(form=replace(form, encoding=_OTHER)), unit)
         except SourceError:
             pass  # it was not the encoding: the first refusal tells what it was
         raise
@@ -300,7 +301,7 @@ def checked_table(
         for name, kind in whole.items()
         if name not in told
     ]
-    return replace(check, columns=(*check.columns, *unread))
+    return with_findings(replace(check, columns=(*check.columns, *unread)), unit)
 
 
 def examined_engine(place: ServerPlace | None, progress: Callable[[int, int], None] | None = None) -> "Examination":

@@ -9,6 +9,7 @@ from noisycount.catalog.folder import Certificates
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import source_text
 from noisycount.engines.check import Check, ColumnCheck
+from noisycount.engines.finding import Finding, Severity
 from noisycount.engines.places import ServedTable
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -64,12 +65,14 @@ class Inspection:
         return "unreadable" if column.is_refused else None
 
     @property
-    def refused(self) -> tuple[ColumnCheck, ...]:
-        """The columns whose cells keep the data set from answering."""
+    def record_findings(self) -> list[Finding]:
+        """The findings about the records; those about columns that questions may not use are notes."""
         reasons = {None, "unreadable", "the unit"}
-        return tuple(
-            column for column in self.check.columns if column.is_refused and self.why_unused(column) in reasons
-        )
+        used = {None, *(column.name for column in self.check.columns if self.why_unused(column) in reasons)}
+        return [
+            finding if finding.column in used else replace(finding, severity=Severity.NOTE)
+            for finding in self.check.findings
+        ]
 
     @property
     def unstated_encoding(self) -> str | None:
@@ -78,11 +81,6 @@ class Inspection:
         if form is None or self.dataset.form.encoding is not None or form.encoding in UTF:
             return None
         return form.encoding
-
-    @property
-    def without_unit(self) -> int:
-        """How many records name no person."""
-        return sum(each.missing for each in self.check.columns if each.name == self.unit)
 
     @property
     def persons(self) -> int | None:
@@ -103,8 +101,9 @@ class Inspection:
 
     @property
     def fits(self) -> bool:
-        """Whether questions are answered."""
-        return not (self.refused or self.unstated_encoding or self.without_unit or self.is_changed)
+        """True if questions are answered."""
+        is_blocked = any(finding.severity is Severity.BLOCKS for finding in self.record_findings)
+        return not (is_blocked or self.unstated_encoding or self.is_changed)
 
 
 def examined_place(

@@ -4,15 +4,17 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from noisycount.display.numbers import number_of, signed
+from noisycount.display.numbers import signed
 from noisycount.display.output import Facts, Table, seen_from_here
 from noisycount.display.texts import toml_value
-from noisycount.engines.check import EXAMPLES, ColumnCheck
+from noisycount.engines.check import ColumnCheck
+from noisycount.engines.finding import Finding, Severity, quoted_cell, quoted_cells
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.query.schema import ZONED
 from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
-from noisycount.tasks.init import mending, proposed_values
+from noisycount.tasks.findings import findings_of
+from noisycount.tasks.proposals import proposal_lines, value_lines
 
 
 def _kind_words(column: ColumnCheck) -> str:
@@ -68,7 +70,7 @@ def _values(form: ColumnFormat) -> Iterator[str]:
 
 FOR_OWNERS = "This shows facts about the data, cells and true counts: it is for whoever owns them, and for nobody else."
 
-_SHOWN = 30  # characters of a cell
+_NAMED = 8  # columns in one line
 
 
 def inspection_facts(inspection: Inspection) -> Facts:
@@ -90,7 +92,7 @@ def inspection_facts(inspection: Inspection) -> Facts:
     if check.form is not None and check.form.encoding is not None:
         facts.append(("read as", _file_words(check.form)))
     if check.letters and inspection.dataset.form.encoding not in UTF:
-        facts.append(("such as", _listed(check.letters)))
+        facts.append(("such as", quoted_cells(check.letters)))
     return facts if inspection.is_configured or dataset.table else facts[1:]
 
 
@@ -123,7 +125,7 @@ VALUE_HEADER = ("texts of", "rows with each of them")
 def value_rows(inspection: Inspection) -> list[tuple[str, ...]]:
     """The values of each column that has few texts, with how many rows have it."""
     return [
-        (column.name, ", ".join(f"{_shown(value)} {signed(rows)}" for value, rows in column.values))
+        (column.name, ", ".join(f"{quoted_cell(value)} {signed(rows)}" for value, rows in column.values))
         for column in inspection.check.columns
         if column.values and inspection.why_unused(column) in {None, "unreadable"}
     ]
@@ -135,58 +137,38 @@ def _only_reason(inspection: Inspection) -> str:
     return "" if others or len(inspection.check.columns) == 1 else first
 
 
-def problems(inspection: Inspection) -> Iterator[str]:
-    """What does not fit, and what follows from it."""
-    if encoding := inspection.unstated_encoding:
-        such = f": {_listed(inspection.check.letters)}" if inspection.check.letters else ""
-        yield (
-            f"The file is not in UTF-8; it was read as {encoding}, and its encoding must be stated."
-            f" Look whether letters with accents are right{such}."
-        )
-    if inspection.without_unit:
-        yield (f"{unit_words(inspection)} cannot be counted for anybody: fill them in, or remove those rows.")
-    if (last := inspection.check.sparse_line) is not None:
-        yield (
-            f"{_line_word(inspection).capitalize()} {signed(last)}, the last one, is nearly empty: "
-            "if it holds sums, remove it, as it is counted like any other."
-        )
-    for column in inspection.check.columns:
-        if column.unreadable:
-            yield f"{column.name}: {_unreadable(column, _line_word(inspection))}"
-    for column in inspection.nearly_unique:
-        yield unique_words(column, inspection)
-    yield from _unlisted(inspection)
-    if inspection.is_changed:
-        yield (
-            "These are not the columns that the ledger has written down: mend them, or let "
-            "`noisycount check --renew` write down these."
-        )
-    if number := inspection.answered_otherwise:
-        are = "answer in the ledger is" if number == 1 else "answers in the ledger are"
-        yield (
-            f"{signed(number)} {are} about other records, or about these as they were read then: "
-            "who asks the same again is charged, and counts what is there now."
-        )
-    yield _verdict(inspection)
+def verdict(inspection: Inspection, findings: Sequence[Finding]) -> str:
+    """Return in a sentence if questions are answered, and what the owner should look at."""
+    blocking = [finding for finding in findings if finding.severity is Severity.BLOCKS]
+    if blocking:
+        return f"Not readable: no question is answered until this is mended: {named_findings(blocking)}."
+    keeps = ", and the ledger keeps what these columns are" if inspection.is_said else ""
+    if look := [finding for finding in findings if finding.severity is Severity.LOOK]:
+        return f"Ready, but look at {named_findings(look)}. Questions are answered{keeps}."
+    return f"Ready: questions are answered{keeps}."
 
 
-def _verdict(inspection: Inspection) -> str:
-    if not inspection.fits:
-        return "No question is answered until that is mended."
-    if inspection.is_said:
-        return "Questions are answered, and the ledger keeps what these columns are."
-    return "Questions are answered once the first one says whose rows these are: --unit COLUMN, or --unit row."
+def named_findings(findings: Sequence[Finding]) -> str:
+    """Return the titles of findings, with the columns that each is about."""
+    columns: dict[str, list[str]] = {}
+    for finding in findings:
+        columns.setdefault(finding.title, []).extend([finding.column] if finding.column else [])
+    return "; ".join(title + (f" ({listed_few(names)})" if names else "") for title, names in columns.items())
 
 
-def _unlisted(inspection: Inspection) -> Iterator[str]:
-    """The texts that their owner did not list among the public values of their column."""
-    for column in inspection.check.columns:
-        stated = inspection.dataset.values.get(column.name, "")
-        unlisted = [] if isinstance(stated, str) else [each for each in column.values if each[0] not in stated]
-        if unlisted:
-            rows = number_of("row", sum(rows for _, rows in unlisted))
-            such = _listed([value for value, _ in unlisted[:EXAMPLES]])
-            yield f"{column.name}: {rows} with none of its public values, which are in no row of a table: {such}"
+def listed_few(names: Sequence[str]) -> str:
+    """Return names with commas between them, of many the first and the number of the others."""
+    more = len(names) - _NAMED
+    return ", ".join(names) if more <= 1 else f"{', '.join(names[:_NAMED])} and {more:,} more"
+
+
+def finding_words(inspection: Inspection, finding: Finding) -> str:
+    """Return the text of a finding with the lines of the file that it is about."""
+    if not finding.lines:
+        return f"{finding.text}."
+    word = _line_word(inspection) + "s" * (len(finding.lines) > 1)
+    first = "first in " if finding.rows > len(finding.lines) else ""
+    return f"{finding.text} ({first}{word} {', '.join(map(signed, finding.lines))})."
 
 
 PROPOSING = (
@@ -206,41 +188,6 @@ def mending_words(inspection: Inspection) -> str:
     )
 
 
-def unit_words(inspection: Inspection) -> str:
-    """How many rows name no person, and where some of them are."""
-    told = f"{number_of('row', inspection.without_unit)} without a value of {inspection.unit}"
-    lines = inspection.check.without_unit
-    if not lines:
-        return told
-    more = " and more" if len(lines) < inspection.without_unit else ""
-    plural = "s" if len(lines) > 1 or more else ""
-    return f"{told} ({_line_word(inspection)}{plural} {', '.join(map(signed, lines))}{more})"
-
-
-def unique_words(column: ColumnCheck, inspection: Inspection) -> str:
-    """That a column tells nearly all persons apart."""
-    what = "rows" if inspection.unit is None else "persons"
-    return (
-        f"{column.name} has another text for nearly all {what}, as names and free texts have: "
-        "leave it out of `columns` unless it must be asked about."
-    )
-
-
-def _unreadable(column: ColumnCheck, line: str) -> str:
-    """What is in the cells of a column that do not fit, and where."""
-    kind = column.kind.value if column.kind else column.type
-    fit = "does" if column.unreadable == 1 else "do"
-    told = f"{number_of('cell', column.unreadable)} {fit} not fit the kind {kind}"
-    accepted = "" if column.is_refused else "; the owner accepted that they count as missing"
-    such = ", such as" if len(column.examples) >= EXAMPLES else ":"
-    examples = [_shown(cell) for cell in column.examples]
-    if column.lines:
-        first = "" if column.unreadable == len(examples) else "first in "
-        places = (f"({first}{line} {signed(number)})" for number in column.lines)
-        examples = [f"{cell} {place}" for cell, place in zip(examples, places, strict=True)]
-    return f"{told}{such} {', '.join(examples)}{accepted}"
-
-
 def _line_word(inspection: Inspection) -> str:
     """What a record of the file is called: a row of a sheet, or a line."""
     form = inspection.check.form
@@ -248,19 +195,10 @@ def _line_word(inspection: Inspection) -> str:
     return "row" if is_sheet else "line"
 
 
-def _listed(cells: Sequence[str]) -> str:
-    return ", ".join(map(_shown, cells))
-
-
-def _shown(cell: str) -> str:
-    """A cell in quotes, in characters that steer nothing, and not longer than a few words."""
-    return repr(cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}…")
-
-
 def inspection_json(inspection: Inspection) -> dict[str, Any]:
     """What is in the records of a data set; `mend` is what to write into noisycount.toml."""
     dataset, check = inspection.dataset, inspection.check
-    form = check.form
+    form, findings = check.form, findings_of(inspection)
     return {
         "about": FOR_OWNERS,
         "dataset": dataset.name,
@@ -280,9 +218,11 @@ def inspection_json(inspection: Inspection) -> dict[str, Any]:
         "changed": inspection.is_changed,
         "answered_otherwise": inspection.answered_otherwise,
         "columns": [_column(inspection, column) for column in check.columns],
-        "problems": list(problems(inspection)),
-        "mend": "\n".join(mending(inspection)),
-        "propose": "\n".join(proposed_values(inspection)),
+        "problems": [finding_words(inspection, finding) for finding in findings],
+        "verdict": verdict(inspection, findings),
+        "findings": [_finding(inspection, finding) for finding in findings],
+        "mend": "\n".join(proposal_lines(inspection)),
+        "propose": "\n".join(value_lines(inspection)),
     }
 
 
@@ -301,4 +241,19 @@ def _column(inspection: Inspection, column: ColumnCheck) -> dict[str, Any]:
         "usable": why is None,
         "why_not": why,
         "reason": column.reason,
+    }
+
+
+def _finding(inspection: Inspection, finding: Finding) -> dict[str, Any]:
+    """Return a finding as JSON, with the lines for noisycount.toml that it proposes."""
+    statement = inspection.check.statement
+    return {
+        "severity": finding.severity.value,
+        "column": finding.column,
+        "title": finding.title,
+        "text": finding_words(inspection, finding),
+        "rows": finding.rows,
+        "lines": list(finding.lines),
+        "proposals": [{"table": each.table, "line": statement(each)} for each in finding.proposals],
+        "choices": [{"table": each.table, "line": statement(each)} for each in finding.choices],
     }

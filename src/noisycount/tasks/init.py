@@ -1,113 +1,21 @@
 """A noisycount.toml for one file or table, and the lines of it that let questions be answered."""
 
-import re
 import textwrap
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import fields, replace
+from typing import Any
 
-from noisycount.config.places import name_for
+from noisycount.catalog.folder import Certificates
+from noisycount.config.config import DatasetConfig
 from noisycount.display.texts import toml_key, toml_value
-from noisycount.engines.check import EXAMPLES, ColumnCheck
-from noisycount.engines.formats import ColumnFormat, FileFormat
+from noisycount.engines.check import ColumnCheck
+from noisycount.engines.finding import Finding, Proposal, Severity
+from noisycount.engines.formats import FileFormat
 from noisycount.frozen import frozen
-from noisycount.release.records import UTF
-from noisycount.tasks.check import Inspection
+from noisycount.tasks.check import Inspection, examined_place
+from noisycount.tasks.findings import findings_of
+from noisycount.tasks.proposals import form_lines
 
-
-def mending(inspection: Inspection) -> list[str]:
-    """What to write so that questions are answered; nothing where they are.
-
-    Of a data set that is not configured it is a table that can be pasted as it stands.
-    """
-    if not (inspection.refused or inspection.unstated_encoding):
-        return []
-    return [*_of_file(inspection), *_of_columns(inspection)]
-
-
-def proposed_values(inspection: Inspection) -> list[str]:
-    """The texts of columns that have few of them, for their owner to say which everybody knows; nothing stores them."""
-    lines = [
-        f"{toml_key(column.name)} = {toml_value([value for value, _ in column.values])}"
-        for column in inspection.check.columns
-        if 1 < len(column.values) <= inspection.check.rows / _ALIKE
-        and column.name not in inspection.dataset.values
-        and inspection.why_unused(column) is None
-    ]
-    if not (lines and inspection.fits and inspection.is_configured):
-        return []
-    return [f"{'# under ' if inspection.dataset.values else ''}[datasets.{_name(inspection)}.values]", *lines]
-
-
-def _of_file(inspection: Inspection) -> Iterator[str]:
-    dataset, encoding = inspection.dataset, inspection.unstated_encoding
-    former = inspection.former
-    if not inspection.is_configured:
-        if former is not None and former.url is not None:
-            yield from ("[ledger]", f"url = {toml_value(former.url)}")
-        yield f"[datasets.{_name(inspection)}]"
-        yield f"source = {toml_value(inspection.source)}"
-        if former is not None:
-            yield f"account = {toml_value(former.account)}"
-        yield f"unit = {toml_value(dataset.unit)}" if dataset.unit else _UNIT
-        if dataset.table is not None:
-            yield f"table = {toml_value(dataset.table)}"
-        if inspection.check.form is not None:
-            yield from (line for line, _ in _form_lines(inspection.check.form))
-    elif encoding:
-        yield f"# under [datasets.{_name(inspection)}]"
-        yield f"encoding = {toml_value(encoding)}"
-
-
-def _form_lines(form: FileFormat) -> Iterator[tuple[str, str]]:
-    """What is stated of how the texts of a file are found, each line with why."""
-    if form.encoding not in UTF:
-        yield f"encoding = {toml_value(form.encoding)}", "it is not UTF-8"
-    if form.delimiter not in {",", None}:
-        yield f"delimiter = {toml_value(form.delimiter)}", "between cells"
-    if form.skip:
-        yield f"skip = {form.skip}", "lines before the names of the columns"
-
-
-def _of_columns(inspection: Inspection) -> Iterator[str]:
-    """How all cells fit, or that those that do not are accepted as missing."""
-    if not inspection.refused:
-        return
-    is_stated = inspection.dataset.kinds is not None
-    told = "# under [{}], in place of what it says of these columns" if is_stated else "[{}]"
-    yield told.format(f"datasets.{_name(inspection)}.kinds")
-    for column in inspection.refused:
-        if column.form is None or column.mending is None:
-            continue
-        if len(column.fitting) > 1:
-            yield f"# all cells of {column.name} fit each of these: keep the one that is meant"
-            yield from (f"# {form.line(column.name)}" for form in column.fitting)
-            continue
-        yield column.mending
-        if not column.fitting:
-            yield from _or_words(column, column.form)
-
-
-def _or_words(column: ColumnCheck, form: ColumnFormat) -> Iterator[str]:
-    """Another line, where all cells that do not fit are words that may say that nothing is known.
-
-    It is a comment, as only the owner knows.
-    """
-    is_all = len(column.examples) < EXAMPLES
-    if is_all and all(_WORD.fullmatch(cell) for cell in column.examples):
-        words = " and ".join(map(toml_value, column.examples))
-        yield f"# or, if {words} means that nothing is known:"
-        mended = replace(form, missing=(*form.missing, *column.examples))
-        yield f"# {mended.line(column.name)}"
-
-
-def _name(inspection: Inspection) -> str:
-    dataset = inspection.dataset
-    return toml_key(dataset.name if inspection.is_configured else name_for(dataset.source))
-
-
-_ALIKE = 2  # rows of each value, on average: with fewer they may be names
-_WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
-_UNIT = '# unit = "COLUMN" for the column that says whose row it is, or unit = "row"'
 _BESIDE = 36  # where a comment begins
 _WIDTH = 100
 
@@ -164,13 +72,53 @@ _KINDS = """\
 _NEARLY_UNIQUE = "Nearly every unit has a text of its own there, so better without: {}"
 
 
+def accept_proposals(inspection: Inspection, kept: Certificates) -> tuple[Inspection, tuple[Proposal, ...]]:
+    """Take every proposal, check the records again, and return the last check with what was taken.
+
+    What the lines of a file are comes before what the cells of a column stand for, as the first decides the second.
+    """
+    taken: list[Proposal] = []
+    for _ in range(_ROUNDS):
+        open_proposals = [each for each in _proposals(inspection) if each not in taken]
+        of_file = [each for each in open_proposals if not each.table]
+        chosen = of_file or open_proposals
+        if not chosen:
+            break
+        taken += chosen
+        dataset = _with_statements(inspection, chosen)
+        inspection = examined_place(dataset, inspection.former, kept)
+    return inspection, tuple(taken)
+
+
+_ROUNDS = 8  # at most, as a proposal may lead to the next one
+
+
+def _proposals(inspection: Inspection) -> list[Proposal]:
+    """Return the proposals of all findings but notes."""
+    return [
+        each for found in findings_of(inspection) if found.severity is not Severity.NOTE for each in found.proposals
+    ]
+
+
+def _with_statements(inspection: Inspection, proposals: Sequence[Proposal]) -> DatasetConfig:
+    """Return the data set as it is configured once proposals are taken."""
+    dataset = inspection.dataset
+    of_form = {part.name for part in fields(FileFormat)}
+    values = {each.key: each.value for each in proposals if not each.table}
+    form: dict[str, Any] = {key: value for key, value in values.items() if key in of_form}
+    others: dict[str, Any] = {key: value for key, value in values.items() if key not in of_form}
+    kinds = {**(dataset.kinds or {}), **inspection.check.proposed_forms(proposals)}
+    return replace(dataset, form=replace(dataset.form, **form), kinds=kinds or None, **others)
+
+
 @frozen
 class Draft:
     """The text of a `noisycount.toml` for one file or table."""
 
-    inspection: Inspection  # what is in it
+    inspection: Inspection  # the check of the records
     name: str  # of the data set
-    unit: str | None  # what its owner says of the unit, a column or `row`; None: nothing
+    unit: str | None  # the unit that the owner stated: a column or `row`; None: not stated
+    taken: tuple[Proposal, ...] = ()  # proposals that the check has taken already
 
     @property
     def text(self) -> str:
@@ -207,7 +155,11 @@ class Draft:
         if inspection.dataset.table is not None:
             lines.append(f"table = {toml_value(inspection.dataset.table)}")
         if form is not None:
-            lines += [_beside(line, why) for line, why in _form_lines(form)]
+            lines += [_beside(line, why) for line, why in form_lines(form)]
+        statements = {line.split("  #")[0].rstrip() for line in lines}
+        taken = (inspection.check.statement(each) for each in self.taken if not each.table)
+        lines += [line for line in dict.fromkeys(taken) if line not in statements]
+        lines += self._comments(self._proposed.get(None, []), "to mend that", {*statements, *lines})
         if inspection.dataset.is_served:
             return "\n".join([*lines, _SERVED])
         return "\n".join([*lines, ""])
@@ -232,21 +184,45 @@ class Draft:
         return "\n".join([told, *warning, *listed, ""])
 
     def _kinds(self) -> str:
-        """What the texts of each column stand for; nothing where the file states it itself."""
-        columns = [column for column in self.inspection.check.columns if column.form is not None]
-        if not columns:
-            return ""
-        lines = [line for column in columns for line in self._column(column)]
-        header = f"[datasets.{toml_key(self.name)}.kinds]"
-        return _KINDS + "\n".join([header, *lines, ""])
+        """Return what the texts of each column stand for; nothing if the file states it itself."""
+        proposed = self._proposed
+        lines = [line for column in self.inspection.check.columns for line in self._column(column, proposed)]
+        return "\n".join([f"{_KINDS}[datasets.{toml_key(self.name)}.kinds]", *lines, ""]) if lines else ""
 
-    def _column(self, column: ColumnCheck) -> Iterator[str]:
-        if column.form is None:
-            return
-        yield _beside(column.form.line(column.name), column.reason)
-        if column.mending is not None:
-            yield "# Some cells do not fit; in place of the line above this accepts them:"
-            yield f"# {column.mending}"
+    def _column(self, column: ColumnCheck, proposed: "_Proposed") -> Iterator[str]:
+        if column.form is not None:
+            yield _beside(column.form.line(column.name), column.reason)
+        yield from self._comments(proposed.get(column.name, []), "in place of the line above")
+
+    @property
+    def _proposed(self) -> "_Proposed":
+        """The proposals of findings, or their choices if they propose nothing, by the column whose kind they state.
+
+        Choices beside a proposal are left out, as they may quote cells.
+        """
+        proposed: _Proposed = {}
+        for finding in findings_of(self.inspection):
+            for each in finding.proposals or finding.choices:
+                if finding.severity is not Severity.NOTE:
+                    proposed.setdefault(each.key if each.table == "kinds" else None, []).append((finding, each))
+        return proposed
+
+    def _comments(
+        self, proposed: Sequence[tuple[Finding, Proposal]], place: str, stated: Collection[str] = ()
+    ) -> Iterator[str]:
+        """Yield proposals as comments."""
+        forms = self.inspection.check.proposed_forms(each for finding, each in proposed if finding.proposals)
+        lines = [form.line(column) for column, form in forms.items()]
+        lines += [self.inspection.check.statement(each) for _, each in proposed if each.key not in forms]
+        lines = [line for line in lines if line not in stated]
+        if lines:
+            titles = "; ".join(dict.fromkeys(finding.title for finding, _ in proposed))
+            number = "this" if all(finding.proposals for finding, _ in proposed) else "one of these"
+            yield f"# {titles[0].upper()}{titles[1:]}; {place}, {number}:"
+            yield from (f"# {line}" for line in lines)
+
+
+_Proposed = dict[str | None, list[tuple[Finding, Proposal]]]
 
 
 def _beside(line: str, comment: str) -> str:

@@ -38,7 +38,8 @@ def test_a_file_is_described(run: Run, umfrage: Path) -> None:
     assert told.output.splitlines() == [
         "wrote noisycount.toml, with 6 columns of Umfrage 2025.csv",
         'Say in it whose row each one is: unit = "COLUMN", or unit = "row".',
-        "Cells of Alter, Kosten €, Beitritt do not fit.",
+        "Look at cells that do not fit (Alter, Kosten €, Beitritt); an encoding that must",
+        "be stated.",
         "Then see what is read, and how to mend it: noisycount check Umfrage-2025",
     ]
     text = (umfrage.parent / "noisycount.toml").read_text(encoding="utf-8")
@@ -48,7 +49,7 @@ def test_a_file_is_described(run: Run, umfrage: Path) -> None:
         '\nunit = "COLUMN"\n',
         '# columns = ["Person", "Alter", "Kosten €", "Raucher", "Beitritt", "Ort"]\n',
         'Person = "text"                     # they are texts\n',
-        'missing = ["k.A."] }  # they are numbers with a decimal comma\n# Some cells do not fit;',
+        'missing = ["k.A."] }  # they are numbers with a decimal comma\n# Cells that do not fit;',
         '\n# Beitritt = { kind = "date", date_format = "%d.%m.%Y", unreadable = "missing" }\n',
     ):
         assert part in text
@@ -98,7 +99,7 @@ def test_rows_without_a_unit_are_told_at_once(run: Run, here: Path) -> None:
     """Before the first question is refused for them."""
     (here / "a.csv").write_text("person,age\n1,2\n,4\n,5\n")
     told = run("init", "a.csv", "--unit", "person").words
-    assert "2 rows without a value of person (lines 3, 4): no question is answered until" in told
+    assert "Look at rows without a person (person)." in told
 
 
 def test_a_file_that_states_its_kinds_has_none_written(run: Run, here: Path) -> None:
@@ -162,7 +163,7 @@ CELLS = st.sampled_from(
     ]
 )
 ODD = st.sampled_from(["", "k.A.", "NA", "unbekannt", "1.1.1.1", "?", "12 EUR"])
-ACCEPTED = re.compile(r"^.*\n# Some cells do not fit; .*\n# (.*)$", re.MULTILINE)
+ACCEPTED = re.compile(r"^.*\n# Cells that do not fit; .*\n# (.*)$", re.MULTILINE)
 NAMES = st.text(st.characters(codec="cp1252", exclude_categories=["Cc", "Cf", "Zs"]), min_size=1, max_size=9).map(
     "{}x".format
 )  # a title before a name of digits alone is taken for the names

@@ -1,0 +1,54 @@
+"""One finding about private records, for their owner, and the statements for `noisycount.toml` that it proposes."""
+
+from collections.abc import Iterable
+from enum import Enum
+
+from noisycount.display.values import Shown
+from noisycount.frozen import frozen
+
+_LONGEST_CELL = 30  # characters
+
+
+class Severity(Enum):
+    """The consequence of a finding."""
+
+    BLOCKS = "blocks"  # no question is answered until the owner mends it
+    LOOK = "look"  # questions are answered, but perhaps not about what the owner means
+    NOTE = "note"  # a fact that changes no answer
+
+
+@frozen
+class Proposal(Shown):
+    """A statement for `noisycount.toml`.
+
+    Of `kinds` the value holds the parts of a `ColumnFormat` that change, in the words of the configuration. With a part
+    `kind` they are the whole of it.
+    """
+
+    key: str  # the name of a column in the tables `kinds` and `values`
+    value: object
+    table: str = ""  # the table below `[datasets.NAME]`; empty: that table itself
+
+
+@frozen
+class Finding(Shown):
+    """A fact about records that their owner should know."""
+
+    severity: Severity
+    title: str  # a few words without any cell, such as "rows without a person"
+    text: str  # a sentence without a full stop; it may quote cells, and ends with them
+    column: str | None = None  # the column that it is about; None: the records as a whole
+    rows: int = 0  # the number of rows or cells that it is about; 0: not counted
+    lines: tuple[int, ...] = ()  # the lines of the first of them, which the screen writes behind the text
+    proposals: tuple[Proposal, ...] = ()  # statements that `init --accept` takes
+    choices: tuple[Proposal, ...] = ()  # statements of which the owner alone can take one, such as day or month first
+
+
+def quoted_cell(cell: str) -> str:
+    """Return a cell in quotes, without characters that steer a terminal, cut after a few words."""
+    return repr(cell if len(cell) <= _LONGEST_CELL else f"{cell[:_LONGEST_CELL]}…")
+
+
+def quoted_cells(cells: Iterable[str]) -> str:
+    """Return cells in quotes, with commas between them."""
+    return ", ".join(map(quoted_cell, cells))

@@ -1,0 +1,97 @@
+"""Findings about private records that follow from the facts of a check alone.
+
+To add a finding, write a function from a `Check` to findings and list it in `FINDERS`. Nothing else is needed: the
+screen of `check`, its JSON, `Check` in a notebook, `init` and `init --accept` show what the list yields. Three rules:
+
+1. Put the facts into fields of `Check` or `ColumnCheck`; the function reads no record.
+2. `Severity.BLOCKS` is for what a question about the records is refused for, and for nothing else.
+3. A proposal must make its finding disappear: `init --accept` takes the proposals and checks the records again.
+
+Findings that depend on `noisycount.toml` or on the ledger as well are listed in `tasks/findings.py`.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from noisycount.display.numbers import number_of
+from noisycount.engines.check import EXAMPLES, Check, ColumnCheck
+from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells
+
+
+def with_findings(check: Check, unit: str | None) -> Check:
+    """Return a check with its findings, those that block questions first.
+
+    `unit`: the column that names the person; None if every row is one unit, or if the unit is not stated.
+    """
+    facts = replace(check, unit=unit)
+    findings = [finding for finder in FINDERS for finding in finder(facts)]
+    return replace(facts, findings=tuple(sorted(findings, key=lambda finding: _ORDER.index(finding.severity))))
+
+
+_ORDER = tuple(Severity)
+_WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
+
+
+def _rows_without_unit(check: Check) -> Iterator[Finding]:
+    """Yield the rows that name no person."""
+    rows = sum(column.missing for column in check.columns if column.name == check.unit)
+    if rows:
+        verb = "names" if rows == 1 else "name"
+        text = f"{number_of('row', rows)} {verb} no person: fill the cells in, or remove the rows"
+        yield Finding(Severity.BLOCKS, "rows without a person", text, check.unit, rows, check.without_unit)
+
+
+def _unreadable_cells(check: Check) -> Iterator[Finding]:
+    """Yield the cells of each column that do not fit its kind."""
+    for column in check.columns:
+        if column.unreadable:
+            proposals, choices = _mendings(column)
+            yield Finding(
+                Severity.BLOCKS if column.is_refused else Severity.NOTE,
+                "cells that do not fit",
+                _unreadable_words(column),
+                column.name,
+                column.unreadable,
+                column.lines,
+                proposals,
+                choices,
+            )
+
+
+def _unreadable_words(column: ColumnCheck) -> str:
+    """Return how many cells of a column do not fit, and some of them."""
+    kind = column.kind.value if column.kind else column.type
+    verb, count = ("does", "counts") if column.unreadable == 1 else ("do", "count")
+    accepted = "" if column.is_refused else f" and, as the owner stated, {count} as missing"
+    examples = f"{', such as' if len(column.examples) >= EXAMPLES else ':'} {quoted_cells(column.examples)}"
+    return f"{number_of('cell', column.unreadable)} {verb} not fit the kind {kind}{accepted}{examples}"
+
+
+def _mendings(column: ColumnCheck) -> tuple[tuple[Proposal, ...], tuple[Proposal, ...]]:
+    """Return the form that all cells of a column fit, or else that accepts the others as missing, and the choices."""
+    if column.form is None or not column.is_refused:
+        return (), ()
+    fitting = tuple(Proposal(column.name, form.parts, "kinds") for form in column.fitting)
+    if fitting:
+        return (fitting, ()) if len(fitting) == 1 else ((), fitting)
+    accepting = Proposal(column.name, {"unreadable": "missing"}, "kinds")
+    return (accepting,), tuple(_missing_words(column))
+
+
+def _missing_words(column: ColumnCheck) -> Iterator[Proposal]:
+    """Yield the statement that all cells that do not fit are words for a missing value, if they can be."""
+    words = column.examples
+    if column.form and len(words) < EXAMPLES and all(map(_WORD.fullmatch, words)):
+        yield Proposal(column.name, {"missing": [*column.form.missing, *words]}, "kinds")
+
+
+def _sparse_row(check: Check) -> Iterator[Finding]:
+    """Yield the last row if it is nearly empty, as a row of sums is."""
+    if check.sparse_line is not None:
+        text = "The last row is nearly empty and counted like any other: remove it if it holds sums"
+        yield Finding(Severity.LOOK, "a last row that is nearly empty", text, None, 1, (check.sparse_line,))
+
+
+FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (_rows_without_unit, _unreadable_cells, _sparse_row)
+"""The functions whose findings are shown, in the order of the screen."""

@@ -1,0 +1,112 @@
+"""Findings about a data set, for its owner: of its records, and of what a configuration and a ledger say of it.
+
+A finding that follows from the records alone belongs to `engines/findings.py`, which says how to add one.
+"""
+
+from collections.abc import Callable, Iterator
+
+from noisycount.display.numbers import number_of
+from noisycount.engines.check import EXAMPLES
+from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells
+from noisycount.release.records import UTF
+from noisycount.tasks.check import Inspection
+
+_ROWS_A_VALUE = 2  # with fewer rows of each value, on average, the values may be names
+
+
+def findings_of(inspection: Inspection) -> list[Finding]:
+    """Return all findings about a data set, those that block questions first."""
+    findings = [*inspection.record_findings, *(finding for finder in _FINDERS for finding in finder(inspection))]
+    order = tuple(Severity)
+    return sorted(findings, key=lambda finding: order.index(finding.severity))
+
+
+def _encoding(inspection: Inspection) -> Iterator[Finding]:
+    """Yield that the encoding must be stated, or that its letters should be looked at."""
+    form, letters = inspection.check.form, inspection.check.letters
+    shown = f": {quoted_cells(letters)}" if letters else ""
+    if encoding := inspection.unstated_encoding:
+        text = (
+            f"The file is not in UTF-8. It was read as {encoding}: look whether its letters are right, and state it"
+            f"{shown}"
+        )
+        proposal = Proposal("encoding", encoding)
+        yield Finding(Severity.BLOCKS, "an encoding that must be stated", text, proposals=(proposal,))
+    elif form is not None and form.encoding not in UTF and letters:
+        text = f"The file was read as {form.encoding}: look whether its letters are right{shown}"
+        yield Finding(Severity.NOTE, "letters beyond ASCII", text)
+
+
+def _other_columns(inspection: Inspection) -> Iterator[Finding]:
+    """Yield that the ledger holds other columns."""
+    if inspection.is_changed:
+        text = (
+            "These are not the columns that the ledger holds: mend the file, or let `noisycount check --renew` replace "
+            "the columns in the ledger"
+        )
+        yield Finding(Severity.BLOCKS, "other columns than in the ledger", text)
+
+
+def _unstated_unit(inspection: Inspection) -> Iterator[Finding]:
+    """Yield that the owner has to state whose row each one is."""
+    if not inspection.is_said:
+        text = "State the person of each row: --unit COLUMN, or --unit row if every row is another person"
+        yield Finding(Severity.LOOK, "the unit", text)
+
+
+def _nearly_unique_texts(inspection: Inspection) -> Iterator[Finding]:
+    """Yield the columns whose texts identify nearly all persons."""
+    units = "rows" if inspection.unit is None else "persons"
+    for column in inspection.nearly_unique:
+        text = (
+            f"Nearly all {units} have different texts, as in names and free texts: leave the column out of `columns` "
+            "unless questions need it"
+        )
+        yield Finding(Severity.LOOK, "texts that identify persons", text, column.name)
+
+
+def _unlisted_values(inspection: Inspection) -> Iterator[Finding]:
+    """Yield the texts that are not among the public values of their column."""
+    for column in inspection.check.columns:
+        stated = inspection.dataset.values.get(column.name, "")
+        unlisted = [] if isinstance(stated, str) else [each for each in column.values if each[0] not in stated]
+        if unlisted:
+            rows = sum(rows for _, rows in unlisted)
+            such = quoted_cells(value for value, _ in unlisted[:EXAMPLES])
+            text = f"{number_of('row', rows)} with none of the public values, which are in no row of a table: {such}"
+            yield Finding(Severity.LOOK, "values that are not public", text, column.name, rows)
+
+
+def _answers_about_others(inspection: Inspection) -> Iterator[Finding]:
+    """Yield how many stored answers are about other records."""
+    if number := inspection.answered_otherwise:
+        verb = "is" if number == 1 else "are"
+        text = (
+            f"{number_of('answer', number)} in the ledger {verb} about other records, or about these as they were read "
+            "then: the same question is charged again, and counts the records as they are now"
+        )
+        yield Finding(Severity.NOTE, "answers about other records", text)
+
+
+def _public_values(inspection: Inspection) -> Iterator[Finding]:
+    """Yield the texts of columns that have few of them, as the owner may know that everybody knows them."""
+    if not (inspection.fits and inspection.is_configured):
+        return
+    for column in inspection.check.columns:
+        is_short = 1 < len(column.values) <= inspection.check.rows / _ROWS_A_VALUE
+        if is_short and column.name not in inspection.dataset.values and inspection.why_unused(column) is None:
+            values = [value for value, _ in column.values]
+            text = f"{len(values)} texts: state them as public values if everybody knows them without the records"
+            choice = Proposal(column.name, values, "values")
+            yield Finding(Severity.NOTE, "values that may be public", text, column.name, choices=(choice,))
+
+
+_FINDERS: tuple[Callable[[Inspection], Iterator[Finding]], ...] = (
+    _encoding,
+    _other_columns,
+    _unstated_unit,
+    _nearly_unique_texts,
+    _unlisted_values,
+    _answers_about_others,
+    _public_values,
+)
