@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.engines.check import MISSING_WORDS, Check, ColumnCheck, guessed_form
+from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.findings import with_findings
 from noisycount.engines.formats import ColumnFormat, FileFormat, date_pattern
+from noisycount.engines.guesses import MISSING_WORDS, guessed_form
 from noisycount.engines.interface import require_readable
 from noisycount.errors import SourceError
 from noisycount.query.schema import ZONED, Kind
@@ -140,7 +141,7 @@ def american(day: int) -> str:
         ([american(n) for n in range(1, 29)], Kind.DATE, "they are dates with the month first"),
         (["ja"] * 9, Kind.TEXT, "they are texts"),
         (["yes", "no"] * 9, Kind.BOOLEAN, "they are true or false"),
-        (["yes", "no"] * 9 + ["maybe"], Kind.TEXT, "they are texts"),
+        (["yes", "no"] * 9 + ["maybe"], Kind.TEXT, "some say neither yes nor no"),
         (["1", "2", "x"], Kind.TEXT, "they are texts"),
         (["1,234", "5,678"], Kind.TEXT, "their comma stands before decimals or between thousands"),
         (["1.234", "5.678", "9"], Kind.TEXT, "their point stands before decimals or between"),

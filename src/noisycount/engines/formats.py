@@ -10,7 +10,7 @@ from noisycount.display.texts import toml_key, toml_value
 from noisycount.display.values import Shown
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.query.schema import KINDS, ZONED, Kind
+from noisycount.query.schema import KINDS, THOUSANDS, ZONED, Kind
 
 Choice = TypeVar("Choice")
 
@@ -45,8 +45,14 @@ _DIRECTIVES = {
     "M": "[0-9]{2}",
     "S": "[0-9]{2}",
     "f": "[0-9]{1,6}",
+    "n": "[0-9]{1,9}",
     "p": "[AaPp][Mm]",
+    "a": "[A-Za-z]{3}",
+    "A": "[A-Za-z]{6,9}",
+    "z": "(Z|[+-][0-9]{2}(:?[0-9]{2})?)",
 }
+EXCEL = "excel"
+"""The date format of days since 1899-12-30, as workbooks count them; the time of day is a fraction."""
 
 
 @frozen
@@ -61,8 +67,13 @@ class ColumnFormat(Shown):
     kind: Kind  # the kind of the values
     # what stands before the decimals of a number: `.` or `,`; the other one may stand between groups of three digits
     decimal: str = "."
+    # what stands between thousands: `,`, `.`, a blank (also a no-break one) or an apostrophe; None: the other mark
+    thousands: str | None = None
+    symbols: tuple[str, ...] = ()  # what may stand before or behind a number, such as a currency or a percent sign
+    brackets: bool = False  # True if a number in brackets is negative
+    nan: str | None = None  # `missing`: NaN is a missing value; None: it is a value above all numbers
     # how dates or times are written, in the directives of `strftime`; `iso+zone`: moments of ISO 8601 with their zone,
-    # which are kept in UTC; None: ISO 8601
+    # which are kept in UTC; `excel`: days since 1899-12-30; None: ISO 8601
     date_format: str | None = None
     true: tuple[str, ...] = ()  # the words for true, in whatever case; none: the usual ones of English
     false: tuple[str, ...] = ()  # the words for false
@@ -73,12 +84,19 @@ class ColumnFormat(Shown):
     def __post_init__(self) -> None:
         if self.decimal not in {".", ","}:
             raise SourceError(f'decimal must be "." or ",", got {self.decimal!r}')
+        if self.thousands is not None and self.thousands not in THOUSANDS.keys() - {self.decimal}:
+            marks = ", ".join(map(toml_value, THOUSANDS))
+            raise SourceError(f"thousands must be one of {marks}, and not the decimal mark, got {self.thousands!r}")
+        if not all(re.fullmatch(r"[^\d\s.,'+()-]([^\d\s'+()-]*[^\d\s,'+()-])?", symbol) for symbol in self.symbols):
+            raise SourceError(f'symbols must be signs or words without digits, such as "€", got {[*self.symbols]!r}')
+        if self.nan not in {None, "missing"}:
+            raise SourceError('nan must be "missing", or be left out')
         true, false = ({*map(str.casefold, words)} for words in (self.true, self.false))
         if bool(true) != bool(false) or true & false:
             raise SourceError("true and false must both be lists of words, with none in both")
-        if self.date_format not in {None, ZONED}:
+        if self.date_format not in {None, ZONED, EXCEL}:
             date_pattern(self.date_format or "")
-        for name in ("decimal", "date_format", "true", "trim"):
+        for name in ("decimal", "thousands", "symbols", "brackets", "nan", "date_format", "true", "trim"):
             if getattr(self, name) != _DEFAULTS[name] and name not in self.kind.options:
                 meant = " or ".join(kind.value for kind in KINDS.values() if name in kind.options)
                 raise SourceError(
@@ -152,8 +170,8 @@ class FileFormat(Shown):
             raise SourceError(f"skip must be from 0 to 1000 lines, got {self.skip}")
 
 
-def date_pattern(date_format: str) -> str:
-    r"""The regular expression of all that a date format can have written.
+def date_pattern(date_format: str, directives: Mapping[str, str] = _DIRECTIVES) -> str:
+    r"""Return the regular expression of all texts that a date format can have written.
 
     Example:
         >>> date_pattern("%d.%m.%Y")
@@ -167,8 +185,8 @@ def date_pattern(date_format: str) -> str:
             f"such as %d.%m.%Y, got {date_format!r}"
         )
     literal = map(re.escape, pieces[::2])
-    found = [*map(_DIRECTIVES.__getitem__, pieces[1::2]), ""]
-    return "".join(text + digits for text, digits in zip(literal, found, strict=True))
+    patterns = [*map(directives.__getitem__, pieces[1::2]), ""]
+    return "".join(text + pattern for text, pattern in zip(literal, patterns, strict=True))
 
 
 def _usable(name: str, value: object) -> object:
@@ -176,6 +194,10 @@ def _usable(name: str, value: object) -> object:
     is_words = isinstance(value, list) and all(isinstance(word, str) for word in value)
     meant = {
         "decimal": (isinstance(value, str), "a text"),
+        "thousands": (isinstance(value, str), "a text"),
+        "symbols": (is_words, "a list of texts"),
+        "brackets": (isinstance(value, bool), "true or false"),
+        "nan": (isinstance(value, str), "a text"),
         "date_format": (isinstance(value, str), "a text"),
         "true": (is_words, "a list of texts"),
         "false": (is_words, "a list of texts"),

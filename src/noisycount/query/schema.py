@@ -26,7 +26,6 @@ ZONED = "iso+zone"
 _ISO_DATE = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
 _CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
 ISO_ZONED = f"{_ISO_DATE}[ T]{_CLOCK} ?(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)"
-_DAY, _MONTH, _YEAR = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])", "[0-9]{4}"
 _WHOLE = "(0|[1-9][0-9]{0,17})"
 _EXPONENT = "([eE][+-]?[0-9]{1,3})?"
 _WRITTEN_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -40,8 +39,35 @@ class Spelling:
     pattern: str  # the regular expression of such cells
     words: str  # what they are called
     decimal: str = "."  # what stands before the decimals of a number
+    thousands: str | None = None  # what stands between thousands; None: the other mark, or nothing
     date_format: str | None = None  # how a date or time is written; None: in ISO 8601
     has_groups: bool = False  # whether digits stand in groups, which is rarer than any other way
+
+
+# The marks between thousands: each as it is stated, as a regular expression, and in words.
+_GROUPS = (
+    *((",", ",", "commas"), (".", "[.]", "points")),
+    *((" ", "[ \u00a0\u2009\u202f]", "blanks"), ("'", "['\u2019]", "apostrophes")),
+)
+_DECIMALS = ((".", "point"), (",", "comma"))
+_OTHER_GROUP = {".": _GROUPS[0], ",": _GROUPS[1]}
+THOUSANDS = {mark: pattern for mark, pattern, _ in _GROUPS}
+"""The regular expression of each mark between thousands that an owner can state."""
+
+
+def _real_spelling(mark: str, mark_words: str, group: tuple[str, str, str]) -> Spelling:
+    """Return the spelling of numbers with a decimal mark and a mark between thousands, which need not occur."""
+    thousands, pattern, group_words = group
+    has_groups = thousands in " '"
+    words = "numbers" if mark == "." else f"numbers with a decimal {mark_words}"
+    return Spelling(
+        rf"[+-]?({_WHOLE}([{mark}][0-9]*)?|[1-9][0-9]{{0,2}}({pattern}[0-9]{{3}})+([{mark}][0-9]*)?|[{mark}][0-9]+)"
+        + _EXPONENT,
+        f"{words}{' and' if mark == ',' else ' with'} {group_words} between thousands" if has_groups else words,
+        decimal=mark,
+        thousands=thousands if has_groups else None,
+        has_groups=has_groups,
+    )
 
 
 class Kind:
@@ -124,19 +150,18 @@ class Integer(Kind):
     example = "a number such as 30"
     literal = "30"
     keys_example = "1, 2, 3 or 1..12"
-    options = frozenset({"decimal"})
+    options = frozenset({"decimal", "thousands", "symbols", "brackets"})
     spellings = (
         Spelling(f"[+-]?{_WHOLE}", "whole numbers"),
-        Spelling(
-            f"[+-]?({_WHOLE}|[1-9][0-9]{{0,2}}(,[0-9]{{3}})+)",
-            "whole numbers with commas between thousands",
-            has_groups=True,
-        ),
-        Spelling(
-            f"[+-]?({_WHOLE}|[1-9][0-9]{{0,2}}([.][0-9]{{3}})+)",
-            "whole numbers with points between thousands",
-            decimal=",",
-            has_groups=True,
+        *(
+            Spelling(
+                f"[+-]?({_WHOLE}|[1-9][0-9]{{0,2}}({group}[0-9]{{3}})+)",
+                f"whole numbers with {words} between thousands",
+                decimal="," if mark == "." else ".",
+                thousands=mark if mark in " '" else None,
+                has_groups=True,
+            )
+            for mark, group, words in _GROUPS
         ),
     )
     is_number = True
@@ -163,15 +188,14 @@ class Real(Kind):
     type = float
     example = "a number such as 0.5"
     literal = "0.5"
-    options = frozenset({"decimal"})
+    options = frozenset({"decimal", "thousands", "symbols", "brackets", "nan"})
     spellings = (
-        Spelling(
-            rf"[+-]?({_WHOLE}([.][0-9]*)?|[1-9][0-9]{{0,2}}(,[0-9]{{3}})+[.][0-9]+|[.][0-9]+)" + _EXPONENT, "numbers"
-        ),
-        Spelling(
-            rf"[+-]?({_WHOLE}(,[0-9]*)?|[1-9][0-9]{{0,2}}([.][0-9]{{3}})+,[0-9]+|,[0-9]+)" + _EXPONENT,
-            "numbers with a decimal comma",
-            decimal=",",
+        *(_real_spelling(mark, mark_words, _OTHER_GROUP[mark]) for mark, mark_words in _DECIMALS),
+        *(
+            _real_spelling(mark, mark_words, group)
+            for mark, mark_words in _DECIMALS
+            for group in _GROUPS
+            if group[0] in " '"
         ),
     )
     is_number = True
@@ -241,13 +265,7 @@ class Date(_Moment):
     literal = "'2026-01-31'"
     quoted = re.compile(_WRITTEN_DATE)
     iso = _ISO_DATE
-    spellings = (
-        Spelling(_ISO_DATE, "dates of ISO 8601"),
-        Spelling(f"{_DAY}[.]{_MONTH}[.]{_YEAR}", "dates with the day first", date_format="%d.%m.%Y"),
-        Spelling(f"{_DAY}/{_MONTH}/{_YEAR}", "dates with the day first", date_format="%d/%m/%Y"),
-        Spelling(f"{_MONTH}/{_DAY}/{_YEAR}", "dates with the month first", date_format="%m/%d/%Y"),
-        Spelling(f"{_YEAR}/{_MONTH}/{_DAY}", "dates with the year first", date_format="%Y/%m/%d"),
-    )
+    spellings = (Spelling(_ISO_DATE, "dates of ISO 8601"),)
     is_discrete = True
 
     def key(self, key: object) -> Any:  # noqa: ANN401 - of its type, or what was given
@@ -273,11 +291,6 @@ class Timestamp(_Moment):
     spellings = (
         Spelling(iso, "times of ISO 8601"),
         Spelling(ISO_ZONED, "times of ISO 8601 with a zone, read in UTC", date_format=ZONED),
-        Spelling(
-            f"{_DAY}[.]{_MONTH}[.]{_YEAR} [0-9]{{1,2}}:[0-9]{{2}}",
-            "times with the day first",
-            date_format="%d.%m.%Y %H:%M",
-        ),
     )
     grouping = "month"
 

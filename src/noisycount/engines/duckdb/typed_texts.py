@@ -1,5 +1,5 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes and of patterns of its own
-"""A table of texts becomes one of values, by SQL of each cell that depends on no other; what does not fit is told."""
+"""A table of texts as one of values, and the cells that do not fit."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,167 +11,14 @@ from noisycount.engines.check import (
     FEW,
     Check,
     ColumnCheck,
-    Guess,
-    guessed_form,
-    guessed_of_types,
-    other_forms,
 )
+from noisycount.engines.duckdb.cells import given_cell, plain_cast, typed_cell
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
-from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import Lines
-from noisycount.engines.formats import BLANKS, ColumnFormat, date_pattern
+from noisycount.engines.formats import ColumnFormat
+from noisycount.engines.guesses import Guess, guessed_form, guessed_of_types, other_forms
 from noisycount.frozen import frozen
-from noisycount.query.schema import ISO_ZONED, ZONED, Kind
-
-_TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
-_DAYS = "BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
-_MOMENTS = "BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
-
-
-def truth_words(form: ColumnFormat) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words for true and for false, in whatever case."""
-    return form.true or _TRUE, form.false or _FALSE
-
-
-def plain_cast(text: str, form: ColumnFormat) -> str | None:
-    """The SQL of DuckDB's own reading of a text, which most cells agree with; None: it has none."""
-    if form.kind in {Kind.TEXT, Kind.BOOLEAN} or form.date_format is not None:
-        return None
-    if form.kind is Kind.REAL and form.decimal == ",":
-        text = f"replace({text}, ',', '.')"
-    return f"TRY_CAST({text} AS {SQL_TYPES[form.kind]})"
-
-
-def sure_cases(text: str, cast: str | None, form: ColumnFormat) -> str:
-    """The cases of a CASE of SQL in which a text is surely a value; empty: there are none.
-
-    Where no case is true, the text may be a value all the same. DuckDB casts more texts than it should: it rounds 1.5
-    to an integer, and reads 1_0, 0x10, epoch and infinity.
-    """
-    match form.kind:
-        case Kind.BOOLEAN:
-            true, false = (_is_one_of(words, text) for words in truth_words(form))
-            return f"WHEN {true} THEN true WHEN {false} THEN false"
-        case _ if cast is None:
-            return ""
-        case Kind.REAL:
-            test = _is_plain_real(text, cast, form.decimal)
-        case Kind.DATE:
-            test = f"CAST({cast} AS VARCHAR) = {text} AND {cast} {_DAYS}"
-        case Kind.TIMESTAMP:
-            is_same = f"CAST({cast} AS VARCHAR) = replace({text}, 'T', ' ')"
-            test = f"{is_same} AND {cast} {_MOMENTS}"
-        case _:
-            test = f"CAST({cast} AS VARCHAR) = {text}"
-    return f"WHEN {test} THEN {cast}"
-
-
-def _is_one_of(words: Sequence[str], text: str, function: str = "") -> str:
-    """The SQL of whether a text is one of some words, or a function of both is; a longer IN would be a slow join."""
-    return f"({' OR '.join(f'{function}({text}) = {function}({quoted_text(word)})' for word in words)})"
-
-
-def _is_plain_real(text: str, cast: str, decimal: str) -> str:
-    """A finite number that does not begin with a blank, a plus or a mark of groups."""
-    others = ["_"] if decimal == "." else ["_", "."]
-    absent = " AND ".join(f"NOT contains({text}, '{other}')" for other in others)
-    return f"{absent} AND {text} >= '-' AND isfinite({cast})"
-
-
-_NO_NUMBER = "[+-]?(?i:inf(inity)?)|(?i:nan)"
-
-
-def given_cell(cell: str, form: ColumnFormat) -> str:
-    """The SQL of whether a cell says anything: it is neither empty nor a word for missing."""
-    words = form.missing if _keeps_blanks(form) else (*form.missing, "")
-    return f"({cell} IS NOT NULL{_is_none_of(_text(cell, form), words)})"
-
-
-def typed_cell(cell: str, form: ColumnFormat, cast: str | None = None) -> str:
-    """The SQL of a text as the value that it stands for, null where it stands for none."""
-    value = _value(_text(cell, form), form)
-    if sure := sure_cases(cell, cast or plain_cast(cell, form), form):
-        value = f"CASE {sure} ELSE {value} END"
-    words = (*form.missing, "") if form.trim else form.missing
-    if not words:
-        return value
-    return f"CASE WHEN true{_is_none_of(_text(cell, form), words)} THEN {value} END"
-
-
-def _is_none_of(text: str, words: Sequence[str]) -> str:
-    """The SQL of whether a text is none of some words, to follow another condition."""
-    return "".join(f" AND {text} <> {quoted_text(word)}" for word in words)
-
-
-def number_pattern(form: ColumnFormat) -> str:
-    """The regular expression of the numbers of a column that are written with digits."""
-    point, group = (r"\.", ",") if form.decimal == "." else (",", r"\.")
-    whole = f"([0-9]+|[0-9]{{1,3}}({group}[0-9]{{3}})+)"
-    if form.kind is Kind.INTEGER:
-        return f"[+-]?{whole}"
-    return f"[+-]?({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?"
-
-
-def _keeps_blanks(form: ColumnFormat) -> bool:
-    """Whether the blanks around a cell belong to it."""
-    return form.kind is Kind.TEXT and not form.trim
-
-
-def _text(cell: str, form: ColumnFormat) -> str:
-    """The SQL of a cell without the blanks around it, where they do not belong to it."""
-    return cell if _keeps_blanks(form) else f"trim({cell}, '{BLANKS}')"
-
-
-def _value(text: str, form: ColumnFormat) -> str:
-    match form.kind:
-        case Kind.TEXT:
-            return text
-        case Kind.INTEGER | Kind.REAL:
-            return _number(text, form)
-        case Kind.BOOLEAN:
-            return _truth(text, form)
-        case _:
-            return _written(text, form)
-
-
-def _number(text: str, form: ColumnFormat) -> str:
-    """The SQL of a number; one too large for its type is none."""
-    group = "," if form.decimal == "." else "."
-    plain = f"replace({text}, '{group}', '')"
-    if form.decimal == ",":
-        plain = f"replace({plain}, ',', '.')"
-    fits = f"regexp_full_match({text}, '{number_pattern(form)}')"
-    value = f"TRY_CAST({plain} AS {SQL_TYPES[form.kind]})"
-    if form.kind is Kind.INTEGER:
-        return f"CASE WHEN {fits} THEN {value} END"
-    return (
-        f"CASE WHEN {fits} THEN CASE WHEN isfinite({value}) THEN {value} END "
-        f"WHEN regexp_full_match({text}, '{_NO_NUMBER}') THEN TRY_CAST({text} AS DOUBLE) END"
-    )
-
-
-def _truth(text: str, form: ColumnFormat) -> str:
-    true, false = (_is_one_of(words, text, "lower") for words in truth_words(form))
-    return f"CASE WHEN {true} THEN true WHEN {false} THEN false END"
-
-
-def _written(text: str, form: ColumnFormat) -> str:
-    """The SQL of a date or a time, or of what else is written in one way."""
-    type_ = SQL_TYPES[form.kind]
-    if form.date_format == ZONED:
-        # DuckDB reads a zone only as +hh or +hh:mm, and right behind the seconds.
-        near = f"regexp_replace({text}, ' ?(Z|[+-][0-9:]+)$', '\\1')"
-        moment = f"regexp_replace({near}, '([+-][0-9]{{2}})([0-9]{{2}})$', '\\1:\\2')"
-        pattern = ISO_ZONED
-        value = f"TRY_CAST({moment} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
-    elif form.date_format is None:
-        pattern = form.kind.iso
-        value = f"TRY_CAST({text} AS {type_})"
-    else:
-        pattern = date_pattern(form.date_format)
-        value = f"try_strptime({text}, {quoted_text(form.date_format)})"
-    return f"CASE WHEN regexp_full_match({text}, '{pattern}') THEN CAST({value} AS {type_}) END"
-
+from noisycount.query.schema import Kind
 
 _SAMPLES = 6  # texts with letters beyond ASCII
 _LETTERS = r"[^\x00-\x7F]"
@@ -363,8 +210,8 @@ class TextTable:
     def _guess(self, name: str, cells: Sequence[str]) -> Guess:
         """What a column stands for, from some of its cells."""
         if name in self.types:
-            return guessed_of_types(self.types[name], cells)
-        return guessed_form(cells)
+            return guessed_of_types(self.types[name], cells, name)
+        return guessed_form(cells, name)
 
     def _sample(self) -> dict[str, list[str]]:
         """Some cells of each column that are not empty."""
@@ -415,6 +262,7 @@ class TextTable:
                 missing=total - given[name],
                 unreadable=given[name] - read[name],
                 reason=guess.reason,
+                choices=guess.choices,
             )
             for name, guess in guesses.items()
         }

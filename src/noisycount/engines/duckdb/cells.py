@@ -1,0 +1,197 @@
+"""The SQL of the value that the text of a cell stands for, which depends on no other cell."""
+
+import re
+from collections.abc import Sequence
+
+from noisycount.engines.duckdb.connection import quoted_text
+from noisycount.engines.duckdb.table import SQL_TYPES
+from noisycount.engines.formats import BLANKS, EXCEL, ColumnFormat, date_pattern
+from noisycount.query.schema import ISO_ZONED, THOUSANDS, ZONED, Kind
+
+_TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
+_DAYS = "BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+_MOMENTS = "BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
+
+
+def truth_words(form: ColumnFormat) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words for true and for false, in whatever case."""
+    return form.true or _TRUE, form.false or _FALSE
+
+
+def plain_cast(text: str, form: ColumnFormat) -> str | None:
+    """Return the SQL of DuckDB's own reading of a text, which most cells agree with; None if there is none."""
+    if form.kind in {Kind.TEXT, Kind.BOOLEAN} or form.date_format is not None or form.nan:
+        return None
+    if form.kind is Kind.REAL and form.decimal == ",":
+        text = f"replace({text}, ',', '.')"
+    return f"TRY_CAST({text} AS {SQL_TYPES[form.kind]})"
+
+
+def sure_cases(text: str, cast: str | None, form: ColumnFormat) -> str:
+    """The cases of a CASE of SQL in which a text is surely a value; empty: there are none.
+
+    Where no case is true, the text may be a value all the same. DuckDB casts more texts than it should: it rounds 1.5
+    to an integer, and reads 1_0, 0x10, epoch and infinity.
+    """
+    match form.kind:
+        case Kind.BOOLEAN:
+            true, false = (_is_one_of(words, text) for words in truth_words(form))
+            return f"WHEN {true} THEN true WHEN {false} THEN false"
+        case _ if cast is None:
+            return ""
+        case Kind.REAL:
+            test = _is_plain_real(text, cast, form.decimal)
+        case Kind.DATE:
+            test = f"CAST({cast} AS VARCHAR) = {text} AND {cast} {_DAYS}"
+        case Kind.TIMESTAMP:
+            is_same = f"CAST({cast} AS VARCHAR) = replace({text}, 'T', ' ')"
+            test = f"{is_same} AND {cast} {_MOMENTS}"
+        case _:
+            test = f"CAST({cast} AS VARCHAR) = {text}"
+    return f"WHEN {test} THEN {cast}"
+
+
+def _is_one_of(words: Sequence[str], text: str, function: str = "") -> str:
+    """The SQL of whether a text is one of some words, or a function of both is; a longer IN would be a slow join."""
+    return f"({' OR '.join(f'{function}({text}) = {function}({quoted_text(word)})' for word in words)})"
+
+
+def _is_plain_real(text: str, cast: str, decimal: str) -> str:
+    """A finite number that does not begin with a blank, a plus or a mark of groups."""
+    others = ["_"] if decimal == "." else ["_", "."]
+    absent = " AND ".join(f"NOT contains({text}, '{other}')" for other in others)
+    return f"{absent} AND {text} >= '-' AND isfinite({cast})"
+
+
+_NO_NUMBER = "[+-]?(?i:inf(inity)?)|(?i:nan)"
+
+
+def given_cell(cell: str, form: ColumnFormat) -> str:
+    """The SQL of whether a cell says anything: it is neither empty nor a word for missing."""
+    words = form.missing if _keeps_blanks(form) else (*form.missing, "")
+    return f"({cell} IS NOT NULL{_is_none_of(_text(cell, form), words)}{_is_no_nan(_text(cell, form), form)})"
+
+
+def typed_cell(cell: str, form: ColumnFormat, cast: str | None = None) -> str:
+    """The SQL of a text as the value that it stands for, null where it stands for none."""
+    value = _value(_text(cell, form), form)
+    if sure := sure_cases(cell, cast or plain_cast(cell, form), form):
+        value = f"CASE {sure} ELSE {value} END"
+    words = (*form.missing, "") if form.trim else form.missing
+    given = _is_none_of(_text(cell, form), words) + _is_no_nan(_text(cell, form), form)
+    return f"CASE WHEN true{given} THEN {value} END" if given else value
+
+
+def _is_none_of(text: str, words: Sequence[str]) -> str:
+    """The SQL of whether a text is none of some words, to follow another condition."""
+    return "".join(f" AND {text} <> {quoted_text(word)}" for word in words)
+
+
+def _is_no_nan(text: str, form: ColumnFormat) -> str:
+    """Return the SQL that a text is not NaN, to follow another condition, if NaN is a missing value."""
+    return f" AND lower({text}) <> 'nan'" if form.nan else ""
+
+
+def number_pattern(form: ColumnFormat) -> str:
+    """Return the regular expression of the numbers of a column that are written with digits."""
+    point, group = r"\." if form.decimal == "." else ",", _group_pattern(form)
+    whole = f"([0-9]+|[0-9]{{1,3}}({group}[0-9]{{3}})+)"
+    if form.kind is Kind.INTEGER:
+        return f"[+-]?{whole}"
+    return f"[+-]?({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?"
+
+
+def _keeps_blanks(form: ColumnFormat) -> bool:
+    """Whether the blanks around a cell belong to it."""
+    return form.kind is Kind.TEXT and not form.trim
+
+
+def _text(cell: str, form: ColumnFormat) -> str:
+    """The SQL of a cell without the blanks around it, where they do not belong to it."""
+    return cell if _keeps_blanks(form) else f"trim({cell}, '{BLANKS}')"
+
+
+def _value(text: str, form: ColumnFormat) -> str:
+    match form.kind:
+        case Kind.TEXT:
+            return text
+        case Kind.INTEGER | Kind.REAL:
+            return _number(text, form)
+        case Kind.BOOLEAN:
+            return _truth(text, form)
+        case _:
+            return _written(text, form)
+
+
+def _group_pattern(form: ColumnFormat) -> str:
+    """Return the regular expression of the mark between thousands."""
+    return THOUSANDS[form.thousands or ("," if form.decimal == "." else ".")]
+
+
+_BLANKS = "[ \t\u00a0\u2009\u202f]*"
+
+
+def _without_symbols(text: str, form: ColumnFormat) -> str:
+    """Return the SQL of a number without the symbols and the brackets that its owner states.
+
+    A symbol may stand around the brackets and within them: `$(5)` and `($5)` are both -5.
+    """
+    symbols = "|".join(map(re.escape, form.symbols))
+    signs = [(f"^([+-]?){_BLANKS}({symbols}){_BLANKS}", r"\1"), (f"{_BLANKS}({symbols})$", "")] if symbols else []
+    brackets = [(rf"^\({_BLANKS}(.*?){_BLANKS}\)$", r"-\1"), *signs] if form.brackets else []
+    for pattern, replacement in (*signs, *brackets):
+        text = f"regexp_replace({text}, {quoted_text(pattern)}, {quoted_text(replacement)})"
+    return text
+
+
+def _number(text: str, form: ColumnFormat) -> str:
+    """Return the SQL of a number; one too large for its type is none."""
+    digits = _without_symbols(text, form)
+    plain = f"regexp_replace({digits}, {quoted_text(_group_pattern(form))}, '', 'g')"
+    if form.decimal == ",":
+        plain = f"replace({plain}, ',', '.')"
+    fits = f"regexp_full_match({digits}, {quoted_text(number_pattern(form))})"
+    value = f"TRY_CAST({plain} AS {SQL_TYPES[form.kind]})"
+    if form.kind is Kind.INTEGER:
+        return f"CASE WHEN {fits} THEN {value} END"
+    return (
+        f"CASE WHEN {fits} THEN CASE WHEN isfinite({value}) THEN {value} END "
+        f"WHEN regexp_full_match({text}, '{_NO_NUMBER}') THEN TRY_CAST({text} AS DOUBLE) END"
+    )
+
+
+def _truth(text: str, form: ColumnFormat) -> str:
+    true, false = (_is_one_of(words, text, "lower") for words in truth_words(form))
+    return f"CASE WHEN {true} THEN true WHEN {false} THEN false END"
+
+
+def _written(text: str, form: ColumnFormat) -> str:
+    """Return the SQL of a date or a time."""
+    type_ = SQL_TYPES[form.kind]
+    if form.date_format == ZONED:
+        pattern, value = ISO_ZONED, f"TRY_CAST({_near_zone(text)} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
+    elif form.date_format == EXCEL:
+        pattern, value = _serial(text, form.kind)
+    elif form.date_format is None:
+        pattern, value = form.kind.iso, f"TRY_CAST({text} AS {type_})"
+    else:
+        pattern = date_pattern(form.date_format)
+        is_zoned = "%z" in form.date_format
+        written = _near_zone(text) if is_zoned else text
+        value = f"try_strptime({written}, {quoted_text(form.date_format.replace(' %z', '%z'))})"
+        value += " AT TIME ZONE 'UTC'" if is_zoned else ""
+    return f"CASE WHEN regexp_full_match({text}, {quoted_text(pattern)}) THEN CAST({value} AS {type_}) END"
+
+
+def _near_zone(text: str) -> str:
+    """Return the SQL of a time whose zone DuckDB reads: as +hh or +hh:mm, and right behind the time."""
+    near = f"regexp_replace({text}, ' ?(Z|[+-][0-9:]+)$', '\\1')"
+    return f"regexp_replace({near}, '([+-][0-9]{{2}})([0-9]{{2}})$', '\\1:\\2')"
+
+
+def _serial(text: str, kind: Kind) -> tuple[str, str]:
+    """Return the regular expression and the SQL of days since 1899-12-30, with a fraction for the time of a day."""
+    if kind is Kind.DATE:
+        return r"[1-9][0-9]{0,6}(\.0+)?", f"DATE '1899-12-30' + CAST(TRY_CAST({text} AS DOUBLE) AS INTEGER)"
+    milliseconds = f"CAST(round(TRY_CAST({text} AS DOUBLE) * 86400000) AS BIGINT)"
+    return r"[0-9]{1,7}(\.[0-9]+)?", f"TIMESTAMP '1899-12-30' + to_milliseconds({milliseconds})"

@@ -1,0 +1,340 @@
+"""The form in which cells of texts most likely stand for values, for their owner to confirm."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from noisycount.engines.check import FEW
+from noisycount.engines.dates import compact_spellings, date_spellings, order_of
+from noisycount.engines.formats import BLANKS, EXCEL, ColumnFormat
+from noisycount.frozen import frozen
+from noisycount.query.schema import KINDS, Kind, Spelling
+
+# What programs and clerks write where there is no value.
+MISSING_WORDS = (
+    *("NA", "N/A", "#N/A", "NaN", "NULL", "None", "nil", "-", "--", "?", "."),
+    *("k.A.", "k. A.", "keine Angabe", "n/a", "na", "nan", "null", "none", "missing"),
+)
+# Those of them that are answers of a questionnaire where the others say yes and no.
+_ANSWERS = ("N/A", "n/a", "k.A.", "k. A.", "keine Angabe")
+_ENOUGH = 0.8  # of the cells: with fewer the others are hardly mistakes
+_NEARLY_ALL = 0.95  # of truth values: words are also texts
+_TRUTH_WORDS = (
+    (("true", "t", "yes", "y"), ("false", "f", "no", "n")),
+    (("ja", "j", "wahr"), ("nein", "n", "falsch")),
+    (("oui", "o", "vrai"), ("non", "n", "faux")),
+    (("sí", "si", "sì", "s"), ("no", "n")),
+)
+# Of the types that a file gives to the cells of one column, the first that holds them all.
+_FAMILIES = ((Kind.REAL, Kind.INTEGER), (Kind.BOOLEAN,), (Kind.TIMESTAMP, Kind.DATE))
+_OTHER = {".": ",", ",": "."}
+_SYMBOL = (
+    r"[A-Z]{0,2}\$|[€£¥₹₽₺₩₪₫฿₴₦₱]|(?:CHF|EUR|USD|GBP|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BRL|ZAR)"
+    r"|kr\.?|zł|Kč|Ft|Fr\.|Rs\.?|R|%|‰"
+)
+_AROUND = "[ \u00a0\u2009\u202f]*"
+_BEFORE = re.compile(f"([+-]?){_AROUND}({_SYMBOL}){_AROUND}(?=[0-9.,(+-])")
+_BEHIND = re.compile(f"(?<=[0-9.,)]){_AROUND}({_SYMBOL})$")
+
+
+@frozen
+class Guess:
+    """A form of a column, and why."""
+
+    form: ColumnFormat
+    reason: str
+    choices: tuple[ColumnFormat, ...] = ()  # forms that the cells may have, between which only the owner can choose
+
+
+@frozen
+class _Candidate:
+    """A form, the cells that fit it, and what they are called."""
+
+    form: ColumnFormat
+    fits: Callable[[str], object]
+    cells: str
+
+    def share(self, cells: Sequence[str]) -> float:
+        """How many of the cells fit; 0 where they are surely too few to matter."""
+        if not any(map(self.fits, _first(cells))):
+            return 0
+        return sum(map(bool, map(self.fits, cells))) / len(cells)
+
+
+def _candidate(kind: Kind, spelling: Spelling) -> _Candidate:
+    """The values of a kind, written in one way."""
+    form = form_of(kind, spelling)
+    return _Candidate(form, re.compile(spelling.pattern).fullmatch, spelling.words)
+
+
+def form_of(kind: Kind, spelling: Spelling) -> ColumnFormat:
+    """Return the form of a column of values that are written in one way."""
+    return ColumnFormat(kind, decimal=spelling.decimal, thousands=spelling.thousands, date_format=spelling.date_format)
+
+
+# A column of numbers may have cells of either kind, so the one that most fit is taken, the first
+# among equals: that whose digits stand in groups comes last.
+_CANDIDATES = [
+    _candidate(kind, spelling)
+    for has_groups in (False, True)
+    for kind in KINDS.values()
+    for spelling in kind.spellings
+    if spelling.has_groups is has_groups
+]
+
+
+def guessed_form(cells: Iterable[str], name: str = "") -> Guess:
+    """Return the form of a column, from some of its cells that are not empty.
+
+    Numbers, dates and truth values are those that at least four fifths of the cells look like; cells that then do not
+    fit are shown, and change nothing for the others. Codes with leading zeros are texts. Dates that could have their
+    day or their month first, and numbers whose only mark could stand before decimals or between thousands, are texts
+    until the owner chooses.
+
+    Args:
+        cells: The texts of the cells.
+        name: The name of the column, which may tell whether single letters are truth values, and digits an id.
+
+    Example:
+        >>> guessed_form(["1,5", "2,25", "k.A."]).form.parts
+        {'kind': 'real', 'decimal': ',', 'missing': ['k.A.']}
+        >>> guessed_form(["01067", "99998"]).reason
+        'some have leading zeros, as codes have'
+    """
+    texts = [text for cell in cells if (text := cell.strip(BLANKS))]
+    given = [text for text in texts if text not in MISSING_WORDS]
+    if not given:
+        return Guess(ColumnFormat(Kind.TEXT), "no cell says anything")
+    if any(map(re.compile("[+-]?0[0-9]+").fullmatch, given)):
+        return Guess(ColumnFormat(Kind.TEXT), "some have leading zeros, as codes have")
+    if all(map(_CANDIDATES[0].fits, given)):  # most columns are so
+        return _guess_integers(given, texts, name, _guess(_CANDIDATES[0], texts))
+    dates = [_candidate(kind, spelling) for kind, spelling in date_spellings(_first(given))]
+    likely = [(share, one) for one in (*_CANDIDATES, *dates) if (share := one.share(given)) >= _ENOUGH]
+    if likely:
+        return _guess_likely(likely, given, texts)
+    return _guess_truths(texts, name) or _guess_with_symbols(given, texts) or Guess(ColumnFormat(Kind.TEXT), _TEXTS)
+
+
+_TEXTS = "they are texts"
+_DISTINCT_DAYS = 3  # of fewer different numbers it may be chance that they look like days
+_SERIALS = range(10_000, 80_000)  # the days from 1927 to 2119, as workbooks count them
+
+
+def _first(cells: Sequence[str]) -> Sequence[str]:
+    """Return the first cells, of which some fit each form that enough of all cells fit."""
+    return cells[: len(cells) - int(_ENOUGH * len(cells)) + 1]
+
+
+def _words_of(name: str) -> set[str]:
+    """Return the words of a column's name, in small letters.
+
+    Example:
+        >>> sorted(_words_of("PatientID_2")), sorted(_words_of("isSmoker?"))
+        (['id', 'patient'], ['?', 'is', 'smoker'])
+    """
+    return {word.casefold() for word in re.findall(r"[A-ZÄÖÜ]+(?![a-zäöü])|[^\W\d_][^\W\d_A-ZÄÖÜ]*|\?", name)}
+
+
+_CODES = _words_of("id ids nr no num number nummer numero code key case ref sku phone tel plz zip account konto batch")
+_MOMENTS = _words_of("date dates datum day tag jour fecha data time zeit birth birthday born geburtstag dob seen")
+_FLAGS = _words_of(
+    "? is has had was did does do can wants flag bool boolean yn yesno truefalse tf ist hat war kann jn janein est oui "
+    "ouinon on es si sino ja"
+)
+
+
+def _guess_integers(given: Sequence[str], texts: Sequence[str], name: str, guess: Guess) -> Guess:
+    """Return the guess of whole numbers, which may be days without marks, or days as workbooks count them."""
+    days = [_candidate(kind, spelling) for kind, spelling in compact_spellings()]
+    likely = next((one for one in days if one.share(given) >= _ENOUGH), None)
+    if likely is not None:
+        is_sure = all(map(likely.fits, given)) and len({*given}) >= _DISTINCT_DAYS
+        if is_sure and not _words_of(name) & _CODES:
+            return _guess(likely, texts)
+        return replace(guess, choices=(guess.form, replace(likely.form, missing=guess.form.missing)))
+    if _words_of(name) & _MOMENTS and all(int(cell) in _SERIALS for cell in given):
+        return replace(
+            guess, choices=(guess.form, ColumnFormat(Kind.DATE, date_format=EXCEL, missing=guess.form.missing))
+        )
+    return guess
+
+
+def _guess_likely(likely: Sequence[tuple[float, _Candidate]], given: Sequence[str], texts: Sequence[str]) -> Guess:
+    """Return the guess of the form that most cells fit, or of texts if another form would read cells otherwise."""
+    most = max(share for share, _ in likely)
+    best = [one for share, one in likely if share == most]
+    first = next((one for one in best if one.form.kind is Kind.INTEGER), best[0])
+    if doubt := _doubt(best, first):
+        reason, forms = doubt
+    elif rivals := _rivals(first, [one for _, one in likely], given):
+        reason, forms = "they are dates with the day or the month first: state date_format", [first.form, *rivals]
+    else:
+        return _guess(first, texts)
+    words = _missing_of(texts)
+    return Guess(ColumnFormat(Kind.TEXT), reason, tuple(_with_missing(form, words) for form in forms))
+
+
+def _rivals(first: _Candidate, others: Sequence[_Candidate], given: Sequence[str]) -> list[ColumnFormat]:
+    """Return the forms of dates with another order that also fit, or that fit cells which the first does not fit."""
+    if not first.form.kind.is_moment:
+        return []
+    chosen = order_of(first.form.date_format)
+    unfit = [cell for cell in given if not first.fits(cell)]
+    rivals: dict[str, ColumnFormat] = {}
+    for one in others:
+        order = order_of(one.form.date_format) if one.form.kind.is_moment else chosen
+        if order != chosen and (any(map(one.fits, unfit)) or all(map(one.fits, filter(first.fits, given)))):
+            rivals.setdefault(order, one.form)
+    return [*rivals.values()]
+
+
+def _guess_truths(texts: Sequence[str], name: str) -> Guess | None:
+    """Return the guess of cells that say yes and no in one language; None if they do not."""
+    given = [text for text in texts if text not in MISSING_WORDS or text in _ANSWERS]
+    words = {cell.casefold() for cell in given}
+    for true, false in _TRUTH_WORDS:
+        if not (words & {*true} and words & {*false}):
+            continue
+        known = {word.casefold() for word in (*true, *false)}
+        share = sum(cell.casefold() in known for cell in given) / len(given)
+        others = tuple(dict.fromkeys(cell for cell in given if cell.casefold() not in known))
+        if share < _HALF or (share < _NEARLY_ALL and len(others) > FEW):
+            continue
+        missing = tuple(word for word in _missing_of(texts) if word not in _ANSWERS)
+        form = ColumnFormat(Kind.BOOLEAN, true=true, false=false, missing=missing)
+        choices = (ColumnFormat(Kind.TEXT), replace(form, missing=(*missing, *others)))
+        is_said = all(any(len(word) > 1 for word in words & {*side}) for side in (true, false))
+        if not is_said and not _words_of(name) & _FLAGS:
+            return Guess(ColumnFormat(Kind.TEXT), "they are single letters, as codes are: state kind", choices)
+        if share < _NEARLY_ALL:
+            return Guess(ColumnFormat(Kind.TEXT), "some say neither yes nor no", choices)
+        return Guess(form, f"they are {true[0]} or {false[0]}", choices if others else ())
+    return None
+
+
+_HALF = 0.5
+
+
+def _guess_with_symbols(given: Sequence[str], texts: Sequence[str]) -> Guess | None:
+    """Return the guess of numbers with currencies, percent signs or brackets around them; None if they are none."""
+    cells = [_without_symbols(cell) for cell in given]
+    symbols = tuple(dict.fromkeys(symbol for _, found, _ in cells for symbol in found))
+    brackets = any(has_brackets for *_, has_brackets in cells)
+    if not symbols and not brackets:
+        return None
+    guess = guessed_form(core for core, *_ in cells)
+    if not (guess.choices or (guess.form,))[0].kind.is_number:
+        return None
+    words = _missing_of(texts)
+    forms = [
+        _with_missing(replace(form, symbols=symbols, brackets=brackets), words)
+        for form in guess.choices or (guess.form,)
+    ]
+    is_mixed = bool({"%", "‰"} & {*symbols}) and any(not found for core, found, _ in cells if core)
+    if len(symbols) > 1 or is_mixed or guess.choices:
+        reason = guess.reason if guess.choices else "some of their numbers have another sign than others"
+        return Guess(ColumnFormat(Kind.TEXT), reason, tuple(forms))
+    signs = " and ".join([*symbols, *(["brackets for negative ones"] if brackets else [])])
+    return Guess(forms[0], f"{guess.reason}, with {signs}")
+
+
+def _without_symbols(cell: str) -> tuple[str, tuple[str, ...], bool]:
+    """Return a number without symbols and brackets, its symbols, and True if it had brackets.
+
+    Example:
+        >>> _without_symbols("($ 1,234.50)"), _without_symbols("12 %")
+        (('-1,234.50', ('$',), True), ('12', ('%',), False))
+    """
+    symbols: list[str] = []
+    has_brackets = False
+    for _ in range(2):  # around the brackets and within them
+        if found := _BEFORE.match(cell):
+            symbols.append(found[2])
+            cell = found[1] + cell[found.end() :]
+        if found := _BEHIND.search(cell):
+            symbols.append(found[1])
+            cell = cell[: found.start()]
+        if not has_brackets and cell.startswith("(") and cell.endswith(")"):
+            cell, has_brackets = f"-{cell[1:-1].strip()}", True
+    return cell, tuple(symbols), has_brackets
+
+
+def other_forms(stated: ColumnFormat, cells: Sequence[str]) -> list[ColumnFormat]:
+    """Return forms that a column may have whose cells do not fit what is stated: of its kind, then as the cells look.
+
+    Example:
+        >>> other_forms(ColumnFormat(Kind.INTEGER), ["1,5", "NA"])[-1].parts
+        {'kind': 'real', 'decimal': ',', 'missing': ['NA']}
+    """
+    words = {cell.strip(BLANKS) for cell in cells}
+    missing = tuple(dict.fromkeys([*stated.missing, *(word for word in MISSING_WORDS if word in words)]))
+    same_kind = [form_of(stated.kind, each) for each in stated.kind.spellings]
+    same_kind = [replace(form, symbols=stated.symbols, brackets=stated.brackets) for form in same_kind]
+    if stated.kind is Kind.BOOLEAN:
+        same_kind = [replace(stated, true=true, false=false) for true, false in _TRUTH_WORDS]
+    elif stated.kind.is_moment:
+        likely = [form_of(kind, spelling) for kind, spelling in date_spellings(words)]
+        same_kind += [form for form in likely if form.kind is stated.kind][:_MANY]
+    guess = guessed_form(cells)
+    looks = [form for form in (guess.form, *guess.choices) if form.kind is not Kind.TEXT]
+    forms = [*(replace(form, missing=missing) for form in same_kind), *looks]
+    return [form for form in dict.fromkeys(forms) if form != stated]
+
+
+_MANY = 40  # forms that are tried in one statement
+
+
+def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str], name: str = "") -> Guess:
+    """Return the form of a column whose file distinguishes numbers, truth values and dates from texts.
+
+    If most cells have one of these types, the texts among them are cells that do not fit. If most are texts, they are
+    no numbers, whatever they look like.
+
+    Example:
+        >>> guessed_of_types({Kind.TEXT: 2}, ["501", "10001"]).form.kind
+        <Kind.TEXT: 'text'>
+    """
+    total = sum(types.values())
+    texts = [cell.strip(BLANKS) for cell in cells]
+    for family in _FAMILIES:
+        number = sum(types.get(kind, 0) for kind in family)
+        if total and number >= _ENOUGH * total:
+            kind = next(kind for kind in family if types.get(kind, 0))
+            typed = _guess(_Candidate(ColumnFormat(kind), bool, f"of kind {kind.value}"), texts)
+            given = [text for text in texts if text not in typed.form.missing]
+            is_whole = kind is Kind.INTEGER and bool(given) and all(map(_CANDIDATES[0].fits, given))
+            return _guess_integers(given, texts, name, typed) if is_whole else typed
+    guess = guessed_form(texts, name)
+    if guess.form.kind.is_number or any(form.kind.is_number for form in guess.choices):
+        return Guess(ColumnFormat(Kind.TEXT), "the file says that they are texts")
+    return guess
+
+
+def _guess(best: _Candidate, texts: Sequence[str]) -> Guess:
+    """Return the guess of a form, with the words for missing values that are among the texts."""
+    return Guess(_with_missing(best.form, _missing_of(texts)), f"they are {best.cells}")
+
+
+def _missing_of(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the words for missing values that are among the texts."""
+    words = {*texts}
+    return tuple(word for word in MISSING_WORDS if word in words)
+
+
+def _doubt(best: Sequence[_Candidate], first: _Candidate) -> tuple[str, list[ColumnFormat]] | None:
+    """Return why a mark of numbers can be read in two ways, and both forms; None if it cannot."""
+    if first is _CANDIDATES[0]:
+        return None
+    forms = {(one.form.kind, one.form.decimal): one.form for one in best if one.form.thousands is None}
+    for decimal, mark in ((",", "comma"), (".", "point")):
+        real, whole = forms.get((Kind.REAL, decimal)), forms.get((Kind.INTEGER, _OTHER[decimal]))
+        if real and whole:
+            reason = f"their {mark} stands before decimals or between thousands: state kind and decimal"
+            return reason, [real, whole]
+    return None
+
+
+def _with_missing(form: ColumnFormat, words: Sequence[str]) -> ColumnFormat:
+    """Return the form with words for missing values."""
+    return replace(form, missing=tuple(words))
