@@ -117,7 +117,7 @@ def _spelling(form: str) -> tuple[Kind, Spelling]:
     noun = "times" if is_time else "dates"
     date = next((date for date in _NUMERIC_DATES if form.startswith(date)), None)
     if form in _MONTH_FORMS:
-        words = f"months as {form}{f' {_SHORT_YEARS}' if '%y' in form else ''}"
+        words = f"months, each read as its first day{f', {_SHORT_YEARS}' if '%y' in form else ''}"
     elif date is not None:
         words = f"{noun} with {_NUMERIC_DATES[date]}"
     else:

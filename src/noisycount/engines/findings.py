@@ -17,6 +17,7 @@ from dataclasses import replace
 from noisycount.display.numbers import number_of
 from noisycount.engines.check import EXAMPLES, Check, ColumnCheck
 from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells
+from noisycount.query.schema import Kind
 
 
 def with_findings(check: Check, unit: str | None) -> Check:
@@ -93,5 +94,24 @@ def _sparse_row(check: Check) -> Iterator[Finding]:
         yield Finding(Severity.LOOK, "a last row that is nearly empty", text, None, 1, (check.sparse_line,))
 
 
-FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (_rows_without_unit, _unreadable_cells, _sparse_row)
+def _several_readings(check: Check) -> Iterator[Finding]:
+    """Yield the columns whose cells can be read in several ways."""
+    for column in check.columns:
+        if column.choices and not column.is_refused:
+            now = (
+                "text"
+                if column.kind is Kind.TEXT
+                else f"of kind {column.type if column.kind is None else column.kind.value}"
+            )
+            text = f"{column.reason.partition(': state')[0]}: until its owner states the form, the column is {now}"
+            choices = tuple(Proposal(column.name, form.parts, "kinds") for form in column.choices)
+            yield Finding(Severity.LOOK, "cells with several readings", text, column.name, choices=choices)
+
+
+FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
+    _rows_without_unit,
+    _unreadable_cells,
+    _several_readings,
+    _sparse_row,
+)
 """The functions whose findings are shown, in the order of the screen."""

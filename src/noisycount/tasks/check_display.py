@@ -24,6 +24,9 @@ def _kind_words(column: ColumnCheck) -> str:
     return column.kind.value if column.form is None else form_words(column.form)
 
 
+_MARKS = {",": "comma", ".": "point", " ": "blank", "'": "apostrophe"}
+
+
 def form_words(form: ColumnFormat) -> str:
     """What the texts of a column stand for, in a few words.
 
@@ -41,6 +44,14 @@ def form_words(form: ColumnFormat) -> str:
         words[0] += f" as {form.date_format}"
     if form.decimal == ",":
         words.append("decimal comma")
+    if form.thousands is not None:
+        words.append(f"{_MARKS[form.thousands]} between thousands")
+    if form.symbols:
+        words.append(f"with {' or '.join(form.symbols)}")
+    if form.brackets:
+        words.append("brackets for negative ones")
+    if form.nan:
+        words.append("NaN missing")
     return ", ".join([*words, *_values(form)])
 
 

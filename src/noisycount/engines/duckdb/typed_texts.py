@@ -194,8 +194,10 @@ class TextTable:
         return [replace(each, fitting=self._fitting(each)) if each.is_refused else each for each in told]
 
     def _fitting(self, column: ColumnCheck) -> tuple[ColumnFormat, ...]:
-        """Other forms that all cells of a column fit: those of its kind, else what its cells look like."""
+        """Return other forms that all cells of a column fit: those of its kind, else what its cells look like."""
         assert column.form is not None  # noqa: S101 - its cells are texts
+        if column.choices:
+            return column.choices
         name = quoted_name(column.name)
         wrong = self._unreadable({column.name: Guess(column.form, "")}, _DOUBTFUL)[column.name]
         forms = other_forms(column.form, wrong)
