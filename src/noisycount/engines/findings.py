@@ -17,7 +17,6 @@ from dataclasses import replace
 from noisycount.display.numbers import number_of
 from noisycount.engines.check import EXAMPLES, Check, ColumnCheck
 from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells
-from noisycount.query.schema import Kind
 
 
 def with_findings(check: Check, unit: str | None) -> Check:
@@ -97,13 +96,9 @@ def _sparse_row(check: Check) -> Iterator[Finding]:
 def _several_readings(check: Check) -> Iterator[Finding]:
     """Yield the columns whose cells can be read in several ways."""
     for column in check.columns:
-        if column.choices and not column.is_refused:
-            now = (
-                "text"
-                if column.kind is Kind.TEXT
-                else f"of kind {column.type if column.kind is None else column.kind.value}"
-            )
-            text = f"{column.reason.partition(': state')[0]}: until its owner states the form, the column is {now}"
+        if column.choices and column.kind and not column.is_refused:
+            reason = column.reason.partition(": state")[0].removeprefix("they are ")
+            text = f"{reason[0].upper()}{reason[1:]}: until its owner states a form, the column is {column.kind.value}"
             choices = tuple(Proposal(column.name, form.parts, "kinds") for form in column.choices)
             yield Finding(Severity.LOOK, "cells with several readings", text, column.name, choices=choices)
 

@@ -175,12 +175,19 @@ def _written(text: str, form: ColumnFormat) -> str:
     elif form.date_format is None:
         pattern, value = form.kind.iso, f"TRY_CAST({text} AS {type_})"
     else:
-        pattern = date_pattern(form.date_format)
-        is_zoned = "%z" in form.date_format
-        written = _near_zone(text) if is_zoned else text
-        value = f"try_strptime({written}, {quoted_text(form.date_format.replace(' %z', '%z'))})"
-        value += " AT TIME ZONE 'UTC'" if is_zoned else ""
+        pattern, value = date_pattern(form.date_format), _parsed(text, form.date_format)
     return f"CASE WHEN regexp_full_match({text}, {quoted_text(pattern)}) THEN CAST({value} AS {type_}) END"
+
+
+def _parsed(text: str, date_format: str) -> str:
+    """Return the SQL of a date or a time in the directives of `strftime`, without a zone."""
+    if "%n" in date_format:  # DuckDB would round nanoseconds: they are cut off
+        text = f"regexp_replace({text}, '([.,][0-9]{{6}})[0-9]+', '\\1')"
+        date_format = date_format.replace("%n", "%f")
+    if "%z" not in date_format:
+        return f"try_strptime({text}, {quoted_text(date_format)})"
+    zoned = f"regexp_replace({_near_zone(text)}, 'Z$', '+00')"
+    return f"try_strptime({zoned}, {quoted_text(date_format.replace(' %z', '%z'))}) AT TIME ZONE 'UTC'"
 
 
 def _near_zone(text: str) -> str:

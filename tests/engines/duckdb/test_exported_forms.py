@@ -1,0 +1,243 @@
+"""Dates, times and numbers in the forms in which people export them: what is guessed, and the values that are read."""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noisycount.engines.duckdb.connection import private_connection
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.duckdb.typed_texts import TextTable
+from noisycount.engines.formats import EXCEL, ColumnFormat
+from noisycount.engines.guesses import guessed_form, guessed_of_types
+from noisycount.query.schema import ZONED, Kind
+from tests.engines.duckdb.test_source import counts, write_csv
+
+
+def read_cells(cells: Sequence[str], form: ColumnFormat) -> list[Any]:
+    """Return the values of some cells, as the engine reads a whole column."""
+    with private_connection() as connection:
+        connection.execute("CREATE TABLE loaded AS SELECT unnest($cells::VARCHAR[]) AS x", {"cells": [*cells]})
+        TextTable(connection, ("x",)).typed({"x": form}, None)
+        return [value for (value,) in connection.execute("SELECT x FROM typed").fetchall()]
+
+
+CLOCKS = """id,seen
+1,01/13/2024 12:00:00 AM
+2,02/14/2024 01:30:00 PM
+3,02/28/2024 11:59:59 PM
+4,12/31/2023 12:00:00 PM
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "date_format", "question", "count"),
+    [
+        (
+            CLOCKS,
+            "%m/%d/%Y %I:%M:%S %p",
+            "seen >= '2024-02-14 13:00:00'",
+            2,
+        ),
+        ("id,seen\n1,Jan-24\n2,Feb-24\n3,Feb-24\n4,Mar-24\n", "%b-%y", "seen >= '2024-02-01'", 3),
+        (
+            "id,seen\n1,1/2/2024 9:05\n2,2/13/2024 10:05\n3,12/31/2023 1:05\n",
+            "%m/%d/%Y %H:%M",
+            "seen >= '2024-01-02 09:00:00'",
+            2,
+        ),
+    ],
+)
+def test_exported_dates_are_read_as_dates(
+    tmp_path: Path, content: str, date_format: str, question: str, count: int
+) -> None:
+    """A 12-hour clock, months, and hours of one digit are compared as times, not as texts."""
+    path = write_csv(tmp_path, content)
+    (column,) = [each for each in DuckDBSource.checked(path).columns if each.name == "seen"]
+    assert column.form is not None
+    assert column.form.date_format == date_format
+    assert counts(path, question) == [count]
+
+
+MOMENTS = [datetime(1999, 1, 14, 13, 59, 7) + timedelta(days=17 * n, minutes=611 * n, seconds=n) for n in range(60)]  # noqa: DTZ001 - columns have no zone
+
+
+def without_zeros(text: str) -> str:
+    """Return a date whose numbers have no leading zero, as spreadsheets show it."""
+    *numbers, year = text.split("/")
+    return "/".join([*(number.lstrip("0") for number in numbers), year])
+
+
+EXPORTED = (
+    "%m/%d/%Y %I:%M:%S %p",
+    "%d/%m/%Y %I:%M %p",
+    "%m/%d/%Y, %I:%M:%S\u202f%p",  # as browsers write it
+    "%d/%m/%Y %I:%M%p",
+    "%b-%y",
+    "%b %Y",
+    "%B %Y",
+    "%Y-%m",
+    "%m/%Y",
+    "%d-%b-%Y",
+    "%d-%b-%y",
+    "%d %b %Y",
+    "%d %B %Y",
+    "%d%b%Y",
+    "%d%b%Y:%H:%M:%S",  # as SAS writes it
+    "%B %d, %Y",
+    "%b %d, %Y",
+    "%A, %B %d, %Y",
+    "%a, %d %b %Y %H:%M:%S",
+    "%d.%m.%Y",
+    "%d.%m.%Y %H:%M",
+    "%d.%m.%Y %H:%M:%S",
+    "%d.%m.%y",
+    "%m/%d/%y",
+    "%d/%m/%Y %H:%M",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%Y/%m/%d",
+    "%Y.%m.%d",
+    "%Y/%m/%d %H:%M:%S",
+    "%Y%m%d",
+    "%Y%m%d %H%M",
+    "%Y%m%dT%H%M%S",
+    "%Y%m%d%H%M%S",
+    "%Y-%m-%d %H:%M:%S UTC",
+    "%Y-%m-%d %I:%M:%S %p",
+    "%d.%m.%Y %H:%M:%S.%f",
+)
+
+
+WORDED = [form for form in EXPORTED if re.search("%[bBaAp]", form)]
+
+
+def cells_of(form: str) -> list[str]:
+    """Return all moments in a form; American days without a time have no leading zeros."""
+    cells = [moment.strftime(form) for moment in MOMENTS]
+    return [*map(without_zeros, cells)] if form in {"%m/%d/%Y", "%m/%d/%y"} else cells
+
+
+@pytest.mark.parametrize(
+    ("form", "case"),
+    [*((form, str) for form in EXPORTED), *((form, case) for form in WORDED for case in (str.upper, str.lower))],
+)
+def test_each_exported_form_is_guessed_and_read(form: str, case: Callable[[str], str]) -> None:
+    """The values are those that Python reads, in capital and in small letters."""
+    cells = [*map(case, cells_of(form))]
+    guess = guessed_form(cells)
+    assert guess.form.date_format == form
+    assert not guess.choices
+    expected = [datetime.strptime(cell, form) for cell in cells]  # noqa: DTZ007 - columns have no zone
+    values = read_cells(cells, guess.form)
+    assert values == ([each.date() for each in expected] if guess.form.kind is Kind.DATE else expected)
+
+
+ZONES = ("Z", "+00:00", "+02:00", "-0530", "+01")
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize(
+    ("clock", "date_format"),
+    [
+        ("%Y-%m-%dT%H:%M:%S", ZONED),
+        ("%Y-%m-%dT%H:%M:%S.%f", ZONED),
+        ("%Y-%m-%dT%H:%M:%S.0000007", "%Y-%m-%dT%H:%M:%S.%n%z"),
+        ("%Y-%m-%d %H:%M ", ZONED),
+        ("%d/%m/%Y %H:%M:%S ", "%d/%m/%Y %H:%M:%S %z"),
+    ],
+)
+def test_times_with_a_zone_are_read_in_utc(zone: str, clock: str, date_format: str) -> None:
+    """Whatever the zone is; digits after the microseconds are cut off."""
+    cells = [f"{moment.strftime(clock)}{zone}" for moment in MOMENTS]
+    guess = guessed_form(cells)
+    assert guess.form == ColumnFormat(Kind.TIMESTAMP, date_format=date_format)
+    offset = {"Z": 0, "+00:00": 0, "+02:00": 120, "-0530": -330, "+01": 60}[zone]
+    starts = [moment if "%S" in clock else moment.replace(second=0) for moment in MOMENTS]
+    assert read_cells(cells, guess.form) == [each - timedelta(minutes=offset) for each in starts]
+
+
+def test_iso_times_keep_their_fractions() -> None:
+    """With T or a blank; seven to nine digits are cut off after the sixth."""
+    cells = [f"{moment:%Y-%m-%dT%H:%M:%S}.123456999" for moment in MOMENTS]
+    guess = guessed_form(cells)
+    assert guess.form.date_format == "%Y-%m-%dT%H:%M:%S.%n"
+    assert read_cells(cells, guess.form) == [moment.replace(microsecond=123456) for moment in MOMENTS]
+    cells = [f"{moment:%Y-%m-%dT%H:%M:%S}.5" for moment in MOMENTS]
+    guess = guessed_form(cells)
+    assert guess.form == ColumnFormat(Kind.TIMESTAMP)
+    assert read_cells(cells, guess.form) == [moment.replace(microsecond=500000) for moment in MOMENTS]
+
+
+@pytest.mark.parametrize("mark", "/-.")
+@pytest.mark.parametrize("year", ["%Y", "%y"])
+@pytest.mark.parametrize("clock", ["", " %H:%M", " %I:%M:%S %p"])
+def test_the_owner_chooses_where_day_and_month_cannot_be_distinguished(mark: str, year: str, clock: str) -> None:
+    """No order is guessed; both are proposed."""
+    days = [datetime(2041, month, day, 9, 5, 7) for month in range(1, 13) for day in range(1, 13)]  # noqa: DTZ001 - as above
+    guess = guessed_form([f"{each:%d{mark}%m{mark}{year}{clock}}" for each in days])
+    assert guess.form == ColumnFormat(Kind.TEXT)
+    forms = {each.date_format for each in guess.choices}
+    assert forms == {f"%d{mark}%m{mark}{year}{clock}", f"%m{mark}%d{mark}{year}{clock}"}
+
+
+def test_columns_that_mix_both_orders_are_not_guessed() -> None:
+    """Some cells have the day first, others the month: no form reads all of them rightly."""
+    cells = ["13/02/2024", *["05/06/2024"] * 20, "02/28/2024"]
+    guess = guessed_form(cells)
+    assert guess.form == ColumnFormat(Kind.TEXT)
+    assert {each.date_format for each in guess.choices} == {"%d/%m/%Y", "%m/%d/%Y"}
+
+
+def test_one_day_above_twelve_decides() -> None:
+    """All cells fit one order, and one cell fits no other."""
+    assert guessed_form(["13/02/2024", *["05/06/2024"] * 20]).form.date_format == "%d/%m/%Y"
+    assert guessed_form(["02/13/2024", *["05/06/2024"] * 20]).form.date_format == "%m/%d/%Y"
+
+
+def test_years_of_two_digits_may_stand_first() -> None:
+    """`24-02-11` is in 2011 or in 2024."""
+    guess = guessed_form(["24-02-11", "13-02-10", "28-12-12"])
+    assert {each.date_format for each in guess.choices} == {"%d-%m-%y", "%y-%m-%d"}
+
+
+DAYS = ["20240214", "20240215", "20231231", "19560101"]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "kind", "choices"),
+    [
+        ("seen", DAYS, Kind.DATE, 0),
+        ("visit_id", DAYS, Kind.INTEGER, 2),
+        ("PatientID", DAYS, Kind.INTEGER, 2),
+        ("seen", ["20240214", "20240215"], Kind.INTEGER, 2),  # two numbers may be so by chance
+        ("seen", [*DAYS * 3, "99999999"], Kind.INTEGER, 2),  # one that is no day
+        ("number", ["10240214", "20248001", "31245678"], Kind.INTEGER, 0),
+        ("number", ["20240001", "20240002", "20240003", "20240004"], Kind.INTEGER, 0),
+        ("admission_date", ["45336", "45337"], Kind.INTEGER, 2),  # days as workbooks count them
+        ("cost", ["45336", "45337"], Kind.INTEGER, 0),
+    ],
+)
+def test_whole_numbers_are_days_only_if_they_look_like_nothing_else(
+    name: str, cells: list[str], kind: Kind, choices: int
+) -> None:
+    """An id of eight digits stays a number; where it could be either, the owner chooses."""
+    for guess in (guessed_form(cells, name), guessed_of_types({Kind.INTEGER: len(cells)}, cells, name)):
+        assert guess.form.kind is kind
+        assert len(guess.choices) == choices
+
+
+def test_days_as_workbooks_count_them_can_be_stated() -> None:
+    """Day 1 is 1899-12-31, as all days from March 1900 on are counted; a fraction is the time of the day."""
+    form = ColumnFormat(Kind.DATE, date_format=EXCEL)
+    assert read_cells(["45336", "61", "45337.0"], form) == [date(2024, 2, 14), date(1900, 3, 1), date(2024, 2, 15)]
+    times = ColumnFormat(Kind.TIMESTAMP, date_format=EXCEL, accepts_unreadable=True)
+    assert read_cells(["45336.5", "45336", "x", "45336.000694"], times) == [
+        datetime(2024, 2, 14, 12),  # noqa: DTZ001 - as above
+        datetime(2024, 2, 14),  # noqa: DTZ001 - as above
+        None,
+        datetime(2024, 2, 14, 0, 0, 59, 962000),  # noqa: DTZ001 - as above
+    ]
