@@ -1,6 +1,7 @@
 """Dates, times and numbers in the forms in which people export them: what is guessed, and the values that are read."""
 
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from noisycount.engines.formats import EXCEL, ColumnFormat
 from noisycount.engines.guesses import guessed_form, guessed_of_types
 from noisycount.query.schema import ZONED, Kind
 from tests.engines.duckdb.test_source import counts, write_csv
+from tests.reference.pages import rows, text
 
 
 def read_cells(cells: Sequence[str], form: ColumnFormat) -> list[Any]:
@@ -241,3 +243,18 @@ def test_days_as_workbooks_count_them_can_be_stated() -> None:
         None,
         datetime(2024, 2, 14, 0, 0, 59, 962000),  # noqa: DTZ001 - as above
     ]
+
+
+GUIDE = rows(text("../guides/your-own-file.md"), "cells", "what `check` and `init` propose")
+
+
+@pytest.mark.parametrize(("cells", "parts"), GUIDE, ids=[row[0] for row in GUIDE])
+def test_the_guide_lists_what_is_proposed(cells: str, parts: str) -> None:
+    """Each row of the table is a column; the words for true and false follow no form."""
+    column = re.findall("`([^`]+)`", cells) or [cells]
+    guess = guessed_form(column)
+    assert guess.form.parts == tomllib.loads(f"parts = {{ {parts} }}")["parts"]
+    assert None not in read_cells(column, guess.form)
+    no_break = [cell.replace(" ", "\u202f") if guess.form.kind.is_number else cell for cell in column]
+    assert guessed_form(no_break).form == guess.form
+    assert read_cells(no_break, guess.form) == read_cells(column, guess.form)

@@ -428,7 +428,7 @@ STATED = 'kinds = { pay = "real", smoker = "boolean", day = "date", us = "date",
 
 def test_forms_that_all_cells_fit_are_proposed(run: Run, here: Path) -> None:
     """In place of all cells as missing: decimal commas, words, dates; of two ways to read a date the owner chooses."""
-    lines = [f"{n},5;{'ja' if n % 2 else 'Nein'};{n:02d}.01.2026;{n:02d}/{n:02d}/2026;{n},25" for n in range(1, 13)]
+    lines = [f"{n},5;{'ja' if n % 2 else 'Nein'};{n + 9:02d}.01.2026;{n:02d}/{n:02d}/2026;{n},25" for n in range(1, 13)]
     (here / "k.csv").write_text("\n".join(["pay;smoker;day;us;n", *lines, ";NA;;;", ""]), encoding="utf-8")
     start = '[datasets.k]\nsource = "k.csv"\nunit = "row"\n'
     (here / "noisycount.toml").write_text(start + STATED, encoding="utf-8")

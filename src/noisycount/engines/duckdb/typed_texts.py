@@ -207,6 +207,11 @@ class TextTable:
         unfit = [f"count(CASE WHEN {test} THEN 1 END)" for test in tests]
         counts = self.connection.execute(f"SELECT {', '.join(unfit)} FROM loaded").fetchall()[0]
         fitting = [form for form, count in zip(forms, counts, strict=True) if not count]
+        for part in ("thousands", "decimal"):  # marks that no cell has need no statement
+            usual = [replace(form, **{part: getattr(column.form, part)}) for form in fitting]
+            fitting = [
+                form for form, other in zip(fitting, usual, strict=True) if form == other or other not in fitting
+            ]
         return tuple(form for form in fitting if form.kind is column.kind) or tuple(fitting)
 
     def _guess(self, name: str, cells: Sequence[str]) -> Guess:
