@@ -313,3 +313,36 @@ def test_all_columns_are_checked(number: int) -> None:
     )
     assert rows == [tuple(range(number)), (None,) * number]
     assert [(column.name, column.unreadable) for column in found] == [(f"c{n}", 1) for n in range(number)]
+
+
+TABLES = st.integers(3, 6).flatmap(
+    lambda width: st.lists(st.lists(RANDOM_CELLS, min_size=width, max_size=width), min_size=1, max_size=30)
+)
+STATED = st.sampled_from([{}, {"c0": ColumnFormat(Kind.INTEGER), "text": ColumnFormat(Kind.DATE)}])
+
+
+@examples(40)
+@given(rows=TABLES, repeats=st.integers(1, 20), stated=STATED)
+def test_columns_of_a_wide_file_are_checked_as_those_of_a_narrow_one(
+    rows: list[list[str]], repeats: int, stated: Mapping[str, ColumnFormat]
+) -> None:
+    """One expression a form gives what one expression a column gives: values, examples, lines, missing, distinct."""
+    names = ["text", *(f"c{n}" for n in range(len(rows[0]) - 1))]
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "a.csv")
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer(file, quoting=QUOTE_ALL).writerows([names, *rows[:1] * repeats, *rows])
+        narrow = DuckDBSource.checked(path, kinds=stated)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("noisycount.engines.duckdb.typed_texts._AT_ONCE", 2)
+            assert DuckDBSource.checked(path, kinds=stated) == narrow
+    expected = _sparse_and_letters([*rows[:1] * repeats, *rows])
+    assert (narrow.sparse_line is not None, {*narrow.letters} <= expected[1]) == (expected[0], True)
+    assert bool(narrow.letters) == bool(expected[1])
+
+
+def _sparse_and_letters(rows: Sequence[Sequence[str]]) -> tuple[bool, set[str]]:
+    """Return if the last row is nearly empty and the only one, and the cells with letters beyond ASCII."""
+    filled = [sum(cell != "" for cell in row) for row in rows]
+    is_sparse = len(rows) > 1 and filled[-1] * 3 <= len(rows[-1]) and filled[-1] < min(filled[:-1])
+    return is_sparse, {cell for row in rows for cell in row if not cell.isascii()}

@@ -21,7 +21,6 @@ from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
 _SAMPLES = 6  # texts with letters beyond ASCII
-_LETTERS = r"[^\x00-\x7F]"
 _WIDE = 200  # columns: the planning of that many statements would outlast looking
 _NEARLY_EMPTY = 3  # of so many cells one is filled in
 _SLACK = 2  # times as many values as are few: their number is an estimate at first
@@ -69,29 +68,29 @@ def _rows_without(connection: Connection, column: ColumnCheck) -> list[int]:
 
 
 def _sparse_row(connection: Connection, checks: Sequence[ColumnCheck]) -> int | None:
-    """The last row, where few of its cells are filled in and more of every other row."""
+    """Return the last row if few of its cells are filled in, and more of every other row."""
     if not _NEARLY_EMPTY <= len(checks) <= _WIDE:
         return None
-    cells = ", ".join(quoted_name(column.name) for column in checks)
-    earlier = "rowid < (SELECT max(rowid) FROM loaded)"
-    query = (
-        f"SELECT count(*), max(rowid), arg_max(given, rowid), min(given) FILTER (WHERE {earlier}) FROM (SELECT rowid, "
-        f"list_count([{cells}]) AS given FROM loaded)"
-    )
-    rows, last, given, others = connection.execute(query).fetchall()[0]
-    is_sparse = rows > 1 and given * _NEARLY_EMPTY <= len(checks) and given < others
-    return last if is_sparse else None
+    filled = f"list_count([{', '.join(quoted_name(column.name) for column in checks)}])"
+    query = f"SELECT rowid, {filled} FROM loaded WHERE rowid = (SELECT max(rowid) FROM loaded)"
+    for last, cells in connection.execute(query).fetchall():
+        if cells * _NEARLY_EMPTY <= len(checks):
+            others = f"SELECT min({filled}) FROM loaded WHERE rowid < {last}"
+            ((least,),) = connection.execute(others).fetchall()
+            return last if least is not None and cells < least else None
+    return None
 
 
 def _letters(connection: Connection, checks: Sequence[ColumnCheck]) -> tuple[str, ...]:
-    """Some different texts of the first columns that have letters beyond ASCII."""
+    """Return some different texts of the first columns that have letters beyond ASCII."""
+    names = [quoted_name(column.name) for column in checks[:_WIDE]]
+    beyond = "strlen({0}) > length({0})"  # more bytes than characters
+    query = f"SELECT {', '.join(f'bool_or({beyond.format(name)})' for name in names)} FROM loaded"
     found: dict[str, None] = {}
-    for column in checks[:_WIDE]:
-        name = quoted_name(column.name)
-        query = f"SELECT min(DISTINCT {name}, {EXAMPLES}) FROM loaded WHERE regexp_matches({name}, '{_LETTERS}')"
-        found |= dict.fromkeys(connection.execute(query).fetchall()[0][0] or ())
-        if len(found) >= _SAMPLES:
-            break
+    for name, has_letters in zip(names, connection.execute(query).fetchall()[0], strict=True):
+        if has_letters and len(found) < _SAMPLES:
+            query = f"SELECT min(DISTINCT {name}, {EXAMPLES}) FROM loaded WHERE {beyond.format(name)}"
+            found |= dict.fromkeys(connection.execute(query).fetchall()[0][0])
     return tuple(found)[:_SAMPLES]
 
 
@@ -231,32 +230,26 @@ class TextTable:
         }
 
     def _make(self, guesses: Mapping[str, Guess], kept: Collection[str] = ()) -> None:
-        """The making of the table `typed`, with columns kept of an earlier one."""
-        parts = dict.fromkeys(kept, "kept")
-        earlier = "ALTER TABLE typed RENAME TO kept" if kept else "DROP TABLE IF EXISTS typed"
-        self.connection.execute(earlier)
-        for number, names in enumerate(_batches([*guesses])):
-            parts |= dict.fromkeys(names, f"part_{number}")
-            forms = {name: guesses[name].form for name in names}
-            self.connection.execute(f"CREATE TABLE part_{number} AS {_typed_query(forms)}")
-        tables = list(dict.fromkeys(parts.values()))
-        if len(tables) == 1:
-            self.connection.execute(f"ALTER TABLE {tables[0]} RENAME TO typed")
-            return
-        columns = ", ".join(f"{parts[name]}.{quoted_name(name)}" for name in self.names)
-        joined = " POSITIONAL JOIN ".join(tables)
-        self.connection.execute(f"CREATE TABLE typed AS SELECT {columns} FROM {joined}")
-        for table in tables:
-            self.connection.execute(f"DROP TABLE {table}")
+        """Make the table `typed`, with columns kept of an earlier one."""
+        self.connection.execute("ALTER TABLE typed RENAME TO kept" if kept else "DROP TABLE IF EXISTS typed")
+        made = "part" if kept else "typed"
+        self.connection.execute(f"CREATE TABLE {made} AS {_typed_query({n: g.form for n, g in guesses.items()})}")
+        if kept:
+            columns = ", ".join(f"{'kept' if n in kept else made}.{quoted_name(n)}" for n in self.names)
+            self.connection.execute(f"CREATE TABLE typed AS SELECT {columns} FROM kept POSITIONAL JOIN {made}")
+            for table in ("kept", made):
+                self.connection.execute(f"DROP TABLE {table}")
 
     def _counted(self, guesses: Mapping[str, Guess]) -> dict[str, ColumnCheck]:
         """What is in some columns, without examples."""
         everywhere = {name: f"count({quoted_name(name)})" for name in guesses}
         total = self.rows
-        said, read = self._numbers("loaded", everywhere), self._numbers("typed", everywhere)
+        read = self._numbers("typed", everywhere, len(guesses))
+        some = {name: count for name, count in everywhere.items() if read[name] < total}
+        said = self._numbers("loaded", some, len(guesses))
         doubtful = {
             name: f"count(CASE WHEN {given_cell(quoted_name(name), guesses[name].form)} THEN 1 END)"
-            for name in guesses
+            for name in some
             if read[name] < said[name]
         }
         given = read | self._numbers("loaded", doubtful)
@@ -274,13 +267,15 @@ class TextTable:
             for name, guess in guesses.items()
         }
 
-    def _numbers(self, table: str, aggregates: Mapping[str, str]) -> dict[str, Any]:
-        """A value for each column, computed by an aggregate of the table."""
+    def _numbers(self, table: str, aggregates: Mapping[str, str], at_once: int = _AT_ONCE) -> dict[str, Any]:
+        """Return a value for each column, computed by an aggregate of the table; so many in one statement."""
         found: dict[str, Any] = {}
-        for names in _batches([*aggregates]):
-            selected = ", ".join(aggregates[name] for name in names)
+        names = [*aggregates]
+        for first in range(0, len(names), at_once):
+            batch = names[first : first + at_once]
+            selected = ", ".join(aggregates[name] for name in batch)
             row = self.connection.execute(f"SELECT {selected} FROM {table}").fetchall()[0]
-            found |= dict(zip(names, row, strict=True))
+            found |= dict(zip(batch, row, strict=True))
         return found
 
     def _with_examples(self, columns: Sequence[ColumnCheck]) -> list[ColumnCheck]:
@@ -308,10 +303,15 @@ def _look(form: ColumnFormat) -> ColumnFormat:
 
 
 def _typed_query(forms: Mapping[str, ColumnFormat]) -> str:
-    """The query of what the texts of some columns stand for, each cast once.
+    """Return the query of what the texts of some columns stand for.
 
     It reads a table, not the file: DuckDB turns a TRY_CAST of what it reads into a CAST.
     """
+    return (_query_of_columns if len(forms) <= _AT_ONCE else _query_of_lists)(forms)
+
+
+def _query_of_columns(forms: Mapping[str, ColumnFormat]) -> str:
+    """Return a query with an expression a column, in which each text is cast once."""
     columns, found = {}, []
     for number, (name, form) in enumerate(forms.items()):
         text, cast = f"text_{number}", f"cast_{number}"
@@ -326,7 +326,18 @@ def _typed_query(forms: Mapping[str, ColumnFormat]) -> str:
     )
 
 
-def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The names, so many at once."""
-    for first in range(0, len(names), _AT_ONCE):
-        yield names[first : first + _AT_ONCE]
+def _query_of_lists(forms: Mapping[str, ColumnFormat]) -> str:
+    """Return a query with an expression a form: its planning does not grow with the columns, as their number may."""
+    names: dict[ColumnFormat, list[str]] = {}
+    for name, form in forms.items():
+        names.setdefault(form, []).append(quoted_name(name))
+    lists: list[str] = []
+    cells: dict[str, str] = {}
+    for number, (form, columns) in enumerate(names.items()):
+        lists.append(
+            f"list_transform([{', '.join(columns)}], lambda text: {typed_cell('text', form)}) AS list_{number}"
+        )
+        cells |= {name: f"list_{number}[{place}] AS {name}" for place, name in enumerate(columns, start=1)}
+    return (
+        f"SELECT {', '.join(cells[quoted_name(name)] for name in forms)} FROM (SELECT {', '.join(lists)} FROM loaded)"
+    )
