@@ -31,6 +31,11 @@ class Told:
         """What was printed, on one line."""
         return " ".join(self.output.split())
 
+    @property
+    def prose(self) -> str:
+        """The words without the lines of tables, so that a sentence in a cell is whole."""
+        return " ".join(self.output.replace("│", " ").split())
+
 
 Run = Callable[..., Told]
 Refused = Callable[..., str]

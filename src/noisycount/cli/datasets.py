@@ -18,6 +18,7 @@ from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.file import FILE_NAME, TEMPLATE, default_config, find_config, load_config
 from noisycount.config.places import PLAIN_NAME, Source, name_for, readers_words, served_table_at
 from noisycount.display import output
+from noisycount.display.numbers import number_of
 from noisycount.display.texts import pasteable
 from noisycount.engines.places import ServedTable, files_of, is_server, is_several
 from noisycount.errors import ConfigError, SourceError
@@ -56,6 +57,7 @@ def check(  # noqa: PLR0913 - one argument an option
     """
     from noisycount.tasks import check_display as display
     from noisycount.tasks.check import examined
+    from noisycount.tasks.check_json import inspection_json
     from noisycount.tasks.findings import findings_of
     from noisycount.tasks.opening import dataset_asked
     from noisycount.tasks.proposals import proposal_lines, value_lines
@@ -64,20 +66,19 @@ def check(  # noqa: PLR0913 - one argument an option
         dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
         inspection = examined(dataset, configuration, renews=renews)
     if as_json:
-        output.print_json(display.inspection_json(inspection))
+        output.print_json(inspection_json(inspection))
     else:
         findings = findings_of(inspection)
         output.print_text(display.FOR_OWNERS)
+        output.print_text()
         output.print_text(display.verdict(inspection, findings), bold=True)
+        output.print_text()
         output.print_facts(display.inspection_facts(inspection))
-        output.print_table(*display.column_table(inspection))
-        if values := display.value_rows(inspection):
-            output.print_table(display.VALUE_HEADER, values)
-        for finding in findings:
-            about = f"{finding.column}: " if finding.column else ""
-            output.print_text(about + display.finding_words(inspection, finding))
-        mended = display.mending_words(inspection), proposal_lines(inspection)
-        for words, lines in (mended, (display.PROPOSING, value_lines(inspection))):
+        output.print_table(*display.column_table(inspection, findings))
+        if findings:
+            output.print_table(*display.finding_table(inspection, findings))
+        proposed = display.proposal_words(inspection), proposal_lines(inspection)
+        for words, lines in (proposed, (display.PROPOSING, value_lines(inspection))):
             if lines:
                 output.print_text(f"{words}\n")
                 output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
@@ -103,6 +104,7 @@ def _parse_name(text: str) -> str:
 @typed("--name", _parse_name, "NAME", "What to call it; left out: as the file.")
 @table_option
 @flag("--add adds", "Add SOURCE to the noisycount.toml that there is, here or above; the change is shown first.")
+@flag("--accept takes_proposals", "Take every proposal of `check`, and check the records again as they are read then.")
 @flag("--yes is_accepted", "Accept that change without being asked.")
 def init(  # noqa: PLR0913 - one argument an option
     place: str | None,
@@ -112,6 +114,7 @@ def init(  # noqa: PLR0913 - one argument an option
     table: str | None,
     *,
     adds: bool,
+    takes_proposals: bool,
     is_accepted: bool,
 ) -> None:
     """Write a commented noisycount.toml.
@@ -128,12 +131,15 @@ def init(  # noqa: PLR0913 - one argument an option
     if place is not None and is_server(place):
         address = place if table is None or "#" in place else f"{place}#{quote(table)}"
         table = table if "#" in place else None  # which is refused beside that of the address
-        _describe(address, served_table_at(address), unit, name, table, adds=adds, is_accepted=is_accepted)
+        source: Source = served_table_at(address)
+        _describe(address, source, unit, name, table, adds=adds, takes=takes_proposals, is_accepted=is_accepted)
         return
     if place is not None and _is_described(folder):
-        _describe(place, folder.resolve(), unit, name, table, adds=adds, is_accepted=is_accepted)
+        source = folder.resolve()
+        _describe(place, source, unit, name, table, adds=adds, takes=takes_proposals, is_accepted=is_accepted)
         return
-    for option, value in (("--unit", unit), ("--name", name), ("--table", table), ("--add", adds)):
+    described = {"--unit": unit, "--name": name, "--table": table, "--add": adds, "--accept": takes_proposals}
+    for option, value in described.items():
         if value:
             said = option if value is True else f"{option} {value!r}"
             raise ConfigError(f"{said} describes a file: name the file as well")
@@ -154,12 +160,20 @@ def _is_described(place: Path) -> bool:
 
 
 def _describe(  # noqa: PLR0913 - one argument an option
-    place: str, source: Source, unit: str | None, name: str | None, table: str | None, *, adds: bool, is_accepted: bool
+    place: str,
+    source: Source,
+    unit: str | None,
+    name: str | None,
+    table: str | None,
+    *,
+    adds: bool,
+    takes: bool,
+    is_accepted: bool,
 ) -> None:
-    """Write what is known of some records, and tell what is left to say."""
+    """Write a configuration of some records, and show what their owner has to state or mend."""
     from noisycount.catalog.folder import Certificates
     from noisycount.tasks.check import examined_place, former_of
-    from noisycount.tasks.init import Draft
+    from noisycount.tasks.init import Draft, accept_proposals
 
     path, above = Path(FILE_NAME), find_config(Path.cwd())
     if adds and above is None:
@@ -179,24 +193,29 @@ def _describe(  # noqa: PLR0913 - one argument an option
     stated = DatasetConfig(str(source), source, unit=unit)
     configuration.table_of(stated, table)  # refuses one of a server
     with output.status("reading"):
-        inspection = examined_place(replace(stated, table=table), former, Certificates(configuration.data_folder))
+        kept = Certificates(configuration.data_folder)
+        inspection = examined_place(replace(stated, table=table), former, kept)
+        inspection, taken = accept_proposals(inspection, kept) if takes else (inspection, ())
     seen = source if isinstance(source, ServedTable) else place
     if adds and configuration.path is not None:
-        draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit)
+        draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit, taken)
         path = configuration.path
         _change(path, draft.added_to, is_accepted=is_accepted)
         output.print_text(
             f"added {name} to {output.seen_from_here(path)}, with {len(inspection.check.columns):,} columns of {seen}"
         )
     else:
-        draft = Draft(inspection, name, unit)
+        draft = Draft(inspection, name, unit, taken)
         _write(path, draft.text)
         output.print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {seen}")
-    _tell_what_is_left(inspection, draft.name, unit)
+    if taken:
+        output.print_text(f"took {number_of('proposal', len(taken))} of `noisycount check`:")
+        output.print_drawing(pasteable(f"  {line}", output.output_encoding()) for line in draft.taken_lines)
+    _show_next_steps(inspection, draft.name, unit)
 
 
-def _tell_what_is_left(inspection: "Inspection", name: str, unit: str | None) -> None:
-    """What an owner has to say or mend before anybody asks."""
+def _show_next_steps(inspection: "Inspection", name: str, unit: str | None) -> None:
+    """Show what an owner has to state or mend before anybody asks."""
     from noisycount.engines.finding import Severity
     from noisycount.tasks.check_display import named_findings
     from noisycount.tasks.findings import findings_of

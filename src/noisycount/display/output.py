@@ -60,8 +60,9 @@ def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None
 
 
 def _least_width(cell: str) -> int:
-    """The width below which a number in the cell, or a word of usual length, would break."""
-    if _NUMBER.fullmatch(cell):
+    """Return the width below which a number in the cell, or a word of usual length, would break."""
+    is_sentence = " " in cell and cell_len(cell) > _BREAKABLE
+    if _NUMBER.fullmatch(cell) and not is_sentence:
         return cell_len(cell)
     return max(
         (cell_len(word) if _NUMBER.fullmatch(word) else min(cell_len(word), _BREAKABLE) for word in cell.split()),

@@ -1,20 +1,18 @@
-"""What a check found, in words and as JSON."""
+"""The screen of a check: its verdict, a table of columns, one of findings, and the words around proposals."""
 
 import shlex
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
-from noisycount.display.numbers import signed
-from noisycount.display.output import Facts, Table, seen_from_here
+from noisycount.display.numbers import number_of, signed
+from noisycount.display.output import Facts, Table, padded, seen_from_here
 from noisycount.display.texts import toml_value
 from noisycount.engines.check import ColumnCheck
 from noisycount.engines.finding import Finding, Severity, quoted_cell, quoted_cells
 from noisycount.engines.formats import ColumnFormat, FileFormat
-from noisycount.query.schema import ZONED
+from noisycount.query.schema import ZONED, Kind
 from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
-from noisycount.tasks.findings import findings_of
-from noisycount.tasks.proposals import proposal_lines, value_lines
 
 
 def _kind_words(column: ColumnCheck) -> str:
@@ -79,7 +77,7 @@ def _values(form: ColumnFormat) -> Iterator[str]:
         yield "unreadable missing"
 
 
-FOR_OWNERS = "This shows facts about the data, cells and true counts: it is for whoever owns them, and for nobody else."
+FOR_OWNERS = "For the owner only: this shows facts about the data, cells and true counts."
 
 _NAMED = 8  # columns in one line
 
@@ -92,6 +90,8 @@ def inspection_facts(inspection: Inspection) -> Facts:
         ("source", seen_from_here(dataset.source)),
         ("rows", signed(check.rows)),
     ]
+    if (columns := len(check.columns)) > _MOST_COLUMNS:
+        facts.append(("columns", f"{signed(columns)}, of which {_FIRST_COLUMNS} are shown; --json lists all"))
     if inspection.persons is not None:
         facts.append(("persons", signed(inspection.persons)))
     if inspection.is_said:
@@ -99,12 +99,18 @@ def inspection_facts(inspection: Inspection) -> Facts:
         facts.append(("counts", f"distinct values of {unit}" if unit else "rows"))
     facts += dataset.claim.facts
     if reason := _only_reason(inspection):
-        facts.append(("kinds", f"as {reason}"))
+        facts.append(("kinds", reason))
     if check.form is not None and check.form.encoding is not None:
         facts.append(("read as", _file_words(check.form)))
     if check.letters and inspection.dataset.form.encoding not in UTF:
         facts.append(("such as", quoted_cells(check.letters)))
     return facts if inspection.is_configured or dataset.table else facts[1:]
+
+
+def _only_reason(inspection: Inspection) -> str | None:
+    """Return the reason of all kinds if the file or the server states them."""
+    reasons = {column.reason for column in inspection.check.columns}
+    return next(iter(reasons)) if len(reasons) == 1 and reasons <= {"the file says so", "the server says so"} else None
 
 
 def _file_words(form: FileFormat) -> str:
@@ -113,46 +119,95 @@ def _file_words(form: FileFormat) -> str:
     return f"{form.encoding} texts between {toml_value(form.delimiter)}, {lines} before the names of the columns"
 
 
-def column_table(inspection: Inspection) -> Table:
-    """One line a column; why kinds are what they are is told where reasons differ."""
-    has_reasons = not _only_reason(inspection)
+def column_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
+    """Return a row for each column; of many columns a row for the first ones, those with findings before the others.
+
+    A row a kind sums up the columns that have no row.
+    """
+    columns, marks = inspection.check.columns, _marks(findings)
+    listed = list(columns)
+    if len(columns) > _MOST_COLUMNS:
+        order = {name: place for place, name in enumerate(marks)}
+        listed = sorted(columns, key=lambda column: order.get(column.name, len(order)))[:_FIRST_COLUMNS]
+    names = {column.name for column in listed}
+    texts = [(column.name, _kind_words(column), _remarks(inspection, column, marks)) for column in listed]
+    numbers = [(column.missing, column.unreadable) for column in listed]
+    others: dict[str, list[ColumnCheck]] = {}
+    for column in columns:
+        if column.name not in names:
+            others.setdefault(column.type if column.kind is None else column.kind.value, []).append(column)
+    for kind, alike in others.items():
+        with_missing = sum(column.missing > 0 for column in alike)
+        remark = f"cells missing in {number_of('column', with_missing)}" if with_missing else ""
+        texts.append((f"{number_of('other', len(alike))}", kind, remark))
+        numbers.append((sum(each.missing for each in alike), sum(each.unreadable for each in alike)))
+    missing, unreadable = (padded([signed(row[place]) for row in numbers]) for place in (0, 1))
     rows = [
-        (
-            column.name,
-            _kind_words(column),
-            signed(column.missing),
-            signed(column.unreadable),
-            "yes" if (why := inspection.why_unused(column)) is None else f"no: {why}",
-            *([column.reason.removeprefix("they are ")] if has_reasons else []),
-        )
-        for column in inspection.check.columns
+        (name, kind, *counts, remark) for (name, kind, remark), *counts in zip(texts, missing, unreadable, strict=True)
     ]
-    return ("column", "kind", "missing", "unreadable", "questions", *(("why",) if has_reasons else ())), rows
+    return ("column", "kind", "missing", "unreadable", "remarks"), rows
 
 
-VALUE_HEADER = ("texts of", "rows with each of them")
+_MOST_COLUMNS = 40  # of which each has a row
+_FIRST_COLUMNS = 15  # of more columns than that, so many have a row
+_MOST_VALUES = 4  # of a column, in its row
+_ACTIONS = {Severity.BLOCKS: "mend", Severity.LOOK: "look", Severity.NOTE: "note"}
 
 
-def value_rows(inspection: Inspection) -> list[tuple[str, ...]]:
-    """The values of each column that has few texts, with how many rows have it."""
-    return [
-        (column.name, ", ".join(f"{quoted_cell(value)} {signed(rows)}" for value, rows in column.values))
-        for column in inspection.check.columns
-        if column.values and inspection.why_unused(column) in {None, "unreadable"}
-    ]
+def _marks(findings: Sequence[Finding]) -> dict[str, list[str]]:
+    """Return what to look at in each column that has such findings, the most severe first."""
+    marks: dict[str, list[str]] = {}
+    for finding in findings:
+        if finding.column is not None and finding.severity is not Severity.NOTE:
+            marks.setdefault(finding.column, []).append(f"{_ACTIONS[finding.severity]}: {finding.title}")
+    return marks
 
 
-def _only_reason(inspection: Inspection) -> str:
-    """The reason of all kinds where there are several columns and one reason."""
-    first, *others = {column.reason for column in inspection.check.columns} or {""}
-    return "" if others or len(inspection.check.columns) == 1 else first
+def _remarks(inspection: Inspection, column: ColumnCheck, marks: Mapping[str, Sequence[str]]) -> str:
+    """Return what is to be seen of a column at a glance: its findings, its use, its commonest texts, or its reason."""
+    remarks = [*marks.get(column.name, ())]
+    unused = inspection.why_unused(column)
+    if unused is not None and not (remarks and unused == "unreadable"):
+        remarks.append(unused)
+    elif column.values:
+        values = sorted(column.values, key=lambda each: -each[1])
+        shown = [f"{quoted_cell(text)} {signed(rows)}" for text, rows in values[:_MOST_VALUES]]
+        remarks.append(", ".join(shown) + f", {len(values) - len(shown)} more" * (len(values) > len(shown)))
+    elif column.distinct:
+        remarks.append(f"about {number_of('text', column.distinct)}")
+    is_plain = column.reason.startswith("they are ") and column.kind is not Kind.TEXT  # as its kind says already
+    if column.reason not in _PLAIN_REASONS and not is_plain:
+        remarks.append(column.reason)
+    return "; ".join(remarks)
+
+
+_PLAIN_REASONS = {"they are texts", "it names the person", "the file says so", "the server says so"}
+
+
+def finding_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
+    """Return a row for each finding; of many findings of one title the first ones, and the number of the others."""
+    rows = []
+    titles = Counter(finding.title for finding in findings)
+    shown: Counter[str] = Counter()
+    for finding in findings:
+        shown[finding.title] += 1
+        more = titles[finding.title] - _MOST_ALIKE
+        action = _ACTIONS[finding.severity]
+        if shown[finding.title] <= _MOST_ALIKE or more == 1:
+            rows.append((action, finding.column or "", finding_words(inspection, finding)))
+        elif shown[finding.title] == _MOST_ALIKE + 1:
+            rows.append((action, f"{more:,} more", f"{finding.title}: --json lists them"))
+    return ("", "column", "finding"), rows
+
+
+_MOST_ALIKE = 8  # findings of one title that are listed
 
 
 def verdict(inspection: Inspection, findings: Sequence[Finding]) -> str:
     """Return in a sentence if questions are answered, and what the owner should look at."""
     blocking = [finding for finding in findings if finding.severity is Severity.BLOCKS]
     if blocking:
-        return f"Not readable: no question is answered until this is mended: {named_findings(blocking)}."
+        return f"Not readable: no question is answered because of {named_findings(blocking)}."
     keeps = ", and the ledger keeps what these columns are" if inspection.is_said else ""
     if look := [finding for finding in findings if finding.severity is Severity.LOOK]:
         return f"Ready, but look at {named_findings(look)}. Questions are answered{keeps}."
@@ -188,15 +243,12 @@ PROPOSING = (
 )
 
 
-def mending_words(inspection: Inspection) -> str:
-    """Where to write what mends it."""
+def proposal_words(inspection: Inspection) -> str:
+    """Return where the proposed lines belong, and which command writes them."""
     if inspection.is_configured:
-        return "To mend that, write into noisycount.toml:"
-    source = seen_from_here(inspection.dataset.source)
-    return (
-        "To mend that, write into noisycount.toml what follows, or let `noisycount init "
-        f"{shlex.quote(source)}` write all of it, and change it there:"
-    )
+        return "Proposals: write these lines into noisycount.toml."
+    source = shlex.quote(seen_from_here(inspection.dataset.source))
+    return f"Proposals: `noisycount init {source} --accept` takes them all; or write these lines into noisycount.toml."
 
 
 def _line_word(inspection: Inspection) -> str:
@@ -204,67 +256,3 @@ def _line_word(inspection: Inspection) -> str:
     form = inspection.check.form
     is_sheet = form is not None and form.encoding is None and form.skip is not None
     return "row" if is_sheet else "line"
-
-
-def inspection_json(inspection: Inspection) -> dict[str, Any]:
-    """What is in the records of a data set; `mend` is what to write into noisycount.toml."""
-    dataset, check = inspection.dataset, inspection.check
-    form, findings = check.form, findings_of(inspection)
-    return {
-        "about": FOR_OWNERS,
-        "dataset": dataset.name,
-        "source": str(dataset.source),
-        "unit": inspection.unit,
-        "public_tables": list(dataset.public_tables),
-        "vouched": dataset.vouched,
-        "rows": check.rows,
-        "persons": inspection.persons,
-        "encoding": form and form.encoding,
-        "delimiter": form and form.delimiter,
-        "skip": form and form.skip,
-        "letters": list(check.letters),
-        "lines_without_unit": list(check.without_unit),
-        "sparse_line": check.sparse_line,
-        "fits": inspection.fits,
-        "changed": inspection.is_changed,
-        "answered_otherwise": inspection.answered_otherwise,
-        "columns": [_column(inspection, column) for column in check.columns],
-        "problems": [finding_words(inspection, finding) for finding in findings],
-        "verdict": verdict(inspection, findings),
-        "findings": [_finding(inspection, finding) for finding in findings],
-        "mend": "\n".join(proposal_lines(inspection)),
-        "propose": "\n".join(value_lines(inspection)),
-    }
-
-
-def _column(inspection: Inspection, column: ColumnCheck) -> dict[str, Any]:
-    why = inspection.why_unused(column)
-    return {
-        "name": column.name,
-        "kind": column.kind and column.kind.value,
-        "type": column.type,
-        "form": column.form and column.form.parts,
-        "missing": column.missing,
-        "unreadable": column.unreadable,
-        "examples": list(column.examples),
-        "lines": list(column.lines),
-        "values": [{"value": value, "rows": rows} for value, rows in column.values],
-        "usable": why is None,
-        "why_not": why,
-        "reason": column.reason,
-    }
-
-
-def _finding(inspection: Inspection, finding: Finding) -> dict[str, Any]:
-    """Return a finding as JSON, with the lines for noisycount.toml that it proposes."""
-    statement = inspection.check.statement
-    return {
-        "severity": finding.severity.value,
-        "column": finding.column,
-        "title": finding.title,
-        "text": finding_words(inspection, finding),
-        "rows": finding.rows,
-        "lines": list(finding.lines),
-        "proposals": [{"table": each.table, "line": statement(each)} for each in finding.proposals],
-        "choices": [{"table": each.table, "line": statement(each)} for each in finding.choices],
-    }

@@ -1,7 +1,7 @@
 """A noisycount.toml for one file or table, and the lines of it that let questions be answered."""
 
 import textwrap
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -79,13 +79,15 @@ def accept_proposals(inspection: Inspection, kept: Certificates) -> tuple[Inspec
     """
     taken: list[Proposal] = []
     for _ in range(_ROUNDS):
-        open_proposals = [each for each in _proposals(inspection) if each not in taken]
-        of_file = [each for each in open_proposals if not each.table]
-        chosen = of_file or open_proposals
-        if not chosen:
+        proposals = [each for each in _proposals(inspection) if each not in taken]
+        of_file = [each for each in proposals if not each.table]
+        if not proposals:
             break
-        taken += chosen
-        dataset = _with_statements(inspection, chosen)
+        if of_file:  # the columns may be others then
+            taken = [each for each in taken if not each.table]
+            inspection = replace(inspection, dataset=replace(inspection.dataset, kinds=None))
+        taken += of_file or proposals
+        dataset = _with_statements(inspection, of_file or proposals)
         inspection = examined_place(dataset, inspection.former, kept)
     return inspection, tuple(taken)
 
@@ -146,6 +148,19 @@ class Draft:
         """The text of a configuration with the data set below all others."""
         return f"{text.rstrip()}\n\n{self.table}"
 
+    @property
+    def _taken_of_file(self) -> list[str]:
+        """The lines about the records as a whole that were taken; of several about one thing the last."""
+        taken = {each.key: each for each in self.taken if not each.table}
+        return [self.inspection.check.statement(each) for each in taken.values()]
+
+    @property
+    def taken_lines(self) -> list[str]:
+        """All lines that were taken, with what each column stands for now."""
+        names = {each.key for each in self.taken if each.table == "kinds"}
+        forms = self.inspection.check.forms.items()
+        return [*self._taken_of_file, *(form.line(name) for name, form in forms if name in names)]
+
     def _file(self) -> str:
         inspection, form = self.inspection, self.inspection.check.form
         lines = [f"[datasets.{toml_key(self.name)}]", f"source = {toml_value(inspection.source)}"]
@@ -156,10 +171,8 @@ class Draft:
             lines.append(f"table = {toml_value(inspection.dataset.table)}")
         if form is not None:
             lines += [_beside(line, why) for line, why in form_lines(form)]
-        statements = {line.split("  #")[0].rstrip() for line in lines}
-        taken = (inspection.check.statement(each) for each in self.taken if not each.table)
-        lines += [line for line in dict.fromkeys(taken) if line not in statements]
-        lines += self._comments(self._proposed.get(None, []), "to mend that", {*statements, *lines})
+        lines += [line for line in self._taken_of_file if not any(each.startswith(line) for each in lines)]
+        lines += self._comments(self._proposed.get(None, []), "to mend that", lines)
         if inspection.dataset.is_served:
             return "\n".join([*lines, _SERVED])
         return "\n".join([*lines, ""])
@@ -208,13 +221,13 @@ class Draft:
         return proposed
 
     def _comments(
-        self, proposed: Sequence[tuple[Finding, Proposal]], place: str, stated: Collection[str] = ()
+        self, proposed: Sequence[tuple[Finding, Proposal]], place: str, stated: Sequence[str] = ()
     ) -> Iterator[str]:
         """Yield proposals as comments."""
         forms = self.inspection.check.proposed_forms(each for finding, each in proposed if finding.proposals)
         lines = [form.line(column) for column, form in forms.items()]
         lines += [self.inspection.check.statement(each) for _, each in proposed if each.key not in forms]
-        lines = [line for line in lines if line not in stated]
+        lines = [line for line in lines if not any(each.startswith(line) for each in stated)]
         if lines:
             titles = "; ".join(dict.fromkeys(finding.title for finding, _ in proposed))
             number = "this" if all(finding.proposals for finding, _ in proposed) else "one of these"

@@ -68,13 +68,16 @@ def _dataset_lines(inspection: Inspection, findings: Sequence[Finding]) -> Itera
     yield f"unit = {toml_value(dataset.unit)}" if dataset.unit else _UNIT
     if dataset.table is not None:
         yield f"table = {toml_value(dataset.table)}"
+    keys = {line.partition(" =")[0] for line in proposed}
     found = [] if inspection.check.form is None else [line for line, _ in form_lines(inspection.check.form)]
-    yield from dict.fromkeys([*found, *proposed])
+    yield from (line for line in found if line.partition(" =")[0] not in keys)
+    yield from proposed
 
 
 def _statements(inspection: Inspection, proposals: Iterable[Proposal]) -> list[str]:
-    """Return the lines of the proposals about the table of the data set itself."""
-    return [inspection.check.statement(proposal) for proposal in proposals if not proposal.table]
+    """Return the lines of the proposals about the table of the data set itself; of several about one key the last."""
+    last = {proposal.key: proposal for proposal in proposals if not proposal.table}
+    return [inspection.check.statement(proposal) for proposal in last.values()]
 
 
 def _kind_lines(inspection: Inspection, findings: Sequence[Finding]) -> Iterator[str]:

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,10 @@ import pytest
 from noisycount.catalog.catalog import DatasetRecord
 from noisycount.config.file import load_config
 from noisycount.display.texts import pasteable
-from noisycount.engines.formats import ColumnFormat
+from noisycount.engines.check import Check, ColumnCheck
+from noisycount.engines.finding import Finding, Proposal, Severity
+from noisycount.engines.findings import with_findings
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.schema import ZONED, Kind
 from noisycount.tasks.check_display import form_words
@@ -48,18 +52,17 @@ def test_an_owner_sees_what_does_not_fit(run: Run) -> None:
     """Kinds with their reasons, missing and unreadable cells, how the file was read, a remedy."""
     told = run("check", "umfrage.csv")
     assert (told.status, told.errors) == (4, "")
-    assert told.output.startswith("This shows facts about the data, cells and true counts: it is")
-    shown = told.words
+    assert told.output.startswith("For the owner only: this shows facts about the data, cells and true counts.\n")
+    shown = told.prose
     for part in (
         'rows 10 read as cp1252 texts between ";", 2 lines before the names of the columns',
-        "│ Person │ text │ 0 │ 0 │ yes │ texts │",
-        "Alter: 1 cell does not fit the kind integer: 'unbekannt' (line 12)",
-        "Kosten €: 1 cell does not fit the kind real: 'ca. 30 €' (line 13)",
-        "Beitritt: 1 cell does not fit the kind date: 'Frühjahr' (line 13)",
+        "mend Alter 1 cell does not fit the kind integer: 'unbekannt' (line 12)",
+        "mend Kosten € 1 cell does not fit the kind real: 'ca. 30 €' (line 13)",
+        "mend Beitritt 1 cell does not fit the kind date: 'Frühjahr' (line 13)",
         "The file is not in UTF-8. It was read as cp1252: look whether its letters are right, and state it: 'ca.",
-        "│ Ort │ 'Gießen' 1, 'Köln' 8, 'Münster' 1 │",
-        "Not readable: no question is answered until this is mended: cells that do not fit (Alter, Kosten €,",
-        "let `noisycount init umfrage.csv` write all of it",
+        "Ort text 0 0 'Köln' 8, 'Gießen' 1, 'Münster' 1",
+        "Not readable: no question is answered because of cells that do not fit (Alter, Kosten €,",
+        "`noisycount init umfrage.csv --accept` takes them all",
     ):
         assert part in shown
 
@@ -84,15 +87,15 @@ def test_machines_see_the_same(run: Run) -> None:
 def test_what_it_says_to_write_mends_it(run: Run, umfrage: Path) -> None:
     """Pasted into noisycount.toml as it stands, it makes the data set answer."""
     mend = found(run("check", "umfrage.csv", "--json"))["mend"]
-    assert 'encoding = "cp1252"\ndelimiter = ";"\nskip = 2\n' in mend
+    assert 'delimiter = ";"\nskip = 2\nencoding = "cp1252"\n' in mend
     (umfrage.parent / "noisycount.toml").write_text(mend, encoding="utf-8")
     for source in ("umfrage", "umfrage.csv"):
         told = run("check", source, "--json").object
         assert (told["dataset"], told["fits"], told["mend"]) == ("umfrage", True, "")
         assert column(told, "Alter")["usable"]
         assert column(told, "Alter")["unreadable"] == 1
-    shown = run("check", "umfrage").words
-    assert "Alter: 1 cell does not fit the kind integer and, as the owner stated, counts as missing: 'unb" in shown
+    shown = run("check", "umfrage").prose
+    assert "note Alter 1 cell does not fit the kind integer and, as the owner stated, counts as missing: 'unb" in shown
     assert "Ready: questions are answered, and the ledger keeps what these columns are." in shown
     assert shown.endswith('[datasets.umfrage.values] Ort = ["Gießen", "Köln", "Münster"]')
 
@@ -139,8 +142,8 @@ def test_columns_that_questions_may_not_use_are_named(run: Run, here: Path) -> N
     age = column(told, "age")
     assert (age["usable"], age["kind"], age["form"]) == (True, "real", None)
     shown = run("check", "survey").words
-    assert "counts distinct values of person kinds as the file says so" in shown
-    assert "│ no: the unit │" in shown
+    assert "counts distinct values of person kinds the file says so" in shown
+    assert "│ the unit │" in shown
 
 
 def test_a_file_that_states_types_is_read_as_it_says(run: Run, here: Path) -> None:
@@ -167,7 +170,7 @@ def test_rows_without_a_person_are_counted(run: Run, here: Path) -> None:
     (here / "noisycount.toml").write_text('[datasets.a]\nsource = "a.csv"\nunit = "person"')
     told = run("check", "a")
     assert told.status == 4
-    assert "person: 1 row names no person: fill the cells in, or remove the rows (line 3)." in told.words
+    assert "mend person 1 row names no person: fill the cells in, or remove the rows (line 3)." in told.prose
     assert found(run("check", "a", "--json"))["lines_without_unit"] == [3]
 
 
@@ -180,7 +183,7 @@ def test_persons_are_told_beside_rows(run: Run, here: Path) -> None:
     (here / "a.csv").write_text(f"person,age,cost,town\n{rows}Sum,,,\n")
     told = run("check", "a.csv", "--unit", "person", "--json").object
     assert (told["persons"], told["sparse_line"]) == (31, 62)
-    shown = run("check", "a.csv").words
+    shown = run("check", "a.csv").prose
     assert "rows 61 persons 31 counts" in shown
     assert "The last row is nearly empty and counted like any other: remove it if it holds sums (line 62)." in shown
     assert "Ready, but look at a last row that is nearly empty." in shown
@@ -193,7 +196,7 @@ def test_lines_are_those_of_the_file(run: Run, here: Path) -> None:
     (here / "a.csv").write_text(f'age,note\n{rows}\n7,"two\nlines"\nold,b\n8,c\nyoung,d\nold,e\n')
     age = column(found(run("check", "a.csv", "--json")), "age")
     assert (age["examples"], age["lines"]) == (["old", "young"], [15, 17])
-    shown = run("check", "a.csv").words
+    shown = run("check", "a.csv").prose
     assert "3 cells do not fit the kind integer: 'old', 'young' (first in lines 15, 17)" in shown
     (here / "b.jsonl").write_text('{"age": 1}\n' * 9 + '\n{"age": "old"}\n')
     assert column(found(run("check", "b.jsonl", "--json")), "age")["lines"] == [11]
@@ -203,13 +206,13 @@ def test_texts_that_tell_persons_apart_are_warned_of(run: Run, here: Path) -> No
     """As names do; a column that questions may not use is none of them."""
     rows = "".join(f"{n},Name {n},{'ab'[n % 2]}\n" for n in range(40))
     (here / "a.csv").write_text(f"person,name,town\n{rows}")
-    warning = "name: Nearly all persons have different texts, as in names and free texts"
-    assert warning in run("check", "a.csv", "--unit", "person").words
+    warning = "look name Nearly all persons have different texts, as in names and free texts"
+    assert warning in run("check", "a.csv", "--unit", "person").prose
     assert "Look at texts that identify persons (name)." in run("init", "a.csv", "--unit", "person").output
     text = (here / "noisycount.toml").read_text()
     assert "# Nearly every unit has a text of its own there, so better without: name\n" in text
     (here / "noisycount.toml").write_text(text.replace("[datasets.a]", '[datasets.a]\ncolumns = ["town"]'))
-    assert "Nearly all persons" not in run("check", "a").output
+    assert "Nearly all persons" not in run("check", "a").prose
 
 
 @pytest.mark.thorough
@@ -351,9 +354,7 @@ def test_a_check_of_a_path_without_a_unit_writes_nothing(run: Run, visits: Path)
     told = run("check", "visits.csv")
     assert told.status == 0
     assert "Ready, but look at the unit." in told.words
-    assert told.words.endswith(
-        "State the person of each row: --unit COLUMN, or --unit row if every row is another person."
-    )
+    assert "State the person of each row: --unit COLUMN, or --unit row if every row is another person." in told.prose
     assert sorted(visits.parent.parent.rglob("*")) == before
 
 
@@ -419,7 +420,7 @@ def test_answers_about_texts_that_were_read_otherwise_are_told(run: Run, here: P
         assert run("check", "towns", "--json").object["answered_otherwise"] == others
         answers.append(run(*asked).object["answer"])
     assert answers == [0, 2]
-    told = run("check", "towns").words
+    told = run("check", "towns").prose
     assert "1 answer in the ledger is about other records, or about these as they were read" in told
 
 
@@ -476,6 +477,76 @@ def test_public_values_are_proposed_to_the_owner_and_stored_by_nobody(run: Run, 
         file.write('[datasets.t.values]\ntown = ["Bern", "Basel"]\n')
     told = run("check", "t")
     assert '# under [datasets.t.values] sex = ["f", "m"]' in told.words
-    assert "town: 20 rows with none of the public values, which are in no row of a table: 'Köln'" in told.words
+    assert "town 20 rows with none of the public values, which are in no row of a table: 'Köln'" in told.prose
     assert run("show", "t", "--json").object["values"]["town"]["listed"] == ["Bern", "Basel"]
     assert "propose" in json.loads(run("check", "t.csv", "--unit", "row", "--json").output)
+
+
+def test_of_many_columns_those_to_look_at_come_first(run: Run, here: Path) -> None:
+    """The others are summed up by kind; JSON has all of them."""
+    names = [f"c{n}" for n in range(60)]
+    rows = [",".join(str(n % 7) for n in range(59)) + f",{'x' if n % 2 else ''}" for n in range(20)]
+    rows[3] = ",".join(["old" if n in {50, 57} else "1" for n in range(59)] + ["y"])
+    (here / "a.csv").write_text("\n".join([",".join(names), *rows, ""]))
+    told = run("check", "a.csv", "--unit", "row")
+    lines = [line.split("│")[1].strip() for line in told.output.splitlines() if line.startswith("│")]
+    assert lines[:15] == ["c50", "c57", *(f"c{n}" for n in range(13))]
+    assert lines[15:17] == ["44 others", "1 other"]
+    assert "columns 60, of which 15 are shown; --json lists all" in told.words
+    assert "1 other text 10 0 cells missing in 1 column" in told.prose
+    assert len(found(run("check", "a.csv", "--unit", "row", "--json"))["columns"]) == 60
+
+
+def test_findings_of_one_title_are_summed_up(run: Run, here: Path) -> None:
+    """The first eight are listed, and the number of the others; JSON has all of them."""
+    names = [f"c{n}" for n in range(12)]
+    (here / "a.csv").write_text("\n".join([",".join(names), *[",".join("7" * 12)] * 19, ",".join(["old"] * 12), ""]))
+    told = run("check", "a.csv", "--unit", "row")
+    assert told.prose.count("1 cell does not fit the kind integer: 'old' (line 21).") == 8
+    assert "mend 4 more cells that do not fit: --json lists them" in told.prose
+    assert "cells that do not fit (c0, c1, c2, c3, c4, c5, c6, c7 and 4 more)" in told.words
+    findings = found(run("check", "a.csv", "--unit", "row", "--json"))["findings"]
+    assert [(each["severity"], each["column"], each["lines"]) for each in findings] == [
+        ("blocks", name, [21]) for name in names
+    ]
+
+
+def _finder(check: Check) -> Iterator[Finding]:
+    """Yield a finding about the file and one about a column, until both proposals are taken."""
+    assert check.form is not None
+    if check.form.skip != 1:
+        yield Finding(Severity.BLOCKS, "a title", "It has a title", lines=(1,), proposals=(Proposal("skip", 1),))
+    elif not check.forms["town"].trim:
+        proposal = Proposal("town", {"trim": True}, "kinds")
+        yield Finding(Severity.LOOK, "blanks around texts", "It has blanks", "town", 2, (3,), (proposal,))
+    else:
+        choice = Proposal("town", {"missing": ["secret"]}, "kinds")
+        yield Finding(Severity.NOTE, "a word", "It has a word", "town", choices=(choice,))
+
+
+def test_a_listed_finder_is_all_that_a_finding_needs(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Screen, JSON, notebook and `init` show it; `init --accept` takes what it proposes, file first, then columns."""
+    monkeypatch.setattr("noisycount.engines.findings.FINDERS", (_finder,))
+    (here / "a.csv").write_text("title,of\ntown,age\n Bern,1\nBiel ,2\n")
+    told = run("check", "a.csv", "--unit", "row")
+    assert (told.status, "Not readable: no question is answered because of a title." in told.words) == (4, True)
+    assert "mend It has a title (line 1)." in told.prose
+    assert "skip = 1" in told.output.splitlines()
+    (finding,) = found(run("check", "a.csv", "--unit", "row", "--json"))["findings"]
+    assert (finding["severity"], finding["proposals"]) == ("blocks", [{"table": "", "line": "skip = 1"}])
+    run("init", "a.csv", "--unit", "row")
+    assert "# A title; to mend that, this:\n# skip = 1\n" in (here / "noisycount.toml").read_text()
+    (here / "noisycount.toml").unlink()
+    told = run("init", "a.csv", "--unit", "row", "--accept")
+    assert 'took 2 proposals of `noisycount check`: skip = 1 town = { kind = "text", trim = true }' in told.words
+    text = (here / "noisycount.toml").read_text()
+    assert "\nskip = 1 " in text
+    assert '\ntown = { kind = "text", trim = true } ' in text
+    assert "secret" not in text
+    told = run("check", "a")
+    assert (told.status, "Ready: questions are answered" in told.words) == (0, True)
+    assert "note town It has a word." in told.prose
+    html = with_findings(
+        Check(2, (ColumnCheck("town", Kind.TEXT, "text", ColumnFormat(Kind.TEXT), 0),), FileFormat()), None
+    )
+    assert "<td>skip = 1</td>" in html._repr_html_()

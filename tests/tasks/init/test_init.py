@@ -137,6 +137,28 @@ def test_what_cannot_be_described_is_refused(refused: Refused, run: Run, here: P
     assert "noisycount.toml exists already: edit it" in refused("init", "a.csv")
 
 
+def test_all_proposals_are_taken_at_once(run: Run, umfrage: Path) -> None:
+    """Then questions are answered; nothing is proposed any more, and nothing that nobody proposed is written."""
+    told = run("init", umfrage.name, "--unit", "Person", "--name", "umfrage", "--accept")
+    assert "took 4 proposals of `noisycount check`:" in told.output
+    assert '  Alter = { kind = "integer", unreadable = "missing" }\n' in told.output
+    assert '  encoding = "cp1252"\n' in told.output
+    assert "Read it, then ask: noisycount count umfrage" in told.words
+    text = (umfrage.parent / "noisycount.toml").read_text(encoding="utf-8")
+    assert "Cells that do not fit" not in text
+    assert "unbekannt" not in text
+    told = run("check", "umfrage")
+    assert (told.status, "Ready" in told.output, "Proposals" in told.output) == (0, True, False)
+    (umfrage.parent / "noisycount.toml").unlink()
+    (umfrage.parent / "good.csv").write_text("person,age\n1,2\n2,4\n")
+    texts = []
+    for words in ((), ("--accept",)):
+        run("init", "good.csv", "--unit", "person", *words)
+        texts.append((umfrage.parent / "noisycount.toml").read_text(encoding="utf-8"))
+        (umfrage.parent / "noisycount.toml").unlink()
+    assert texts[0] == texts[1]
+
+
 def test_another_configuration_above_is_told(run: Run, here: Path) -> None:
     """Its ledger is not asked any more, and so its budget is begun again."""
     other = here.parent / "noisycount.toml"

@@ -1,0 +1,74 @@
+"""A check as JSON, in the structure of its screen."""
+
+from typing import Any
+
+from noisycount.engines.check import ColumnCheck
+from noisycount.engines.finding import Finding
+from noisycount.tasks.check import Inspection
+from noisycount.tasks.check_display import FOR_OWNERS, finding_words, verdict
+from noisycount.tasks.findings import findings_of
+from noisycount.tasks.proposals import proposal_lines, value_lines
+
+
+def inspection_json(inspection: Inspection) -> dict[str, Any]:
+    """What is in the records of a data set; `mend` is what to write into noisycount.toml."""
+    dataset, check = inspection.dataset, inspection.check
+    form, findings = check.form, findings_of(inspection)
+    return {
+        "about": FOR_OWNERS,
+        "dataset": dataset.name,
+        "source": str(dataset.source),
+        "unit": inspection.unit,
+        "public_tables": list(dataset.public_tables),
+        "vouched": dataset.vouched,
+        "rows": check.rows,
+        "persons": inspection.persons,
+        "encoding": form and form.encoding,
+        "delimiter": form and form.delimiter,
+        "skip": form and form.skip,
+        "letters": list(check.letters),
+        "lines_without_unit": list(check.without_unit),
+        "sparse_line": check.sparse_line,
+        "fits": inspection.fits,
+        "changed": inspection.is_changed,
+        "answered_otherwise": inspection.answered_otherwise,
+        "columns": [_column(inspection, column) for column in check.columns],
+        "problems": [finding_words(inspection, finding) for finding in findings],
+        "verdict": verdict(inspection, findings),
+        "findings": [_finding(inspection, finding) for finding in findings],
+        "mend": "\n".join(proposal_lines(inspection)),
+        "propose": "\n".join(value_lines(inspection)),
+    }
+
+
+def _column(inspection: Inspection, column: ColumnCheck) -> dict[str, Any]:
+    why = inspection.why_unused(column)
+    return {
+        "name": column.name,
+        "kind": column.kind and column.kind.value,
+        "type": column.type,
+        "form": column.form and column.form.parts,
+        "missing": column.missing,
+        "unreadable": column.unreadable,
+        "examples": list(column.examples),
+        "lines": list(column.lines),
+        "values": [{"value": value, "rows": rows} for value, rows in column.values],
+        "usable": why is None,
+        "why_not": why,
+        "reason": column.reason,
+    }
+
+
+def _finding(inspection: Inspection, finding: Finding) -> dict[str, Any]:
+    """Return a finding as JSON, with the lines for noisycount.toml that it proposes."""
+    statement = inspection.check.statement
+    return {
+        "severity": finding.severity.value,
+        "column": finding.column,
+        "title": finding.title,
+        "text": finding_words(inspection, finding),
+        "rows": finding.rows,
+        "lines": list(finding.lines),
+        "proposals": [{"table": each.table, "line": statement(each)} for each in finding.proposals],
+        "choices": [{"table": each.table, "line": statement(each)} for each in finding.choices],
+    }
