@@ -47,13 +47,14 @@ def check(  # noqa: PLR0913 - one argument an option
     renews: bool,
     as_json: bool,
 ) -> None:
-    """Show the owner what is in the records, and what does not fit.
+    """Show the owner what is in the records, and what to mend.
 
-    It shows facts about the data, cells and true counts. SOURCE is a file or a data set of noisycount.toml. For every
-    column: its kind and why, how many cells are missing, how many do not fit the kind, three of them with their lines,
-    and whether questions may use it; the texts of columns that have few of them; then what to write into
-    noisycount.toml so that questions are answered. Where all fits and the unit is known, the ledger keeps what the
-    columns are; the exit status is 4 where no question is answered.
+    It shows facts about the data, cells and true counts. SOURCE is a file or a data set of noisycount.toml. The first
+    line says if questions are answered. A table shows each column: its kind, how many cells are missing, how many do
+    not fit the kind, and its commonest texts; of more than 40 columns it shows those with findings first. A second
+    table shows the findings, with lines of the file. At the end stand the lines for noisycount.toml that mend them;
+    `noisycount init SOURCE --accept` takes them all. If all fits and the unit is stated, the ledger keeps what the
+    columns are. The exit status is 4 if no question is answered.
     """
     from noisycount.tasks import check_display as display
     from noisycount.tasks.check import examined
@@ -75,10 +76,11 @@ def check(  # noqa: PLR0913 - one argument an option
         output.print_text()
         output.print_facts(display.inspection_facts(inspection))
         output.print_table(*display.column_table(inspection, findings))
-        if findings:
-            output.print_table(*display.finding_table(inspection, findings))
+        header, rows = display.finding_table(inspection, findings)
+        if rows:
+            output.print_table(header, rows)
         proposed = display.proposal_words(inspection), proposal_lines(inspection)
-        for words, lines in (proposed, (display.PROPOSING, value_lines(inspection))):
+        for words, lines in (proposed, (display.PUBLIC_VALUES, value_lines(inspection))):
             if lines:
                 output.print_text(f"{words}\n")
                 output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)

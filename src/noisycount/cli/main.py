@@ -56,7 +56,7 @@ def _require_once(ctx: click.Context, words: list[str]) -> None:
 COMMANDS = {
     "demo": "Ask one private question of a real health survey, start to end.",
     "init": "Write a commented noisycount.toml.",
-    "check": "Show the owner what is in the records, and what does not fit.",
+    "check": "Show the owner what is in the records, and what to mend.",
     "show": "Show what may be asked of a data set, and what was.",
     "count": "Count what satisfies a question, with noise and a budget.",
     "plan": "Choose ε from the accuracy that you need.",

@@ -181,12 +181,19 @@ def _remarks(inspection: Inspection, column: ColumnCheck, marks: Mapping[str, Se
     return "; ".join(remarks)
 
 
-_PLAIN_REASONS = {"they are texts", "it names the person", "the file says so", "the server says so"}
+_PLAIN_REASONS = {
+    *("they are texts", "it names the person", "the file says so", "the server says so"),
+    *("its owner says so", "the ledger has it so"),
+}
 
 
 def finding_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
-    """Return a row for each finding; of many findings of one title the first ones, and the number of the others."""
+    """Return a row for each finding; of many findings of one title the first ones, and the number of the others.
+
+    Lists of values that may be public have no row, as their lines stand below the table.
+    """
     rows = []
+    findings = [each for each in findings if not any(choice.table == "values" for choice in each.choices)]
     titles = Counter(finding.title for finding in findings)
     shown: Counter[str] = Counter()
     for finding in findings:
@@ -237,9 +244,10 @@ def finding_words(inspection: Inspection, finding: Finding) -> str:
     return f"{finding.text} ({first}{word} {', '.join(map(signed, finding.lines))})."
 
 
-PROPOSING = (
-    "Does everybody know without the records what these columns can have? Then write into noisycount.toml what follows,"
-    " without what the records alone tell: who may ask sees it, tables need no keys, and what is mistyped is refused."
+PUBLIC_VALUES = (
+    "Public values: if everybody knows without the records what these columns can hold, write these lines into "
+    "noisycount.toml. Leave out every text that the records alone reveal. Analysts see the lists; tables by them need "
+    "no keys, and a mistyped value is refused."
 )
 
 

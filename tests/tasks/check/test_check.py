@@ -468,7 +468,7 @@ def test_public_values_are_proposed_to_the_owner_and_stored_by_nobody(run: Run, 
     run("init", "t.csv", "--unit", "row")
     told = run("check", "t")
     assert '[datasets.t.values] town = ["Bern", "Köln"] sex = ["f", "m"]' in told.words
-    assert "Does everybody know without the records" in told.words
+    assert "Public values: if everybody knows without the records" in told.words
     kept = [path for path in here.iterdir() if path.is_file() and path.suffix in {".toml", ".db"}]
     assert {path.name for path in kept} == {"noisycount.toml", "ledger.db"}
     assert not any("Köln".encode() in path.read_bytes() for path in kept)
