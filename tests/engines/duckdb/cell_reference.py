@@ -1,10 +1,12 @@
 """What a cell stands for, in plain Python: the reference for the SQL that reads whole columns."""
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from math import isfinite
 
-from noisycount.engines.formats import ColumnFormat, date_pattern
+import numpy as np
+
+from noisycount.engines.formats import EXCEL, ColumnFormat, date_pattern
 from noisycount.query.schema import ISO_ZONED, ZONED, Kind
 
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
@@ -16,14 +18,18 @@ def reference(cell: str | None, form: ColumnFormat) -> tuple[bool, object]:
         return False, None
     kept = form.kind is Kind.TEXT and not form.trim
     text = cell if kept else cell.strip(" \t\n\v\f\r")
-    if text in form.missing or not text:
+    if text in form.missing or not text or (form.nan and text.lower() == "nan"):
         return False, None
     return True, _VALUES[form.kind](text, form)
 
 
 def _number(text: str, form: ColumnFormat) -> str | None:
     """The digits of a number with a decimal point and without marks between groups of three."""
+    text = _without_signs(text, form)
     point, group = (".", ",") if form.decimal == "." else (",", ".")
+    if form.thousands is not None:
+        text = text.translate(str.maketrans(SAME_MARKS.get(form.thousands, {})))
+        group = form.thousands
     found = re.fullmatch(
         rf"([+-]?)([0-9{re.escape(group)}]*)((?:{re.escape(point)}[0-9]*)?)((?:[eE][+-]?[0-9]+)?)", text
     )
@@ -36,6 +42,29 @@ def _number(text: str, form: ColumnFormat) -> str | None:
     if not any(map(str.isdigit, whole + decimals)):
         return None
     return f"{sign}{first}{''.join(rest)}{decimals.replace(point, '.')}{exponent}"
+
+
+SAME_MARKS = {" ": dict.fromkeys("\u00a0\u2009\u202f", " "), "'": {"\u2019": "'"}}
+AROUND = " \t\u00a0\u2009\u202f"
+
+
+def _without_signs(text: str, form: ColumnFormat) -> str:
+    """The text without the symbols before and behind it, and with a minus for brackets."""
+    text = _without_symbols(text, form)
+    if form.brackets and text[:1] == "(" and text[-1:] == ")":
+        return _without_symbols(f"-{text[1:-1].strip(AROUND)}", form)
+    return text
+
+
+def _without_symbols(text: str, form: ColumnFormat) -> str:
+    """The text without one symbol before it, which may stand behind its sign, and one behind it."""
+    sign = text[:1] if text[:1] in {"+", "-"} else ""
+    bare = text[len(sign) :].lstrip(AROUND)
+    symbol = next((symbol for symbol in form.symbols if bare.startswith(symbol)), None)
+    if symbol is not None:
+        text = sign + bare.removeprefix(symbol).lstrip(AROUND)
+    symbol = next((symbol for symbol in form.symbols if text.endswith(symbol)), None)
+    return text if symbol is None else text.removesuffix(symbol).rstrip(AROUND)
 
 
 def _integer(text: str, form: ColumnFormat) -> int | None:
@@ -60,6 +89,8 @@ def _boolean(text: str, form: ColumnFormat) -> bool | None:
 
 
 def _moment(text: str, form: ColumnFormat) -> datetime | None:
+    if form.date_format == EXCEL:
+        return _serial(text, form)
     if form.date_format is None:
         pattern = form.kind.iso
     else:
@@ -72,9 +103,27 @@ def _moment(text: str, form: ColumnFormat) -> datetime | None:
         if form.date_format == ZONED:
             moment = datetime.fromisoformat(text.replace(" ", "T", 1).replace(" ", ""))
             return moment.astimezone(UTC).replace(tzinfo=None)
-        return datetime.strptime(text, form.date_format)  # noqa: DTZ007 - columns have no zone
+        return _parsed(text, form.date_format)
     except (ValueError, OverflowError):
         return None
+
+
+def _serial(text: str, form: ColumnFormat) -> datetime | None:
+    """The day of a number of days, and its time to the millisecond if times are meant."""
+    pattern = r"[1-9][0-9]{0,6}(\.0+)?" if form.kind is Kind.DATE else r"[0-9]{1,7}(\.[0-9]+)?"
+    if not re.fullmatch(pattern, text):
+        return None
+    return datetime(1899, 12, 30) + timedelta(milliseconds=int(np.rint(float(text) * 86_400_000)))  # noqa: DTZ001 - as above
+
+
+def _parsed(text: str, date_format: str) -> datetime:
+    """The moment, in UTC if it has a zone; digits after the microseconds are cut off."""
+    if "%n" in date_format:
+        text, date_format = re.sub(r"(\.[0-9]{6})[0-9]+", r"\1", text), date_format.replace("%n", "%f")
+    if "%z" in date_format:
+        text = re.sub("([+-][0-9]{2})$", r"\g<1>00", text)
+        return datetime.strptime(text, date_format).astimezone(UTC).replace(tzinfo=None)
+    return datetime.strptime(text, date_format)  # noqa: DTZ007 - columns have no zone
 
 
 def _date(text: str, form: ColumnFormat) -> date | None:

@@ -15,7 +15,7 @@ from noisycount.engines.check import ColumnCheck
 from noisycount.engines.duckdb.connection import quoted_name
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.duckdb.typed_texts import TextTable
-from noisycount.engines.formats import ColumnFormat
+from noisycount.engines.formats import EXCEL, ColumnFormat
 from noisycount.errors import PredicateError, SourceError
 from noisycount.query.language import parse
 from noisycount.query.schema import ZONED, Kind
@@ -101,6 +101,7 @@ TWO_FORMS = st.sampled_from(
         *(ColumnFormat(Kind.INTEGER), ColumnFormat(Kind.REAL, missing=("n/a", "NULL"))),
         *(ColumnFormat(Kind.REAL, decimal=","), ColumnFormat(Kind.TEXT, trim=True), ColumnFormat(Kind.TEXT)),
         *(ColumnFormat(Kind.BOOLEAN), ColumnFormat(Kind.DATE), ColumnFormat(Kind.TIMESTAMP)),
+        *(ColumnFormat(Kind.REAL, nan="missing"), ColumnFormat(Kind.REAL, symbols=("%",), brackets=True)),
     ]
 )
 NEIGHBOURS = (
@@ -183,6 +184,12 @@ FORMS = [
     ColumnFormat(Kind.INTEGER, decimal=",", missing=("NA", "-1")),
     ColumnFormat(Kind.REAL),
     ColumnFormat(Kind.REAL, decimal=",", missing=("k.A.",)),
+    ColumnFormat(Kind.REAL, nan="missing"),
+    ColumnFormat(Kind.INTEGER, thousands=" "),
+    ColumnFormat(Kind.REAL, thousands="'", symbols=("CHF", "Fr.")),
+    ColumnFormat(Kind.REAL, decimal=",", thousands=" ", symbols=("€", "%")),
+    ColumnFormat(Kind.REAL, symbols=("$",), brackets=True),
+    ColumnFormat(Kind.INTEGER, brackets=True),
     ColumnFormat(Kind.TEXT),
     ColumnFormat(Kind.TEXT, trim=True, missing=("it's", "NA")),
     ColumnFormat(Kind.BOOLEAN),
@@ -194,6 +201,12 @@ FORMS = [
     ColumnFormat(Kind.TIMESTAMP, date_format=ZONED),
     ColumnFormat(Kind.TIMESTAMP, date_format="%d.%m.%Y %H:%M"),
     ColumnFormat(Kind.TIMESTAMP, date_format="%Y%m%d %I:%M:%S %p"),
+    ColumnFormat(Kind.TIMESTAMP, date_format="%Y-%m-%dT%H:%M:%S.%n%z"),
+    ColumnFormat(Kind.TIMESTAMP, date_format="%d-%b-%Y, %H:%M:%S.%n"),
+    ColumnFormat(Kind.DATE, date_format="%A, %B %d, %Y"),
+    ColumnFormat(Kind.DATE, date_format="%b-%y"),
+    ColumnFormat(Kind.DATE, date_format=EXCEL),
+    ColumnFormat(Kind.TIMESTAMP, date_format=EXCEL),
 ]
 EXTREMES = [
     *("9223372036854775807", "9223372036854775808", "-9223372036854775808", "1e308", "1e309", "1_0", "0x10", "0b1"),
@@ -206,10 +219,65 @@ EXTREMES = [
     *("infinity", "2020-01-31 12:00Z", "2020-01-31T12:00 +0230", "2020-01-31 00:00:00.25-11", "9999-12-31"),
     *("2020-01-31 12:00 -02:30", "2020-01-31 12:00:00+15", "2020-01-31 12:00:00 UTC", "now", "31.1.2020"),
     *("31.01.2020 7:05", "31.02.2020", "1/2/69", "1/2/68", "13/1/20", "31.01.20", "20200131 12:00:00 am"),
-    *("20200131 13:00:00 PM", "20200131 1:05:09 Pm", "today"),
+    *("20200131 13:00:00 PM", "20200131 1:05:09 Pm", "today", "Jan-24", "FEB-68", "feb-69", "Feb-2024", "Mai-24"),
+    *("2020-01-31T12:00:00.1234569Z", "2020-01-31T23:59:59.999999999-01", "2020-01-31T12:00:00.5+0230", "31-Jan-2020"),
+    *(
+        "29-Feb-2020, 23:59:59.9999999",
+        "30-Feb-2020, 01:00:00.1",
+        "Friday, January 31, 2020",
+        "friday, january 1, 2021",
+    ),
+    *("45336", "45336.5", "45336.0", "61", "0", "0.25", "2958465", "45336.999999999", "-5.5", "45336.00001"),
+    *(
+        "1 234",
+        "1\u00a0234",
+        "1\u202f234,50",
+        "12 34",
+        "1 234 567",
+        "1'234.50",
+        "1\u2019234",
+        "CHF 1'234.50",
+        "5 Fr.",
+        "-CHF5",
+    ),
+    *(
+        "CHF-5",
+        "CHF CHF 5",
+        "CHF",
+        "5 CHF CHF",
+        "CHF5Fr.",
+        "80,5 %",
+        "%80",
+        "€ 5",
+        "5€",
+        "-5,25 €",
+        "+ €5",
+        "1 234,50 €",
+    ),
+    *(
+        "($5)",
+        "$(5)",
+        "(5)",
+        "(-5)",
+        "-(5)",
+        "$ (1,234.50)",
+        "( 5 )",
+        "($ 5 )",
+        "((5))",
+        "()",
+        "$",
+        "(5",
+        "5)",
+        "-$5",
+        "$-5",
+    ),
+    *("$5$", "(1,234)", "($5$)", "NAN", "nan", " nan ", "-nan", "(nan)", "$nan", "$inf"),
 ]
 CELLS = st.one_of(
     st.sampled_from(EXTREMES),
+    st.from_regex(
+        r"[(]?[-+]?(\$|CHF|€)? ?[0-9]{1,3}([ '\u202f][0-9]{3})*[.,]?[0-9]{0,2} ?(%|€|\$)?[)]?", fullmatch=True
+    ),
     st.from_regex(r"[+-]?[0-9]{0,4}[.,]?[0-9]{0,4}[.,]?[0-9]{0,3}([eE][+-]?[0-9]{1,3})?", fullmatch=True),
     st.from_regex("[0-9]{1,2}[./][0-9]{1,2}[./]([1-9][0-9]{3}|[0-9]{2})( [0-9]{1,2}:[0-9]{2})?", fullmatch=True),
     st.datetimes().map(str),
@@ -275,7 +343,7 @@ def test_what_is_not_stated_is_guessed() -> None:
     with database() as connection:
         connection.execute("CREATE TABLE loaded AS SELECT '7' AS person, '1' AS age, '2' AS code")
         table = TextTable(connection, ("person", "age", "code"))
-        person, age, code = table.typed({"code": FORMS[4], "person": FORMS[0]}, "person")
+        person, age, code = table.typed({"code": ColumnFormat(Kind.TEXT), "person": FORMS[0]}, "person")
     assert (person.kind, person.reason) == (Kind.TEXT, "it names the person")
     assert (age.kind, age.reason) == (Kind.INTEGER, "they are whole numbers")
     assert (code.kind, code.reason) == (Kind.TEXT, "its owner says so")
