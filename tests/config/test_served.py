@@ -44,14 +44,20 @@ def test_what_is_left_out_of_a_table(tmp_path: Path) -> None:
         (VISITS + 'edition = ""', ' edition = "": must be a text in quotes'),
         (VISITS + 'edition = "\\u001b"', "edition must be 1 to 200 printable characters, got "),
         (VISITS + 'table = "visits"', ": of a server stands behind the # of its address: leave ta"),
-        (VISITS + 'kinds = { a = "text" }', ": are those of the server's columns: leave kinds out"),
+        (
+            VISITS + 'kinds = { a = "text" }',
+            ": are those of the server's columns, of which only nan can be stated: leave kinds out",
+        ),
         (VISITS + "skip = 1", ": [datasets.visits] skip = 1: is of a file: leave skip out"),
         (f'[datasets.visits]\nsource = "{URL}"', "source: 'postgresql://db/clinic' names no table"),
         (f'[datasets.visits]\nsource = "{URL}@{CANARY}#t"', "with %40 for an @ in a password"),
         (f'[datasets.visits]\nsource = ["{URL}#t"]', "ward:…@db/clinic#t"),
         (f'[datasets]\nvisits = "{URL}#t"', "ward:…@db/clinic#t"),
         (LAKE + "indexes = true", "indexes = true: are of servers, and Parquet files have none: l"),
-        (LAKE + 'kinds = { a = "text" }', ": are those that Parquet files state: leave kinds out"),
+        (
+            LAKE + 'kinds = { a = "text" }',
+            ": are those that Parquet files state, of which only nan can be stated: leave kinds out",
+        ),
         ('[datasets.a]\nsource = "s3://"', "source: the address of the files cannot be read: wr"),
         (
             f'{LAKE}[datasets.b]\nsource = "s3a://bucket/visits/"',

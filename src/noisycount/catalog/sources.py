@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from noisycount.catalog.catalog import ROW, DatasetRecord, DatasetSettings
 from noisycount.catalog.folder import Certificates, Copies, make_private, write_private
 from noisycount.engines.check import Check
+from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import CheckedSource, CountedSource, require_readable
 from noisycount.engines.opening import files, served
 from noisycount.engines.places import Keys, ServedTable, files_of, hive_keys, state_of
@@ -306,14 +307,15 @@ class FileSource(LazySource):
 
     @property
     def former_versions(self) -> tuple[str, ...]:
-        """What the version of records that state their types was called."""
-        return self.content.former_versions if self.record.form is None else ()
+        """Return the texts that were the version of records which state their types: in them NaN was a value."""
+        has_nan_missing = any(form.nan for form in self.record.columns.values())
+        return self.content.former_versions if self.record.form is None and not has_nan_missing else ()
 
     def _open(self) -> CheckedSource:
         """The records, from the copy of their texts where there is one."""
         record = self.record
         if record.form is None:
-            return self._found(record.unit)
+            return self._found(record.unit, record)
         copy = None if self._copies is None else self._copies.place(self.name, record.reading)
         if copy is not None and copy.is_file():
             files().require_stable(self.place, self.settings.table, self._claim(record.unit))
@@ -409,7 +411,7 @@ class ServerSource(LazySource):
         if known is not None:
             record = replace(known, **self._facts)
             return self._described_as(record.after(self.former))
-        source = self._served(unit)
+        source = self._served(unit, self.settings.kinds)
         try:
             remedy = "count a view of it in which that has another name"
             record = self._recorded(unit, source, remedy, **self._facts)
@@ -427,10 +429,10 @@ class ServerSource(LazySource):
         """Nothing: it changes all the time, and an edition is what its owner says."""
 
     def _open(self) -> CheckedSource:
-        return self._served(self.record.unit)
+        return self._served(self.record.unit, {n: form for n, form in self.record.columns.items() if form.nan})
 
-    def _served(self, unit: str | None) -> CheckedSource:
-        """The records, as their server has them."""
+    def _served(self, unit: str | None, kinds: Mapping[str, ColumnFormat] | None) -> CheckedSource:
+        """Return the records as their server has them. `kinds`: the columns in which NaN is a missing value."""
         return served(
             self.table.place,
             unit=unit,
@@ -439,4 +441,5 @@ class ServerSource(LazySource):
             uses_indexes=self.table.uses_indexes,
             certificates=self.kept.all(),
             claim=self._claim(unit),
+            kinds=kinds,
         )

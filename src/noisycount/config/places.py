@@ -129,13 +129,13 @@ SERVER_KEYS = ("timeout", "indexes", "edition")  # what is said of a table of a 
 
 _OF_FILES = {
     "table": "of a server stands behind the # of its address",
-    "kinds": "are those of the server's columns",
+    "kinds": "are those of the server's columns, of which only nan can be stated",
     **dict.fromkeys(FILE_KEYS, "is of a file"),
 }
 
 _NOT_OF_LAKES = {
     "table": "is of a database, and Parquet files are one",
-    "kinds": "are those that Parquet files state",
+    "kinds": "are those that Parquet files state, of which only nan can be stated",
     "indexes": "are of servers, and Parquet files have none",
     **dict.fromkeys(FILE_KEYS, "is of a file of texts"),
 }
@@ -145,7 +145,7 @@ def read_served_table(table: TomlTable, source: str) -> ServedTable:
     """The table of a server, or the lake, that a data set is, with what is said of counting it."""
     is_of_lake = is_lake(source)
     for key, why in (_NOT_OF_LAKES if is_of_lake else _OF_FILES).items():
-        if key in table.values:
+        if key in table.values and not (key == "kinds" and _states_only_nan(table.values[key])):
             raise table.refusal(key, f"{why}: leave {key} out")
     try:
         place = LakePlace.read(source) if is_of_lake else ServerPlace.read(source)
@@ -157,6 +157,11 @@ def read_served_table(table: TomlTable, source: str) -> ServedTable:
         seconds=table.seconds("timeout") or SECONDS,
         uses_indexes=table.boolean("indexes") or False,
     )
+
+
+def _states_only_nan(kinds: object) -> bool:
+    """Return True if a table of kinds states nothing but that NaN is missing in columns of reals."""
+    return isinstance(kinds, dict) and all(isinstance(form, dict) and "nan" in form for form in kinds.values())
 
 
 def require_no_server(table: TomlTable) -> None:

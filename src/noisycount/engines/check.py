@@ -1,7 +1,6 @@
 """Facts about private records that a check shows to their owner."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.display.values import Shown, row_table
@@ -103,21 +102,32 @@ class Check(Shown):
 def typed_check(  # noqa: PLR0913 - what an owner is told
     schema: Schema,
     rows: int,
-    given: Iterable[int],
+    counts: Sequence[int],
     units: int | None,
     *,
     reasons: Mapping[str, str],
     types: Mapping[str, str] | None = None,
     forms: Mapping[str, ColumnFormat] | None = None,
 ) -> Check:
-    """The check of records that state the types of their columns, of which so many cells of each are given."""
+    """Return the check of records that state the types of their columns.
+
+    `counts`: the number of values of each column, then the number of NaN of each column of reals.
+    """
+    given, nan = counts[: len(schema)], iter(counts[len(schema) :])
     used = [
-        ColumnCheck(name, kind, (types or {}).get(name, kind.value), (forms or {}).get(name), rows - cells)
+        ColumnCheck(
+            name,
+            kind,
+            (types or {}).get(name, kind.value),
+            (forms or {}).get(name),
+            rows - cells,
+            reason=reasons[name],
+            nan=next(nan) if kind is Kind.REAL else 0,
+        )
         for (name, kind), cells in zip(schema.items(), given, strict=True)
     ]
-    told = [replace(each, reason=reasons[each.name]) for each in used]
     unused = [ColumnCheck(name, None, type_, None, 0) for name, type_ in schema.others.items()]
-    return Check(rows, (*told, *unused), units=units)
+    return Check(rows, (*used, *unused), units=units)
 
 
 _HEADER = ("column", "kind", "missing", "do not fit", "why")

@@ -14,6 +14,7 @@ from noisycount.engines.truth import group_text
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyCounts, KeyQuestion, KeySet
 from noisycount.query.predicate import Column, Predicate
+from noisycount.query.schema import Kind
 
 Counts: TypeAlias = NDArray[np.int64]
 Statement: TypeAlias = sa.Select[Any] | sa.CompoundSelect[Any]
@@ -59,16 +60,22 @@ def _number_of_nobody(unit: Expression) -> Expression:
 def values_statement(
     columns: Sequence[Column], unit: Column | None, records: expressions.StatementRecords
 ) -> sa.Select[Any]:
-    """How many records there are, how many values of each column, and how many persons or 0.
+    """Return the statement that counts records, the values of each column, NaN in each column of reals, and persons.
 
-    `unit`: the one that names persons where the records have none.
+    `unit`: the column that names persons if the records have none; without one, 0 persons are counted.
     """
     named = None if unit is None else records.value(unit)
     person = named if records.person is None else records.person.value
     persons = whole(0) if person is None else sa.func.count(sa.distinct(person))
     values = [sa.func.count(records.value(each)) for each in columns]
-    counts: list[Expression] = [sa.func.count(), *values, persons]
+    counts: list[Expression] = [sa.func.count(), *values, *nan_counts(columns, records), persons]
     return records.read(sa.select(*counts), [])
+
+
+def nan_counts(columns: Iterable[Column], records: expressions.StatementRecords) -> list[Expression]:
+    """Return the expressions that count NaN in each column of reals."""
+    reals = [records.value(each) for each in columns if each.kind is Kind.REAL]
+    return [sa.func.count(sa.case((expressions.is_nan(value), whole(1)))) for value in reals]
 
 
 def nobody_statement(records: expressions.StatementRecords) -> sa.Select[Any]:

@@ -202,6 +202,15 @@ def _never(value: Expression) -> Expression:
     return value != value  # noqa: PLR0124 - that is it
 
 
+def is_nan(value: Expression) -> Expression:
+    """Return the condition that a double is NaN, which is above every number, and whose negative is NaN as well."""
+    largest: Expression = sa.literal(_LARGEST, sa.Double())
+    return sa.and_(value > largest, -value > largest)
+
+
+_LARGEST = 1.7976931348623157e308
+
+
 def _common_kind(left: tree.Column, right: tree.Column | tree.Literal) -> Kind:
     return Kind.REAL if Kind.REAL in (left.kind, right.kind) else left.kind
 

@@ -103,10 +103,34 @@ def _several_readings(check: Check) -> Iterator[Finding]:
             yield Finding(Severity.LOOK, "cells with several readings", text, column.name, choices=choices)
 
 
+def _inexact_numbers(check: Check) -> Iterator[Finding]:
+    """Yield the columns whose whole numbers have more digits than a workbook keeps."""
+    for column in check.columns:
+        if column.inexact:
+            verb = "has" if column.inexact == 1 else "have"
+            text = (
+                f"{number_of('whole number', column.inexact)} {verb} more than 15 digits, of which a workbook keeps 15"
+                ": if they identify something, two of them may be read as one, so store them as texts"
+            )
+            yield Finding(Severity.LOOK, "numbers with too many digits", text, column.name, column.inexact)
+
+
+def _not_a_number(check: Check) -> Iterator[Finding]:
+    """Yield the columns with NaN, which is a value above all numbers unless the owner states that it is missing."""
+    for column in check.columns:
+        if column.nan:
+            verb = "is" if column.nan == 1 else "are"
+            text = f"{number_of('value', column.nan)} {verb} NaN, which is above every number in questions"
+            proposal = Proposal(column.name, {"nan": "missing"}, "kinds")
+            yield Finding(Severity.LOOK, "NaN", text, column.name, column.nan, proposals=(proposal,))
+
+
 FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     _rows_without_unit,
     _unreadable_cells,
     _several_readings,
+    _inexact_numbers,
+    _not_a_number,
     _sparse_row,
 )
 """The functions whose findings are shown, in the order of the screen."""

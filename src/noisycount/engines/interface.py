@@ -13,7 +13,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Column, Predicate, columns
-from noisycount.query.schema import Kind, Schema
+from noisycount.query.schema import Kind, Schema, close_names
 
 
 class Closeable(ABC):
@@ -57,6 +57,25 @@ def missing_units(unit: str) -> SourceError:
         f"unit column {unit!r} has missing values, and a record without a person cannot be counted for anybody: fill "
         "them in or remove those records"
     )
+
+
+def require_typed(shown: str, kinds: Mapping[str, ColumnFormat], schema: Schema, unit: str | None) -> frozenset[str]:
+    """Return the columns in which NaN is stated to be missing, of records that state the kinds of their columns.
+
+    Raises:
+        SourceError: The owner states another kind of a column, or a form of its texts.
+    """
+    whole = schema.entire
+    for name, form in kinds.items():
+        if name != unit and name not in {*whole.kinds, *whole.others}:
+            raise SourceError(f"kinds names {name!r}, which is no column: use {close_names(name, [*whole.kinds])}")
+        kind = whole.kinds.get(name)
+        if form != ColumnFormat(kind or form.kind, nan=form.nan) or (name == unit and form.nan):
+            raise SourceError(
+                f"{shown} states its kinds itself, as only texts such as CSV files do not: leave {name!r} out of kinds."
+                ' Of a column of reals that is not the unit, { kind = "real", nan = "missing" } can be stated'
+            )
+    return frozenset(name for name, form in kinds.items() if form.nan)
 
 
 class Source(Protocol):
@@ -236,9 +255,17 @@ class TypedSource(CountedSource):
         return frozenset()
 
     @property
+    def nan_missing(self) -> frozenset[str]:
+        """The columns in which NaN is a missing value, as the owner states."""
+        return frozenset()
+
+    @property
     def forms(self) -> dict[str, ColumnFormat]:
-        """The kind of each column."""
-        return {name: ColumnFormat(kind) for name, kind in self.schema.entire.items()}
+        """The kind of each column, and whether NaN is missing in it."""
+        return {
+            name: ColumnFormat(kind, nan="missing" if name in self.nan_missing else None)
+            for name, kind in self.schema.entire.items()
+        }
 
     @property
     def form(self) -> None:

@@ -1,9 +1,10 @@
 """The one place that opens engines: which one reads a source, imported only when it does."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from noisycount.engines.conformance.certificate import Certificate, EngineUnderTest, require_certified
+from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import CheckedSource
 from noisycount.engines.places import LakePlace, ServerPlace
 from noisycount.engines.views.claim import UnitClaim
@@ -39,21 +40,22 @@ def served(  # noqa: PLR0913 - one argument a property of the records
     uses_indexes: bool = False,
     certificates: Collection[Certificate] = (),
     claim: UnitClaim | None = None,
+    kinds: Mapping[str, ColumnFormat] | None = None,
 ) -> CheckedSource:
     """The records of a table of a server or a cluster, by an engine that was tested.
 
     `seconds`: after which a count is given up; None: when the server gives it up. `uses_indexes`: whether only records
     that match are read, which is faster, and whose time tells how many they are. `certificates`: those that the owner
     has, for engines that no test of ours is made with. `claim`: what the owner states about the rows of a view; None:
-    the unit alone.
+    the unit alone. `kinds`: the columns in which NaN is missing.
     """
     if isinstance(place, LakePlace):
-        return files().of_lake(place, unit=unit, columns=columns, seconds=seconds)
+        return files().of_lake(place, unit=unit, columns=columns, seconds=seconds, kinds=kinds)
     from noisycount.engines.conformance.suite import suite_hash  # noqa: PLC0415 - on first use
 
     claim = claim or UnitClaim(unit)
     source = _server_engine(place).open(
-        place, unit=unit, columns=columns, seconds=seconds, uses_indexes=uses_indexes, claim=claim
+        place, unit=unit, columns=columns, seconds=seconds, uses_indexes=uses_indexes, claim=claim, kinds=kinds
     )
     try:
         require_certified(place.shown, source.identity, suite_hash(), certificates)

@@ -277,13 +277,14 @@ def checked_records(  # noqa: PLR0913 - one argument a property of the records
         raise
 
 
-def checked_table(
+def checked_table(  # noqa: PLR0913 - one argument a property of the records
     table: ServedTable,
     *,
     unit: str | None = None,
     columns: Sequence[str] | None = None,
     certificates: Collection[Certificate] = (),
     claim: UnitClaim | None = None,
+    kinds: Mapping[str, ColumnFormat] | None = None,
 ) -> Check:
     """What is in a table of a server, whether or not each record has a unit.
 
@@ -291,7 +292,9 @@ def checked_table(
     """
     read = None if columns is None else [*columns, *([unit] if unit else [])]
     claim = claim or UnitClaim(unit, is_stated=False)
-    with served(table.place, columns=read, seconds=table.seconds, certificates=certificates, claim=claim) as source:
+    with served(
+        table.place, columns=read, seconds=table.seconds, certificates=certificates, claim=claim, kinds=kinds
+    ) as source:
         whole = source.schema.entire
         whole.for_questions(unit, columns)
         check = source.check(unit)

@@ -162,7 +162,12 @@ def _check(dataset: DatasetConfig, kept: Certificates) -> Check:
     unit = None if dataset.unit == ROW else dataset.unit
     if isinstance(dataset.source, ServedTable):
         return checked_table(
-            dataset.source, unit=unit, columns=dataset.columns, certificates=kept.all(), claim=dataset.claim
+            dataset.source,
+            unit=unit,
+            columns=dataset.columns,
+            certificates=kept.all(),
+            claim=dataset.claim,
+            kinds=dataset.kinds,
         )
     return checked_records(
         dataset.source,
@@ -179,9 +184,7 @@ def _held_against(dataset: DatasetConfig, written: DatasetRecord | None, kept: C
     """What is in the records, and whether their columns are others than were written down."""
     if written is None:
         return _check(dataset, kept), False
-    described = dataset
-    if written.form is not None:
-        described = replace(dataset, form=written.form, kinds=written.columns)
+    described = replace(dataset, form=written.form or dataset.form, kinds=written.columns)
     try:
         check = _check(described, kept)
     except SourceError:

@@ -48,8 +48,6 @@ def form_words(form: ColumnFormat) -> str:
         words.append(f"with {' or '.join(form.symbols)}")
     if form.brackets:
         words.append("brackets for negative ones")
-    if form.nan:
-        words.append("NaN missing")
     return ", ".join([*words, *_values(form)])
 
 
@@ -73,6 +71,8 @@ def _values(form: ColumnFormat) -> Iterator[str]:
         yield "trimmed"
     if form.missing:
         yield f"{' or '.join(form.missing)} missing"
+    if form.nan:
+        yield "NaN missing"
     if form.accepts_unreadable:
         yield "unreadable missing"
 

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.formats import FileFormat
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
@@ -168,6 +168,13 @@ def broken(tmp_path: Path, name: str, content: bytes = CANARY.encode()) -> Path:
     return path
 
 
+def reals(tmp_path: Path) -> Path:
+    """A Parquet file of one number."""
+    path = tmp_path / "x.parquet"
+    write_parquet(path, [{"a": 1.5}], {"a": Kind.REAL})
+    return path
+
+
 def empty_folder(tmp_path: Path) -> Path:
     """A folder with a known extension, which is no file."""
     path = tmp_path / "x.parquet"
@@ -201,7 +208,10 @@ def empty_folder(tmp_path: Path) -> Path:
             {"kinds": {"b": Kind.INTEGER}},
             "kinds names 'b', which is no column",
         ),
-        (lambda folder: broken(folder, "x.parquet"), {"kinds": {"a": Kind.INTEGER}}, "leave kinds out"),
+        (reals, {"kinds": {"a": Kind.INTEGER}}, "leave 'a' out of kinds"),
+        (reals, {"kinds": {"a": ColumnFormat(Kind.REAL, decimal=",")}}, "leave 'a' out of kinds"),
+        (reals, {"kinds": {"b": Kind.REAL}}, "kinds names 'b', which is no column: use 'a'"),
+        (reals, {"kinds": {"a": ColumnFormat(Kind.REAL, nan="missing")}, "unit": "a"}, "that is not the unit"),
         (write_database, {}, "has no table"),
         (empty_folder, {}, "holds no Parquet file: check its path"),
     ],

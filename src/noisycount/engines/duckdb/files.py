@@ -4,6 +4,7 @@
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from glob import escape
@@ -29,11 +30,12 @@ from noisycount.engines.duckdb.texts import Lines, TextFile
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
 from noisycount.engines.formats import ColumnFormat, FileFormat, by_ending
+from noisycount.engines.interface import require_typed
 from noisycount.engines.places import Keys, files_below, files_of, hive_keys, is_several
 from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.query.schema import Kind, close_names
+from noisycount.query.schema import Kind, Schema, close_names
 
 if TYPE_CHECKING:
     from noisycount.engines.duckdb.lake import Lake
@@ -96,6 +98,7 @@ class Relation:
     is_sound: bool = False  # whether all cells are known to be readable
     is_computed: bool = False  # whether it is a view of the file's, whose cells are made when they are read
     keys: tuple[str, ...] = ()  # its columns that folders are named by
+    is_of_pandas: bool = False  # True if pandas wrote all of its files, in which NaN is a missing value
 
 
 def _texts(connection: Connection, place: Path, told: Description) -> Relation:
@@ -113,7 +116,7 @@ def _objects(connection: Connection, place: Path, told: Description) -> Relation
 
 def _sheet(connection: Connection, place: Path, told: Description) -> Relation:
     sheet = Workbook.load(place, connection, told.table, told.form.skip)
-    table = TextTable(connection, sheet.names, sheet.types)
+    table = TextTable(connection, sheet.names, sheet.types, sheet.inexact)
     form = FileFormat(skip=sheet.skip)
     return _typed(table, told, form, lambda rows: {row: sheet.places[row] for row in rows})
 
@@ -179,20 +182,29 @@ def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
     """All records, in which columns of one name are one column, and what folders are named by is one too."""
     if not is_several(place):
         allow(connection, place)
-        return Relation(_read([path_pattern(place)]))
+        names = [path_pattern(place)]
+        return Relation(_read(names), is_of_pandas=_are_of_pandas(connection, names))
     _require_nothing_beside(place)
     files = files_of(place)
     keys = hive_keys(place, files)
     allow(connection, *files, *(file.resolve() for file in files))
     patterns = [path_pattern(file) for file in files]
-    names = _require_one_type(connection, str(place), patterns)
+    columns = _require_one_type(connection, str(place), patterns)
+    is_of_pandas = _are_of_pandas(connection, patterns)
     if not keys:
-        return Relation(_read(patterns))
+        return Relation(_read(patterns), is_of_pandas=is_of_pandas)
     for name in dict(keys[0]):
-        if name.lower() in names:
+        if name.lower() in columns:
             raise SourceError(f"{str(place)!r} has the column {name!r} in its files and in its folders: rename one")
     keyed = f"(SELECT {', '.join(_keyed(keys))} FROM {_read(patterns, names_files=True)})"
-    return Relation(keyed, keys=tuple(dict(keys[0])))
+    return Relation(keyed, keys=tuple(dict(keys[0])), is_of_pandas=is_of_pandas)
+
+
+def _are_of_pandas(connection: Connection, names: Sequence[str]) -> bool:
+    """Return True if each file has the metadata that pandas writes."""
+    listed = ", ".join(map(quoted_text, names))
+    query = f"SELECT count(DISTINCT file_name) FROM parquet_kv_metadata([{listed}]) WHERE key = 'pandas'::BLOB"
+    return bool(connection.execute(query).fetchall()[0][0] == len(names))
 
 
 def _keyed(keys: tuple[Keys, ...]) -> Iterator[str]:
@@ -392,14 +404,23 @@ def format_of(path: Path, told: Description) -> Format:
         found = _database_of(path)
     if told.table is not None and not found.has_tables:
         raise SourceError(f"table is {told.table!r}, but only databases and workbooks have several: leave it out")
-    if told.kinds is not None and not found.holds_texts:
-        raise SourceError(
-            f"{str(path)!r} states its kinds itself, as only texts such as CSV files do not: leave kinds out"
-        )
     for name in ("encoding", "delimiter", "skip"):
         if name not in found.describes and getattr(told.form, name) is not None:
             raise SourceError(f"{name} says nothing of {str(path)!r}, as {found.name} files are: leave it out")
     return found
+
+
+def typed_description(place: object, told: Description, relation: Relation, schema: Schema) -> Description:
+    """Return the description of records that state their kinds: of these it holds where NaN is a missing value.
+
+    In columns of reals that pandas wrote NaN is missing, unless their kind is stated.
+    """
+    kinds = told.kinds or {}
+    missing = require_typed(repr(str(place)), kinds, schema, told.unit)
+    if relation.is_of_pandas:
+        reals = {name for name, kind in schema.entire.kinds.items() if kind is Kind.REAL}
+        missing |= reals - kinds.keys() - {told.unit}
+    return replace(told, kinds={name: ColumnFormat(Kind.REAL, nan="missing") for name in sorted(missing)} or None)
 
 
 def shares_records(place: Path, one: str, other: str, public_tables: Sequence[str] = ()) -> bool:

@@ -267,10 +267,10 @@ class FrameSource(TypedSource):
     def check(self, unit: str | None = None) -> Check:
         """What is in the records, for their owner."""
         named = unit if unit in self.schema else self.unit
-        rows, *given, units = self._counting(self.schema).values(self.schema, named)
+        rows, *counts, units = self._counting(self.schema).values(self.schema, named)
         reasons = dict.fromkeys(self.schema, "its type says so")
         persons = None if named is None else units
-        return typed_check(self.schema, rows, given, persons, types=self.types, reasons=reasons)
+        return typed_check(self.schema, rows, counts, persons, types=self.types, reasons=reasons)
 
     def require_unchanged(self) -> None:
         """The refusal of records that are closed; they cannot change."""

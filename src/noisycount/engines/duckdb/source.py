@@ -16,7 +16,7 @@ from noisycount.engines.check import Check, ColumnCheck, typed_check
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb import files, foreign
 from noisycount.engines.duckdb.dialect import Counting
-from noisycount.engines.duckdb.table import made_view, read_all, type_reason
+from noisycount.engines.duckdb.table import column_types, made_view, read_all, type_reason, whole_schema
 from noisycount.engines.duckdb.typed_texts import with_values
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CountedSource, require_readable
@@ -153,8 +153,9 @@ class DuckDBSource(CountedSource):
         unit: str | None = None,
         columns: Sequence[str] | None = None,
         seconds: float | None = None,
+        kinds: Mapping[str, ColumnFormat] | None = None,
     ) -> Self:
-        """The records of Parquet files on an object store, whose needed cells alone are read."""
+        """Return the records of Parquet files on an object store, whose needed cells alone are read."""
         try:
             from noisycount.engines.duckdb.lake import Lake  # noqa: PLC0415 - needs packages of an extra
 
@@ -165,7 +166,7 @@ class DuckDBSource(CountedSource):
             raise SourceError(
                 f"{place.shown!r} needs packages that are not here: {install_hint('lake')}{beyond}"
             ) from None
-        return cls._read(files.LAKE, lake, files.Description(unit, columns), seconds)
+        return cls._read(files.LAKE, lake, files.Description(unit, columns, kinds=kinds), seconds)
 
     @classmethod
     def checked(cls, path: Path | str, *, columns: Sequence[str] | None = None, **said: Any) -> Check:  # noqa: ANN401 - as `found` takes it
@@ -196,17 +197,23 @@ class DuckDBSource(CountedSource):
         state = state_of(place)
         connection = duck.private_connection()
 
-        def readable() -> tuple[Schema, files.Relation]:
+        def readable() -> tuple[Schema, files.Relation, files.Description]:
             relation = kind.relation(connection, place, told)
             unit = None if told.is_for_check else told.unit
-            computed = relation.is_computed
-            schema = made_view(connection, relation.sql, unit, told.columns, is_computed=computed)
+            schema = whole_schema(column_types(connection, relation.sql)).for_questions(unit, told.columns)
+            typed = (
+                told
+                if kind.holds_texts or kind is files.COPY
+                else files.typed_description(place, told, relation, schema)
+            )
+            nan_missing = () if typed is told else (typed.kinds or {}).keys()
+            made_view(connection, relation.sql, schema, nan_missing, is_computed=relation.is_computed)
             if not relation.is_sound:
                 read_all(connection)
-            return schema, relation
+            return schema, relation, typed
 
         try:
-            schema, relation = duck.without_engine_errors(
+            schema, relation, told = duck.without_engine_errors(
                 readable,
                 f"{str(path)!r} cannot be read as {kind.name}: check that {kind.check}",
                 f"{str(path)!r} needs more memory than there is: {kind.relief}",
@@ -265,7 +272,7 @@ class DuckDBSource(CountedSource):
         if self.told.is_for_check and named not in self.schema:
             named = None  # a file without it is refused by its name
         names = () if self.relation.check else tuple(self.schema)
-        rows, *given, units = self._counting.values(names, named)
+        rows, *counts, units = self._counting.values(names, named)
         persons = None if named is None else units
         if self.relation.check is not None:
             return replace(self.relation.check, rows=rows, units=persons)
@@ -274,7 +281,9 @@ class DuckDBSource(CountedSource):
             types = dict(zip(described.columns, map(str, described.types), strict=True))
         reasons = {name: type_reason(type_) for name, type_ in types.items()}
         reasons |= dict.fromkeys(self.relation.keys, "folders are named by it")
-        return typed_check(self.schema, rows, given, persons, reasons=reasons, forms=self.told.kinds)
+        if self.relation.is_of_pandas:
+            reasons |= dict.fromkeys(self.told.kinds or (), "pandas wrote the file, in which NaN is a missing value")
+        return typed_check(self.schema, rows, counts, persons, reasons=reasons, forms=self.told.kinds)
 
     @property
     def version(self) -> str:

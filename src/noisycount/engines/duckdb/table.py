@@ -2,7 +2,7 @@
 """The view `records`: the columns that questions may use, each of one type."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from noisycount.engines.duckdb.connection import Connection, quoted_name, without_engine_errors
 from noisycount.engines.interface import missing_units
@@ -44,15 +44,20 @@ _REASONS = {
 
 
 def made_view(
-    connection: Connection, relation: str, unit: str | None, columns: Sequence[str] | None, *, is_computed: bool = False
-) -> Schema:
-    """The schema of the view ``records``, made of the needed columns once it can be counted.
+    connection: Connection,
+    relation: str,
+    schema: Schema,
+    nan_missing: Collection[str] = (),
+    *,
+    is_computed: bool = False,
+) -> None:
+    """Make the view ``records`` of the needed columns once it can be counted.
 
-    What is computed is computed here, once: a question could meet a record at which that fails.
+    What is computed is computed here, once: a question could meet a record at which that fails. `nan_missing`: the
+    columns in which NaN is a missing value.
     """
-    types = column_types(connection, relation)
-    schema = whole_schema(types).for_questions(unit, columns)
-    selected = [*converted(types, schema), *([] if unit is None else [quoted_name(unit)])]
+    types, unit = column_types(connection, relation), schema.unit
+    selected = [*converted(types, schema, nan_missing), *([] if unit is None else [quoted_name(unit)])]
     shown = f"records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
     if is_computed:
         made = lambda: connection.execute(f"CREATE TABLE {shown}")  # noqa: E731 - one use
@@ -60,7 +65,6 @@ def made_view(
     else:
         connection.execute(f"CREATE VIEW {shown}")
     require_units(connection, "records", unit)
-    return schema
 
 
 def column_types(connection: Connection, relation: str) -> dict[str, str]:
@@ -102,9 +106,13 @@ def require_units(connection: Connection, relation: str, unit: str | None) -> No
         raise missing_units(unit)
 
 
-def converted(types: Mapping[str, str], names: Iterable[str]) -> list[str]:
-    """The SQL of usable columns, each brought to the one type of its kind under its own name."""
-    return [f"{READ_TYPES[types[name]][1].format(quoted_name(name))} AS {quoted_name(name)}" for name in names]
+def converted(types: Mapping[str, str], names: Iterable[str], nan_missing: Collection[str] = ()) -> list[str]:
+    """Return the SQL of usable columns, each brought to the one type of its kind under its own name."""
+    shown = {name: READ_TYPES[types[name]][1].format(quoted_name(name)) for name in names}
+    shown |= {
+        name: f"CASE WHEN NOT isnan({shown[name]}) THEN {shown[name]} END" for name in nan_missing if name in shown
+    }
+    return [f"{value} AS {quoted_name(name)}" for name, value in shown.items()]
 
 
 def read_all(connection: Connection) -> None:

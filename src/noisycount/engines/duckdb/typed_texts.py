@@ -130,6 +130,8 @@ class TextTable:
     names: tuple[str, ...]
     # how many cells of a kind each column has, where the file tells kinds apart
     types: Mapping[str, Mapping[Kind, int]] = field(default_factory=dict)
+    # the number of whole numbers of each column that have more digits than the file keeps
+    inexact: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -263,6 +265,7 @@ class TextTable:
                 unreadable=given[name] - read[name],
                 reason=guess.reason,
                 choices=guess.choices,
+                inexact=self.inexact.get(name, 0),
             )
             for name, guess in guesses.items()
         }

@@ -153,6 +153,7 @@ class Workbook:
     types: Mapping[str, Counter[Kind]]  # how many values of a kind each of them has
     skip: int  # how many rows stand before the names
     places: Sequence[int]  # which row of the sheet each record is, from 1
+    inexact: Mapping[str, int]  # the number of whole numbers of each column with more digits than a workbook keeps
 
     @classmethod
     def load(cls, place: Path, connection: duck.Connection, table: str | None, skip: int | None) -> Self:
@@ -171,7 +172,19 @@ class Workbook:
         }
         cells = [list(zip(*records.values(), strict=True))] if records else []
         loaded = ForeignTable.load(connection, f"row {first + 1} of {str(place)!r} has", names, cells)
-        return cls(names, loaded.types, first, tuple(records))
+        columns = cells[0] if cells else [()] * len(names)
+        inexact = {name: _inexact(column) for name, column in zip(names, columns, strict=True)}
+        return cls(names, loaded.types, first, tuple(records), inexact)
+
+
+_KEPT_DIGITS = 15
+
+
+def _inexact(cells: Sequence[object]) -> int:
+    """Return how many numbers of a column have more digits than a workbook keeps; 0 if some numbers are not whole."""
+    numbers = [cell for cell in cells if type(cell) in {int, float}]
+    long = [number for number in numbers if abs(number) >= 10**_KEPT_DIGITS]  # type: ignore[arg-type]  # a number
+    return len(long) if long and all(number == int(number) for number in numbers) else 0  # type: ignore[call-overload]  # as above
 
 
 def _rows(place: Path, table: str | None) -> list[list[Any]]:

@@ -1,6 +1,6 @@
 """Records on a cluster of Spark, counted there: nothing but counts comes back."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from hashlib import sha256
 from itertools import islice
@@ -14,7 +14,8 @@ from noisycount.engines import counts as statements
 from noisycount.engines.check import Check, typed_check
 from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.expressions import StatementRecords, require_somebody
-from noisycount.engines.interface import TypedSource, missing_units
+from noisycount.engines.formats import ColumnFormat
+from noisycount.engines.interface import TypedSource, missing_units, require_typed
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.connection import Session
 from noisycount.engines.spark.dialect import result_of
@@ -47,6 +48,7 @@ class SparkSource(TypedSource):
     identity: Identity
     seconds: float | None = None
     uses_indexes: bool = False
+    nan_missing: frozenset[str] = frozenset()  # the columns in which NaN is a missing value
 
     @classmethod
     def open(cls, place: ServerPlace, **said: Any) -> Self:  # noqa: ANN401 - as `of_session` takes it
@@ -70,13 +72,15 @@ class SparkSource(TypedSource):
         uses_indexes: bool = False,
         is_made_here: bool = False,
         claim: UnitClaim | None = None,
+        kinds: Mapping[str, ColumnFormat] | None = None,
     ) -> Self:
-        """The records that a session of our own reads, which ends with them.
+        """Return the records that a session of our own reads, which ends with them.
 
         `unit`: the column that names the person, or None where every record is one unit. `seconds`: after which a count
         is given up; None: never. `uses_indexes`: whether a count may leave out records by what the cluster knows of its
         files, which can be faster, and tells by its time how many match. `is_made_here`: whether the session made them
         itself, as a view. `claim`: what the owner states about the rows of a materialised view; None: the unit alone.
+        `kinds`: the columns in which NaN is missing.
         """
         relation = SparkRelation(session, place.table, is_made_here, claim or UnitClaim(unit))
         types = relation.look(seconds or _SECONDS_TO_ANSWER).types
@@ -87,7 +91,8 @@ class SparkSource(TypedSource):
             )
         version = ".".join(session.version.split(".")[:2])
         identity = Identity("spark", version, "UTF8_BINARY")
-        source = cls(relation, place, schema, types, unit, identity, seconds, uses_indexes)
+        nan_missing = require_typed(place.shown, kinds or {}, schema, unit)
+        source = cls(relation, place, schema, types, unit, identity, seconds, uses_indexes, nan_missing)
         source.require_units()
         return source
 
@@ -100,7 +105,8 @@ class SparkSource(TypedSource):
     def version(self) -> str:
         """Where the records are, and their kinds: what is in a live table has no hash."""
         whole = self.schema.entire
-        said = [self.place.shown, sorted((name, kind.value) for name, kind in whole.items())]
+        nan = [sorted(self.nan_missing)] if self.nan_missing else []
+        said = [self.place.shown, sorted((name, kind.value) for name, kind in whole.items()), *nan]
         return sha256(repr(said).encode(errors="surrogatepass")).hexdigest()
 
     def require_units(self) -> None:
@@ -134,10 +140,11 @@ class SparkSource(TypedSource):
         named = next((each for each in columns if each.name == unit), None)
 
         def looked(records: StatementRecords) -> Check:
-            rows, *given, persons = self._row(statements.values_statement(columns, named, records))
+            rows, *counts, persons = self._row(statements.values_statement(columns, named, records))
             units = None if records.person is None and named is None else persons
             reasons = {name: type_.reason for name, type_ in self.types.items()}
-            return typed_check(self.schema, rows, given, units, reasons=reasons)
+            forms = {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing}
+            return typed_check(self.schema, rows, counts, units, reasons=reasons, forms=forms)
 
         return self._done(looked)
 
@@ -187,7 +194,7 @@ class SparkSource(TypedSource):
 
     def _viewed(self, look: Look) -> AbstractContextManager[StatementRecords]:
         """The records in a view of the session; it is made, used and dropped while that asks."""
-        return viewed(self.session.api, look, self.schema, self.unit, uses_indexes=self.uses_indexes)
+        return viewed(self.session.api, look, self.schema, self.unit, self.nan_missing, uses_indexes=self.uses_indexes)
 
     def _done(self, work: Callable[[StatementRecords], Result]) -> Result:
         """The result of some work with the records as they are now."""

@@ -1,7 +1,7 @@
 """The records of a place on Spark: their kinds, where they are, and what counts them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -172,14 +172,21 @@ _UNIT = "u"  # what the view calls the unit of a record
 
 
 @contextmanager
-def viewed(
-    api: Api, look: Look, kinds: Mapping[str, Kind], unit: str | None, *, uses_indexes: bool
+def viewed(  # noqa: PLR0913 - one argument a property of the records
+    api: Api,
+    look: Look,
+    kinds: Mapping[str, Kind],
+    unit: str | None,
+    nan_missing: Collection[str],
+    *,
+    uses_indexes: bool,
 ) -> Iterator[StatementRecords]:
-    """The records of a relation as it was looked at, in a view of our session."""
+    """Yield the records of a relation as it was looked at, in a view of our session."""
     names = {name: column_name(place) for place, name in enumerate(look.types)}
 
     def value(name: str) -> Columns:
-        return converted(api.functions.col(names[name]), look.types[name], api.functions)
+        cells = converted(api.functions.col(names[name]), look.types[name], api.functions)
+        return api.functions.when(~api.functions.isnan(cells), cells) if name in nan_missing else cells
 
     def value_of(of: Column) -> Any:  # noqa: ANN401 - an expression
         return column(names[of.name], type_of(of.kind))

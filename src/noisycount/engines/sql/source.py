@@ -1,7 +1,7 @@
 """A table or view of an SQL server, counted there."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -14,8 +14,9 @@ from noisycount.engines import counts as statements
 from noisycount.engines.check import Check, typed_check
 from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.dialect import Expression
-from noisycount.engines.expressions import Person, StatementRecords, require_somebody, type_of
-from noisycount.engines.interface import TypedSource, missing_units
+from noisycount.engines.expressions import Person, StatementRecords, is_nan, require_somebody, type_of
+from noisycount.engines.formats import ColumnFormat
+from noisycount.engines.interface import TypedSource, missing_units, require_typed
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql import table as tables
 from noisycount.engines.sql.connection import Server, ServerTransactions, without_server_errors
@@ -24,7 +25,7 @@ from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
-from noisycount.query.predicate import Predicate
+from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
 
 
@@ -38,6 +39,7 @@ class CountedTable:
     unit: str | None  # the column that names the person, or None where every record is one unit
     uses_indexes: bool  # whether only records that match are read, which is faster and tells
     claim: UnitClaim = UnitClaim()  # about its rows, if it is a view
+    nan_missing: frozenset[str] = frozenset()  # the columns in which NaN is a missing value
 
     def __post_init__(self) -> None:
         if self.unit is not None:
@@ -46,7 +48,11 @@ class CountedTable:
     @property
     def records(self) -> StatementRecords:
         """What statements read."""
-        values = {each.name: self._value(each) for each in self.columns}
+        values = {
+            each.name: sa.case((sa.not_(is_nan(value)), value)) if each.name in self.nan_missing else value
+            for each in self.columns
+            for value in [self._value(each)]
+        }
         person = None if self.unit is None else self._person_of(self._unit)
         return StatementRecords(
             self._clause, lambda column: values[column.name], person, self.dialect, self.uses_indexes
@@ -77,12 +83,19 @@ class CountedTable:
         """What is in the columns that questions may use, and how many persons, for the owner."""
         held = {each.name: each for each in self.columns}
         persons = [] if unit not in held else [self._person_of(held[unit]).value.distinct()]
-        counts = [sa.func.count(), *(sa.func.count(self._column(held[name])) for name in schema)]
-        asked = [*counts, *map(sa.func.count, persons)]
-        rows, *told = connection.execute(sa.select(*asked).select_from(self._clause)).one()
-        given, units = told[: len(schema)], told[-1] if persons else None
+        columns = [Column(name, kind) for name, kind in schema.items()]
+        values = [
+            self.records.value(each) if each.name in self.nan_missing else self._column(held[each.name])
+            for each in columns
+        ]
+        asked = [sa.func.count(), *map(sa.func.count, values), *statements.nan_counts(columns, self.records)]
+        rows, *counts = connection.execute(
+            sa.select(*asked, *map(sa.func.count, persons)).select_from(self._clause)
+        ).one()
+        units = counts.pop() if persons else None
         types, reasons = ({name: getattr(each, fact) for name, each in held.items()} for fact in ("type", "reason"))
-        return typed_check(schema, rows, given, units, types=types, reasons=reasons)
+        forms = {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing}
+        return typed_check(schema, rows, counts, units, types=types, reasons=reasons, forms=forms)
 
     @property
     def _unit(self) -> tables.FoundColumn:
@@ -159,12 +172,13 @@ class SqlSource(TypedSource):
         columns: Sequence[str] | None,
         uses_indexes: bool = False,
         claim: UnitClaim | None = None,
+        kinds: Mapping[str, ColumnFormat] | None = None,
     ) -> "SqlSource":
-        """The records of a table of a server that is open.
+        """Return the records of a table of a server that is open.
 
         `unit`: the column that names the person, or None where every record is one unit. `uses_indexes`: whether only
         records that match are read, which is faster, and whose time tells how many they are. `claim`: what the owner
-        states about the rows of a view; None: the unit alone.
+        states about the rows of a view; None: the unit alone. `kinds`: the columns in which NaN is missing.
         """
         dialect = transactions.dialect
 
@@ -178,7 +192,8 @@ class SqlSource(TypedSource):
                 tables.require_stored(there, [unit, *(columns or ())])
                 schema = tables.schema_of(there).for_questions(unit, columns)
                 used = tuple(each for each in there if each.name in schema or each.name == unit)
-                table = CountedTable(dialect, name, used, unit, uses_indexes, claim or UnitClaim(unit))
+                nan_missing = require_typed(place.shown, kinds or {}, schema, unit)
+                table = CountedTable(dialect, name, used, unit, uses_indexes, claim or UnitClaim(unit), nan_missing)
                 table.require_units(connection)
             return cls(transactions, table, schema, identity, place.shown, unit)
 
@@ -200,11 +215,17 @@ class SqlSource(TypedSource):
         return without_server_errors(place.shown, identities)
 
     @property
+    def nan_missing(self) -> frozenset[str]:
+        """The columns in which NaN is a missing value, as the owner states."""
+        return self.table.nan_missing
+
+    @property
     def version(self) -> str:
         """The digest of the table's name and of its kinds: a live table has none of its content."""
         whole = self.schema.entire
         kinds = {name: kind.value for name, kind in whole.items()}
-        said = json.dumps([self.shown, kinds, sorted(whole.others)], sort_keys=True)
+        nan = [sorted(self.nan_missing)] if self.nan_missing else []
+        said = json.dumps([self.shown, kinds, sorted(whole.others), *nan], sort_keys=True)
         return sha256(said.encode(errors="surrogatepass")).hexdigest()
 
     def require_unchanged(self) -> None:
