@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.source import SparkSource
@@ -203,3 +204,18 @@ def test_nothing_is_written_to_the_working_folder(spark_url: str) -> None:
     SparkUnderTest(spark_url)
     names = {"spark-warehouse", "metastore_db", "derby.log", "artifacts"}
     assert not names & {path.name for path in Path().iterdir()}
+
+
+def test_nan_is_seen_and_can_be_stated_to_be_missing(spark_url: str, tmp_path: Path) -> None:
+    """It is above all numbers until the owner states otherwise; the version says which it is."""
+    pq.write_table(pa.table({"age": [float("nan"), 30.0, 70.0, None, float("inf")]}), tmp_path / "a.parquet")
+    missing = {"age": ColumnFormat(Kind.REAL, nan="missing")}
+    with opened(spark_url, tmp_path) as source, opened(spark_url, tmp_path, kinds=missing) as stated:
+        assert [(each.missing, each.nan) for each in (*source.check().columns, *stated.check().columns)] == [
+            (1, 1),
+            (2, 0),
+        ]
+        assert counted(source, "age > 65", "age is null") == [3, 1]
+        assert counted(stated, "age > 65", "age is null") == [2, 2]
+        assert stated.forms == missing
+        assert source.version != stated.version
