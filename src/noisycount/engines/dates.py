@@ -131,7 +131,7 @@ def _spelling(form: str) -> tuple[Kind, Spelling]:
 
 def date_spellings(cells: Iterable[str]) -> Iterator[tuple[Kind, Spelling]]:
     """Yield the kind and the spelling of each form that some of the cells have by their shape."""
-    shapes = dict.fromkeys(_shape(cell) for cell in cells if len(cell) <= _LONGEST)
+    shapes = dict.fromkeys(_shape(cell) for cell in dict.fromkeys(cells) if len(cell) <= _LONGEST)
     for form in dict.fromkeys(form for shape in shapes for form in _forms(shape)):
         yield _spelling(form)
 

@@ -8,7 +8,7 @@ from noisycount.engines.check import FEW
 from noisycount.engines.dates import compact_spellings, date_spellings, order_of
 from noisycount.engines.formats import BLANKS, EXCEL, ColumnFormat
 from noisycount.frozen import frozen
-from noisycount.query.schema import KINDS, Kind, Spelling
+from noisycount.query.schema import KINDS, THOUSANDS, Kind, Spelling
 
 # What programs and clerks write where there is no value.
 MISSING_WORDS = (
@@ -34,6 +34,7 @@ _SYMBOL = (
 )
 _AROUND = "[ \u00a0\u2009\u202f]*"
 _BEFORE = re.compile(f"([+-]?){_AROUND}({_SYMBOL}){_AROUND}(?=[0-9.,(+-])")
+_BRACKETS = re.compile(r"\(.*\)$", re.DOTALL).match
 _BEHIND = re.compile(f"(?<=[0-9.,)]){_AROUND}({_SYMBOL})$")
 
 
@@ -102,21 +103,28 @@ def guessed_form(cells: Iterable[str], name: str = "") -> Guess:
         'some have leading zeros, as codes have'
     """
     texts = [text for cell in cells if (text := cell.strip(BLANKS))]
-    given = [text for text in texts if text not in MISSING_WORDS]
+    given = [text for text in texts if text not in _NO_VALUE]
     if not given:
         return Guess(ColumnFormat(Kind.TEXT), "no cell says anything")
-    if any(map(re.compile("[+-]?0[0-9]+").fullmatch, given)):
+    if any(map(_CODE, given)):
         return Guess(ColumnFormat(Kind.TEXT), "some have leading zeros, as codes have")
     if all(map(_CANDIDATES[0].fits, given)):  # most columns are so
         return _guess_integers(given, texts, name, _guess(_CANDIDATES[0], texts))
-    dates = [_candidate(kind, spelling) for kind, spelling in date_spellings(_first(given))]
-    likely = [(share, one) for one in (*_CANDIDATES, *dates) if (share := one.share(given)) >= _ENOUGH]
-    if likely:
-        return _guess_likely(likely, given, texts)
+    if sum(map(bool, map(_DIGIT, given))) / len(given) >= _ENOUGH:  # as numbers and dates have
+        dates = [_candidate(kind, spelling) for kind, spelling in date_spellings(_first(given))]
+        whole = "".join(given)
+        absent = {mark for mark, pattern in THOUSANDS.items() if not re.search(pattern, whole)}
+        forms = [one for one in _CANDIDATES if one.form.thousands not in absent]  # the others fit no other cells
+        likely = [(share, one) for one in (*forms, *dates) if (share := one.share(given)) >= _ENOUGH]
+        if likely:
+            return _guess_likely(likely, given, texts)
     return _guess_truths(texts, name) or _guess_with_symbols(given, texts) or Guess(ColumnFormat(Kind.TEXT), _TEXTS)
 
 
 _TEXTS = "they are texts"
+_NO_VALUE = frozenset(MISSING_WORDS)
+_DIGIT = re.compile("[0-9]").search
+_CODE = re.compile("[+-]?0[0-9]+").fullmatch
 _DISTINCT_DAYS = 3  # of fewer different numbers it may be chance that they look like days
 _SERIALS = range(10_000, 80_000)  # the days from 1927 to 2119, as workbooks count them
 
@@ -218,6 +226,8 @@ _HALF = 0.5
 
 def _guess_with_symbols(given: Sequence[str], texts: Sequence[str]) -> Guess | None:
     """Return the guess of numbers with currencies, percent signs or brackets around them; None if they are none."""
+    if not any(any(map(has_symbol, given)) for has_symbol in (_BEFORE.match, _BEHIND.search, _BRACKETS)):
+        return None
     cells = [_without_symbols(cell) for cell in given]
     symbols = tuple(dict.fromkeys(symbol for _, found, _ in cells for symbol in found))
     brackets = any(has_brackets for *_, has_brackets in cells)

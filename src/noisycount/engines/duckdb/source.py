@@ -271,6 +271,8 @@ class DuckDBSource(CountedSource):
         named = unit or self.unit
         if self.told.is_for_check and named not in self.schema:
             named = None  # a file without it is refused by its name
+        if self.relation.check is not None and named is None:
+            return self.relation.check
         names = () if self.relation.check else tuple(self.schema)
         rows, *counts, units = self._counting.values(names, named)
         persons = None if named is None else units
