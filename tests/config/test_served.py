@@ -46,7 +46,7 @@ def test_what_is_left_out_of_a_table(tmp_path: Path) -> None:
         (VISITS + 'table = "visits"', ": of a server stands behind the # of its address: leave ta"),
         (
             VISITS + 'kinds = { a = "text" }',
-            ": are those of the server's columns, of which only nan can be stated: leave kinds out",
+            "of which only nan can be stated, and ids are compared as they stand: leave kinds out",
         ),
         (VISITS + "skip = 1", ": [datasets.visits] skip = 1: is of a file: leave skip out"),
         (f'[datasets.visits]\nsource = "{URL}"', "source: 'postgresql://db/clinic' names no table"),

@@ -104,8 +104,8 @@ class DatasetRecord:
         what their ledgers hold stays free.
         """
         read = {
-            name: {part: value for part, value in form.parts.items() if part != "unreadable"}
-            for name, form in sorted(self.columns.items())
+            name: {part: value for part, value in parts.items() if part != "unreadable"}
+            for name, parts in sorted(self._readings.items())
         }
         edition = [] if self.edition is None else [self.edition]
         form, legacy = _form_parts(self.form), _form_parts(self.legacy_form)
@@ -116,8 +116,27 @@ class DatasetRecord:
     def reading(self) -> str:
         """What tells a copy of these records, read so, from every other copy."""
         form = None if self.form is None else asdict(self.form)
-        read = {name: form.parts for name, form in self.columns.items()}
-        return _digest([self.content, self.unit, self.table, form, read])
+        return _digest([self.content, self.unit, self.table, form, self._readings])
+
+    @property
+    def unit_form(self) -> ColumnFormat | None:
+        """The form by which the texts of the unit are read; None if they stand for themselves."""
+        form = None if self.unit is None else self.columns.get(self.unit)
+        if form is None or (form == ColumnFormat(form.kind) and (self.form is None or form.kind is Kind.TEXT)):
+            return None
+        return form
+
+    @property
+    def _readings(self) -> dict[str, dict[str, Any]]:
+        """The parts of the form of each column, with marks where older releases read the same parts in another way.
+
+        They ignored what was stated of the unit, and took only the blanks of ASCII off a text.
+        """
+        parts = {name: form.parts for name, form in self.columns.items()}
+        parts |= {name: {**each, "trim": "white space"} for name, each in parts.items() if "trim" in each}
+        if self.unit is not None and self.unit_form is not None:
+            parts[self.unit] = {**parts[self.unit], "names": "a unit"}
+        return parts
 
     @cached_property
     def accepted(self) -> frozenset[str]:

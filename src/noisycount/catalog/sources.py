@@ -307,9 +307,10 @@ class FileSource(LazySource):
 
     @property
     def former_versions(self) -> tuple[str, ...]:
-        """Return the texts that were the version of records which state their types: in them NaN was a value."""
+        """Return the texts that were the version of records which state their types, and are read as they ever were."""
         has_nan_missing = any(form.nan for form in self.record.columns.values())
-        return self.content.former_versions if self.record.form is None and not has_nan_missing else ()
+        is_read_otherwise = has_nan_missing or self.record.unit_form is not None
+        return self.content.former_versions if self.record.form is None and not is_read_otherwise else ()
 
     def _open(self) -> CheckedSource:
         """The records, from the copy of their texts where there is one."""

@@ -129,7 +129,7 @@ SERVER_KEYS = ("timeout", "indexes", "edition")  # what is said of a table of a 
 
 _OF_FILES = {
     "table": "of a server stands behind the # of its address",
-    "kinds": "are those of the server's columns, of which only nan can be stated",
+    "kinds": "are those of the server's columns, of which only nan can be stated, and ids are compared as they stand",
     **dict.fromkeys(FILE_KEYS, "is of a file"),
 }
 
@@ -137,6 +137,7 @@ _NOT_OF_LAKES = {
     "table": "is of a database, and Parquet files are one",
     "kinds": "are those that Parquet files state, of which only nan can be stated",
     "indexes": "are of servers, and Parquet files have none",
+    **dict.fromkeys(("public_tables", "vouched"), "is about a view, and Parquet files are none"),
     **dict.fromkeys(FILE_KEYS, "is of a file of texts"),
 }
 
@@ -151,6 +152,8 @@ def read_served_table(table: TomlTable, source: str) -> ServedTable:
         place = LakePlace.read(source) if is_of_lake else ServerPlace.read(source)
     except SourceError as error:
         raise ConfigError(f"{table.path}: [{table.name}] source: {error}") from None
+    if "public_tables" in table.values and isinstance(place, ServerPlace) and place.engine != "postgresql":
+        raise table.refusal("public_tables", "is about the definition of a view, which PostgreSQL alone shows")
     return ServedTable(
         place,
         edition=table.name_in_ledger("edition"),

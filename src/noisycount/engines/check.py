@@ -6,6 +6,8 @@ from noisycount.display.texts import toml_key, toml_value
 from noisycount.display.values import Shown, row_table
 from noisycount.engines.finding import Finding, Proposal
 from noisycount.engines.formats import ColumnFormat, FileFormat
+from noisycount.engines.persons import Persons
+from noisycount.engines.spellings import Spellings
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, Schema
 
@@ -34,6 +36,7 @@ class ColumnCheck(Shown):
     choices: tuple[ColumnFormat, ...] = ()  # forms that its cells may have, between which only the owner can choose
     nan: int = 0  # the number of its values that are NaN
     inexact: int = 0  # the number of whole numbers that have more digits than the file keeps
+    spellings: Spellings | None = None  # its texts that have several spellings; None: nobody looked, or there are none
 
     @property
     def is_refused(self) -> bool:
@@ -49,6 +52,7 @@ class Check(Shown):
     columns: tuple[ColumnCheck, ...]  # what is in each column
     form: FileFormat | None = None  # how the texts of a file were found; None for other records
     units: int | None = None  # how many different persons the unit names; None: nobody counted them
+    persons: Persons | None = None  # the rows and the ids of persons; None: there are none
     without_unit: tuple[int, ...] = ()  # the lines of some rows that name no person, at most `EXAMPLES`
     # that of the last row where it is nearly empty, as a row of sums is; None: it is as the others
     sparse_line: int | None = None

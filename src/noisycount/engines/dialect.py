@@ -154,6 +154,10 @@ class Dialect:
         del wide
         return rows
 
+    def one_spelling(self, text: Expression) -> Expression:
+        """Return what texts have in common that may be spellings of one text."""
+        return sa.func.lower(sa.func.trim(text))
+
     def evaluated_once(self, rows: sa.Select[Any]) -> sa.Select[Any]:
         """Rows whose expressions are not put where they are used, if the server would do that."""
         return rows

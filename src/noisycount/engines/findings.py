@@ -30,6 +30,7 @@ def with_findings(check: Check, unit: str | None) -> Check:
 
 
 _ORDER = tuple(Severity)
+_NAMED = 5  # columns in one line
 _WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
 
 
@@ -47,6 +48,8 @@ def _unreadable_cells(check: Check) -> Iterator[Finding]:
     for column in check.columns:
         if column.unreadable:
             proposals, choices = _mendings(column)
+            if proposals and column.name == check.unit:  # a person without an id cannot be counted
+                proposals, choices = (Proposal(column.name, {"kind": "text"}, "kinds"),), ()
             yield Finding(
                 Severity.BLOCKS if column.is_refused else Severity.NOTE,
                 "cells that do not fit",
@@ -93,6 +96,39 @@ def _sparse_row(check: Check) -> Iterator[Finding]:
         yield Finding(Severity.LOOK, "a last row that is nearly empty", text, None, 1, (check.sparse_line,))
 
 
+def _several_spellings(check: Check) -> Iterator[Finding]:
+    """Yield the ids of persons, and the texts of columns, that may be several spellings of one."""
+    persons = check.persons
+    if check.unit and persons and (ids := persons.spellings):
+        text = (
+            f"{number_of('person', ids.texts)} may have several ids; one with {ids.largest} ids changes a count by up "
+            f"to {ids.largest}, at the price of 1{ids.examples_text}"
+        )
+        proposals = (Proposal(check.unit, ids.parts, "kinds"),) if persons.has_stated_ids else ()
+        yield Finding(Severity.LOOK, "ids that may be one person's", text, check.unit, ids.texts, proposals=proposals)
+    for column in check.columns:
+        if column.name != check.unit and (texts := column.spellings):
+            text = f"{number_of('text', texts.texts)} may have several spellings, of which a question finds one"
+            parts = {rule: part for rule, part in texts.parts.items() if rule in {"trim", "normalise"}}
+            proposals = (Proposal(column.name, parts, "kinds"),) if parts and column.form else ()
+            severity = Severity.LOOK if parts else Severity.NOTE
+            shown = text + texts.examples_text
+            yield Finding(severity, "texts that may be one", shown, column.name, texts.texts, proposals=proposals)
+
+
+def _partial_columns(check: Check) -> Iterator[Finding]:
+    """Yield the columns that persons have in some of their rows only, and what follows for conditions."""
+    if check.unit is None or check.persons is None or not check.persons.partial:
+        return
+    partial, apart = check.persons.partial, check.persons.apart
+    names = ", ".join(partial[:_NAMED]) + (f" and {len(partial) - _NAMED} more" if len(partial) > _NAMED else "")
+    text = f"Most persons have {names} in some of their rows only. One row must satisfy a whole condition"
+    if apart:
+        one, other = apart[0]
+        text += f": no row has both {one} and {other}, so a condition that needs both is true of nobody"
+    yield Finding(Severity.LOOK, "columns of some rows of a person", text)
+
+
 def _several_readings(check: Check) -> Iterator[Finding]:
     """Yield the columns whose cells can be read in several ways."""
     for column in check.columns:
@@ -129,6 +165,8 @@ FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     _rows_without_unit,
     _unreadable_cells,
     _several_readings,
+    _several_spellings,
+    _partial_columns,
     _inexact_numbers,
     _not_a_number,
     _sparse_row,

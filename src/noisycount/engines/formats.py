@@ -33,6 +33,12 @@ def by_ending(path: Path, choices: Mapping[str, Choice]) -> Choice:
 
 
 BLANKS = " \t\n\v\f\r"  # what may stand around a value without belonging to it
+WHITE_SPACE = f"{BLANKS}\x85\xa0\u1680{''.join(map(chr, range(0x2000, 0x200C)))}\u2028\u2029\u202f\u205f\u3000\ufeff"
+"""What `trim` takes off a text: all white space of Unicode, and two characters without a width."""
+DIGITS_WITH_ZEROS = r"^0*([0-9]+)(\.0+)?$"
+"""A whole number as programs write it; the first group has the digits that count."""
+SPELLING_RULES = ("trim", "fold_case", "normalise", "drop_zeros")
+"""The parts of a form by which several spellings of a text are one text."""
 _DIRECTIVES = {
     "d": "[0-9]{1,2}",
     "m": "[0-9]{1,2}",
@@ -78,7 +84,10 @@ class ColumnFormat(Shown):
     true: tuple[str, ...] = ()  # the words for true, in whatever case; none: the usual ones of English
     false: tuple[str, ...] = ()  # the words for false
     missing: tuple[str, ...] = ()  # the words that stand for a missing value, beside an empty cell
-    trim: bool = False  # whether blanks around a text belong to it; around other values they never do
+    trim: bool = False  # True if white space around a text does not belong to it
+    fold_case: bool = False  # True if the texts of a unit are compared without regard to case
+    normalise: str | None = None  # "NFC" if texts are compared in that form of Unicode; None: as they stand
+    drop_zeros: bool = False  # True if 007, 7 and 7.0 are one text of a unit
     accepts_unreadable: bool = False  # whether cells that do not fit count as missing, as the owner said
 
     def __post_init__(self) -> None:
@@ -96,13 +105,31 @@ class ColumnFormat(Shown):
             raise SourceError("true and false must both be lists of words, with none in both")
         if self.date_format not in {None, ZONED, EXCEL}:
             date_pattern(self.date_format or "")
-        for name in ("decimal", "thousands", "symbols", "brackets", "nan", "date_format", "true", "trim"):
+        if self.normalise not in {None, "NFC"}:
+            raise SourceError(f'normalise must be "NFC", or be left out, got {self.normalise!r}')
+        for name in ("decimal", "thousands", "symbols", "brackets", "nan", "date_format", "true", *SPELLING_RULES):
             if getattr(self, name) != _DEFAULTS[name] and name not in self.kind.options:
                 meant = " or ".join(kind.value for kind in KINDS.values() if name in kind.options)
                 raise SourceError(
                     f"{name} belongs to a column of kind {meant}, not {self.kind.value}: "
                     "leave it out, or state another kind"
                 )
+
+    def require_applicable(self, name: str, *, is_unit: bool) -> None:
+        """Raise SourceError if a column of this name cannot be read so.
+
+        Args:
+            name: The column.
+            is_unit: True if the column names the person, who is told apart by a text or a whole number.
+        """
+        if is_unit and self.kind not in {Kind.TEXT, Kind.INTEGER}:
+            raise SourceError(
+                f"kinds states that the unit {name!r} is of kind {self.kind.value}, but a unit is read as text or as "
+                "integer: state one of these, or leave it out"
+            )
+        for part in ("fold_case", "drop_zeros"):
+            if getattr(self, part) and not is_unit:
+                raise SourceError(f"kinds states {part} of {name!r}, but {part} belongs to the unit: leave it out")
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -203,6 +230,9 @@ def _usable(name: str, value: object) -> object:
         "false": (is_words, "a list of texts"),
         "missing": (is_words, "a list of texts"),
         "trim": (isinstance(value, bool), "true or false"),
+        "fold_case": (isinstance(value, bool), "true or false"),
+        "normalise": (isinstance(value, str), "a text"),
+        "drop_zeros": (isinstance(value, bool), "true or false"),
     }
     if name not in meant:
         raise SourceError(f"{name!r} is nothing that is said of a column: use {', '.join(meant)}")

@@ -219,7 +219,7 @@ class Text(Kind):
     example = "a text such as 'yes'"
     literal = "'yes'"
     keys_example = "Bern, Biel, null"
-    options = frozenset({"trim"})
+    options = frozenset({"trim", "fold_case", "normalise", "drop_zeros"})
 
     def fault(self, value: object) -> str | None:
         """One without NUL."""

@@ -41,6 +41,7 @@ class Inspection:
     is_changed: bool = False  # whether the columns are others than the ledger has written down
     folder: Path = field(default_factory=Path.cwd)  # that of the configuration that there is, or would be
     former: EarlierAccount | None = None  # where answers were paid for so far; None: nowhere else
+    same_unit: tuple[str, ...] = ()  # other data sets whose unit is a column of the same name
     answered_otherwise: int = 0  # how many answers are of the records as they were, or were read, before
 
     @property
@@ -151,11 +152,21 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
         is_changed=is_changed,
         folder=Path.cwd() if configuration.path is None else configuration.path.parent,
         former=former,
+        same_unit=_same_unit(dataset, configuration),
     )
     if found.fits and is_said:
         others = _write_down(dataset, configuration, renews=renews)
         return replace(found, answered_otherwise=others)
     return found
+
+
+def _same_unit(dataset: DatasetConfig, configuration: Config) -> tuple[str, ...]:
+    """Return the other data sets that name persons by a column of the same name."""
+    others = (each for each in configuration.datasets.values() if each.account != dataset.account)
+    unit = dataset.unit or ROW
+    return tuple(
+        each.name for each in others if unit != ROW != each.unit and (each.unit or "").casefold() == unit.casefold()
+    )
 
 
 def _check(dataset: DatasetConfig, kept: Certificates) -> Check:

@@ -69,6 +69,12 @@ def _values(form: ColumnFormat) -> Iterator[str]:
         yield f"{form.true[0]} or {form.false[0]}"
     if form.trim:
         yield "trimmed"
+    if form.fold_case:
+        yield "in small letters"
+    if form.normalise:
+        yield form.normalise
+    if form.drop_zeros:
+        yield "without zeros"
     if form.missing:
         yield f"{' or '.join(form.missing)} missing"
     if form.nan:
@@ -94,6 +100,7 @@ def inspection_facts(inspection: Inspection) -> Facts:
         facts.append(("columns", f"{signed(columns)}, of which {_FIRST_COLUMNS} are shown; --json lists all"))
     if inspection.persons is not None:
         facts.append(("persons", signed(inspection.persons)))
+        facts += _rows_each(inspection)
     if inspection.is_said:
         unit = inspection.unit
         facts.append(("counts", f"distinct values of {unit}" if unit else "rows"))
@@ -111,6 +118,16 @@ def _only_reason(inspection: Inspection) -> str | None:
     """Return the reason of all kinds if the file or the server states them."""
     reasons = {column.reason for column in inspection.check.columns}
     return next(iter(reasons)) if len(reasons) == 1 and reasons <= {"the file says so", "the server says so"} else None
+
+
+def _rows_each(inspection: Inspection) -> Facts:
+    """Return how many rows a person has."""
+    persons = inspection.check.persons
+    if persons is None or persons.largest_rows == 1:
+        return [] if persons is None else [("each", "1 row")]
+    median = f"{persons.median_rows:,.10g} row{'' if persons.median_rows == 1 else 's'} (median)"
+    rule = "a person counts if one row satisfies the whole condition"
+    return [("each", f"{median}, {signed(persons.largest_rows)} (largest); {rule}")]
 
 
 def _file_words(form: FileFormat) -> str:

@@ -54,6 +54,30 @@ def _unstated_unit(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(Severity.LOOK, "the unit", text)
 
 
+def _other_size(inspection: Inspection) -> Iterator[Finding]:
+    """Yield that the stated size is not the number of units."""
+    size = inspection.dataset.size
+    units = inspection.check.rows if inspection.persons is None else inspection.persons
+    if size is not None and inspection.is_said and units != size:
+        noun = "row" if inspection.unit is None else "person"
+        text = (
+            f"size is {size:,}, but there are {number_of(noun, units)}: the promise of privacy rests on that number, "
+            "so correct it, or leave size out"
+        )
+        yield Finding(Severity.LOOK, "a size that is not that of the records", text)
+
+
+def _same_unit(inspection: Inspection) -> Iterator[Finding]:
+    """Yield the other data sets that may have the same persons."""
+    if inspection.same_unit:
+        text = (
+            f"The unit of {', '.join(inspection.same_unit)} is {inspection.unit} as well, and each data set has a "
+            "budget of its own: about a person in several of them, answers together can reveal as much as the sum of "
+            "the budgets allows"
+        )
+        yield Finding(Severity.LOOK, "other data sets of the same persons", text)
+
+
 def _nearly_unique_texts(inspection: Inspection) -> Iterator[Finding]:
     """Yield the columns whose texts identify nearly all persons."""
     units = "rows" if inspection.unit is None else "persons"
@@ -105,6 +129,8 @@ _FINDERS: tuple[Callable[[Inspection], Iterator[Finding]], ...] = (
     _encoding,
     _other_columns,
     _unstated_unit,
+    _other_size,
+    _same_unit,
     _nearly_unique_texts,
     _unlisted_values,
     _answers_about_others,

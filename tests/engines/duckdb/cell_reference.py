@@ -3,12 +3,16 @@
 import re
 from datetime import UTC, date, datetime, timedelta
 from math import isfinite
+from unicodedata import normalize
 
 import numpy as np
 
 from noisycount.engines.formats import EXCEL, ColumnFormat, date_pattern
 from noisycount.query.schema import ISO_ZONED, ZONED, Kind
 
+# White_Space of the Unicode Character Database, and two characters without a width.
+WHITE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+WHITE += "\u2028\u2029\u202f\u205f\u3000\u200b\ufeff"
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 
 
@@ -17,7 +21,7 @@ def reference(cell: str | None, form: ColumnFormat) -> tuple[bool, object]:
     if not cell:
         return False, None
     kept = form.kind is Kind.TEXT and not form.trim
-    text = cell if kept else cell.strip(" \t\n\v\f\r")
+    text = cell if kept else cell.strip(WHITE if form.kind is Kind.TEXT else " \t\n\v\f\r")
     if text in form.missing or not text or (form.nan and text.lower() == "nan"):
         return False, None
     return True, _VALUES[form.kind](text, form)
@@ -131,10 +135,21 @@ def _date(text: str, form: ColumnFormat) -> date | None:
     return None if moment is None else moment.date()
 
 
+def _text(text: str, form: ColumnFormat) -> str:
+    if form.fold_case:
+        text = "".join(one if len(one) == 1 else letter for letter in text for one in [letter.upper()])
+        text = "".join(one if len(one) == 1 else letter for letter in text for one in [letter.lower()])
+    if form.normalise:
+        text = normalize("NFC", text)
+    if form.drop_zeros and re.fullmatch(r"[0-9]+(\.0+)?", text):
+        text = str(int(text.split(".")[0]))
+    return text
+
+
 _VALUES = {
     Kind.INTEGER: _integer,
     Kind.REAL: _real,
-    Kind.TEXT: lambda text, _: text,
+    Kind.TEXT: _text,
     Kind.BOOLEAN: _boolean,
     Kind.DATE: _date,
     Kind.TIMESTAMP: _moment,

@@ -54,11 +54,13 @@ def test_a_cell_that_does_not_fit_its_stated_kind_refuses_all_until_it_is_accept
 
 
 def test_cells_of_hidden_columns_refuse_nothing(tmp_path: Path) -> None:
-    """What no question may use need not fit, and any text names a person."""
+    """What no question may use need not fit; the unit must be what is stated of it, or else any text."""
     path = write_csv(tmp_path, "person,x,y\n1,a,2\n")
     kinds = dict.fromkeys(["x", "y"], Kind.INTEGER)
     assert counts(path, "y = 2", columns=["y"], kinds=kinds) == [1]
-    assert counts(path, "y = 2", unit="x", columns=["y"], kinds=kinds) == [1]
+    with pytest.raises(SourceError, match="cells of 'x' do not fit their kind"):
+        counts(path, "y = 2", unit="x", columns=["y"], kinds=kinds)
+    assert counts(path, "y = 2", unit="x", columns=["y"], kinds={"y": Kind.INTEGER}) == [1]
 
 
 RANDOM_CELLS = st.sampled_from(
@@ -192,6 +194,8 @@ FORMS = [
     ColumnFormat(Kind.INTEGER, brackets=True),
     ColumnFormat(Kind.TEXT),
     ColumnFormat(Kind.TEXT, trim=True, missing=("it's", "NA")),
+    ColumnFormat(Kind.TEXT, trim=True, fold_case=True, normalise="NFC", drop_zeros=True),
+    ColumnFormat(Kind.TEXT, drop_zeros=True),
     ColumnFormat(Kind.BOOLEAN),
     ColumnFormat(Kind.BOOLEAN, true=("ja", "J'a"), false=("nein", "0")),
     ColumnFormat(Kind.DATE),
@@ -339,11 +343,14 @@ def test_a_cell_changes_no_other_cell(cells: list[str], form: ColumnFormat) -> N
 
 
 def test_what_is_not_stated_is_guessed() -> None:
-    """Beside what is stated; the unit is text whatever its cells are: 7 and 7.0 may be two."""
+    """Beside what is stated; a unit of which nothing is stated is text whatever its cells are: 7 and 7.0 may be two."""
     with database() as connection:
         connection.execute("CREATE TABLE loaded AS SELECT '7' AS person, '1' AS age, '2' AS code")
         table = TextTable(connection, ("person", "age", "code"))
-        person, age, code = table.typed({"code": ColumnFormat(Kind.TEXT), "person": FORMS[0]}, "person")
+        text = ColumnFormat(Kind.TEXT)
+        person, age, code = table.typed({"code": text}, "person")
+        (stated, *_) = table.typed({"code": text, "person": FORMS[0]}, "person")
+    assert (stated.kind, stated.reason) == (Kind.INTEGER, "its owner says so")
     assert (person.kind, person.reason) == (Kind.TEXT, "it names the person")
     assert (age.kind, age.reason) == (Kind.INTEGER, "they are whole numbers")
     assert (code.kind, code.reason) == (Kind.TEXT, "its owner says so")

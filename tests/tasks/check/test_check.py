@@ -184,7 +184,7 @@ def test_persons_are_told_beside_rows(run: Run, here: Path) -> None:
     told = run("check", "a.csv", "--unit", "person", "--json").object
     assert (told["persons"], told["sparse_line"]) == (31, 62)
     shown = run("check", "a.csv").prose
-    assert "rows 61 persons 31 counts" in shown
+    assert "rows 61 persons 31 each 2 rows (median), 2 (largest); a person counts if one row" in shown
     assert "The last row is nearly empty and counted like any other: remove it if it holds sums (line 62)." in shown
     assert "Ready, but look at a last row that is nearly empty." in shown
     assert run("check", "survey.parquet", "--unit", "person", "--json").object["persons"] == 5912

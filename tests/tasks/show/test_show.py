@@ -8,6 +8,7 @@ import pytest
 import noisycount as nc
 from noisycount.errors import ConfigError
 from tests.commands import Refused, Run, configure, contents
+from tests.sources import database
 
 COLUMNS = 'unit = "person"\ncolumns = ["year", "age", "health", "female"]\nbudget = "1"'
 
@@ -52,7 +53,11 @@ def test_the_reason_of_the_budget_is_told(run: Run, here: Path) -> None:
 def test_what_the_owner_states_about_a_view_is_shown(run: Run, here: Path) -> None:
     """By check, show and the report, in words and as JSON."""
     stated = 'public_tables = ["towns", "years"]\nvouched = "one row a <person>"'
+    with database(here / "survey.duckdb") as made:
+        made.execute(f"CREATE TABLE survey AS FROM '{here / 'survey.parquet'}'")
     configure(here, f"{COLUMNS}\n{stated}")
+    place = here / "noisycount.toml"
+    place.write_text(place.read_text().replace("survey.parquet", "survey.duckdb"))
     words = ("--where", "health = 'poor'", "--epsilon", "0.15")
     assert run("count", "survey", *words).status == 0
     for shown in (run("show", "survey"), run("check", "survey")):
@@ -64,7 +69,7 @@ def test_what_the_owner_states_about_a_view_is_shown(run: Run, here: Path) -> No
     objects = [run(command, "survey", "--json").object for command in ("show", "check")]
     for told in (*objects, run("ledger", "report", "--format", "json").object["datasets"][0]):
         assert (told["public_tables"], told["vouched"]) == (["towns", "years"], "one row a <person>")
-    configure(here, COLUMNS)
+    place.write_text(place.read_text().replace(stated, ""))
     assert "vouched" not in run("ledger", "report").output
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from noisycount.engines.duckdb.connection import quoted_text
 from noisycount.engines.duckdb.table import SQL_TYPES
-from noisycount.engines.formats import BLANKS, EXCEL, ColumnFormat, date_pattern
+from noisycount.engines.formats import BLANKS, DIGITS_WITH_ZEROS, EXCEL, WHITE_SPACE, ColumnFormat, date_pattern
 from noisycount.query.schema import ISO_ZONED, THOUSANDS, ZONED, Kind
 
 _TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
@@ -108,19 +108,35 @@ def _keeps_blanks(form: ColumnFormat) -> bool:
 
 def _text(cell: str, form: ColumnFormat) -> str:
     """The SQL of a cell without the blanks around it, where they do not belong to it."""
-    return cell if _keeps_blanks(form) else f"trim({cell}, '{BLANKS}')"
+    if _keeps_blanks(form):
+        return cell
+    return f"trim({cell}, '{WHITE_SPACE if form.kind is Kind.TEXT else BLANKS}')"
 
 
 def _value(text: str, form: ColumnFormat) -> str:
     match form.kind:
         case Kind.TEXT:
-            return text
+            return _spelled_alike(text, form)
         case Kind.INTEGER | Kind.REAL:
             return _number(text, form)
         case Kind.BOOLEAN:
             return _truth(text, form)
         case _:
             return _written(text, form)
+
+
+def _spelled_alike(text: str, form: ColumnFormat) -> str:
+    """Return the SQL of a text in the one spelling that a form has for it.
+
+    Capital letters first: small letters of two shapes, such as both of Greek s, have one capital letter.
+    """
+    if form.fold_case:
+        text = f"lower(upper({text}))"
+    if form.normalise:
+        text = f"nfc_normalize({text})"
+    if form.drop_zeros:
+        text = f"regexp_replace({text}, '{DIGITS_WITH_ZEROS}', '\\1')"
+    return text
 
 
 def _group_pattern(form: ColumnFormat) -> str:

@@ -16,6 +16,8 @@ from noisycount.engines import counts as statements
 from noisycount.engines import dialect as shared
 from noisycount.engines.duckdb.connection import Connection, limited, without_engine_errors
 from noisycount.engines.expressions import Person, StatementRecords, blank_name, edges_of, is_wide, shape_of, type_of
+from noisycount.engines.formats import DIGITS_WITH_ZEROS, WHITE_SPACE
+from noisycount.engines.persons import Persons, persons_of
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, NumberRanges
 from noisycount.query.predicate import Column, Predicate
@@ -119,6 +121,12 @@ class DuckDBDialect(shared.Dialect):
             bits = [sa.cast(each, sa.SmallInteger()) for each in truth.clauses]
             return reduce(lambda one, other: one.bitwise_and(other), bits)
         return truth
+
+    def one_spelling(self, text: shared.Expression) -> shared.Expression:
+        """Return what texts have in common that may be spellings of one text."""
+        folded = sa.func.lower(sa.func.upper(sa.func.trim(text, self.text_literal(WHITE_SPACE))))
+        digits = self.text_literal(DIGITS_WITH_ZEROS), self.text_literal(r"\1")
+        return sa.func.regexp_replace(sa.func.nfc_normalize(folded), *digits)
 
     def is_any(self, flag: shared.Expression) -> shared.Expression:
         """Whether one of a group is so."""
@@ -239,6 +247,13 @@ class Counting:
         kind = None if unit is None else self.schema.entire.kinds.get(unit)
         return self._row(shared.text_of(statements.values_statement(columns, None, records_of(unit, kind)), DUCKDB))
 
+    def persons(self, names: Iterable[str], unit: str) -> Persons | None:
+        """Return what is seen of persons. `names`: the columns in which some values are missing."""
+        columns = [Column(name, self.schema[name]) for name in names]
+        kind = self.schema.entire.kinds.get(unit)
+        rows_of = lambda statement: self._rows(shared.text_of(statement, DUCKDB))  # noqa: E731 - one use
+        return persons_of(columns, Person(_named(unit, kind), kind), records_of(unit, kind), rows_of)
+
     @property
     def _kind(self) -> Kind | None:
         """The kind of the values of the unit."""
@@ -246,11 +261,14 @@ class Counting:
 
     def _row(self, text: Text) -> Sequence[int]:
         """The only row of a result."""
+        return self._rows(text)[0]
 
-        def answered() -> Sequence[int]:
+    def _rows(self, text: Text) -> list[Sequence[Any]]:
+        """Return the rows of a result."""
+
+        def answered() -> list[Sequence[Any]]:
             with self.opened() as cursor, limited(cursor, self.seconds):
-                row: Sequence[int] = cursor.execute(*text).fetchall()[0]
-                return row
+                return [*cursor.execute(*text).fetchall()]
 
         return without_engine_errors(answered, self.refusal)
 

@@ -88,6 +88,16 @@ class Description:
     claim: UnitClaim = UnitClaim()  # about the rows of a view
     is_for_check: bool = False  # whether nothing is counted but what is in each column, the unit among them
 
+    @property
+    def spelled_unit(self) -> dict[str, ColumnFormat]:
+        """The form of the texts of the unit, if several spellings are one; else empty."""
+        forms = {} if self.kinds is None else self.kinds
+        return {
+            name: form
+            for name, form in forms.items()
+            if name == self.unit and form.kind is Kind.TEXT and form != ColumnFormat(Kind.TEXT)
+        }
+
 
 @frozen
 class Relation:
@@ -136,9 +146,10 @@ def _foreign(connection: Connection, file: foreign.ForeignTable, told: Descripti
 
 def _typed(table: TextTable, told: Description, form: FileFormat, lines: Lines) -> Relation:
     """A table `loaded` of texts, once it is one of values."""
-    for name in told.kinds or ():
+    for name, stated in (told.kinds or {}).items():
         if name not in table.names:
             raise SourceError(f"kinds names {name!r}, which is no column: use {close_names(name, table.names)}")
+        stated.require_applicable(name, is_unit=name == told.unit)
     columns = table.typed(told.kinds or {}, told.unit, explains=told.is_for_check)
     check = Check(table.rows, tuple(columns), form)
     if told.is_for_check:
@@ -404,23 +415,29 @@ def format_of(path: Path, told: Description) -> Format:
         found = _database_of(path)
     if told.table is not None and not found.has_tables:
         raise SourceError(f"table is {told.table!r}, but only databases and workbooks have several: leave it out")
+    is_portable = path.suffix.lower() == ".por"  # SPSS states the encoding of such a file in it
     for name in ("encoding", "delimiter", "skip"):
-        if name not in found.describes and getattr(told.form, name) is not None:
+        if (name not in found.describes or is_portable) and getattr(told.form, name) is not None:
             raise SourceError(f"{name} says nothing of {str(path)!r}, as {found.name} files are: leave it out")
+    for name in ("public_tables", "vouched"):
+        if getattr(told.claim, name) and found not in {_DATABASE, SQLITE}:
+            raise SourceError(f"{name} is about a view, and {str(path)!r} has none: leave it out")
     return found
 
 
 def typed_description(place: object, told: Description, relation: Relation, schema: Schema) -> Description:
-    """Return the description of records that state their kinds: of these it holds where NaN is a missing value.
+    """Return the description of records that state their kinds: how the unit is read, and where NaN is missing.
 
     In columns of reals that pandas wrote NaN is missing, unless their kind is stated.
     """
     kinds = told.kinds or {}
-    missing = require_typed(repr(str(place)), kinds, schema, told.unit)
+    others = {name: form for name, form in kinds.items() if name not in told.spelled_unit}
+    missing = require_typed(repr(str(place)), others, schema, told.unit)
     if relation.is_of_pandas:
         reals = {name for name, kind in schema.entire.kinds.items() if kind is Kind.REAL}
         missing |= reals - kinds.keys() - {told.unit}
-    return replace(told, kinds={name: ColumnFormat(Kind.REAL, nan="missing") for name in sorted(missing)} or None)
+    nan_missing = {name: ColumnFormat(Kind.REAL, nan="missing") for name in sorted(missing)}
+    return replace(told, kinds={**nan_missing, **told.spelled_unit} or None)
 
 
 def shares_records(place: Path, one: str, other: str, public_tables: Sequence[str] = ()) -> bool:

@@ -176,7 +176,7 @@ def statistics_table(connection: Connection, place: Path, encoding: str | None) 
         raise SourceError(
             f"{str(place)!r} needs a reader of {program} files: {install_hint('statistics')}; or save it as CSV"
         )
-    parts = read_apart("statistics", place, reader, None if reader == "read_por" else encoding)
+    parts = read_apart("statistics", place, reader, encoding)
     is_cut = reader == "read_xport" and place.stat().st_size % _XPORT_RECORD
     if parts is None or is_cut:
         raise SourceError(

@@ -5,7 +5,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -269,8 +269,13 @@ class FrameSource(TypedSource):
         named = unit if unit in self.schema else self.unit
         rows, *counts, units = self._counting(self.schema).values(self.schema, named)
         reasons = dict.fromkeys(self.schema, "its type says so")
-        persons = None if named is None else units
-        return typed_check(self.schema, rows, counts, persons, types=self.types, reasons=reasons)
+        check = typed_check(
+            self.schema, rows, counts, None if named is None else units, types=self.types, reasons=reasons
+        )
+        if named is None:
+            return check
+        with_gaps = [column.name for column in check.columns if column.kind is not None and column.missing]
+        return replace(check, persons=self._counting([*self.schema]).persons(with_gaps, named))
 
     def require_unchanged(self) -> None:
         """The refusal of records that are closed; they cannot change."""

@@ -15,9 +15,10 @@ from noisycount.engines import places
 from noisycount.engines.check import Check, ColumnCheck, typed_check
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb import files, foreign
+from noisycount.engines.duckdb.cells import typed_cell
+from noisycount.engines.duckdb.column_texts import with_values
 from noisycount.engines.duckdb.dialect import Counting
-from noisycount.engines.duckdb.table import column_types, made_view, read_all, type_reason, whole_schema
-from noisycount.engines.duckdb.typed_texts import with_values
+from noisycount.engines.duckdb.table import READ_TYPES, column_types, made_view, read_all, type_reason, whole_schema
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CountedSource, require_readable
 from noisycount.engines.places import LakePlace, files_of
@@ -52,6 +53,26 @@ def require_state(place: "Path | Lake", state: str, while_it: str) -> None:
     """The refusal of a file that is not in its state any more."""
     if state_of(place) != state:
         raise SourceError(f"{redacted_name(place)!r} changed while it {while_it}: open it again")
+
+
+def _texts(relation: files.Relation) -> Sequence[ColumnCheck]:
+    """Return the facts of the columns of a file of texts; none if the file states their types."""
+    return () if relation.check is None else relation.check.columns
+
+
+def _with_unit_as_stated(
+    connection: duck.Connection, relation: files.Relation, told: files.Description
+) -> files.Relation:
+    """Return records that state their types, with the texts of the unit read as their owner states."""
+    for unit, form in told.spelled_unit.items():
+        type_ = column_types(connection, relation.sql).get(unit, "")
+        if type_ and READ_TYPES.get(type_, (None,))[0] is not Kind.TEXT:
+            raise SourceError(f"kinds states how the texts of {unit!r} are read, but its type is {type_}: leave it out")
+        name = duck.quoted_name(unit)
+        text = typed_cell(f"CAST({name} AS VARCHAR)", form)
+        if type_:  # else a column that is not there is refused by its name
+            return replace(relation, sql=f"(SELECT * REPLACE ({text} AS {name}) FROM {relation.sql})")
+    return relation
 
 
 @frozen
@@ -125,7 +146,7 @@ class DuckDBSource(CountedSource):
     @staticmethod
     def require_stable(path: Path, table: str | None, claim: UnitClaim) -> None:
         """Raise SourceError if a file of which a copy exists names a view that may not be counted."""
-        if files.format_of(path, files.Description(table=table)) is files.SQLITE:
+        if files.format_of(path, files.Description(table=table, claim=claim)) is files.SQLITE:
             foreign.require_stable_sqlite(path, table, claim)
 
     @classmethod
@@ -199,14 +220,17 @@ class DuckDBSource(CountedSource):
 
         def readable() -> tuple[Schema, files.Relation, files.Description]:
             relation = kind.relation(connection, place, told)
+            if not kind.holds_texts and kind is not files.COPY:
+                relation = _with_unit_as_stated(connection, relation, told)
             unit = None if told.is_for_check else told.unit
+            require_readable(repr(str(path)), [each for each in _texts(relation) if each.name == unit])
             schema = whole_schema(column_types(connection, relation.sql)).for_questions(unit, told.columns)
             typed = (
                 told
                 if kind.holds_texts or kind is files.COPY
                 else files.typed_description(place, told, relation, schema)
             )
-            nan_missing = () if typed is told else (typed.kinds or {}).keys()
+            nan_missing = () if typed is told else [n for n, form in (typed.kinds or {}).items() if form.nan]
             made_view(connection, relation.sql, schema, nan_missing, is_computed=relation.is_computed)
             if not relation.is_sound:
                 read_all(connection)
@@ -248,14 +272,9 @@ class DuckDBSource(CountedSource):
     @property
     def forms(self) -> dict[str, ColumnFormat]:
         """What the cells of each column stand for; see ``CheckedSource.forms``."""
-        found = {column.name: column.form for column in self._texts if column.form}
+        found = {column.name: column.form for column in _texts(self.relation) if column.form}
         whole = self.schema.entire
         return found or {**{name: ColumnFormat(kind) for name, kind in whole.items()}, **(self.told.kinds or {})}
-
-    @property
-    def _texts(self) -> Sequence[ColumnCheck]:
-        """What is in the columns of a file of texts; none where it states their types."""
-        return () if self.relation.check is None else self.relation.check.columns
 
     @property
     def form(self) -> FileFormat | None:
@@ -264,7 +283,7 @@ class DuckDBSource(CountedSource):
 
     def used(self) -> list[ColumnCheck]:
         """What is in the columns that questions may use and in the unit, where they are texts."""
-        return [column for column in self._texts if column.name in self.schema or column.name == self.unit]
+        return [column for column in _texts(self.relation) if column.name in self.schema or column.name == self.unit]
 
     def check(self, unit: str | None = None) -> Check:
         """What is in the records; see ``Source.check``."""
@@ -274,23 +293,32 @@ class DuckDBSource(CountedSource):
         if self.relation.check is not None and named is None:
             return self.relation.check
         names = () if self.relation.check else tuple(self.schema)
-        rows, *counts, units = self._counting.values(names, named)
-        persons = None if named is None else units
+        rows, *counts, distinct = self._counting.values(names, named)
+        units = None if named is None else distinct
+        given = counts[: len(names)]
         if self.relation.check is not None:
-            return replace(self.relation.check, rows=rows, units=persons)
+            given = [rows - column.missing for column in self.relation.check.columns if column.name in self.schema]
+        with_gaps = [name for name, cells in zip(self.schema, given, strict=True) if cells < rows]
+        persons = None if named is None else self._counting.persons(with_gaps, named)
+        if persons is not None:
+            persons = replace(persons, has_stated_ids=isinstance(self.path, Path))
+        if self.relation.check is not None:
+            return replace(self.relation.check, rows=rows, units=units, persons=persons)
         with self.cursors.one() as cursor:
             described = cursor.sql(f"SELECT * FROM {self.relation.sql}")
             types = dict(zip(described.columns, map(str, described.types), strict=True))
         reasons = {name: type_reason(type_) for name, type_ in types.items()}
         reasons |= dict.fromkeys(self.relation.keys, "folders are named by it")
         if self.relation.is_of_pandas:
-            reasons |= dict.fromkeys(self.told.kinds or (), "pandas wrote the file, in which NaN is a missing value")
-        return typed_check(self.schema, rows, counts, persons, reasons=reasons, forms=self.told.kinds)
+            of_pandas = [name for name, form in (self.told.kinds or {}).items() if form.nan]
+            reasons |= dict.fromkeys(of_pandas, "pandas wrote the file, in which NaN is a missing value")
+        check = typed_check(self.schema, rows, counts, units, reasons=reasons, forms=self.told.kinds)
+        return replace(check, persons=persons)
 
     @property
     def version(self) -> str:
         """The state of the file, and how it is read: what is counted may change with either."""
-        found = {column.name: column.form for column in self._texts if column.form}
+        found = {column.name: column.form for column in _texts(self.relation) if column.form}
         forms = {name: form.parts for name, form in (found or self.told.kinds or {}).items()}
         form = None if self.form is None else asdict(self.form)
         said = [self.told.table, forms, *([] if form is None else [form])]

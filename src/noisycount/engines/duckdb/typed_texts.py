@@ -8,7 +8,6 @@ from typing import Any
 
 from noisycount.engines.check import (
     EXAMPLES,
-    FEW,
     Check,
     ColumnCheck,
 )
@@ -23,7 +22,6 @@ from noisycount.query.schema import Kind
 _SAMPLES = 6  # texts with letters beyond ASCII
 _WIDE = 200  # columns: the planning of that many statements would outlast looking
 _NEARLY_EMPTY = 3  # of so many cells one is filled in
-_SLACK = 2  # times as many values as are few: their number is an estimate at first
 
 
 def with_lines(connection: Connection, check: Check, unit: str | None, lines: Lines) -> Check:
@@ -94,28 +92,6 @@ def _letters(connection: Connection, checks: Sequence[ColumnCheck]) -> tuple[str
     return tuple(found)[:_SAMPLES]
 
 
-def with_values(connection: Connection, check: Check, unit: str | None) -> Check:
-    """What is in the view `records`, with the values of texts, for the eyes of its owner alone."""
-    if len(check.columns) > _WIDE:
-        return check
-    columns = (column if column.name == unit else _with_values(connection, column) for column in check.columns)
-    return replace(check, columns=tuple(columns))
-
-
-def _with_values(connection: Connection, column: ColumnCheck) -> ColumnCheck:
-    """A column of texts with how many different ones it has, and with all where they are few."""
-    if column.kind is not Kind.TEXT:
-        return column
-    name = quoted_name(column.name)
-    query = f"SELECT approx_count_distinct({name}) FROM records"
-    ((distinct,),) = connection.execute(query).fetchall()
-    if distinct > _SLACK * FEW:
-        return replace(column, distinct=distinct)
-    query = f"SELECT {name}, count(*) FROM records WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY 1"
-    values = connection.execute(query).fetchall()
-    return replace(column, distinct=len(values), values=tuple(values) if len(values) <= FEW else ())
-
-
 _SAMPLE = 2000  # rows that a kind is guessed from, evenly over the table
 _SAMPLED_CELLS = 1_000_000
 _DOUBTFUL = 1000  # cells that do not fit, of which the kind is guessed again
@@ -164,8 +140,9 @@ class TextTable:
     def _typed(self, stated: Mapping[str, ColumnFormat], unit: str | None) -> list[ColumnCheck]:
         """The making of the table, as `typed` says."""
         told = {name: Guess(form, "its owner says so") for name, form in stated.items()}
-        if unit in self.names:
-            told[unit] = Guess(ColumnFormat(Kind.TEXT), "it names the person")
+        usual = ColumnFormat(Kind.TEXT)
+        if unit in self.names and stated.get(unit, usual) == usual:
+            told[unit] = Guess(usual, "it names the person")
         cells = {} if told.keys() >= {*self.names} else self._sample()
         guesses = {name: told.get(name) or self._guess(name, cells[name]) for name in self.names}
         self._make(guesses)

@@ -16,6 +16,7 @@ from sqlalchemy.sql.expression import ClauseElement
 from sqlalchemy.types import TypeEngine
 
 from noisycount.engines.dialect import OUTSIDE, Dialect, Expression, Lists, TextCompiler, TextDialect, text_of, whole
+from noisycount.engines.formats import DIGITS_WITH_ZEROS
 from noisycount.engines.spark.connection import Api, Frame, tried
 
 _NUMBERS = count()  # of views of ours
@@ -115,6 +116,11 @@ class SparkDialect(Dialect):
     def is_like(self, text: Expression, pattern: str) -> Expression:
         """Whether a text is like a pattern, by a regular expression."""
         return text.op("RLIKE", is_comparison=True)(self.text_literal(java_regex(pattern)))
+
+    def one_spelling(self, text: Expression) -> Expression:
+        """Return what texts have in common that may be spellings of one text; Spark has no normal form of Unicode."""
+        digits = self.text_literal(DIGITS_WITH_ZEROS), self.text_literal("$1")
+        return func.regexp_replace(super().one_spelling(text), *digits)
 
     def integer(self, value: Expression) -> Expression:
         """A whole number as it is: all have 64 bits."""

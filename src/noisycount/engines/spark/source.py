@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
 from typing import Any, Self, TypeVar
@@ -13,9 +14,10 @@ from sqlalchemy.sql.expression import ClauseElement
 from noisycount.engines import counts as statements
 from noisycount.engines.check import Check, typed_check
 from noisycount.engines.conformance.certificate import Identity
-from noisycount.engines.expressions import StatementRecords, require_somebody
+from noisycount.engines.expressions import Person, StatementRecords, require_somebody
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import TypedSource, missing_units, require_typed
+from noisycount.engines.persons import persons_of
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.connection import Session
 from noisycount.engines.spark.dialect import result_of
@@ -144,7 +146,15 @@ class SparkSource(TypedSource):
             units = None if records.person is None and named is None else persons
             reasons = {name: type_.reason for name, type_ in self.types.items()}
             forms = {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing}
-            return typed_check(self.schema, rows, counts, units, reasons=reasons, forms=forms)
+            check = typed_check(self.schema, rows, counts, units, reasons=reasons, forms=forms)
+            person = records.person
+            if person is None and named is not None:
+                person = Person(records.value(named), named.kind)
+            if person is None:
+                return check
+            with_gaps = [column for column, cells in zip(columns, counts, strict=False) if cells < rows]
+            rows_of = lambda statement: result_of(statement, self.session.api).collect()  # noqa: E731 - one use
+            return replace(check, persons=persons_of(with_gaps, person, records, rows_of))
 
         return self._done(looked)
 

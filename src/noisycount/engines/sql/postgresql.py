@@ -15,6 +15,7 @@ from sqlalchemy.exc import NoSuchTableError
 
 from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.dialect import NOTHING, ONE, OUTSIDE, Expression, Lists
+from noisycount.engines.formats import DIGITS_WITH_ZEROS, WHITE_SPACE
 from noisycount.engines.sql.definitions import computed_columns
 from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.relations import ServerRelations
@@ -230,6 +231,18 @@ class PostgreSQL(ServerDialect):
     def text(self, value: Expression) -> Expression:
         """A value as a text in the order of its bytes, which in UTF-8 is that of code points."""
         return sa.cast(value, sa.Text()).collate("C")
+
+    def one_spelling(self, text: Expression) -> Expression:
+        """Return what texts have in common that may be spellings of one text.
+
+        Only a database in UTF-8 has a normal form of Unicode.
+        """
+        trimmed = sa.func.btrim(sa.cast(text, sa.Text()), sa.literal(WHITE_SPACE, sa.Text()))
+        folded = sa.func.lower(sa.func.upper(trimmed.collate("default")))
+        is_unicode = sa.func.current_setting("server_encoding") == sa.literal("UTF8", sa.Text())
+        normal = sa.case((is_unicode, sa.func.normalize(folded)), else_=folded)
+        digits = (sa.literal(each, sa.Text()) for each in (DIGITS_WITH_ZEROS, r"\1"))
+        return sa.func.regexp_replace(normal, *digits).collate("C")
 
     def evaluated_once(self, rows: sa.Select[Any]) -> sa.Select[Any]:
         """Rows whose expressions stay where they are: an offset keeps queries from being merged."""

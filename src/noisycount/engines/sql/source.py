@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from noisycount.engines.dialect import Expression
 from noisycount.engines.expressions import Person, StatementRecords, is_nan, require_somebody, type_of
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import TypedSource, missing_units, require_typed
+from noisycount.engines.persons import persons_of
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql import table as tables
 from noisycount.engines.sql.connection import Server, ServerTransactions, without_server_errors
@@ -95,7 +97,12 @@ class CountedTable:
         units = counts.pop() if persons else None
         types, reasons = ({name: getattr(each, fact) for name, each in held.items()} for fact in ("type", "reason"))
         forms = {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing}
-        return typed_check(schema, rows, counts, units, types=types, reasons=reasons, forms=forms)
+        check = typed_check(schema, rows, counts, units, types=types, reasons=reasons, forms=forms)
+        if unit not in held:
+            return check
+        with_gaps = [Column(each.name, each.kind) for each in check.columns if each.kind is not None and each.missing]
+        rows_of = lambda statement: connection.execute(statement).all()  # noqa: E731 - one use
+        return replace(check, persons=persons_of(with_gaps, self._person_of(held[unit]), self.records, rows_of))
 
     @property
     def _unit(self) -> tables.FoundColumn:

@@ -1,0 +1,39 @@
+# ruff: noqa: S608, as all SQL here is made of names that it quotes
+"""The texts of columns as their owner sees them: how many there are, each of few, and several spellings of one."""
+
+from dataclasses import replace
+
+from noisycount.engines.check import FEW, Check, ColumnCheck
+from noisycount.engines.duckdb.connection import Connection, quoted_name
+from noisycount.engines.spellings import spellings_of
+from noisycount.query.schema import Kind
+
+_MOST_COLUMNS = 200  # to look at more takes longer than to read them
+_SEVERAL = 1000  # texts: of more, as names and free texts are, no spellings are looked for
+_SLACK = 2  # times as many texts: their number is an estimate at first
+
+
+def with_values(connection: Connection, check: Check, unit: str | None) -> Check:
+    """What is in the view `records`, with the values of texts, for the eyes of its owner alone."""
+    if len(check.columns) > _MOST_COLUMNS:
+        return check
+    columns = (column if column.name == unit else _with_values(connection, column) for column in check.columns)
+    return replace(check, columns=tuple(columns))
+
+
+def _with_values(connection: Connection, column: ColumnCheck) -> ColumnCheck:
+    """Return a column of texts with how many different ones it has, all of few, and those with several spellings."""
+    if column.kind is not Kind.TEXT:
+        return column
+    name = quoted_name(column.name)
+    ((distinct,),) = connection.execute(f"SELECT approx_count_distinct({name}) FROM records").fetchall()
+    if distinct > _SLACK * _SEVERAL:
+        return replace(column, distinct=distinct)
+    query = f"SELECT {name}, count(*) FROM records WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY 1"
+    values = connection.execute(query).fetchall()
+    return replace(
+        column,
+        distinct=len(values),
+        values=tuple(values) if len(values) <= FEW else (),
+        spellings=spellings_of(value for value, _ in values),
+    )
