@@ -123,6 +123,20 @@ class Dialect:
             text = self.text(unit)
         return sa.case((unit.is_(None), self.text_literal("")), else_=text)
 
+    def day(self, text: Expression) -> Expression:
+        """Return the day that a text names as ISO 8601 writes it."""
+        return sa.cast(text, sa.Date())
+
+    def trimmed(self, text: Expression) -> Expression:
+        """Return a text without the blanks at its ends."""
+        return sa.func.trim(text, type_=self.text_type)
+
+    def translated(self, text: Expression, characters: str, substitutes: str) -> Expression:
+        """Return a text with a substitute in place of each of some characters."""
+        return sa.func.translate(
+            text, self.text_literal(characters), self.text_literal(substitutes), type_=self.text_type
+        )
+
     def md5(self, text: Expression) -> Expression:
         """The hash of a text, as 32 small hexadecimal digits."""
         return sa.func.md5(text)

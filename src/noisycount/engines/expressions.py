@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.types import NULLTYPE, TypeEngine
 
 from noisycount.engines.dialect import NOTHING, ONE, OUTSIDE, Dialect, Expression, whole
+from noisycount.engines.parsed_texts import parsed
 from noisycount.engines.truth import salt_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -239,6 +240,8 @@ class StatementRecords:
 
     def value(self, column: tree.Column, kind: Kind | None = None) -> Expression:
         """The value of a column, as one of a kind: its own or, of integers, real."""
+        if column.is_parsed:
+            return parsed(self.of_column(column.stored), column.kind, self.dialect)
         value = self.of_column(column)
         if column.kind is Kind.BOOLEAN and not self.dialect.has_booleans:
             return sa.type_coerce(value, _Bit)

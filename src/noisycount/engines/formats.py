@@ -10,6 +10,7 @@ from noisycount.display.texts import toml_key, toml_value
 from noisycount.display.values import Shown
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
+from noisycount.query.readings import BLANKS
 from noisycount.query.schema import KINDS, THOUSANDS, ZONED, Kind
 
 Choice = TypeVar("Choice")
@@ -32,7 +33,6 @@ def by_ending(path: Path, choices: Mapping[str, Choice]) -> Choice:
     return choice
 
 
-BLANKS = " \t\n\v\f\r"  # what may stand around a value without belonging to it
 WHITE_SPACE = f"{BLANKS}\x85\xa0\u1680{''.join(map(chr, range(0x2000, 0x200C)))}\u2028\u2029\u202f\u205f\u3000\ufeff"
 """What `trim` takes off a text: all white space of Unicode, and two characters without a width."""
 DIGITS_WITH_ZEROS = r"^0*([0-9]+)(\.0+)?$"

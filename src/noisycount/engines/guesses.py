@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from noisycount.engines.check import FEW
 from noisycount.engines.dates import compact_spellings, date_spellings, order_of
-from noisycount.engines.formats import BLANKS, EXCEL, ColumnFormat
+from noisycount.engines.formats import EXCEL, ColumnFormat
 from noisycount.frozen import frozen
+from noisycount.query.readings import BLANKS
 from noisycount.query.schema import KINDS, THOUSANDS, Kind, Spelling
 
 # What programs and clerks write where there is no value.

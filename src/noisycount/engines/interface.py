@@ -178,7 +178,7 @@ class CheckedSource(Source, Protocol):
 
 def _require_known(named: Iterable[Column], schema: Mapping[str, Kind], use: str) -> None:
     for column in named:
-        if schema.get(column.name) is not column.kind:
+        if schema.get(column.name) is not column.stored.kind:
             raise SourceError(
                 f"{use} {column}, which questions may not use here: parse them against the schema of this source"
             )

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from noisycount.query import predicate as tree
 from noisycount.query.grouping import Key
+from noisycount.query.readings import READERS
 
 OTHER = "other"
 """What stands for the keys of the group of all that is not listed."""
@@ -97,7 +98,7 @@ def truth(predicate: tree.Predicate, record: Record) -> bool | None:
         case tree.Or(operands):
             return _strongest([truth(part, record) for part in operands], decisive=True)
         case tree.Missing(column):
-            return record[column.name] is None
+            return _value(column, record) is None
         case _:
             return _tested(predicate, record)
 
@@ -112,7 +113,7 @@ def _tested(
     test: tree.Flag | tree.Comparison | tree.Range | tree.Membership | tree.Pattern, record: Record
 ) -> bool | None:
     column = test.left if isinstance(test, tree.Comparison) else test.column
-    value: Any = record[column.name]
+    value = _value(column, record)
     if value is None:
         return None
     match test:
@@ -130,7 +131,13 @@ def _tested(
 
 
 def _seen(operand: tree.Column | tree.Literal, record: Record) -> object:
-    return operand.value if isinstance(operand, tree.Literal) else record[operand.name]
+    return operand.value if isinstance(operand, tree.Literal) else _value(operand, record)
+
+
+def _value(column: tree.Column, record: Record) -> Any:  # noqa: ANN401 - of the kind of the column
+    """Return the value of a column in a record; of a parsed one, what its text spells."""
+    value: Any = record[column.name]
+    return READERS[column.kind](value) if column.is_parsed and value is not None else value
 
 
 def _compared(left: object, operator: tree.Operator, right: object) -> bool | None:

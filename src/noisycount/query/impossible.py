@@ -11,6 +11,7 @@ from noisycount.display.texts import printable
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.normal_form import EXACT_INTEGERS
+from noisycount.query.readings import READERS
 from noisycount.query.schema import Kind, PublicValues, did_you_mean
 
 
@@ -156,10 +157,19 @@ def _joined_tests(operands: Sequence[tree.Predicate], public: Public) -> Iterato
             tests[tuple(tree.columns(operand))].append(operand)
     for read, about_one in tests.items():
         least = _least(about_one, _is_impossible)
-        if least is None and len(read) == 1 and (values := public.get(read[0].name)) is not None:
+        if least is None and len(read) == 1 and (values := _values_of(read[0], public)) is not None:
             least = _beside(values, read[0], about_one)
         if least is not None:
             yield least[0] if len(least) == 1 else tree.And(tuple(least))
+
+
+def _values_of(column: tree.Column, public: Public) -> PublicValues | None:
+    """Return the public values of a column, of a parsed one those that its texts spell; None if it has none."""
+    values = public.get(column.name)
+    if values is None or not column.is_parsed:
+        return values
+    spelt = dict.fromkeys(map(READERS[column.kind], values.listed))
+    return PublicValues(column.kind, tuple(value for value in spelt if value is not None))
 
 
 def _least(
@@ -180,6 +190,8 @@ def _beside(values: PublicValues, column: tree.Column, tests: Sequence[tree.Pred
     """The tests that no public value of a column satisfies; None: some may, or it may be missing."""
     if any(isinstance(test, tree.Missing) for test in tests):
         return None
+    if not values.listed and values.low is None:  # no text of a parsed column spells any
+        return [tests[0]]
     naming = [test for test in tests if any(_named(test))]
     if naming:
         candidates = [literal.value for literal in _named(naming[0]) if literal.value in values]
@@ -220,7 +232,7 @@ def _is_admitted(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of
 
 
 def outside(predicate: tree.Predicate, public: Public) -> Iterator[tuple[tree.Column, tree.Literal]]:
-    """The values that a predicate asks for by name, and that none of the public ones of their column are."""
+    """Yield the values that a predicate names and that are no public value of their column, which is not parsed."""
     match predicate:
         case tree.Not(operand):
             yield from outside(operand, public)
@@ -228,11 +240,11 @@ def outside(predicate: tree.Predicate, public: Public) -> Iterator[tuple[tree.Co
             for operand in operands:
                 yield from outside(operand, public)
         case tree.Comparison(column, tree.Operator.EQUAL | tree.Operator.NOT_EQUAL, tree.Literal() as literal) if (
-            column.name in public
+            column.name in public and not column.is_parsed
         ):
             if literal.value not in public[column.name]:
                 yield column, literal
-        case tree.Membership(column, choices) if column.name in public:
+        case tree.Membership(column, choices) if column.name in public and not column.is_parsed:
             yield from ((column, choice) for choice in choices if choice.value not in public[column.name])
 
 

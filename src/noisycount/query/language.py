@@ -1,221 +1,28 @@
-"""Text from an analyst, who is not trusted, becomes words, then a typed tree, or a refusal."""
+"""Text from an analyst, who is not trusted, becomes a typed tree, or a refusal."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import Enum
-from itertools import pairwise
-from reprlib import repr as shortened
+from datetime import date, datetime, time, timedelta
 from typing import Any, NoReturn, TypeAlias
 
 from noisycount.display.texts import printable
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
+from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import Kind, Schema
-
-MAXIMUM_BYTES = 4096  # a page of text: more than anybody writes by hand
-MAXIMUM_TOKENS = 500  # at most as many comparisons as a scan of a million records does in seconds
-MAXIMUM_DEPTH = 20  # so that parsing needs at most 600 frames of Python's 1,000
-MAXIMUM_PATTERNS = 200  # characters, each of which can cost a step for each of a text
-
-
-class TokenKind(Enum):
-    """The kinds of tokens."""
-
-    NAME = "name"
-    TEXT = "text"
-    NUMBER = "number"
-    KEYWORD = "keyword"
-    SYMBOL = "symbol"
-
-
-@frozen
-class Token:
-    """One token: a name or a text without its quotes, a number, a keyword, a symbol."""
-
-    kind: TokenKind
-    text: str
-
-    @property
-    def is_value(self) -> bool:
-        """Whether a comparison could have this token as one of its sides."""
-        return self.kind in VALUES or self in _CONSTANTS
-
-
-VALUES = (TokenKind.NAME, TokenKind.TEXT, TokenKind.NUMBER)
-NOT, LIKE, IN, BETWEEN, *_CONSTANTS = (
-    Token(TokenKind.KEYWORD, word) for word in ("not", "like", "in", "between", "true", "false", "null")
-)
-OPENING, CLOSING, COMMA, MINUS = (Token(TokenKind.SYMBOL, symbol) for symbol in "(),-")
-
-_PATTERN = re.compile(
-    rf"""
-      (?P<blank>\s+)
-    | (?P<word>{tree.SIMPLE_NAME.pattern})
-    | "(?P<name>(?:[^"]|"")+)"
-    | '(?P<text>(?:[^']|'')*)'
-    | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-    | (?P<symbol><>|!=|<=|>=|=(?![=<>])|<|>|\(|\)|,|-(?!-))
-    """,
-    re.VERBOSE,
-)
-
-_CURVED = "„“”«»\N{SINGLE LOW-9 QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}\u2019"
-
-_REFUSED = {
-    ";": "ask one question, without ';'",
-    "--": "leave comments out",
-    "/*": "leave comments out",
-    "==": "write one '='",
-    "=>": "write >=",
-    "=<": "write <=",
-    "'": "close the text with a second quote, and write '' for a quote within it: 'O''Brien'",
-    '"': "close the name with a second double quote",
-    ".": "write the bare name of the column, in double quotes if it has a dot",
-    "::": "leave casts out",
-    "`": "write names in double quotes",
-    "\0": "leave out the NUL character",
-    "≥": "write >=",
-    "≤": "write <=",
-    "≠": "write <>",
-    "&&": "write and",
-    "||": "write or",
-    **dict.fromkeys("+*/%", "leave arithmetic out, compare the column itself with a number"),
-    **dict.fromkeys(_CURVED, "put a text between straight single quotes, such as 'yes'"),
-}
+from noisycount.query.tokens import COMMA, OPENING, VALUES, Token, TokenKind, require_bytes, tokens
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-_OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like, is null"
-
-
-def tokens(text: str) -> list[Token]:
-    """The tokens of a predicate, at most 500 of them, nested at most 20 deep.
-
-    All patterns after like have at most 200 characters together, as each can cost a step for each
-    character of a text: what an asker makes slow for some records only, a slot cannot hide.
-    """
-    _require_bytes(text)
-    found: list[Token] = []
-    position = 0
-    while position < len(text):
-        match = _PATTERN.match(text, position)
-        if match is None:
-            _require_neighbours(found)  # what is odd before it says more
-            raise PredicateError(_unknown_character(text[position:]))
-        position = match.end()
-        if match.lastgroup != "blank":
-            found.append(_token(match))
-    if not found:
-        raise PredicateError("where is empty: write a predicate such as age >= 30, or true for all")
-    if len(found) > MAXIMUM_TOKENS:
-        raise PredicateError(f"where has {len(found)} words and symbols, more than {MAXIMUM_TOKENS}: ask less at once")
-    _require_depth(found)
-    _require_neighbours(found)
-    _require_commas_and_negations(found)
-    characters = sum(len(second.text) for first, second in pairwise(found) if first == LIKE)
-    if characters > MAXIMUM_PATTERNS:
-        raise PredicateError(
-            f"where has {characters} characters after like, more than {MAXIMUM_PATTERNS}: ask for shorter texts"
-        )
-    return found
-
-
-def _require_bytes(text: str) -> None:
-    """The refusal of a text that is no Unicode or is longer than 4,096 bytes in UTF-8."""
-    if not isinstance(text, str):
-        raise PredicateError(f"where must be a text, got a {type(text).__name__}")
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        raise PredicateError("where is not valid Unicode: write it in UTF-8") from None
-    if size > MAXIMUM_BYTES:
-        raise PredicateError(f"where is {size} bytes long, more than {MAXIMUM_BYTES}: ask less at once")
-
-
-def _token(match: re.Match[str]) -> Token:
-    sort, text = match.lastgroup, match[match.lastgroup or 0]
-    if sort == "word" and text.lower() in tree.KEYWORDS:
-        return Token(TokenKind.KEYWORD, text.lower())
-    if sort in ("word", "name"):
-        return Token(TokenKind.NAME, text.replace('""', '"'))
-    if sort == "text":
-        return Token(TokenKind.TEXT, text.replace("''", "'"))
-    if sort == "number":
-        return Token(TokenKind.NUMBER, text)
-    return Token(TokenKind.SYMBOL, "<>" if text == "!=" else text)
-
-
-def _unknown_character(rest: str) -> str:
-    for start, remedy in _REFUSED.items():
-        if rest.startswith(start):
-            return f"where has {start!r} outside the predicate language: {remedy}"
-    return f"where has {rest[0]!r} outside the predicate language: {_OUTSIDE}"
-
-
-def _require_depth(found: Sequence[Token]) -> None:
-    opened, prefixes = [0], 0
-    for token in found:
-        if token == OPENING:
-            opened.append(opened[-1] + prefixes + 1)
-        elif token == CLOSING:
-            opened.pop()
-        prefixes = prefixes + 1 if token in (NOT, MINUS) else 0
-        if not opened:
-            raise PredicateError("where has ')' without '(' before it: balance the parentheses")
-        if opened[-1] + prefixes > MAXIMUM_DEPTH:
-            raise PredicateError(f"where nests more than {MAXIMUM_DEPTH} parentheses and nots: ask less at once")
-    if len(opened) > 1:
-        raise PredicateError("where has '(' without ')' after it: balance the parentheses")
-
-
-def _require_neighbours(found: Sequence[Token]) -> None:
-    """The refusal of two words that cannot follow each other, and what was meant by them."""
-    for first, second in pairwise(found):
-        before, after = shortened(first.text), shortened(second.text)
-        fault = None
-        if first.kind is TokenKind.NAME and second == OPENING:
-            fault = f"calls {before}: leave functions and casts out, compare the column itself"
-        elif first.kind is TokenKind.NAME and second.kind is TokenKind.TEXT:
-            fault = f"has {before} before the text {after}: write the text alone, or an operator between them"
-        elif first.kind is second.kind is TokenKind.NUMBER:
-            fault = (
-                f"has {after} after {before}: write one number, with one point, or a date in "
-                "single quotes: '2026-01-31'"
-            )
-        elif first == IN and second != OPENING:
-            fault = f"has {after} after in: put the list in parentheses, as in ('yes', 'no')"
-        elif first.kind is TokenKind.TEXT and second.kind in (TokenKind.NAME, TokenKind.NUMBER):
-            fault = (
-                f"has {after} after the text {before}: write and or or between them, or '' "
-                "for a quote within a text: 'O''Brien'"
-            )
-        elif (first.is_value or first == CLOSING) and second.is_value:
-            fault = f"has {after} after {before}: {_OUTSIDE}, with an operator between values"
-        if fault is not None:
-            raise PredicateError(f"where {fault}")
-
-
-def _require_commas_and_negations(found: Sequence[Token]) -> None:
-    """The refusal of a comma that separates nothing, and of a not behind a column."""
-    for first, second in pairwise(found):
-        if (second == COMMA and first in (OPENING, COMMA)) or (first, second) == (COMMA, CLOSING):
-            raise PredicateError(
-                f"where has {second.text!r} after {first.text!r}: write one comma between two literals, as in (1, 2)"
-            )
-    for before, (first, second) in zip(found, pairwise(found[1:]), strict=False):
-        follows = before.is_value or before == CLOSING
-        if first == NOT and follows and second not in (IN, BETWEEN, LIKE):
-            raise PredicateError(
-                f"where has not after {shortened(before.text)}: write is not null, or not before the whole comparison"
-            )
 
 
 def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
     """The typed tree of a predicate about columns of a schema.
 
     The language: ``and``, ``or``, ``not``, parentheses; ``= <> != < <= > >=`` between a column and a literal or another
-    column; ``in``, ``between``, ``like``, ``is null`` and their negations; a boolean column; ``true`` and ``false``.
-    Names resolve exactly, else by their only match in another case.
+    column; ``in``, ``between``, ``like``, ``is null`` and their negations; a boolean column; ``true`` and ``false``;
+    ``number()`` and ``date()`` of a column of texts. Names resolve exactly, else by their only match in another case.
+    A day beside a timestamp stands for all of its moments.
 
     Example:
         >>> tree.canonical_text(parse("(Age>=30) AND NOT health='poor'",
@@ -231,11 +38,12 @@ def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
             fault = f"where names {name} without double quotes: write {tree.quoted_name(name)}"
             raise PredicateError(printable(fault)) from None
         raise
-    _require_bytes(tree.canonical_text(predicate))
+    require_bytes(tree.canonical_text(predicate))
     return predicate
 
 
 Node: TypeAlias = tuple[Any, ...]  # a word of the language, or what a value is, and its parts
+_LAST_MOMENT = datetime.max  # noqa: DTZ901 - columns have no zone
 _EQUALITIES, _ORDERS = ("=", "<>"), ("<", "<=", ">", ">=")
 _MISPLACED = {
     "name": "column",
@@ -344,11 +152,21 @@ class _Grammar:
             return inside[0] if len(inside) == 1 else ("tuple",)
         if constant := self.take("true", "false", "null"):
             return (constant,)
+        if self.at < len(self.found) and self.found[self.at].kind is TokenKind.FUNCTION:
+            self.at += 1
+            return ("function", self.found[self.at - 1].text, self.argument())
         if self.at == len(self.found) or self.found[self.at].kind not in VALUES:
             self.refuse()
         token = self.found[self.at]
         self.at += 1
         return (token.kind.value, token.text)
+
+    def argument(self) -> Node:
+        """Return the one operand in parentheses behind the name of a function."""
+        self.need("(")
+        node = self.operand()
+        self.need(")")
+        return node
 
 
 def _about_decimals(found: Sequence[Token]) -> str:
@@ -377,6 +195,75 @@ def _outside(node: Node) -> PredicateError:
     )
 
 
+def _parsed(function: str, column: tree.Column) -> tree.Column:
+    """Return the column of what texts spell; a column of such values already is itself."""
+    kind = FUNCTIONS[function]
+    if column.kind is Kind.TEXT:
+        return tree.Column(column.name, kind, is_parsed=True)
+    if column.kind is kind or (column.kind.is_number and kind.is_number):
+        return column
+    remedy = f"compare the column itself with {column.kind.example}"
+    if column.kind is Kind.TIMESTAMP and kind is Kind.DATE:
+        remedy = "compare the column itself: a day such as '2026-01-31' stands for all of its moments"
+    raise PredicateError(f"where has {function}() of {column}, and it reads texts: {remedy}")
+
+
+def _joined(connective: type[tree.And] | type[tree.Or], predicates: Iterable[tree.Predicate]) -> tree.Predicate:
+    """Join predicates, with the operands of those that are so joined already in their place."""
+    operands = [part for each in predicates for part in (each.operands if isinstance(each, connective) else (each,))]
+    return connective(tuple(operands)) if len(operands) > 1 else operands[0]
+
+
+def _is_day_of(column: tree.Column, literal: tree.Column | tree.Literal) -> bool:
+    """Return True if a literal is a day, which stands for all of its moments beside a column of times."""
+    return column.kind is Kind.TIMESTAMP and isinstance(literal, tree.Literal) and literal.kind is Kind.DATE
+
+
+def _midnight(day: Any) -> tree.Literal:  # noqa: ANN401 - a date
+    """Return the first moment of a day."""
+    return tree.Literal(Kind.TIMESTAMP, datetime.combine(day, time.min))
+
+
+def _compared_with_day(column: tree.Column, operator: tree.Operator, day: Any) -> tree.Predicate:  # noqa: ANN401 - a date
+    """Compare times with a whole day, by its first moment and that of the next day.
+
+    The tree has moments alone, so that its text in a ledger never changes its meaning.
+    """
+    begins = tree.Comparison(column, tree.Operator.AT_LEAST, _midnight(day))
+    if day == date.max:
+        ends = tree.Comparison(column, tree.Operator.AT_MOST, tree.Literal(Kind.TIMESTAMP, _LAST_MOMENT))
+    else:
+        ends = tree.Comparison(column, tree.Operator.LESS, _midnight(day + timedelta(days=1)))
+    match operator:
+        case tree.Operator.EQUAL:
+            return tree.And((begins, ends))
+        case tree.Operator.NOT_EQUAL:
+            return tree.Not(tree.And((begins, ends)))
+        case tree.Operator.AT_LEAST:
+            return begins
+        case tree.Operator.AT_MOST:
+            return ends
+    limit = begins if operator is tree.Operator.LESS else ends
+    return tree.Comparison(column, limit.operator.negated, limit.right)
+
+
+def _range(column: tree.Column, low: tree.Literal, high: tree.Literal) -> tree.Predicate:
+    """Return the predicate of a column between two literals, of which days count whole."""
+    first, last = (_midnight(end.value) if _is_day_of(column, end) else end for end in (low, high))
+    if not _is_day_of(column, high) or first.value > last.value:  # type: ignore[operator]  # moments, by their column
+        return tree.Range(column, first, last)  # with its ends the wrong way round it is true of nothing
+    begins = tree.Comparison(column, tree.Operator.AT_LEAST, first)
+    return _joined(tree.And, [begins, _compared_with_day(column, tree.Operator.AT_MOST, high.value)])
+
+
+def _membership(column: tree.Column, choices: Sequence[tree.Literal]) -> tree.Predicate:
+    """Return the predicate of a column equal to one of some literals, of which days count whole."""
+    days = [choice for choice in choices if _is_day_of(column, choice)]
+    moments = tuple(choice for choice in choices if choice not in days)
+    listed = [tree.Membership(column, moments)] if moments or not days else []
+    return _joined(tree.Or, [*listed, *(_compared_with_day(column, tree.Operator.EQUAL, day.value) for day in days)])
+
+
 @frozen
 class _TypedSyntax:
     """The typed trees of syntax about columns of a schema."""
@@ -386,13 +273,12 @@ class _TypedSyntax:
     def predicate(self, node: Node) -> tree.Predicate:
         match node:
             case ("and" | "or" as word, *operands):
-                connective = tree.And if word == "and" else tree.Or
-                return connective(tuple(map(self.predicate, operands)))
+                return _joined(tree.And if word == "and" else tree.Or, map(self.predicate, operands))
             case ("not", operand):
                 return tree.Not(self.predicate(operand))
             case ("true" | "false" as word,):
                 return tree.Constant(word == "true")
-            case ("name", _):
+            case ("name" | "function", *_):
                 return tree.Flag(self.column(node))
         return self.test(node)
 
@@ -401,11 +287,11 @@ class _TypedSyntax:
             case ("in", tested, *choices):
                 listed = [self.literal(choice) for choice in choices]
                 column = self.column(tested)
-                return tree.Membership(column, self.beside(column, listed, choices))
+                return _membership(column, self.beside(column, listed, choices))
             case ("between", tested, *ends):
                 column = self.column(tested)
                 low, high = self.beside(column, [self.literal(end) for end in ends], ends)
-                return tree.Range(column, low, high)
+                return _range(column, low, high)
             case ("like", tested, text):
                 column, pattern = self.column(tested), self.literal(text)
                 if isinstance(pattern.value, str):
@@ -419,7 +305,7 @@ class _TypedSyntax:
                 return self.comparison(left, tree.Operator(word), right)
         raise _outside(node)
 
-    def comparison(self, one: Node, operator: tree.Operator, other: Node) -> tree.Comparison:
+    def comparison(self, one: Node, operator: tree.Operator, other: Node) -> tree.Predicate:
         left = self.operand(one)
         right = self.operand(other, left.kind)
         if isinstance(left, tree.Literal):
@@ -432,15 +318,22 @@ class _TypedSyntax:
             raise PredicateError(f"where compares two literals: {remedy}")
         if isinstance(right, tree.Literal):
             (right,) = self.beside(left, [right], (one, other))
+            if _is_day_of(left, right):
+                return _compared_with_day(left, operator, right.value)
         return tree.Comparison(left, operator, right)
 
     def operand(self, node: Node, beside: Kind = Kind.TEXT) -> tree.Column | tree.Literal:
-        return self.column(node, beside) if node[0] == "name" else self.literal(node)
+        return self.column(node, beside) if node[0] in {"name", "function"} else self.literal(node)
 
     def column(self, node: Node, beside: Kind = Kind.TEXT) -> tree.Column:
         match node:
             case ("name", name):
                 return tree.Column.named(name, self.schema, beside)
+            case ("function", name, ("name" | "function", *_) as argument):
+                return _parsed(name, self.column(argument))
+            case ("function", name, _):
+                remedy = "write a date alone, in single quotes" if name == "date" else "write a number alone"
+                raise PredicateError(f"where has {name}() of what is no column: write {name}(code), and {remedy}")
             case ("number" | "text", _):
                 raise PredicateError("where has a literal before in, between, like or is: use a column")
         raise _outside(node)
@@ -456,7 +349,7 @@ class _TypedSyntax:
                 return tree.Literal(Kind.TEXT, text)
             case ("true" | "false" as word,):
                 return tree.Literal(Kind.BOOLEAN, word == "true")
-            case ("name", _):
+            case ("name" | "function", *_):
                 raise PredicateError(
                     "where has a column after in, between or like: write literals there, "
                     "and compare columns by = <> < <= > >="

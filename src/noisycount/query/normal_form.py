@@ -9,8 +9,9 @@ from typing import TypeAlias
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
-from noisycount.query.language import parse, tokens
+from noisycount.query.language import parse
 from noisycount.query.schema import Kind, Schema
+from noisycount.query.tokens import tokens
 
 # Reals hold every integer below it, so that no two of them become one number.
 EXACT_INTEGERS = 2**53

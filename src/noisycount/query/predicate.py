@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 from noisycount.display.texts import printable
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
-from noisycount.query.schema import Kind, Schema, did_you_mean
+from noisycount.query.readings import FUNCTIONS
+from noisycount.query.schema import Date, Kind, Schema, did_you_mean
 
 # The words of the language, which are no names without quotes.
 KEYWORDS = frozenset(["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"])
@@ -41,6 +42,7 @@ class Operator(Enum):
         return _NEGATED[self]
 
 
+_FUNCTION_NAMES = {kind: name for name, kind in FUNCTIONS.items()}
 _MIRRORED = {
     Operator.LESS: Operator.MORE,
     Operator.MORE: Operator.LESS,
@@ -64,13 +66,25 @@ TESTS: Mapping[Operator, Callable[[Any, Any], Any]] = dict(zip(Operator, (eq, ne
 
 @frozen
 class Column:
-    """A column that a question may use, and the kind of its values."""
+    """A column that a question may use, and the kind of its values.
+
+    A parsed column is a column of texts under a function of the language: `number(code)`, `date(visit)`. Its value is
+    missing if the text spells no number or no day.
+    """
 
     name: str  # the name of the column
     kind: Kind  # the kind of its values
+    is_parsed: bool = False  # True if the column holds texts, and the values are what they spell
 
     def __str__(self) -> str:
+        if self.is_parsed:
+            return f"{_FUNCTION_NAMES[self.kind]}({shortened(self.name)}) ({self.kind.value})"
         return f"column {shortened(self.name)} ({self.kind.value})"
+
+    @property
+    def stored(self) -> "Column":
+        """The column as the records have it: of a parsed one that of its texts."""
+        return Column(self.name, Kind.TEXT) if self.is_parsed else self
 
     @classmethod
     def named(cls, name: str, schema: Schema, beside: Kind) -> "Column":
@@ -109,7 +123,8 @@ class Literal:
     def beside(self, kind: Kind) -> "Literal":
         """The literal as a value of the kind of what it is compared with, where it has such a value.
 
-        A text beside a date or a timestamp is read as ISO 8601; an integer beside a real becomes one.
+        A text beside a date or a timestamp is read as ISO 8601; an integer beside a real becomes one. A day beside a
+        timestamp stays a day: it stands for all of its moments.
         """
         value = self.value
         if self.kind is Kind.INTEGER and kind is Kind.REAL:
@@ -119,7 +134,8 @@ class Literal:
         remedy = f"write {kind.example}"
         try:
             if kind.quoted.fullmatch(value):
-                return Literal(kind, kind.parsed(value))
+                is_day = Date.quoted.fullmatch(value) is not None
+                return Literal(Kind.DATE, Kind.DATE.parsed(value)) if is_day else Literal(kind, kind.parsed(value))
         except ValueError:
             remedy = f"there is no such {kind.noun}, {remedy}"
         if kind.is_moment and (short := _SHORT_DATE.match(value)):
@@ -166,9 +182,9 @@ class Comparison:
     right: Column | Literal
 
     def __post_init__(self) -> None:
-        _require_comparable(self.left, self.right)
-        equality = self.operator in (Operator.EQUAL, Operator.NOT_EQUAL)
-        if self.left.kind is Kind.BOOLEAN and not equality:
+        is_order = self.operator not in (Operator.EQUAL, Operator.NOT_EQUAL)
+        _require_comparable(self.left, self.right, is_order=is_order)
+        if self.left.kind is Kind.BOOLEAN and is_order:
             raise PredicateError(f"where orders {self.left} by {self.operator.value}: use = or <> with true or false")
 
 
@@ -182,8 +198,8 @@ class Range:
 
     def __post_init__(self) -> None:
         _require_no_flag(self.column, "between")
-        _require_comparable(self.column, self.low)
-        _require_comparable(self.column, self.high)
+        _require_comparable(self.column, self.low, is_order=True)
+        _require_comparable(self.column, self.high, is_order=True)
         _require_one_kind((self.low, self.high))
 
 
@@ -286,19 +302,19 @@ def columns(predicate: Predicate) -> Iterator[Column]:
             yield predicate.column
 
 
-def _require_comparable(column: Column, other: Column | Literal) -> None:
+def _require_comparable(column: Column, other: Column | Literal, *, is_order: bool = False) -> None:
+    """Raise PredicateError if a column cannot be compared with a value or with another column."""
     numbers = column.kind.is_number and other.kind.is_number
     if not numbers and column.kind is not other.kind:
-        raise PredicateError(f"where compares {column} with {other}: {_remedy(column, other)}")
+        raise PredicateError(f"where compares {column} with {other}: {_remedy(column, other, is_order=is_order)}")
 
 
-def _remedy(column: Column, other: Column | Literal) -> str:
-    """What to write in place of what a column cannot be compared with."""
+def _remedy(column: Column, other: Column | Literal, *, is_order: bool) -> str:
+    """Return what to write in place of what a column cannot be compared with."""
     if isinstance(other, Literal) and column.kind is Kind.TEXT and other.kind.is_number:
-        return (
-            f"write '{other.value}' for the text, which compares by its characters; where the "
-            "column holds numbers, its owner states that in noisycount.toml"
-        )
+        text = "" if is_order else f"'{other.value}' for the text itself, or "
+        number = f"number({_typed(column.name)}) for the numbers that its texts spell"
+        return f"write {text}{number}; its owner can state a kind for the column in noisycount.toml"
     numeral = str(other.value).strip() if isinstance(other, Literal) else ""
     if column.kind.is_number and _NUMERAL.fullmatch(numeral):
         return f"write {numeral} without quotes"
@@ -323,11 +339,6 @@ def _require_flat(node: And | Or) -> None:
         )
 
 
-_OF_NUMBERS = ("is", "is not", "is less than", "is at most", "is more than", "is at least")
-_OF_OTHERS = ("is", "is not", "is before", "is not after", "is after", "is not before")
-_NUMBER_PHRASES, _ORDER_PHRASES = (dict(zip(Operator, said, strict=True)) for said in (_OF_NUMBERS, _OF_OTHERS))
-
-
 def canonical_text(predicate: Predicate) -> str:
     """The predicate in its own language: one text for each tree, which parses to that tree."""
     match predicate:
@@ -336,34 +347,17 @@ def canonical_text(predicate: Predicate) -> str:
         case Flag(column):
             return _name(column)
         case Comparison(left, operator, right):
-            return f"{_name(left)} {operator.value} {_value(right)}"
+            return f"{_name(left)} {operator.value} {value_text(right)}"
         case Not(operand):
             return _canonical_negation(operand)
         case And(operands) | Or(operands):
-            return _connective(predicate).join(_grouped(part, Or) for part in operands)
+            return connective(predicate).join(_grouped(part, Or) for part in operands)
         case _:
             return _canonical_test(predicate, "")
 
 
-def english(predicate: Predicate) -> str:
-    """The predicate in plain English, to follow "records where"."""
-    match predicate:
-        case Constant(value):
-            return "anything holds" if value else "nothing holds"
-        case Flag(column):
-            return f"{_name(column)} is true"
-        case Comparison(left, operator, right):
-            phrases = _NUMBER_PHRASES if left.kind.is_number else _ORDER_PHRASES
-            return f"{_name(left)} {phrases[operator]} {_spoken(right)}"
-        case Not(operand):
-            return _english_negation(operand)
-        case And(operands) | Or(operands):
-            return _connective(predicate).join(map(_english_group, operands))
-        case _:
-            return _english_test(predicate, "")
-
-
-def _connective(node: And | Or) -> str:
+def connective(node: And | Or) -> str:
+    """Return the word that joins the operands of a node, with blanks around it."""
     return " and " if isinstance(node, And) else " or "
 
 
@@ -371,9 +365,9 @@ def _canonical_test(test: Range | Membership | Pattern | Missing, negation: str)
     name = _name(test.column)
     match test:
         case Range(_, low, high):
-            return f"{name} {negation}between {_value(low)} and {_value(high)}"
+            return f"{name} {negation}between {value_text(low)} and {value_text(high)}"
         case Membership(_, choices):
-            return f"{name} {negation}in ({', '.join(map(_value, choices))})"
+            return f"{name} {negation}in ({', '.join(map(value_text, choices))})"
         case Pattern(_, pattern):
             return f"{name} {negation}like {quoted_text(pattern)}"
         case Missing():
@@ -391,41 +385,6 @@ def _grouped(predicate: Predicate, *weaker: type) -> str:
     return f"({text})" if isinstance(predicate, weaker) else text
 
 
-def _english_test(test: Range | Membership | Pattern | Missing, negation: str) -> str:
-    subject = f"{_name(test.column)} is {negation}"
-    match test:
-        case Range(_, low, high):
-            return f"{subject}from {_spoken(low)} to {_spoken(high)}"
-        case Membership(_, choices):
-            *most, last = map(_spoken, choices)
-            return f"{subject}{', '.join(most)} or {last}" if most else f"{subject}{last}"
-        case Pattern(_, pattern):
-            return f"{subject}like {printable(quoted_text(pattern))}"
-        case Missing():
-            return f"{subject}missing"
-
-
-def _english_negation(operand: Predicate) -> str:
-    match operand:
-        case Constant(value):
-            return english(Constant(value=not value))
-        case Flag(column):
-            return f"{_name(column)} is false"
-        case Comparison(left, operator, right):
-            return english(Comparison(left, operator.negated, right))
-        case Not(inner):
-            return english(inner)
-        case And() | Or():
-            return f"it is not true that ({english(operand)})"
-        case _:
-            return _english_test(operand, "not ")
-
-
-def _english_group(predicate: Predicate) -> str:
-    text = english(predicate)
-    return f"({text})" if isinstance(predicate, And | Or) else text
-
-
 def quoted_name(name: str) -> str:
     """A name as one writes it in a question: in double quotes where it needs them."""
     if SIMPLE_NAME.fullmatch(name) and name.lower() not in KEYWORDS:
@@ -441,10 +400,13 @@ def quoted_text(text: str) -> str:
 
 
 def _name(column: Column) -> str:
-    return quoted_name(column.name)
+    """Return a column as one writes it in a question."""
+    name = quoted_name(column.name)
+    return f"{_FUNCTION_NAMES[column.kind]}({name})" if column.is_parsed else name
 
 
-def _value(operand: Column | Literal) -> str:
+def value_text(operand: Column | Literal) -> str:
+    """Return what a column is compared with, as one writes it in a question."""
     if isinstance(operand, Column):
         return _name(operand)
     match operand.value:
@@ -456,10 +418,6 @@ def _value(operand: Column | Literal) -> str:
             return f"'{value.isoformat(sep=' ')}'"
         case value:
             return quoted_text(str(value))
-
-
-def _spoken(operand: Column | Literal) -> str:
-    return printable(_value(operand).removesuffix(".0"))
 
 
 def _typed(name: str) -> str:

@@ -30,10 +30,12 @@ from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level, TableLabels
+from noisycount.query.english import english
 from noisycount.query.impossible import Public, impossible_hints
 from noisycount.query.normal_form import ParsedPredicate
-from noisycount.query.predicate import Column, Predicate, canonical_text, columns, english
+from noisycount.query.predicate import Column, Predicate, canonical_text, columns
 from noisycount.query.query import ALL
+from noisycount.query.text_orders import text_order_refusals
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import TablePlan
@@ -82,16 +84,24 @@ class QueryPlan(ABC):
         """The same in English."""
         return None if self.condition is None else english(self.condition)
 
+    def require_typed_order(self, is_paid: Callable[[], bool]) -> list[str]:
+        """Return why the question orders texts as numbers or dates, if it is paid for already; else raise that."""
+        refusals = text_order_refusals(self.predicates)
+        if refusals and not is_paid():
+            raise PredicateError("; ".join(refusals))
+        return refusals
+
     def in_vain(self, public: Public) -> tuple[str, list[str]]:
         """What asks for what is nowhere, by its words or by the public values of columns, and why; no data is read."""
         return "where asks", impossible_hints(self.predicates, public)
 
     def require_possible(self, public: Public, is_paid: Callable[[], bool]) -> list[str]:
-        """Why it asks in vain, where it is paid for already; else its refusal."""
+        """Return why the question should not be asked, if it is paid for already; else raise PredicateError."""
+        refusals = self.require_typed_order(is_paid)
         what, hints = self.in_vain(public)
         if hints and not is_paid():
             raise PredicateError(f"{what} in vain: {'; '.join(hints)}")
-        return hints
+        return [*refusals, *hints]
 
     @property
     def words(self) -> str:

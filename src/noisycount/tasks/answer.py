@@ -320,6 +320,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     answered = [entry for entry in asked if entry.answer is not None]
     known, base = finest_of(answered), finest_of(each for each in answered if can_top_up(requests[0], each.request))
     free = finest_of(entry for entry in asked if covers(entry, requests[0])) or _reached(plan, known, answered, base)
+    refusals = plan.require_typed_order(lambda: free is not None)
     preview = Answer(
         query=query,
         plan=plan,
@@ -331,7 +332,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         known=base,
         is_anew=free is None and base is None and known is not None,
         unreadable_as_missing=records.unreadable_in(plan),
-        impossible=plan.in_vain(records.schema.public)[1],
+        impossible=[*refusals, *plan.in_vain(records.schema.public)[1]],
     )
     if free is not None:
         return _known_preview(replace(preview, total=session.running_total()), plan.at(free), free)

@@ -10,6 +10,7 @@ from noisycount.engines.conformance.records import CELLS, Draws
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.language import parse
+from noisycount.query.readings import READERS
 from noisycount.query.schema import INTEGERS, Kind
 
 _DEEPEST = 17
@@ -29,9 +30,12 @@ LITERALS: Mapping[Kind, tuple[Any, ...]] = {
 """The cells of each kind that an analyst can write."""
 
 
-def random_predicates(schema: Mapping[str, Kind], number: int, seed: str) -> Iterator[tree.Predicate]:
-    """So many predicates about the columns of a schema."""
-    maker = _PredicateMaker(Draws(seed), [tree.Column(name, kind) for name, kind in schema.items()])
+def random_predicates(
+    schema: Mapping[str, Kind], number: int, seed: str, parsed: Sequence[tree.Column] = ()
+) -> Iterator[tree.Predicate]:
+    """So many predicates about the columns of a schema, and about parsed ones."""
+    columns = [*(tree.Column(name, kind) for name, kind in schema.items()), *parsed]
+    maker = _PredicateMaker(Draws(seed), columns)
     for _ in range(number):
         yield maker.predicate(maker.depth(), _MOST_LEAVES)
 
@@ -183,6 +187,22 @@ _TEXTS = (
     *("timestamp_a between '2026-03-29 02:00' and '2026-03-29 03:00'", "timestamp_a <> '2026-10-25'"),
     *("timestamp_a = '2026-03-29 02:30'", "timestamp_a = '2026-10-25 02:30'"),
 )
+
+
+def parsed_predicates(parsed: Sequence[tree.Column], texts: Sequence[str]) -> Iterator[tree.Predicate]:
+    """Yield predicates that tell apart all that texts spell.
+
+    Args:
+        parsed: Columns of these texts, under the functions of the language.
+        texts: The texts.
+    """
+    for column in parsed:
+        spelled = {value for text in texts if (value := READERS[column.kind](text)) is not None}
+        literals = [tree.Literal(column.kind, value) for value in sorted(spelled)]
+        yield from (tree.Missing(column), tree.Not(tree.Missing(column)), tree.Membership(column, tuple(literals)))
+        yield from (tree.Range(column, low, high) for low, high in pairwise(literals))
+        for literal, operator in product(literals, tree.Operator):
+            yield tree.Comparison(column, operator, literal)
 
 
 def fixed_predicates(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:

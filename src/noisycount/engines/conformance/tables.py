@@ -7,14 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from noisycount.engines.conformance.predicates import LITERALS, fixed_predicates, random_predicates
-from noisycount.engines.conformance.records import MIXED, PERSON, Draws, Exercise, TableQuestion, mixed_records
+from noisycount.engines.conformance.predicates import (
+    LITERALS,
+    fixed_predicates,
+    parsed_predicates,
+    random_predicates,
+)
+from noisycount.engines.conformance.records import (
+    MIXED,
+    PERSON,
+    SPELLED,
+    Draws,
+    Exercise,
+    TableQuestion,
+    mixed_records,
+)
 from noisycount.engines.truth import Record
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, EachValue, GroupBy, Key, KeyQuestion, KeySet, NumberRanges, Period
 from noisycount.query.predicate import Column, Comparison, Constant, Literal, Missing, Not, Operator, Pattern, Predicate
 from noisycount.query.query import PeriodLength
+from noisycount.query.readings import FUNCTIONS, READERS
 from noisycount.query.schema import Kind
 
 _MOST_PARTS = 3
@@ -162,6 +176,7 @@ def exercises() -> Iterator[Exercise]:
     yield from _mixed()
     yield from _persons()
     yield _crowd()
+    yield from _spelled()
     yield from _named_columns()
     yield Exercise("no records", MIXED, [], predicates=[Constant(value=True), *_of_all(MIXED)])
     yield Exercise(
@@ -207,6 +222,28 @@ def _crowd() -> Exercise:
     age = Column("age", Kind.INTEGER)
     asked = [Comparison(age, Operator.LESS, Literal(Kind.INTEGER, limit)) for limit in range(5, 95, 5)]
     return Exercise("very many persons", schema, records, PERSON, asked)
+
+
+def _spelled() -> Iterator[Exercise]:
+    """Texts that spell numbers and days beside such values, by records and by persons."""
+    schema = {PERSON: Kind.INTEGER, "text": Kind.TEXT, "number": Kind.REAL, "day": Kind.DATE, "other": Kind.TEXT}
+    parsed = [Column(name, kind, is_parsed=True) for name in ("text", "other") for kind in FUNCTIONS.values()]
+    draws = Draws("spelled")
+    values = {kind: [None, *filter(None, map(READERS[kind], SPELLED))] for kind in FUNCTIONS.values()}
+    records = [
+        {
+            PERSON: draws.below(_FEW_ROWS),
+            "text": text,
+            "number": draws.one_of(values[Kind.REAL]),
+            "day": draws.one_of(values[Kind.DATE]),
+            "other": draws.one_of([*SPELLED, None]),
+        }
+        for text in (*SPELLED, None)
+    ]
+    asked = {name: kind for name, kind in schema.items() if name != PERSON}
+    for unit, name in ((None, "texts that spell numbers and days"), (PERSON, "texts that spell them, by person")):
+        drawn = random_predicates(asked, _RANDOM // 10, name, parsed)
+        yield Exercise(name, schema, records, unit, [*parsed_predicates(parsed[:2], SPELLED), *drawn])
 
 
 def _of_ages() -> Iterator[Predicate]:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from noisycount.engines.duckdb.connection import quoted_text
 from noisycount.engines.duckdb.table import SQL_TYPES
-from noisycount.engines.formats import BLANKS, DIGITS_WITH_ZEROS, EXCEL, WHITE_SPACE, ColumnFormat, date_pattern
+from noisycount.engines.formats import DIGITS_WITH_ZEROS, EXCEL, WHITE_SPACE, ColumnFormat, date_pattern
+from noisycount.query.readings import BLANKS
 from noisycount.query.schema import ISO_ZONED, THOUSANDS, ZONED, Kind
 
 _TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")

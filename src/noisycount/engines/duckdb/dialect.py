@@ -103,6 +103,10 @@ class DuckDBDialect(shared.Dialect):
         """The number itself."""
         return hashed
 
+    def trimmed(self, text: shared.Expression) -> shared.Expression:
+        """Return a text without the blanks at its ends; of its own accord DuckDB takes other spaces for blanks too."""
+        return sa.func.trim(text, self.text_literal(" "), type_=self.text_type)
+
     def length(self, text: shared.Expression) -> shared.Expression:
         """How many characters a text has."""
         return sa.func.length(text)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, DateTime, Double, Integer, String, Unicode, cast, func, inspect, literal_column
+from sqlalchemy import Connection, Date, DateTime, Double, Integer, String, Unicode, cast, func, inspect, literal_column
 from sqlalchemy.dialects import mssql, mysql
 from sqlalchemy.types import TypeEngine
 
@@ -135,7 +135,18 @@ class SqlServer(ServerDialect):
         return func.len(text + self.text_literal(".")) - literal_column("1")
 
 
-class MySQL(ServerDialect):
+class _WithoutTranslate(ServerDialect):
+    """A server whose SQL replaces one text at a time."""
+
+    def translated(self, text: Expression, characters: str, substitutes: str) -> Expression:
+        """Return a text with a substitute in place of each of some characters."""
+        for character, substitute in zip(characters, substitutes, strict=True):
+            pair = self.text_literal(character), self.text_literal(substitute)
+            text = func.replace(text, *pair, type_=self.text_type)
+        return text
+
+
+class MySQL(_WithoutTranslate):
     """MySQL from 8.0 on."""
 
     collation = "utf8mb4_0900_bin"
@@ -157,8 +168,12 @@ class Oracle(ServerDialect):
     settings = ("SET TRANSACTION READ ONLY",)
     temporary = ("PRIVATE TEMPORARY",)
 
+    def day(self, text: Expression) -> Expression:
+        """Return the day that a text names, whatever form of days the session has."""
+        return func.to_date(text, self.text_literal("YYYY-MM-DD"), type_=Date())
 
-class Sqlite(ServerDialect):
+
+class Sqlite(_WithoutTranslate):
     """SQLite, which has no truth values; as a file it is no server."""
 
     collation = "BINARY"

@@ -15,6 +15,7 @@ from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import quoted_name, quoted_text
 from noisycount.query.query import LARGEST, Query, expand_keys, parse_by, parse_by_text, parse_column_keys, parse_of
 from noisycount.query.schema import Kind
+from noisycount.query.text_orders import text_order_refusals
 from noisycount.readers.values import drop_thousands, parse_number, parse_share
 from noisycount.tasks.plan import planned_error
 from noisycount.validation import exact_epsilon
@@ -135,9 +136,10 @@ def where_of(
 
 
 def _require_possible(text: str, columns: Mapping[str, Kind], public: Public, field: str) -> None:
-    """The refusal of what is outside the language, or that no record can satisfy."""
+    """Raise FormError if a text is outside the language, orders texts as numbers, or fits no record."""
     try:
-        hints = impossible_hints([parse_predicate(text, columns).normal], public)
+        normal = parse_predicate(text, columns).normal
+        hints = [*text_order_refusals([normal]), *impossible_hints([normal], public)]
     except PredicateError as error:
         raise FormError(field, str(error)) from None
     if hints:

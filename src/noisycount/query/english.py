@@ -1,0 +1,94 @@
+"""A predicate in plain English, as an answer repeats a question."""
+
+from noisycount.display.texts import printable
+from noisycount.query.predicate import (
+    And,
+    Column,
+    Comparison,
+    Constant,
+    Flag,
+    Literal,
+    Membership,
+    Missing,
+    Not,
+    Operator,
+    Or,
+    Pattern,
+    Predicate,
+    Range,
+    connective,
+    quoted_name,
+    quoted_text,
+    value_text,
+)
+from noisycount.query.schema import Kind
+
+_OF_NUMBERS = ("is", "is not", "is less than", "is at most", "is more than", "is at least")
+_OF_OTHERS = ("is", "is not", "is before", "is not after", "is after", "is not before")
+_NUMBER_PHRASES, _ORDER_PHRASES = (dict(zip(Operator, said, strict=True)) for said in (_OF_NUMBERS, _OF_OTHERS))
+
+
+def english(predicate: Predicate) -> str:
+    """Return the predicate in plain English, to follow "records where"."""
+    match predicate:
+        case Constant(value):
+            return "anything holds" if value else "nothing holds"
+        case Flag(column):
+            return f"{_subject(column)} is true"
+        case Comparison(left, operator, right):
+            phrases = _NUMBER_PHRASES if left.kind.is_number else _ORDER_PHRASES
+            return f"{_subject(left)} {phrases[operator]} {_spoken(right)}"
+        case Not(operand):
+            return _english_negation(operand)
+        case And(operands) | Or(operands):
+            return connective(predicate).join(map(_english_group, operands))
+        case _:
+            return _english_test(predicate, "")
+
+
+def _english_test(test: Range | Membership | Pattern | Missing, negation: str) -> str:
+    subject = f"{_subject(test.column)} is {negation}"
+    match test:
+        case Range(_, low, high):
+            return f"{subject}from {_spoken(low)} to {_spoken(high)}"
+        case Membership(_, choices):
+            *most, last = map(_spoken, choices)
+            return f"{subject}{', '.join(most)} or {last}" if most else f"{subject}{last}"
+        case Pattern(_, pattern):
+            return f"{subject}like {printable(quoted_text(pattern))}"
+        case Missing():
+            return f"{subject}missing"
+
+
+def _english_negation(operand: Predicate) -> str:
+    match operand:
+        case Constant(value):
+            return english(Constant(value=not value))
+        case Flag(column):
+            return f"{_subject(column)} is false"
+        case Comparison(left, operator, right):
+            return english(Comparison(left, operator.negated, right))
+        case Not(inner):
+            return english(inner)
+        case And() | Or():
+            return f"it is not true that ({english(operand)})"
+        case _:
+            return _english_test(operand, "not ")
+
+
+def _english_group(predicate: Predicate) -> str:
+    text = english(predicate)
+    return f"({text})" if isinstance(predicate, And | Or) else text
+
+
+def _subject(column: Column) -> str:
+    """Return a column as the subject of a sentence."""
+    name = quoted_name(column.name)
+    if not column.is_parsed:
+        return name
+    return f"the {'number' if column.kind is Kind.REAL else 'date'} in {name}"
+
+
+def _spoken(operand: Column | Literal) -> str:
+    """Return what a column is compared with, for one line of a sentence."""
+    return printable(_subject(operand) if isinstance(operand, Column) else value_text(operand).removesuffix(".0"))

@@ -1,0 +1,211 @@
+"""Text from an analyst, who is not trusted, becomes tokens, or a refusal."""
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+from itertools import pairwise
+from reprlib import repr as shortened
+
+from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
+from noisycount.query import predicate as tree
+from noisycount.query.readings import FUNCTIONS
+
+MAXIMUM_BYTES = 4096  # a page of text: more than anybody writes by hand
+MAXIMUM_TOKENS = 500  # at most as many comparisons as a scan of a million records does in seconds
+MAXIMUM_DEPTH = 20  # so that parsing needs at most 600 frames of Python's 1,000
+MAXIMUM_PATTERNS = 200  # characters, each of which can cost a step for each of a text
+
+
+class TokenKind(Enum):
+    """The kinds of tokens."""
+
+    NAME = "name"
+    TEXT = "text"
+    NUMBER = "number"
+    KEYWORD = "keyword"
+    FUNCTION = "function"
+    SYMBOL = "symbol"
+
+
+@frozen
+class Token:
+    """One token: a name or a text without its quotes, a number, a keyword, a function, a symbol."""
+
+    kind: TokenKind
+    text: str
+
+    @property
+    def is_value(self) -> bool:
+        """Whether a comparison could have this token as one of its sides."""
+        return self.kind in VALUES or self in _CONSTANTS
+
+
+VALUES = (TokenKind.NAME, TokenKind.TEXT, TokenKind.NUMBER)
+NOT, LIKE, IN, BETWEEN, *_CONSTANTS = (
+    Token(TokenKind.KEYWORD, word) for word in ("not", "like", "in", "between", "true", "false", "null")
+)
+OPENING, CLOSING, COMMA, MINUS = (Token(TokenKind.SYMBOL, symbol) for symbol in "(),-")
+
+_PATTERN = re.compile(
+    rf"""
+      (?P<blank>\s+)
+    | (?P<function>(?i:{"|".join(FUNCTIONS)})(?=\s*\())
+    | (?P<word>{tree.SIMPLE_NAME.pattern})
+    | "(?P<name>(?:[^"]|"")+)"
+    | '(?P<text>(?:[^']|'')*)'
+    | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    | (?P<symbol><>|!=|<=|>=|=(?![=<>])|<|>|\(|\)|,|-(?!-))
+    """,
+    re.VERBOSE,
+)
+
+_CURVED = "„“”«»\N{SINGLE LOW-9 QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}\u2019"
+
+_REFUSED = {
+    ";": "ask one question, without ';'",
+    "--": "leave comments out",
+    "/*": "leave comments out",
+    "==": "write one '='",
+    "=>": "write >=",
+    "=<": "write <=",
+    "'": "close the text with a second quote, and write '' for a quote within it: 'O''Brien'",
+    '"': "close the name with a second double quote",
+    ".": "write the bare name of the column, in double quotes if it has a dot",
+    "::": "leave casts out",
+    "`": "write names in double quotes",
+    "\0": "leave out the NUL character",
+    "≥": "write >=",
+    "≤": "write <=",
+    "≠": "write <>",
+    "&&": "write and",
+    "||": "write or",
+    **dict.fromkeys("+*/%", "leave arithmetic out, compare the column itself with a number"),
+    **dict.fromkeys(_CURVED, "put a text between straight single quotes, such as 'yes'"),
+}
+
+_OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like, is null, number(), date()"
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of a predicate, at most 500 of them, nested at most 20 deep.
+
+    All patterns after like have at most 200 characters together, as each can cost a step for each
+    character of a text: what an asker makes slow for some records only, a slot cannot hide.
+    """
+    require_bytes(text)
+    found: list[Token] = []
+    position = 0
+    while position < len(text):
+        match = _PATTERN.match(text, position)
+        if match is None:
+            _require_neighbours(found)  # what is odd before it says more
+            raise PredicateError(_unknown_character(text[position:]))
+        position = match.end()
+        if match.lastgroup != "blank":
+            found.append(_token(match))
+    if not found:
+        raise PredicateError("where is empty: write a predicate such as age >= 30, or true for all")
+    if len(found) > MAXIMUM_TOKENS:
+        raise PredicateError(f"where has {len(found)} words and symbols, more than {MAXIMUM_TOKENS}: ask less at once")
+    _require_depth(found)
+    _require_neighbours(found)
+    _require_commas_and_negations(found)
+    characters = sum(len(second.text) for first, second in pairwise(found) if first == LIKE)
+    if characters > MAXIMUM_PATTERNS:
+        raise PredicateError(
+            f"where has {characters} characters after like, more than {MAXIMUM_PATTERNS}: ask for shorter texts"
+        )
+    return found
+
+
+def require_bytes(text: str) -> None:
+    """The refusal of a text that is no Unicode or is longer than 4,096 bytes in UTF-8."""
+    if not isinstance(text, str):
+        raise PredicateError(f"where must be a text, got a {type(text).__name__}")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise PredicateError("where is not valid Unicode: write it in UTF-8") from None
+    if size > MAXIMUM_BYTES:
+        raise PredicateError(f"where is {size} bytes long, more than {MAXIMUM_BYTES}: ask less at once")
+
+
+def _token(match: re.Match[str]) -> Token:
+    sort, text = match.lastgroup, match[match.lastgroup or 0]
+    if sort == "function":
+        return Token(TokenKind.FUNCTION, text.lower())
+    if sort == "word" and text.lower() in tree.KEYWORDS:
+        return Token(TokenKind.KEYWORD, text.lower())
+    if sort in ("word", "name"):
+        return Token(TokenKind.NAME, text.replace('""', '"'))
+    if sort == "text":
+        return Token(TokenKind.TEXT, text.replace("''", "'"))
+    if sort == "number":
+        return Token(TokenKind.NUMBER, text)
+    return Token(TokenKind.SYMBOL, "<>" if text == "!=" else text)
+
+
+def _unknown_character(rest: str) -> str:
+    for start, remedy in _REFUSED.items():
+        if rest.startswith(start):
+            return f"where has {start!r} outside the predicate language: {remedy}"
+    return f"where has {rest[0]!r} outside the predicate language: {_OUTSIDE}"
+
+
+def _require_depth(found: Sequence[Token]) -> None:
+    opened, prefixes = [0], 0
+    for token in found:
+        if token == OPENING:
+            opened.append(opened[-1] + prefixes + 1)
+        elif token == CLOSING:
+            opened.pop()
+        prefixes = prefixes + 1 if token in (NOT, MINUS) else 0
+        if not opened:
+            raise PredicateError("where has ')' without '(' before it: balance the parentheses")
+        if opened[-1] + prefixes > MAXIMUM_DEPTH:
+            raise PredicateError(f"where nests more than {MAXIMUM_DEPTH} parentheses and nots: ask less at once")
+    if len(opened) > 1:
+        raise PredicateError("where has '(' without ')' after it: balance the parentheses")
+
+
+def _require_neighbours(found: Sequence[Token]) -> None:
+    """The refusal of two words that cannot follow each other, and what was meant by them."""
+    for first, second in pairwise(found):
+        before, after = shortened(first.text), shortened(second.text)
+        fault = None
+        if first.kind is TokenKind.NAME and second == OPENING:
+            fault = f"calls {before}: leave functions and casts out, compare the column itself"
+        elif first.kind is TokenKind.NAME and second.kind is TokenKind.TEXT:
+            fault = f"has {before} before the text {after}: write the text alone, or an operator between them"
+        elif first.kind is second.kind is TokenKind.NUMBER:
+            fault = (
+                f"has {after} after {before}: write one number, with one point, or a date in "
+                "single quotes: '2026-01-31'"
+            )
+        elif first == IN and second != OPENING:
+            fault = f"has {after} after in: put the list in parentheses, as in ('yes', 'no')"
+        elif first.kind is TokenKind.TEXT and second.kind in (TokenKind.NAME, TokenKind.NUMBER):
+            fault = (
+                f"has {after} after the text {before}: write and or or between them, or '' "
+                "for a quote within a text: 'O''Brien'"
+            )
+        elif (first.is_value or first == CLOSING) and second.is_value:
+            fault = f"has {after} after {before}: {_OUTSIDE}, with an operator between values"
+        if fault is not None:
+            raise PredicateError(f"where {fault}")
+
+
+def _require_commas_and_negations(found: Sequence[Token]) -> None:
+    """The refusal of a comma that separates nothing, and of a not behind a column."""
+    for first, second in pairwise(found):
+        if (second == COMMA and first in (OPENING, COMMA)) or (first, second) == (COMMA, CLOSING):
+            raise PredicateError(
+                f"where has {second.text!r} after {first.text!r}: write one comma between two literals, as in (1, 2)"
+            )
+    for before, (first, second) in zip(found, pairwise(found[1:]), strict=False):
+        follows = before.is_value or before == CLOSING
+        if first == NOT and follows and second not in (IN, BETWEEN, LIKE):
+            raise PredicateError(
+                f"where has not after {shortened(before.text)}: write is not null, or not before the whole comparison"
+            )
