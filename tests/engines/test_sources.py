@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import SourceError
+from noisycount.query.english import english
 from noisycount.query.language import parse
 from noisycount.query.predicate import (
     And,
@@ -32,7 +33,6 @@ from noisycount.query.predicate import (
     Predicate,
     Range,
     canonical_text,
-    english,
 )
 from noisycount.query.schema import KINDS, Kind
 from tests.layers import examples
@@ -97,7 +97,18 @@ COUNTS = {
     "born = '1990-01-31'": 1,
     "born < '1990-01-31'": 0,
     "seen >= '2020-01-31T12:00'": 1,
-    "seen > '2020-01-31'": 1,
+    "seen > '2020-01-31'": 0,
+    "seen > '2020-01-31 00:00'": 1,
+    "seen <= '2020-01-31'": 1,
+    "seen = '2020-01-31'": 1,
+    "seen <> '2020-01-31'": 0,
+    "seen in ('2020-01-31', '2020-02-01 10:00')": 1,
+    "seen between '2020-01-01' and '2020-01-31'": 1,
+    "seen not between '2020-01-01' and '2020-01-31'": 0,
+    "number(health) >= 100": 0,
+    "number(health) is null": 5,
+    "date(health) is not null": 0,
+    "number(health) = 1 or number(health) is null and age = 31": 1,
 }
 
 

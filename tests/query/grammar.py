@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 
+from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import KINDS, Kind
 
 __all__ = ["DIRTY", "dirty_records", "predicate_text"]
@@ -29,7 +30,22 @@ SPECIAL_REALS = [math.nan, math.inf, -math.inf]
 PARTS = ["a", "A", "ß", "%", "_", "'", '"', "\\", "é", "e\u0301", "👍", "\n", ";", " ", "--", "0"]
 TEXTS = [
     *("", " ", "poor", "Poor", "poor ", "it's", '"', "'", "''", "\\", "%", "_", "100%", "null"),
-    *("NaN", "true", "2020-01-31", "9", "10", "日本", "\u202egnp", "\ufeff", "\u0131", "İ", "ﬀ", "\t\r\n"),
+    *(
+        "NaN",
+        "true",
+        "2020-01-31",
+        "2020-02-29T10:00",
+        "9",
+        "10",
+        " 7.0 ",
+        "日本",
+        "\u202egnp",
+        "\ufeff",
+        "\u0131",
+        "İ",
+        "ﬀ",
+        "\t\r\n",
+    ),
     *("'; DROP TABLE records; --", "' OR '1'='1", "a" * 200, "\u0001", "z\U0010ffff"),
 ]
 DATES = [date.min, date(1900, 3, 1), date(1970, 1, 1), date(2020, 2, 29), date(2020, 3, 1), date.max]
@@ -105,6 +121,9 @@ def _test(schema: Mapping[str, Kind], chance: random.Random, odd: float) -> str:
     name = chance.choice([*schema])
     kind = schema[name] if chance.random() > odd else chance.choice([*KINDS.values()])
     column = _in_parentheses(_name(name, chance), chance)
+    if kind is Kind.TEXT and schema[name] is kind and chance.random() < 0.3:
+        function, kind = chance.choice([*FUNCTIONS.items()])
+        column = f"{_word(function, chance)}{chance.choice(['', ' '])}({column})"
     forms: list[Callable[[], str]] = [lambda: _comparison(schema, column, kind, chance)] * 4
     forms.append(lambda: f"{column} {_word('is', chance)} {_negation(chance)}null")
     if kind is Kind.BOOLEAN:

@@ -10,9 +10,10 @@ from noisycount.engines.duckdb.connection import quoted_name, quoted_text
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
-from noisycount.query.language import MAXIMUM_PATTERNS, parse
+from noisycount.query.language import parse
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind
+from noisycount.query.tokens import MAXIMUM_PATTERNS
 from tests.sources import write_parquet
 
 CORPUS = Path(__file__).with_name("injections.txt").read_text(encoding="utf-8").splitlines()

@@ -41,7 +41,42 @@ WORDINGS = {
     "false": ["not true", "smoker and false", "false or not (true or age = 1)"],
     "not smoker": ["smoker = false", "not smoker = true", "smoker <> true"],
     "age is not null": ["not age is null"],
+    "number(health) >= 5.0": ["5 <= NUMBER(Health)", "not number (health) < 5.0", "number(number(health)) >= 5"],
+    "date(health) = '2024-01-31'": [
+        "date(health) in ('2024-01-31')",
+        "date((health)) between '2024-01-31' and '2024-01-31'",
+    ],
+    "age = 3": ["number(age) = 3"],
 }
+DAYS = {
+    "seen < '2024-02-01 00:00:00' and seen >= '2024-01-01 00:00:00'": [
+        "seen between '2024-01-01' and '2024-01-31'",
+        "seen >= '2024-01-01' and seen <= '2024-01-31'",
+        "seen >= '2024-01-01' and seen < '2024-02-01'",
+        "not (seen < '2024-01-01' or '2024-01-31' < seen)",
+        "not seen not between '2024-01-01' and '2024-01-31'",
+    ],
+    "seen < '2024-02-01 00:00:00' and seen >= '2024-01-31 00:00:00'": ["seen = '2024-01-31'", "seen in ('2024-01-31')"],
+    "seen < '2024-01-31 00:00:00' or seen >= '2024-02-01 00:00:00'": [
+        "seen <> '2024-01-31'",
+        "seen not in ('2024-01-31')",
+    ],
+    "seen >= '2024-02-01 00:00:00'": ["seen > '2024-01-31'", "not seen <= '2024-01-31'"],
+    "seen between '2024-01-01 00:00:00' and '2024-01-31 00:00:00'": [
+        "seen between '2024-01-01' and '2024-01-31 00:00'",
+        "seen >= '2024-01-01' and seen <= '2024-01-31T00:00:00'",
+    ],
+    "seen <= '9999-12-31 23:59:59.999999'": ["seen <= '9999-12-31'"],
+    "seen > '9999-12-31 23:59:59.999999'": ["seen > '9999-12-31'"],
+}
+
+
+@pytest.mark.parametrize(("normal", "wording"), [(normal, each) for normal in DAYS for each in DAYS[normal]])
+def test_a_day_has_the_normal_form_of_its_moments(normal: str, wording: str) -> None:
+    """No text in a ledger has a day alone beside times: what one means never changes."""
+    form = normal_form(parse(wording, {"seen": Kind.TIMESTAMP}))
+    assert canonical_text(form) == normal
+    assert parse(normal, {"seen": Kind.TIMESTAMP}) == form
 
 
 @pytest.mark.parametrize(("normal", "wording"), [(normal, each) for normal in WORDINGS for each in WORDINGS[normal]])
@@ -193,6 +228,16 @@ def told(where: str) -> list[str]:
         ("age is null and age is not null", "age is not null and age is null"),
         ("born > '2026-01-31' and born < '2026-02-01'", "born < '2026-02-01' and born > '2026-01-31'"),
         ("seen between '2026-02-01' and '2026-01-31'", "seen between '2026-02-01 00:00:00' and '2026-01-31 00:00:00'"),
+        (
+            "seen > '2026-01-31' and seen < '2026-02-01'",
+            "seen < '2026-02-01 00:00:00' and seen >= '2026-02-01 00:00:00'",
+        ),
+        ("number(health) > 3 and number(health) < 3", "number(health) < 3.0 and number(health) > 3.0"),
+        ("number(health) = 3 and number(health) is null", "number(health) = 3.0 and number(health) is null"),
+        (
+            "date(health) > '2026-01-31' and date(health) < '2026-02-01'",
+            "date(health) < '2026-02-01' and date(health) > '2026-01-31'",
+        ),
         ("age < year and age >= year", "age < year and age >= year"),
         ("age < year and year < age", "age < year and age > year"),
         ("age <> age", "age <> age"),
@@ -222,7 +267,7 @@ def test_what_no_record_can_satisfy_is_found(where: str, part: str) -> None:
         "age in (1, 2) and age > 1",
         "health like 'a%' and health not like 'b%'",
         "health like 'a' and health = 'b'",
-        "seen > '2026-01-31' and seen < '2026-02-01'",
+        "seen >= '2026-01-31' and seen < '2026-02-01'",
         f"age >= {HUGE + 4}.0 and age <= {HUGE + 3}",  # as reals both ends are one number
         f"age = {HUGE}.0 and age = {HUGE + 1}",
         f"age in ({HUGE}.0, 1.5) and age = {HUGE + 1}",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from noisycount.engines.duckdb.dialect import condition_text
 from noisycount.errors import PredicateError
+from noisycount.query.english import english
 from noisycount.query.language import parse
 from noisycount.query.predicate import (
     And,
@@ -26,7 +27,6 @@ from noisycount.query.predicate import (
     Pattern,
     Range,
     canonical_text,
-    english,
 )
 from noisycount.query.schema import Kind, Schema
 
@@ -225,6 +225,19 @@ REFUSALS = [
     ("after in: put the list in parentheses", "age in bmi"),
     ("literals", "age in (bmi)", "age between 1 and bmi", "health like health"),
     ("two literals", "1 = 1"),
+    ("no complete predicate", "number() = 1", "number(health, age) = 1"),
+    ("'age' after 'health'", "number(health age) = 1"),
+    ("calls 'number'", '"number"(health) = 1'),
+    ("calls 'date'", '"date"(health) = 1'),
+    ("number('health') (real) where a predicate belongs", "number(health)", "not number(health)"),
+    ("use like on text", "number(health) like '1%'", "date(health) like '2024%'"),
+    ("number() of column 'born' (date), and it reads texts", "number(born) = 1", "number(date(born)) = 1"),
+    ("date() of column 'age' (integer)", "date(age) = '2024-01-31'"),
+    ("date() of column 'smoker' (boolean)", "date(smoker) = '2024-01-31'"),
+    ("number() of what is no column", "number('5') = age", "number(5) = age", "number(-5) = age"),
+    ("compares column 'seen' (timestamp)", "seen between 5 and '2024-01-31'", "seen in ('2024-01-31', true)"),
+    ("compares column 'seen' (timestamp)", "seen between true and '2024-01-31'", "seen between '2024-01-31' and 5"),
+    ("there is no such day or time", "seen <= '2024-02-30'", "seen in ('2024-02-30')"),
     ("literal before", "1 in (1)", "'x' like 'x'"),
     ("misplaced literal", "3", "'x'"),
     ("column 'age' (integer) where a predicate belongs", "age"),
@@ -301,8 +314,16 @@ def test_suggestions_name_only_columns_that_questions_may_use() -> None:
 
 
 REMEDIES = [
-    ("Alter = 65", "Alter = '65'", "write '65' for the text, which compares by its characters;"),
-    ("Alter in (1, 2)", "Alter in ('1', '2')", "where the column holds numbers, its owner states"),
+    ("Alter = 65", "Alter = '65'", "write '65' for the text itself, or number(Alter) for the numbers"),
+    ("Alter in (1, 2)", "Alter in ('1', '2')", "its owner can state a kind for the column"),
+    ("Alter >= 65", "number(Alter) >= 65", "write number(Alter) for the numbers that its texts spell;"),
+    ("Alter between 1 and 2", "number(Alter) between 1 and 2", "write number(Alter) for the numbers"),
+    ("number(Alter) >= '65'", "number(Alter) >= 65", "write 65 without quotes"),
+    ("date(seen) = number(Alter)", "date(seen) = '2026-01-31'", "compare it with a date such as '2026-01-31'"),
+    ("number(seen) = 5", "seen = '2026-01-31'", "compare the column itself with a date such as '2026-01-31'"),
+    ("seen > date('2026-01-31')", "seen > '2026-01-31'", "write a date alone, in single quotes"),
+    ("number(5) < age", "5 < age", "write a number alone"),
+    ("date(time) > '2026-01-31'", "time > '2026-01-31'", "a day such as '2026-01-31' stands for all of its moments"),
     ("age >= '65'", "age >= 65", "write 65 without quotes"),
     ("age in ('-1.5')", "age in (-1.5)", "write -1.5 without quotes"),
     ("age = 'old'", "age = 30", "compare it with a number such as 30"),
@@ -332,7 +353,7 @@ REMEDIES = [
 def test_remedies_work_as_they_are_typed(asked: str, mended: str, remedy: str) -> None:
     """What a refusal says to write is understood, and means something of the column."""
     kinds = {"Alter": Kind.TEXT, "age": Kind.INTEGER, "Kosten €": Kind.REAL, "Size (m)": Kind.REAL, "in": Kind.INTEGER}
-    schema = Schema({**kinds, "seen": Kind.DATE, "smoker": Kind.BOOLEAN})
+    schema = Schema({**kinds, "seen": Kind.DATE, "time": Kind.TIMESTAMP, "smoker": Kind.BOOLEAN})
     with pytest.raises(PredicateError) as caught:
         parse(asked, schema)
     assert remedy in str(caught.value)

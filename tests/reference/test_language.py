@@ -7,14 +7,17 @@ import pytest
 
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
-from noisycount.query import language as words
+from noisycount.query import tokens as words
+from noisycount.query.english import english
 from noisycount.query.grouping import MAX_PARTS, OUTSIDE, GroupBy, resolve_group_by
 from noisycount.query.language import parse
 from noisycount.query.normal_form import normal_form
-from noisycount.query.predicate import KEYWORDS, canonical_text, english
+from noisycount.query.predicate import KEYWORDS, canonical_text
 from noisycount.query.query import parse_by_text, parse_column_keys
+from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import KINDS, Kind, Schema
 from noisycount.query.table import key_set
+from noisycount.query.text_orders import text_order_refusals
 from tests.reference.ebnf import Grammar, Token
 from tests.reference.pages import blocks, rows, section, text
 
@@ -149,6 +152,12 @@ def test_refusals_are_those_of_the_page(question: str, message: str) -> None:
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(("question", "message"), rows(text(PAGE), "order of texts", "refusal before the charge"))
+def test_orders_of_texts_are_refused_as_the_page_says(question: str, message: str) -> None:
+    """They are questions of the language, for answers that are stored; a new one is refused in those words."""
+    assert text_order_refusals([normal_form(parse(question, SCHEMA))]) == [message]
+
+
 @pytest.mark.parametrize(("wording", "normal"), rows(text(PAGE), "wording", "normal form"))
 def test_wordings_have_the_normal_form_of_the_page(wording: str, normal: str) -> None:
     """Wordings that the page calls one question are."""
@@ -197,9 +206,11 @@ def test_bounds_are_those_of_the_code() -> None:
 
 
 def test_keywords_are_those_of_the_code() -> None:
-    """The list of keywords is whole."""
+    """The lists of keywords and functions are whole."""
     (line,) = re.findall(r"\*\*Keywords\*\*: (.*)\.", text(PAGE))
     assert [word.strip("`") for word in line.split(", ")] == sorted(KEYWORDS)
+    (line,) = re.findall(r"\*\*Functions\*\*: (.*), where", text(PAGE))
+    assert [word.strip("`") for word in line.split(", ")] == sorted(FUNCTIONS)
 
 
 def test_literals_of_the_columns_are_literals() -> None:

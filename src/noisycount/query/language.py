@@ -249,10 +249,11 @@ def _compared_with_day(column: tree.Column, operator: tree.Operator, day: Any) -
 
 def _range(column: tree.Column, low: tree.Literal, high: tree.Literal) -> tree.Predicate:
     """Return the predicate of a column between two literals, of which days count whole."""
-    first, last = (_midnight(end.value) if _is_day_of(column, end) else end for end in (low, high))
-    if not _is_day_of(column, high) or first.value > last.value:  # type: ignore[operator]  # moments, by their column
-        return tree.Range(column, first, last)  # with its ends the wrong way round it is true of nothing
-    begins = tree.Comparison(column, tree.Operator.AT_LEAST, first)
+    moments = (_midnight(end.value) if _is_day_of(column, end) else end for end in (low, high))
+    whole = tree.Range(column, *moments)
+    if not _is_day_of(column, high) or whole.low.value > whole.high.value:  # type: ignore[operator]  # of one kind
+        return whole  # with its ends the wrong way round it is true of nothing
+    begins = tree.Comparison(column, tree.Operator.AT_LEAST, whole.low)
     return _joined(tree.And, [begins, _compared_with_day(column, tree.Operator.AT_MOST, high.value)])
 
 
