@@ -19,6 +19,7 @@ from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.query import query as question
 from noisycount.query.predicate import quoted_name, quoted_text
 from noisycount.query.public_values import public_values
+from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import Kind, PublicValues, Schema
 from noisycount.readers import options, values
 from noisycount.release.reply_tick import ReplyTick
@@ -56,12 +57,18 @@ _KEY = re.compile(rf"(({_NAME})=(?:.*,)?\s*)([^,]*)", re.DOTALL)
 
 
 def where_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The condition so far with each column, or with each public value of the column before it."""
+    """Return the condition so far with each column, or with each public value of the column before it.
+
+    A column of texts is completed in the functions that read texts too, once their name has begun.
+    """
     schema = _schema(ctx)
     if at_value := _VALUE.fullmatch(incomplete):
         return _items(at_value[1], at_value[3].removeprefix("'"), _written(_public(schema, at_value[2])))
     if at_column := _COLUMN.fullmatch(incomplete):
-        return _items(at_column[1], at_column[2], {name: quoted_name(name) for name in schema})
+        names = {name: quoted_name(name) for name in schema}
+        texts = [name for name, kind in schema.items() if at_column[2] and kind is Kind.TEXT]
+        calls = {f"{function}({name}": f"{function}({names[name]})" for function in FUNCTIONS for name in texts}
+        return _items(at_column[1], at_column[2], names | calls)
     return []
 
 

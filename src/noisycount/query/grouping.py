@@ -23,6 +23,7 @@ from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Codes, Level
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.query import PERIODS, ColumnGrouping, PeriodLength
+from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import INTEGERS, Kind, Schema, did_you_mean
 
 Key: TypeAlias = int | str | bool | date | None  # what stands for a group; None for missing values
@@ -283,6 +284,11 @@ def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
         raise PredicateError(f"by names {name!r}, the unit: a table would name persons; leave it out")
     if call := re.fullmatch(r"(month|quarter|year)\((.+)\)", item):
         raise PredicateError(f"by calls {call[1]}: write {call[2]}:{call[1]}")
+    if call := re.fullmatch(rf"({'|'.join(FUNCTIONS)})\((.+)\)", name):
+        raise PredicateError(
+            f"by calls {call[1]}, which is for questions alone: its owner can state a kind for {call[2]} in "
+            "noisycount.toml"
+        )
     if name not in schema:
         type_ = schema.others.get(name) if isinstance(schema, Schema) else None
         why = "which is no column" if type_ is None else f"whose type {type_} no question can use"

@@ -258,3 +258,43 @@ def test_units_of_other_types_are_refused(postgresql: Server, type_: str) -> Non
     table = made_by(postgresql, f"who {type_}, age int")
     with pytest.raises(SourceError, match="take one of whole numbers, texts or UUIDs"):
         SqlSource.open(place_of(postgresql, table), unit="who", columns=None)
+
+
+def test_a_day_is_one_of_utc_beside_times_with_a_zone(postgresql: Server) -> None:
+    """All of its moments: from its first, to the last before the next day; infinite ones are of no day."""
+    times = (
+        "2024-01-30 23:59:59.999999",
+        "2024-01-31 00:00:00",
+        "2024-01-31 23:59:59.999999",
+        "2024-02-01 00:00:00",
+        "infinity",
+        "-infinity",
+    )
+    asked = {
+        "x = '2024-01-31'": 2,
+        "x <> '2024-01-31'": 4,
+        "x <= '2024-01-31'": 4,
+        "x > '2024-01-31'": 2,
+        "x between '2024-01-30' and '2024-01-31'": 3,
+        "x not between '2024-01-30' and '2024-01-31'": 3,
+        "x in ('2024-01-30', '2024-02-01')": 2,
+        "x <= '9999-12-31'": 5,
+        "x > '9999-12-31'": 1,
+    }
+    for type_, zone in (("timestamp", ""), ("timestamptz", "+00")):
+        with opened(postgresql, type_, *(f"'{time}{zone if time[0].isdigit() else ''}'" for time in times)) as source:
+            assert counted(source, *asked) == [*asked.values()]
+    late = ("'2024-01-31 23:30:00-05'", "'2024-02-01 00:30:00+01'")
+    with opened(postgresql, "timestamptz", *late) as source:
+        assert counted(source, "x = '2024-01-31'", "x = '2024-02-01'") == [1, 1]
+
+
+@pytest.mark.parametrize("type_", ["text", "varchar(30)", "char(30)", "mood"])
+def test_texts_of_each_type_are_read_as_numbers_and_days(postgresql: Server, type_: str) -> None:
+    """Also of an enumeration, and padded with blanks; no cast of the server sees what is no number."""
+    cells = ("12", " 12.5 ", "NaN", "1e400", "2024-02-29", "2023-02-29", "infinity")
+    before = f"CREATE TYPE mood AS ENUM ({', '.join(map(repr, cells))})" if type_ == "mood" else ""
+    table = made_by(postgresql, f"x {type_}", *map(repr, cells), "NULL", before=before)
+    with SqlSource.open(place_of(postgresql, table), unit=None, columns=None) as source:
+        asked = {"number(x) >= 12": 2, "number(x) is null": 6, "date(x) = '2024-02-29'": 1, "date(x) is null": 7}
+        assert counted(source, *asked) == [*asked.values()]

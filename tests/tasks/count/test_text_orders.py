@@ -1,0 +1,190 @@
+"""Texts are not ordered as numbers or dates in silence, and a day counts whole, through every door."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import noisycount as nc
+from noisycount.config.file import load_config
+from noisycount.errors import PredicateError
+from noisycount.release import query_plan
+from noisycount.service.keys import Role, User
+from tests.commands import Run
+from tests.service.callers import calling, serving
+
+ROWS = [
+    *("glucose,5.5,2024-01-01,2024-01-01 00:00:00", "glucose,104.0,2024-01-31,2024-01-31 10:30:00"),
+    *("glucose,95,2024-02-01,2024-02-01 00:00:00", "glucose,<5,unknown,2024-01-31 23:59:59"),
+    *("sodium, 140 ,2024-01-15,2024-01-15 12:00:00", "sodium,1e3,15.01.2024,2023-12-31 23:59:59", "sodium,n/a,,"),
+]
+CONFIGURATION = """
+[ledger]
+url = "sqlite:///ledger.db"
+
+[datasets.labs]
+source = "labs.csv"
+unit = "row"
+budget = "100000"
+
+[datasets.labs.kinds]
+test = "text"
+value = "text"
+visit = "text"
+seen = "timestamp"
+"""
+NEAR = ("--epsilon", "1000", "--json")
+ORDER = "value >= '100'"
+ORDERED = "where orders column 'value' (text) by '100', and texts are ordered by their characters ('9' is after '10')"
+RELEASES = "/v1/datasets/labs/releases"
+REMEDY = "write number(value) >= 100, or let its owner state a kind for the column in noisycount.toml"
+TRUTHS = {
+    "number(value) >= 100": 3,
+    "number(value) between 5 and 100": 2,
+    "number(value) is null and test = 'glucose'": 1,
+    "not number(value) < 100": 3,
+    "value = '104.0'": 1,
+    "value like '1%'": 2,
+    "date(visit) between '2024-01-01' and '2024-01-31'": 3,
+    "date(visit) > '2024-01-31'": 1,
+    "date(visit) is null": 3,
+    "seen between '2024-01-01' and '2024-01-31'": 4,
+    "seen not between '2024-01-01' and '2024-01-31'": 2,
+    "seen <= '2024-01-31'": 5,
+    "seen > '2024-01-31'": 1,
+    "seen = '2024-01-31'": 2,
+    "seen in ('2024-01-01', '2024-02-01')": 2,
+    "seen <= '2024-01-31 00:00'": 3,
+    "seen >= '2024-01-31' and number(value) >= 100": 1,
+}
+ORDERS = [
+    *(ORDER, "value < '5'", "'100' <= value", "value between '5' and '100'", "not value > '5'", "value > '1,000'"),
+    *("visit >= '2024-01-31'", "visit < '31.01.2024'", "visit >= '2024-01'", "visit > '2024-02-30'", "value >= ' 5 '"),
+    *("test = 'sodium' and (value >= '5' or test is null)", "value >= '1e400'", "visit > '2024-01-31 10:00'"),
+]
+
+
+@pytest.fixture
+def labs(here: Path) -> Path:
+    """A folder with laboratory values, of which some are no numbers."""
+    (here / "labs.csv").write_text("\n".join(["test,value,visit,seen", *ROWS, ""]), encoding="utf-8")
+    (here / "noisycount.toml").write_text(CONFIGURATION, encoding="utf-8")
+    return here
+
+
+Before = Callable[[], AbstractContextManager[None]]
+
+
+@pytest.fixture
+def before(monkeypatch: pytest.MonkeyPatch) -> Before:
+    """A version that did not refuse such orders yet."""
+
+    @contextmanager
+    def without_refusals() -> Iterator[None]:
+        with monkeypatch.context() as earlier:
+            earlier.setattr(query_plan, "text_order_refusals", lambda _: [])
+            yield
+
+    return without_refusals
+
+
+@pytest.mark.parametrize("where", TRUTHS)
+def test_what_texts_spell_and_whole_days_are_counted(run: Run, labs: Path, where: str) -> None:
+    """At a price so high that the answer is the true count."""
+    assert run("count", "labs", "--where", where, *NEAR).object["answer"] == TRUTHS[where], labs
+
+
+@pytest.mark.parametrize("where", ORDERS)
+def test_texts_are_not_ordered_by_numbers_or_dates(run: Run, labs: Path, where: str) -> None:
+    """At the command, in a dry run too, before any ledger is made."""
+    for trial in ([], ["--dry-run"]):
+        told = run("count", "labs", "--where", where, "--epsilon", "1", *trial)
+        assert (told.status, told.output) == (2, "")
+        assert re.match("error: where orders column .* by .*, and texts are ordered by their characters", told.errors)
+        assert re.search(r"write (number|date)\(\w+\) .* in noisycount.toml$", told.errors)
+    assert not (labs / "ledger.db").exists()
+
+
+@pytest.mark.parametrize("where", ["test >= 'm'", "test between 'a' and 'h'", "value = '100'", "value in ('5', '95')"])
+def test_words_are_ordered_and_texts_are_equal_as_before(run: Run, labs: Path, where: str) -> None:
+    """What reads as no number or date is in the order of its characters."""
+    assert run("count", "labs", "--where", where, *NEAR).object["hints"] == [], labs
+
+
+def test_lists_and_tables_refuse_such_orders_too(run: Run, labs: Path) -> None:
+    """One question of several, and the condition of a table."""
+    several = ("--where", "test = 'sodium'", "--where", ORDER)
+    for asked in (several, ("--by", "test", "--keys", "test=sodium,glucose", "--where", ORDER)):
+        for trial in ([], ["--dry-run"]):
+            told = run("count", "labs", *asked, "--epsilon", "1", *trial)
+            assert (told.status, REMEDY in told.errors) == (2, True), labs
+
+
+@pytest.mark.parametrize("texts", [[], ["1"], ["9", "100"], ["a", None]])
+def test_the_refusal_follows_from_schema_and_question_alone(here: Path, texts: list[str | None]) -> None:
+    """Whatever the records are; from Python, where nothing is charged either."""
+    frame = pl.DataFrame({"value": pl.Series(texts, dtype=pl.String)})
+    with nc.open_desk(frame, unit="row", ledger=here / "ledger.db", name="labs") as desk:
+        with pytest.raises(PredicateError) as caught:
+            desk.release(ORDER, 1)
+        assert str(caught.value) == f"{ORDERED}: {REMEDY}"
+        with pytest.raises(PredicateError, match="are ordered by their characters"):
+            desk.release_many(["value = '1'", ORDER], 1)
+        assert desk.remaining == 2
+
+
+@pytest.mark.thorough
+def test_an_answer_that_was_paid_for_before_stays(run: Run, labs: Path, before: Before) -> None:
+    """Its repeat is free and says what it is; a better one is refused; everything that reads the ledger goes on."""
+    asked = ("count", "labs", "--where", ORDER, "--json")
+    with before():
+        paid = run(*asked, "--epsilon", "1").object
+    for trial in ([], ["--dry-run"]):
+        again = run(*asked, "--epsilon", "1", *trial).object
+        assert again["repeated"] is True
+        assert again["hints"] == [f"{ORDERED}: {REMEDY}"]
+    assert again["where"] == paid["where"] == ORDER
+    assert REMEDY in run(*asked, "--epsilon", "2").errors
+    assert ORDER in run("ledger", "show").output
+    assert run("ledger", "verify").status == 0
+    assert run("ledger", "report", "--format", "md", "--out", "report.md").status == 0
+    assert "value &gt;= '100'" in (labs / "report.md").read_text(encoding="utf-8")
+    assert run("refine", "--key", paid["key"], "--size", "7", "--rate", "0.5").status == 0
+
+
+@pytest.mark.thorough
+def test_an_answer_at_midnight_is_no_answer_of_the_day(run: Run, labs: Path) -> None:
+    """The text of an older question has the midnight: its meaning stays, and no other question tops it up."""
+    midnight = "seen between '2024-01-01 00:00' and '2024-01-31 00:00'"
+    paid = run("count", "labs", "--where", midnight, *NEAR).object
+    assert (paid["where"], paid["answer"]) == ("seen between '2024-01-01 00:00:00' and '2024-01-31 00:00:00'", 2)
+    day = run("count", "labs", "--where", "seen between '2024-01-01' and '2024-01-31'", *NEAR).object
+    assert (day["repeated"], day["answer"], day["charged"]) == (False, 4, "1000")
+    half_open = "seen >= '2024-01-01' and seen < '2024-02-01'"
+    assert run("count", "labs", "--where", half_open, *NEAR).object["key"] == day["key"]
+    assert run("count", "labs", "--where", midnight, *NEAR).object["key"] == paid["key"], labs
+
+
+@pytest.mark.thorough
+@pytest.mark.always
+def test_the_service_and_its_form_refuse_such_orders(labs: Path) -> None:
+    """With the remedy, before anything is charged; what texts spell is counted there too."""
+    with serving(load_config(labs / "noisycount.toml")) as state:
+        caller = calling(state, User("ana", Role.ANALYST, frozenset({"labs"})))
+        body = {"where": ORDER, "epsilon": "1"}
+        for reply in (caller.post("/v1/datasets/labs/plan", body), caller.post(RELEASES, body, "one")):
+            assert (reply.status_code, REMEDY in reply.text) == (422, True)
+        assert caller.get("/v1/datasets/labs").json()["remaining"] == "100000"
+        form = {"where": ORDER, "goal": "epsilon", "epsilon": "1", "confidence": "95%", "preview": "1"}
+        assert "write number(value) &gt;= 100" in caller.request("POST", "/ask/labs", data=form).text
+        for number, where in enumerate(["number(value) >= 100", "seen <= '2024-01-31'"]):
+            reply = caller.post(RELEASES, {"where": where, "epsilon": "1000"}, f"key-{number}")
+            assert reply.json()["answer"] == TRUTHS[where]
+        page = caller.request("POST", "/ask/labs", data={**form, "where": "number(value) >= 100"}).text
+        assert "the number in value is at least 100" in page
+        row = {"column": "seen", "operator": "between", "low": "2024-01-01", "high": "2024-01-31"}
+        page = caller.request("POST", "/ask/labs", data={**form, **row, "where": ""}).text
+        assert "2024-02-01 00:00:00" in page
