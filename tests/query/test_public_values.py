@@ -24,6 +24,7 @@ KINDS = {
     "day": Kind.DATE,
     "seen": Kind.TIMESTAMP,
     "smoker": Kind.BOOLEAN,
+    "code": Kind.TEXT,
 }
 STATED: dict[str, Any] = {
     "town": ["Bern", "Köln", "Düsseldorf"],
@@ -31,6 +32,7 @@ STATED: dict[str, Any] = {
     "pay": "0 to 1.5",
     "day": "2026-02 to 2026-03",
     "seen": "2026",
+    "code": ["5", "10", "n/a"],
 }
 PUBLIC = public_values(STATED, KINDS)
 TOWNS = STATED["town"]
@@ -60,6 +62,10 @@ def hints(where: str) -> list[str]:
         ("town not like '%'", "no record can satisfy town not like '%'"),
         ("town > 'Z'", "no record can satisfy town > 'Z'"),
         ("town not in ('Bern', 'Köln', 'Düsseldorf')", "no record can satisfy town not in ("),
+        ("number(code) > 12", "no record can satisfy number(code) > 12.0, as the public values of code are 5, 10, n/a"),
+        ("number(code) in (6, 7)", "no record can satisfy number(code) in (6.0, 7.0), as the public values of code"),
+        ("date(code) = '2026-01-31'", "no record can satisfy date(code) = '2026-01-31', as the public values of code"),
+        ("date(code) is not null", "no record can satisfy date(code) is not null"),
         ("town > 'C' and town < 'D'", "no record can satisfy town < 'D' and town > 'C', as the public values"),
     ],
 )
@@ -72,6 +78,8 @@ def test_a_question_that_no_public_value_satisfies_is_told(where: str, meant: st
     "where",
     [
         *("town = 'Köln'", "town is null", "town is not null", "town like 'K_ln'", "town not like '%ö%'", "not smoker"),
+        *("number(code) = 10", "number(code) < 6", "number(code) is null", "date(code) is null", "number(code) <> 5"),
+        *("number(code) in (5, 7)", "date(code) is null or number(code) between 4 and 6", "number(code) = age"),
         *("age >= 120", "age < 1", "age between 64 and 200", "age is null or age = 0", "age <> 5", "age = pay"),
         *("pay = 1.5", "pay = 1", "day = '2026-02-28'", "seen >= '2026-12-31 23:59:59.999999'", "town >= 'Köln'"),
     ],

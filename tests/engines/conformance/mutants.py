@@ -4,6 +4,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import md5
@@ -436,6 +437,21 @@ WITH_ONE_STEP = (
     ),
     wrong("Unlimited", "A person is left in all groups.", most=lambda _self, _most: None),
 )
+
+
+class LenientTexts(Engine):
+    """A text spells a number if Python reads one, and a day if it begins with one."""
+
+    def seen(self, record: Record) -> Record:
+        return {name: self.plain(value) if isinstance(value, str) else value for name, value in record.items()}
+
+    def plain(self, text: str) -> str:
+        """A text as it would have to be written."""
+        with suppress(ValueError):
+            return repr(float(text))
+        return text[:10] if re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}", text) else text
+
+
 ORDERS = {
     Operator.EQUAL: lambda a, b: a == b,
     Operator.NOT_EQUAL: lambda a, b: a != b,

@@ -13,6 +13,8 @@ from sqlalchemy.dialects import mssql, mysql, oracle, postgresql, sqlite
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.expression import ClauseElement
 
+from noisycount.engines.conformance.predicates import parsed_predicates
+from noisycount.engines.conformance.records import SPELLED
 from noisycount.engines.counts import (
     cell_counts,
     cells_statement,
@@ -21,6 +23,7 @@ from noisycount.engines.counts import (
     keys_statement,
 )
 from noisycount.engines.expressions import StatementRecords
+from noisycount.engines.memory import MemorySource
 from noisycount.engines.sql.connection import dialect_of
 from noisycount.engines.sql.source import CountedTable
 from noisycount.engines.sql.table import Form, FoundColumn, FoundName
@@ -28,6 +31,8 @@ from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyQuestion, resolve_group_by
 from noisycount.query.language import parse
+from noisycount.query.predicate import Column
+from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import Kind
 from tests.engines.tables import grid, identity, total
 
@@ -59,6 +64,7 @@ QUESTIONS = [
     *("age in (31234, 31235) or age > 31234.5", "cost between 31234 and 31235"),
     *("town = 'canary' and town <> 'it''s canary' and town < 'canary\\'", "town like 'canary%_[a-c]\\'"),
     "born >= '1990-01-31' and seen < '2020-01-31T12:00'",
+    "number(town) >= 31234 or date(town) between '1990-01-31' and '2020-01-31' or number(town) < cost",
 ]
 
 
@@ -146,6 +152,20 @@ def test_persons_stay_in_the_groups_of_the_smallest_hashes(most: int) -> None:
         (cells,) = cell_counts(listed, visits, rows.T[:3])
     assert dict(zip(found.keys, found.counts, strict=True)) == {(t,): n for t, n in kept.items()}
     assert cells.tolist() == [kept[town] for town in towns]
+
+
+def test_texts_spell_the_same_numbers_and_days_without_a_function_of_their_own() -> None:
+    """The statement for servers that replace one text at a time, run by SQLite, against plain Python."""
+    visits, town = records("sqlite", has_persons=False), {"town": Kind.TEXT}
+    texts = [text for text in SPELLED if "\0" not in text]
+    columns = [Column("town", kind, is_parsed=True) for kind in FUNCTIONS.values()]
+    asked = [*parsed_predicates(columns, texts)]
+    with create_engine("sqlite://", creator=with_functions).connect() as connection:
+        connection.exec_driver_sql(f"CREATE TABLE ward.visits ({', '.join(SCHEMA)})")
+        connection.exec_driver_sql("INSERT INTO ward.visits (town) VALUES (?)", [(text,) for text in texts])
+        found = [connection.execute(count_statement([each], visits)).one()[0] for each in asked]
+    with MemorySource([{"town": text} for text in texts], town) as reference:
+        assert found == reference.count(asked)
 
 
 @pytest.mark.parametrize("name", COMPILERS)

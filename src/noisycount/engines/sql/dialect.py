@@ -8,7 +8,20 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Date, DateTime, Double, Integer, String, Unicode, cast, func, inspect, literal_column
+from sqlalchemy import (
+    Connection,
+    Date,
+    DateTime,
+    Double,
+    Integer,
+    String,
+    Unicode,
+    cast,
+    func,
+    inspect,
+    literal_column,
+    type_coerce,
+)
 from sqlalchemy.dialects import mssql, mysql
 from sqlalchemy.types import TypeEngine
 
@@ -178,6 +191,10 @@ class Sqlite(_WithoutTranslate):
 
     collation = "BINARY"
     has_booleans = False
+
+    def day(self, text: Expression) -> Expression:
+        """Return the text, as SQLite keeps days as texts."""
+        return type_coerce(text, Date())
 
 
 class Snowflake(ServerDialect):
