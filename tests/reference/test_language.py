@@ -17,7 +17,7 @@ from noisycount.query.query import parse_by_text, parse_column_keys
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import KINDS, Kind, Schema
 from noisycount.query.table import key_set
-from noisycount.query.text_orders import text_order_refusals
+from noisycount.release.text_orders import text_order_refusals
 from tests.reference.ebnf import Grammar, Token
 from tests.reference.pages import blocks, rows, section, text
 

@@ -35,11 +35,11 @@ from noisycount.query.impossible import Public, impossible_hints
 from noisycount.query.normal_form import ParsedPredicate
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns
 from noisycount.query.query import ALL
-from noisycount.query.text_orders import text_order_refusals
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.results import Published, Release, TableRelease
+from noisycount.release.text_orders import text_order_refusals
 from noisycount.validation import exact_text
 
 # What asks a ledger for an answer, and what an older ledger may hold in its place.

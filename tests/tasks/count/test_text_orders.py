@@ -63,6 +63,13 @@ TRUTHS = {
 ORDERS = [
     *(ORDER, "value < '5'", "'100' <= value", "value between '5' and '100'", "not value > '5'", "value > '1,000'"),
     *("visit >= '2024-01-31'", "visit < '31.01.2024'", "visit >= '2024-01'", "visit > '2024-02-30'", "value >= ' 5 '"),
+    *(
+        "visit < '02/14/2024 01:30:00 PM'",
+        "visit > '14-Feb-2024'",
+        "visit > 'Jan-24'",
+        "value > '5 %'",
+        "value < '(1.5)'",
+    ),
     *("test = 'sodium' and (value >= '5' or test is null)", "value >= '1e400'", "visit > '2024-01-31 10:00'"),
 ]
 
@@ -108,7 +115,9 @@ def test_texts_are_not_ordered_by_numbers_or_dates(run: Run, labs: Path, where: 
     assert not (labs / "ledger.db").exists()
 
 
-@pytest.mark.parametrize("where", ["test >= 'm'", "test between 'a' and 'h'", "value = '100'", "value in ('5', '95')"])
+@pytest.mark.parametrize(
+    "where", ["test >= 'm'", "test between 'a' and 'h'", "value = '100'", "value in ('5', '95')", "test > 'C18'"]
+)
 def test_words_are_ordered_and_texts_are_equal_as_before(run: Run, labs: Path, where: str) -> None:
     """What reads as no number or date is in the order of its characters."""
     assert run("count", "labs", "--where", where, *NEAR).object["hints"] == [], labs

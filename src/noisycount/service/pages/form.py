@@ -15,8 +15,8 @@ from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import quoted_name, quoted_text
 from noisycount.query.query import LARGEST, Query, expand_keys, parse_by, parse_by_text, parse_column_keys, parse_of
 from noisycount.query.schema import Kind
-from noisycount.query.text_orders import text_order_refusals
 from noisycount.readers.values import drop_thousands, parse_number, parse_share
+from noisycount.release.text_orders import text_order_refusals
 from noisycount.tasks.plan import planned_error
 from noisycount.validation import exact_epsilon
 

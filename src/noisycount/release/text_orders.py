@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from reprlib import repr as shortened
+from unicodedata import category
 
 from noisycount.display.texts import printable
+from noisycount.engines.dates import date_spellings
 from noisycount.query import predicate as tree
 from noisycount.query.readings import BLANKS, read_day, read_number
 from noisycount.query.schema import Kind
@@ -15,16 +17,18 @@ _EQUALITIES = (tree.Operator.EQUAL, tree.Operator.NOT_EQUAL)
 # Numbers of any size, and days with one digit, without a day, or that do not exist, beside all that owners can state.
 _NUMBER = r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?"
 _DATE = r"[0-9]{4}-[0-9]{1,2}(-[0-9]{1,2}([ T].*)?)?"
-_FORMS = {
-    Kind.REAL: [_NUMBER, *(form.pattern for kind in (Kind.INTEGER, Kind.REAL) for form in kind.spellings)],
-    Kind.DATE: [_DATE, *(form.pattern for kind in (Kind.DATE, Kind.TIMESTAMP) for form in kind.spellings)],
-}
+_NUMBERS = [_NUMBER, *(form.pattern for kind in (Kind.INTEGER, Kind.REAL) for form in kind.spellings)]
+_DATES = [_DATE, *(form.pattern for kind in (Kind.DATE, Kind.TIMESTAMP) for form in kind.spellings)]
 
 
 def _kind_of(literal: tree.Literal) -> Kind | None:
     """Return the kind of number or date that a text reads as, in any form; None if it reads as neither."""
     text = str(literal.value).strip(BLANKS)
-    return next((kind for kind, forms in _FORMS.items() if any(re.fullmatch(form, text) for form in forms)), None)
+    bare = "".join(sign for sign in text if category(sign) != "Sc" and sign not in "%‰()").strip(BLANKS)
+    if any(re.fullmatch(form, bare) for form in _NUMBERS):
+        return Kind.REAL
+    exported = (spelling.pattern for _, spelling in date_spellings([text]))
+    return Kind.DATE if any(re.fullmatch(form, text) for form in chain(_DATES, exported)) else None
 
 
 def text_order_refusals(predicates: Iterable[tree.Predicate]) -> list[str]:
